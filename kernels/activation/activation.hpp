@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/base/queue.hpp"
+#include "kernels/base/view.hpp"
+
+namespace surrogate::kernels {
+
+/// identity: u
+/// gelu_tanh: u/2 (1 + tanh(sqrt(2/pi) (u + 0.044715 u^3)))   PyTorch's GELU(approximate="tanh")
+/// silu: u / (1 + exp(-u))
+enum class Activation { identity, gelu_tanh, silu };
+
+/// y(c, i) = f(x(c, i)).  x, y (n_channel, n_point) tiles; y may be x itself, no other overlap.
+/// float: relative error at most 1e-6 of max(|u|, |f|), the same bits on every vector level. double (ref): libm.
+/// Source: spec of FLARE, section 2; Hendrycks and Gimpel, arXiv:1606.08415.
+template <class T>
+void activate(const Queue& queue, Activation kind, Tile<const T> x, Tile<T> y);
+
+namespace ref {
+template <class T>
+void activate(Activation kind, Tile<const T> x, Tile<T> y);
+}
+namespace simd {
+void activate(VectorLevel level, Activation kind, Tile<const float> x, Tile<float> y);
+}
+
+}  // namespace surrogate::kernels

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <new>
+#include <utility>
+
+namespace surrogate::kernels {
+
+/// Owned, cache-line aligned, zero-filled memory on the host. All large memory of the project is taken here, through
+/// the replaceable `operator new`: a program (our tests) that replaces it sees and can refuse every allocation.
+/// Throws std::bad_alloc.
+template <class T>
+class Buffer {
+public:
+    static constexpr std::align_val_t alignment{64};
+
+    Buffer() = default;
+    explicit Buffer(int64_t count) : count_(count) {
+        if (count < 0 || static_cast<uint64_t>(count) > SIZE_MAX / sizeof(T)) throw std::bad_alloc();
+        if (count == 0) return;
+        data_ = static_cast<T*>(::operator new(static_cast<size_t>(count) * sizeof(T), alignment));
+        for (int64_t i = 0; i < count; ++i) data_[i] = T{};
+    }
+    Buffer(Buffer&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+    Buffer& operator=(Buffer&& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(count_, other.count_);
+        return *this;
+    }
+    ~Buffer() {
+        if (data_) ::operator delete(data_, alignment);
+    }
+
+    T* data() { return data_; }
+    const T* data() const { return data_; }
+    int64_t size() const { return count_; }
+    int64_t bytes() const { return count_ * static_cast<int64_t>(sizeof(T)); }
+    T& operator[](int64_t i) { return data_[i]; }
+    const T& operator[](int64_t i) const { return data_[i]; }
+    T* begin() { return data_; }
+    T* end() { return data_ + count_; }
+    const T* begin() const { return data_; }
+    const T* end() const { return data_ + count_; }
+
+private:
+    T* data_ = nullptr;
+    int64_t count_ = 0;
+};
+
+}  // namespace surrogate::kernels

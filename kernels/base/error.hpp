@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace surrogate::kernels {
+
+/// What went wrong, as a caller can act on it. The values are those of `surrogate_status` in surrogate.h.
+enum class Status : int {
+    success = 0,
+    invalid_argument = 1,  ///< null pointer, wrong order of calls, value that is not allowed
+    unknown_name = 2,      ///< field, option or tensor name that does not exist; the text lists near misses
+    shape = 3,             ///< extents, strides or counts that do not fit
+    io = 4,                ///< a file cannot be opened, read or written
+    bad_file = 5,          ///< a file was read and is not a valid model file
+    not_supported = 6,     ///< valid, but not built or not possible here
+    no_memory = 7,
+    not_finite = 8,  ///< NaN or infinity in a field, an intermediate sum or a prediction
+    limit = 9,       ///< a count does not fit the type that must carry it
+    mpi = 10,        ///< an MPI call failed
+    broken = 11,     ///< an earlier failure left the context unusable
+    internal = 12,   ///< a defect of this library
+};
+
+/// The only exception this project throws on purpose. The text says what was asked, what was found and what would help.
+class Error : public std::runtime_error {
+public:
+    Error(Status status, const std::string& text) : std::runtime_error(text), status_(status) {}
+    Status status() const { return status_; }
+
+private:
+    Status status_;
+};
+
+}  // namespace surrogate::kernels

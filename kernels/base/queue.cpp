@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/base/queue.hpp"
+
+#include <string>
+
+#include <hwy/targets.h>
+
+#include "kernels/base/error.hpp"
+
+namespace surrogate::kernels {
+
+const char* name(Backend backend) {
+    switch (backend) {
+        case Backend::ref: return "ref";
+        case Backend::simd: return "simd";
+        case Backend::cuda: return "cuda";
+    }
+    return "?";
+}
+
+const char* name(VectorLevel level) {
+    switch (level) {
+        case VectorLevel::scalar: return "scalar";
+        case VectorLevel::avx2: return "avx2";
+        case VectorLevel::avx512: return "avx512";
+    }
+    return "?";
+}
+
+VectorLevel best_vector_level() {
+    const auto targets = hwy::SupportedTargets();
+    if (targets & HWY_AVX3) return VectorLevel::avx512;
+    if (targets & HWY_AVX2) return VectorLevel::avx2;
+    return VectorLevel::scalar;
+}
+
+Queue::Queue(Backend backend, VectorLevel level, int n_thread)
+    : backend_(backend), level_(level), n_thread_(n_thread) {
+    if (backend == Backend::cuda) {
+        throw Error(Status::not_supported, "backend 'cuda' is not built in; available: ref, simd");
+    }
+    if (level > best_vector_level()) {
+        throw Error(Status::not_supported, std::string("vector level '") + name(level) +
+                                               "' is not offered by this machine; its widest is '" +
+                                               name(best_vector_level()) + "'");
+    }
+    if (n_thread < 1) {
+        throw Error(Status::invalid_argument,
+                    "number of threads must be at least 1, is " + std::to_string(n_thread));
+    }
+}
+
+void Queue::run(int64_t n_item, const void* context, void (*call)(const void*, int64_t, int)) const {
+    const int64_t n_share = n_thread_;
+    // One thread, or one item: stay out of the OpenMP runtime, whose idle workers would spin on other ranks' cores.
+    if (n_share == 1 || n_item <= 1) {
+        for (int64_t item = 0; item < n_item; ++item) call(context, item, 0);
+        return;
+    }
+#pragma omp parallel for num_threads(n_thread_) schedule(static, 1)
+    for (int64_t share = 0; share < n_share; ++share) {
+        const int64_t begin = n_item * share / n_share, end = n_item * (share + 1) / n_share;
+        for (int64_t item = begin; item < end; ++item) call(context, item, static_cast<int>(share));
+    }
+}
+
+}  // namespace surrogate::kernels

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace surrogate::kernels {
+
+enum class Backend { ref, simd, cuda };
+
+/// Instruction sets of the simd backend. `scalar` is the same code with one lane and std::fma: slow, and the same bits.
+enum class VectorLevel { scalar, avx2, avx512 };
+
+const char* name(Backend backend);
+const char* name(VectorLevel level);
+
+/// The widest level that this processor and this build offer.
+VectorLevel best_vector_level();
+
+/// Where work runs: backend, instruction set and number of threads. First argument of everything that computes.
+/// A value: it owns nothing, and two queues may be used at once.
+class Queue {
+public:
+    Queue() = default;
+    /// Throws not_supported if the backend is not built or the level not offered by this machine.
+    Queue(Backend backend, VectorLevel level, int n_thread);
+
+    Backend backend() const { return backend_; }
+    VectorLevel level() const { return level_; }
+    int n_thread() const { return n_thread_; }
+
+    /// Calls body(item, thread) for item in [0, n_item), thread in [0, n_thread()). Items are dealt in contiguous,
+    /// equal shares, so that the same queue always gives an item to the same thread. `body` must not throw.
+    template <class Body>
+    void parallel_for(int64_t n_item, const Body& body) const {
+        run(n_item, &body, [](const void* context, int64_t item, int thread) {
+            (*static_cast<const Body*>(context))(item, thread);
+        });
+    }
+
+private:
+    void run(int64_t n_item, const void* context, void (*call)(const void*, int64_t, int)) const;
+
+    Backend backend_ = Backend::ref;
+    VectorLevel level_ = VectorLevel::scalar;
+    int n_thread_ = 1;
+};
+
+}  // namespace surrogate::kernels

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SURROGATE_HPP
+#define SURROGATE_HPP
+
+// The C interface of surrogate.h as owners and exceptions; header-only, so that solver and library may come from
+// different compilers. Shapes, units, collectivity and errors are documented there, function by function.
+
+#include <surrogate/surrogate.h>
+
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace surrogate {
+
+/// A status that is not SURROGATE_SUCCESS, with the library's text.
+class Error : public std::runtime_error {
+public:
+    Error(surrogate_status status, const char* text)
+        : std::runtime_error(std::string(surrogate_status_name(status)) + ": " + text), status_(status) {}
+    surrogate_status status() const noexcept { return status_; }
+
+private:
+    surrogate_status status_;
+};
+
+/// Throws Error unless the call succeeded.
+inline void check(surrogate_status status) {
+    if (status != SURROGATE_SUCCESS) throw Error(status, surrogate_error(nullptr));
+}
+
+namespace detail {
+
+template <class Handle, void (*destroy)(Handle**)>
+struct Deleter {
+    void operator()(Handle* handle) const { destroy(&handle); }
+};
+template <class Handle, void (*destroy)(Handle**)>
+using Owner = std::unique_ptr<Handle, Deleter<Handle, destroy>>;
+
+template <class Object>
+std::string text_of(const Object* object, surrogate_status (*describe)(const Object*, char*, int64_t*)) {
+    int64_t size = 0;
+    check(describe(object, nullptr, &size));
+    std::string text(static_cast<std::size_t>(size), '\0');
+    check(describe(object, text.data(), &size));
+    text.resize(static_cast<std::size_t>(size) - 1);
+    return text;
+}
+
+template <class T>
+struct dtype_of;
+template <>
+struct dtype_of<float> {
+    static constexpr int32_t value = SURROGATE_FLOAT32;
+};
+template <>
+struct dtype_of<double> {
+    static constexpr int32_t value = SURROGATE_FLOAT64;
+};
+
+}  // namespace detail
+
+/// A column of `n` values, `stride` elements apart. Of one field in an interlaced array u[n][n_field]:
+/// column(u + field, n, n_field).
+template <class T>
+surrogate_array column(T* data, int64_t n, int64_t stride = 1) {
+    using Value = std::remove_const_t<T>;
+    return {const_cast<Value*>(data), {n, 1}, {stride, 1}, detail::dtype_of<Value>::value, SURROGATE_HOST};
+}
+
+/// A row-major array [n][n_column], such as the coordinates of points.
+template <class T>
+surrogate_array matrix(T* data, int64_t n, int64_t n_column) {
+    using Value = std::remove_const_t<T>;
+    return {const_cast<Value*>(data), {n, n_column}, {n_column, 1}, detail::dtype_of<Value>::value, SURROGATE_HOST};
+}
+
+/// Options{{"precision", "fp32"}, {"reproducible", "true"}}
+class Options {
+public:
+    Options() {
+        surrogate_options* handle = nullptr;
+        check(surrogate_options_create(&handle));
+        handle_.reset(handle);
+    }
+    Options(std::initializer_list<std::pair<std::string, std::string>> pairs) : Options() {
+        for (const auto& [key, value] : pairs) set(key, value);
+    }
+    void set(const std::string& key, const std::string& value) {
+        check(surrogate_options_set(handle_.get(), key.c_str(), value.c_str()));
+    }
+    surrogate_options* get() const { return handle_.get(); }
+
+private:
+    detail::Owner<surrogate_options, surrogate_options_destroy> handle_;
+};
+
+class Context {
+public:
+    /// One rank. For many: surrogate::Context ctx = surrogate::mpi_context(comm) in surrogate_mpi.hpp.
+    explicit Context(const Options& options = {}) {
+        surrogate_context* handle = nullptr;
+        check(surrogate_context_create(options.get(), &handle));
+        handle_.reset(handle);
+    }
+    /// Takes a handle over.
+    explicit Context(surrogate_context* handle) : handle_(handle) {}
+
+    int rank() const { return ranks().first; }
+    int size() const { return ranks().second; }
+    std::string describe() const { return detail::text_of(get(), surrogate_context_describe); }
+    void set_log(surrogate_log_function log, void* user) { check(surrogate_context_set_log(get(), log, user)); }
+    surrogate_context* get() const { return handle_.get(); }
+
+private:
+    std::pair<int, int> ranks() const {
+        int32_t rank = 0, size = 0;
+        check(surrogate_context_rank(get(), &rank, &size));
+        return {rank, size};
+    }
+    detail::Owner<surrogate_context, surrogate_context_destroy> handle_;
+};
+
+class Model {
+public:
+    Model(const Context& context, const std::string& path) {
+        surrogate_model* handle = nullptr;
+        check(surrogate_model_load(context.get(), path.c_str(), &handle));
+        handle_.reset(handle);
+    }
+    std::vector<surrogate_field_info> inputs() const {
+        return fields(surrogate_model_n_inputs, surrogate_model_input);
+    }
+    std::vector<surrogate_field_info> outputs() const {
+        return fields(surrogate_model_n_outputs, surrogate_model_output);
+    }
+    std::string family() const {
+        const char* text = nullptr;
+        check(surrogate_model_family(get(), &text));
+        return text;
+    }
+    std::string describe() const { return detail::text_of(get(), surrogate_model_describe); }
+    surrogate_model* get() const { return handle_.get(); }
+
+private:
+    std::vector<surrogate_field_info> fields(
+        surrogate_status (*count)(const surrogate_model*, int32_t*),
+        surrogate_status (*field)(const surrogate_model*, int32_t, surrogate_field_info*)) const {
+        int32_t n = 0;
+        check(count(get(), &n));
+        std::vector<surrogate_field_info> list(static_cast<std::size_t>(n));
+        for (int32_t i = 0; i < n; ++i) check(field(get(), i, &list[static_cast<std::size_t>(i)]));
+        return list;
+    }
+    detail::Owner<surrogate_model, surrogate_model_destroy> handle_;
+};
+
+class CheckCase {
+public:
+    CheckCase(const Context& context, const std::string& path) {
+        surrogate_check_case* handle = nullptr;
+        check(surrogate_check_case_load(context.get(), path.c_str(), &handle));
+        handle_.reset(handle);
+    }
+    std::vector<surrogate_tensor> tensors() const {
+        int32_t n = 0;
+        check(surrogate_check_case_n_tensors(handle_.get(), &n));
+        std::vector<surrogate_tensor> list(static_cast<std::size_t>(n));
+        for (int32_t i = 0; i < n; ++i)
+            check(surrogate_check_case_tensor(handle_.get(), i, &list[static_cast<std::size_t>(i)]));
+        return list;
+    }
+    surrogate_check_case* get() const { return handle_.get(); }
+
+private:
+    detail::Owner<surrogate_check_case, surrogate_check_case_destroy> handle_;
+};
+
+class Domain {
+public:
+    /// Scattered points x [n_local, 0..3]; global_id [n_local] or null.
+    Domain(const Context& context, const surrogate_array& x, const int64_t* global_id = nullptr) {
+        surrogate_domain* handle = nullptr;
+        check(surrogate_domain_create_points(context.get(), &x, global_id, &handle));
+        handle_.reset(handle);
+    }
+    /// Takes a handle over.
+    explicit Domain(surrogate_domain* handle) : handle_(handle) {}
+
+    int64_t n_local() const { return counts().first; }
+    int64_t n_global() const { return counts().second; }
+    surrogate_domain* get() const { return handle_.get(); }
+
+private:
+    std::pair<int64_t, int64_t> counts() const {
+        int64_t n_local = 0, n_global = 0;
+        check(surrogate_domain_n_points(get(), &n_local, &n_global));
+        return {n_local, n_global};
+    }
+    detail::Owner<surrogate_domain, surrogate_domain_destroy> handle_;
+};
+
+class Plan {
+public:
+    Plan(const Model& model, const Domain& domain, const Options& options = {}) {
+        surrogate_plan* handle = nullptr;
+        check(surrogate_plan_create(model.get(), domain.get(), nullptr, options.get(), &handle));
+        handle_.reset(handle);
+    }
+    void bind_input(const std::string& name, const surrogate_array& array, const char* unit = nullptr) {
+        check(surrogate_plan_bind_input(get(), name.c_str(), unit, &array));
+    }
+    void bind_output(const std::string& name, const surrogate_array& array, const char* unit = nullptr) {
+        check(surrogate_plan_bind_output(get(), name.c_str(), unit, &array));
+    }
+    void run() { check(surrogate_plan_run(get())); }
+    void run_network(const std::vector<surrogate_named_array>& inputs,
+                     const std::vector<surrogate_named_array>& outputs) {
+        check(surrogate_plan_run_network(get(), static_cast<int32_t>(inputs.size()), inputs.data(),
+                                         static_cast<int32_t>(outputs.size()), outputs.data()));
+    }
+    std::string option(const std::string& key) const {
+        const char* value = nullptr;
+        check(surrogate_plan_option(get(), key.c_str(), &value));
+        return value;
+    }
+    int64_t counter(const std::string& key) const {
+        int64_t value = 0;
+        check(surrogate_plan_counter(get(), key.c_str(), &value));
+        return value;
+    }
+    std::string describe() const { return detail::text_of(get(), surrogate_plan_describe); }
+    surrogate_plan* get() const { return handle_.get(); }
+
+private:
+    detail::Owner<surrogate_plan, surrogate_plan_destroy> handle_;
+};
+
+}  // namespace surrogate
+
+#endif

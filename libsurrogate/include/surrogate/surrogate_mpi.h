@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SURROGATE_MPI_H
+#define SURROGATE_MPI_H
+
+#include <mpi.h>
+#include <surrogate/surrogate.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A context over the ranks of `comm`. Collective over comm, which is duplicated once and never used again; its error
+ * handler stays as it is. options may be NULL; they are copied, and must be the same on all ranks.
+ * Errors: INVALID_ARGUMENT (MPI not initialised or already finalised, MPI_COMM_NULL, an intercommunicator),
+ * NOT_SUPPORTED (built without MPI).                                                                                */
+SURROGATE_API surrogate_status surrogate_context_create_mpi(MPI_Comm comm, const surrogate_options *options,
+                                                            surrogate_context **context);
+
+/* The same for a communicator of Fortran: an integer, or comm%MPI_VAL of mpi_f08. */
+SURROGATE_API surrogate_status surrogate_context_create_fint(MPI_Fint comm, const surrogate_options *options,
+                                                             surrogate_context **context);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
