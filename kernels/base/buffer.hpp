@@ -17,7 +17,8 @@ public:
 
     Buffer() = default;
     explicit Buffer(int64_t count) : count_(count) {
-        if (count < 0 || static_cast<uint64_t>(count) > SIZE_MAX / sizeof(T)) throw std::bad_alloc();
+        if (count < 0 || static_cast<uint64_t>(count) > SIZE_MAX / sizeof(T))
+            throw std::bad_alloc();
         if (count == 0) return;
         data_ = static_cast<T*>(::operator new(static_cast<size_t>(count) * sizeof(T), alignment));
         for (int64_t i = 0; i < count; ++i) data_[i] = T{};

@@ -10,11 +10,12 @@ namespace surrogate::kernels {
 enum class Status : int {
     success = 0,
     invalid_argument = 1,  ///< null pointer, wrong order of calls, value that is not allowed
-    unknown_name = 2,      ///< field, option or tensor name that does not exist; the text lists near misses
-    shape = 3,             ///< extents, strides or counts that do not fit
-    io = 4,                ///< a file cannot be opened, read or written
-    bad_file = 5,          ///< a file was read and is not a valid model file
-    not_supported = 6,     ///< valid, but not built or not possible here
+    unknown_name =
+        2,         ///< field, option or tensor name that does not exist; the text lists near misses
+    shape = 3,     ///< extents, strides or counts that do not fit
+    io = 4,        ///< a file cannot be opened, read or written
+    bad_file = 5,  ///< a file was read and is not a valid model file
+    not_supported = 6,  ///< valid, but not built or not possible here
     no_memory = 7,
     not_finite = 8,  ///< NaN or infinity in a field, an intermediate sum or a prediction
     limit = 9,       ///< a count does not fit the type that must carry it

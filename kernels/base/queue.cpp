@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/base/queue.hpp"
 
-#include <string>
-
 #include <hwy/targets.h>
+
+#include <string>
 
 #include "kernels/base/error.hpp"
 
@@ -50,7 +50,8 @@ Queue::Queue(Backend backend, VectorLevel level, int n_thread)
     }
 }
 
-void Queue::run(int64_t n_item, const void* context, void (*call)(const void*, int64_t, int)) const {
+void Queue::run(int64_t n_item, const void* context,
+                void (*call)(const void*, int64_t, int)) const {
     const int64_t n_share = n_thread_;
     // One thread, or one item: stay out of the OpenMP runtime, whose idle workers would spin on other ranks' cores.
     if (n_share == 1 || n_item <= 1) {

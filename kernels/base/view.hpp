@@ -24,9 +24,7 @@ struct View {
         return data[offset];
     }
 
-    operator View<const T, Rank>() const
-        requires(!std::is_const_v<T>)
-    {
+    operator View<const T, Rank>() const requires(!std::is_const_v<T>) {
         return {data, shape, stride};
     }
 };
@@ -52,7 +50,9 @@ constexpr int64_t lane_count = 16;
 /// half dozen buffers of a sweep stay in a 512 KiB second-level cache beside the weights of one block.
 constexpr int64_t tile_points = 64;
 
-constexpr int64_t round_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+constexpr int64_t round_up(int64_t n, int64_t multiple) {
+    return (n + multiple - 1) / multiple * multiple;
+}
 
 /// A tile: some points, channel-major, so that vector lanes run along points.
 ///   shape  (n_channel, n_point), stride (row, 1)

@@ -57,7 +57,8 @@ void reset(Partial<T> partial);
 /// Adds the points of a tile: k, v (C, n_point) tiles, C = H*D. Keeps the running maximum; any split of the points
 /// into calls is the same sum in another order. float sums stay accurate up to about 1024 points: combine then.
 template <class T>
-void encode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, Tile<const T> v, Partial<T> partial);
+void encode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, Tile<const T> v,
+            Partial<T> partial);
 
 /// y[h,d,n] = sum_m R[m,n] z[h,m,d],  R = softmax over latents of S.   k, y (C, n_point) tiles, no overlap.
 /// z (H, M, D) contiguous.
@@ -72,7 +73,9 @@ struct Total {
     static int64_t size(const Sizes& s) { return s.n_head * (s.n_dim + 2) * s.n_row(); }
     double* maximum(int64_t head) const { return data + head * (sizes.n_dim + 2) * sizes.n_row(); }
     double* sum(int64_t head) const { return maximum(head) + sizes.n_row(); }
-    double* value(int64_t head, int64_t dim) const { return maximum(head) + (2 + dim) * sizes.n_row(); }
+    double* value(int64_t head, int64_t dim) const {
+        return maximum(head) + (2 + dim) * sizes.n_row();
+    }
 };
 
 void reset(Total total);
@@ -92,9 +95,10 @@ template <class T>
 void decode(const Queries<T>& queries, Tile<const T> k, const T* z, Tile<T> y);
 }  // namespace ref
 namespace simd {
-void encode(VectorLevel level, const Queries<float>& queries, Tile<const float> k, Tile<const float> v,
-            Partial<float> partial);
-void decode(VectorLevel level, const Queries<float>& queries, Tile<const float> k, const float* z, Tile<float> y);
+void encode(VectorLevel level, const Queries<float>& queries, Tile<const float> k,
+            Tile<const float> v, Partial<float> partial);
+void decode(VectorLevel level, const Queries<float>& queries, Tile<const float> k, const float* z,
+            Tile<float> y);
 }  // namespace simd
 
 }  // namespace surrogate::kernels::flare

@@ -21,15 +21,16 @@ struct Linear {
 /// y may be residual itself; otherwise no overlap. The sum starts at the bias, runs over c in order and ends with the
 /// residual, by fused multiply-add in simd: the same bits on every vector level.
 template <class T>
-void linear(const Queue& queue, const Linear<T>& layer, Tile<const T> x, Tile<const T> residual, Tile<T> y);
+void linear(const Queue& queue, const Linear<T>& layer, Tile<const T> x, Tile<const T> residual,
+            Tile<T> y);
 
 namespace ref {
 template <class T>
 void linear(const Linear<T>& layer, Tile<const T> x, Tile<const T> residual, Tile<T> y);
 }
 namespace simd {
-void linear(VectorLevel level, const Linear<float>& layer, Tile<const float> x, Tile<const float> residual,
-            Tile<float> y);
+void linear(VectorLevel level, const Linear<float>& layer, Tile<const float> x,
+            Tile<const float> residual, Tile<float> y);
 }
 
 }  // namespace surrogate::kernels

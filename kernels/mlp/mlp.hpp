@@ -31,16 +31,17 @@ struct ResidualMlp {
 /// caller may add onto y: with `accumulate`, y += chain(x).
 /// All layers of a tile run one after the other on memory that stays in cache; no intermediate leaves `scratch`.
 template <class T>
-void residual_mlp(const Queue& queue, const ResidualMlp<T>& mlp, Tile<const T> x, Tile<T> scratch, bool accumulate,
-                  Tile<T> y);
+void residual_mlp(const Queue& queue, const ResidualMlp<T>& mlp, Tile<const T> x, Tile<T> scratch,
+                  bool accumulate, Tile<T> y);
 
 namespace ref {
 template <class T>
-void residual_mlp(const ResidualMlp<T>& mlp, Tile<const T> x, Tile<T> scratch, bool accumulate, Tile<T> y);
+void residual_mlp(const ResidualMlp<T>& mlp, Tile<const T> x, Tile<T> scratch, bool accumulate,
+                  Tile<T> y);
 }
 namespace simd {
-void residual_mlp(VectorLevel level, const ResidualMlp<float>& mlp, Tile<const float> x, Tile<float> scratch,
-                  bool accumulate, Tile<float> y);
+void residual_mlp(VectorLevel level, const ResidualMlp<float>& mlp, Tile<const float> x,
+                  Tile<float> scratch, bool accumulate, Tile<float> y);
 }
 
 }  // namespace surrogate::kernels

@@ -21,7 +21,8 @@ namespace surrogate {
 class Error : public std::runtime_error {
 public:
     Error(surrogate_status status, const char* text)
-        : std::runtime_error(std::string(surrogate_status_name(status)) + ": " + text), status_(status) {}
+        : std::runtime_error(std::string(surrogate_status_name(status)) + ": " + text),
+          status_(status) {}
     surrogate_status status() const noexcept { return status_; }
 
 private:
@@ -43,7 +44,8 @@ template <class Handle, void (*destroy)(Handle**)>
 using Owner = std::unique_ptr<Handle, Deleter<Handle, destroy>>;
 
 template <class Object>
-std::string text_of(const Object* object, surrogate_status (*describe)(const Object*, char*, int64_t*)) {
+std::string text_of(const Object* object,
+                    surrogate_status (*describe)(const Object*, char*, int64_t*)) {
     int64_t size = 0;
     check(describe(object, nullptr, &size));
     std::string text(static_cast<std::size_t>(size), '\0');
@@ -70,14 +72,22 @@ struct dtype_of<double> {
 template <class T>
 surrogate_array column(T* data, int64_t n, int64_t stride = 1) {
     using Value = std::remove_const_t<T>;
-    return {const_cast<Value*>(data), {n, 1}, {stride, 1}, detail::dtype_of<Value>::value, SURROGATE_HOST};
+    return {const_cast<Value*>(data),
+            {n, 1},
+            {stride, 1},
+            detail::dtype_of<Value>::value,
+            SURROGATE_HOST};
 }
 
 /// A row-major array [n][n_column], such as the coordinates of points.
 template <class T>
 surrogate_array matrix(T* data, int64_t n, int64_t n_column) {
     using Value = std::remove_const_t<T>;
-    return {const_cast<Value*>(data), {n, n_column}, {n_column, 1}, detail::dtype_of<Value>::value, SURROGATE_HOST};
+    return {const_cast<Value*>(data),
+            {n, n_column},
+            {n_column, 1},
+            detail::dtype_of<Value>::value,
+            SURROGATE_HOST};
 }
 
 /// Options{{"precision", "fp32"}, {"reproducible", "true"}}
@@ -114,7 +124,9 @@ public:
     int rank() const { return ranks().first; }
     int size() const { return ranks().second; }
     std::string describe() const { return detail::text_of(get(), surrogate_context_describe); }
-    void set_log(surrogate_log_function log, void* user) { check(surrogate_context_set_log(get(), log, user)); }
+    void set_log(surrogate_log_function log, void* user) {
+        check(surrogate_context_set_log(get(), log, user));
+    }
     surrogate_context* get() const { return handle_.get(); }
 
 private:
@@ -172,7 +184,8 @@ public:
         check(surrogate_check_case_n_tensors(handle_.get(), &n));
         std::vector<surrogate_tensor> list(static_cast<std::size_t>(n));
         for (int32_t i = 0; i < n; ++i)
-            check(surrogate_check_case_tensor(handle_.get(), i, &list[static_cast<std::size_t>(i)]));
+            check(
+                surrogate_check_case_tensor(handle_.get(), i, &list[static_cast<std::size_t>(i)]));
         return list;
     }
     surrogate_check_case* get() const { return handle_.get(); }
@@ -212,10 +225,12 @@ public:
         check(surrogate_plan_create(model.get(), domain.get(), nullptr, options.get(), &handle));
         handle_.reset(handle);
     }
-    void bind_input(const std::string& name, const surrogate_array& array, const char* unit = nullptr) {
+    void bind_input(const std::string& name, const surrogate_array& array,
+                    const char* unit = nullptr) {
         check(surrogate_plan_bind_input(get(), name.c_str(), unit, &array));
     }
-    void bind_output(const std::string& name, const surrogate_array& array, const char* unit = nullptr) {
+    void bind_output(const std::string& name, const surrogate_array& array,
+                     const char* unit = nullptr) {
         check(surrogate_plan_bind_output(get(), name.c_str(), unit, &array));
     }
     void run() { check(surrogate_plan_run(get())); }

@@ -13,12 +13,14 @@ extern "C" {
  * handler stays as it is. options may be NULL; they are copied, and must be the same on all ranks.
  * Errors: INVALID_ARGUMENT (MPI not initialised or already finalised, MPI_COMM_NULL, an intercommunicator),
  * NOT_SUPPORTED (built without MPI).                                                                                */
-SURROGATE_API surrogate_status surrogate_context_create_mpi(MPI_Comm comm, const surrogate_options *options,
-                                                            surrogate_context **context);
+SURROGATE_API surrogate_status surrogate_context_create_mpi(MPI_Comm comm,
+                                                            const surrogate_options* options,
+                                                            surrogate_context** context);
 
 /* The same for a communicator of Fortran: an integer, or comm%MPI_VAL of mpi_f08. */
-SURROGATE_API surrogate_status surrogate_context_create_fint(MPI_Fint comm, const surrogate_options *options,
-                                                             surrogate_context **context);
+SURROGATE_API surrogate_status surrogate_context_create_fint(MPI_Fint comm,
+                                                             const surrogate_options* options,
+                                                             surrogate_context** context);
 
 #ifdef __cplusplus
 }

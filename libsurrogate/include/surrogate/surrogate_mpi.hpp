@@ -2,8 +2,9 @@
 #ifndef SURROGATE_MPI_HPP
 #define SURROGATE_MPI_HPP
 
-#include <surrogate/surrogate.hpp>
 #include <surrogate/surrogate_mpi.h>
+
+#include <surrogate/surrogate.hpp>
 
 namespace surrogate {
 
