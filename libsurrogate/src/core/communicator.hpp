@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "kernels/base/error.hpp"
+
+namespace surrogate::impl {
+
+using kernels::Error;
+using kernels::Status;
+
+/// What families need of the other ranks, and the seam where tests inject delays and faults. Implementations: one rank
+/// (here), MPI (dist/mpi_communicator.hpp). Every function but rank() and size() is collective and blocking.
+///
+/// Failures of the transport throw Error(mpi) and leave the communicator broken: later calls throw Error(broken) at
+/// once. Counts are 64 bit; an implementation that must narrow them splits the message or throws Error(limit) before
+/// anything is sent.
+class Communicator {
+public:
+    virtual ~Communicator() = default;
+
+    virtual int rank() const = 0;
+    virtual int size() const = 0;
+    virtual const char* transport() const = 0;  ///< "none", "MPI"
+
+    // Reductions in place: every rank ends with the same numbers. For floats the order of a sum is the transport's;
+    // sums of int64 are exact in any order. NaN survives sums, not maxima.
+    void all_reduce_max(std::span<float> values);
+    void all_reduce_max(std::span<double> values);
+    void all_reduce_sum(std::span<float> values);
+    void all_reduce_sum(std::span<double> values);
+    void all_reduce_sum(std::span<int64_t> values);
+    void all_reduce_max(std::span<int64_t> values);
+
+    /// n bytes from rank `root` to all.
+    void broadcast(void* data, int64_t n_byte, int root);
+
+    /// Every rank's `n_byte` bytes, in rank order, on every rank. to (size() * n_byte).
+    void all_gather(const void* from, void* to, int64_t n_byte);
+
+    /// Rows of row_bytes bytes: n_send[r] rows to rank r, taken from `from` in rank order; n_receive[r] rows from rank r,
+    /// stored to `to` in rank order. Counts (size()).
+    void all_to_all(const void* from, std::span<const int64_t> n_send, void* to, std::span<const int64_t> n_receive,
+                    int64_t row_bytes);
+
+    /// Sum of `value` over the ranks before this one.
+    int64_t exclusive_sum(int64_t value);
+
+    // Counters of payload handed over and of collective calls since reset_counters(); agree() does not count.
+    int64_t bytes_sent() const { return bytes_sent_; }
+    int64_t n_collective() const { return n_collective_; }
+    void reset_counters() { bytes_sent_ = n_collective_ = 0; }
+
+    /// Runs fallible local work and lets all ranks share its verdict: if `work` throws on some ranks, every rank throws
+    /// Error with the status and the text of the first of them ("rank 2: ..."). One reduction of status, one broadcast
+    /// if something failed. `work` must not communicate. This is how every collective function of the library begins.
+    void agree(const std::function<void()>& work);
+
+protected:
+    enum class Type { float32, float64, int64 };
+    enum class Reduction { max, sum };
+    virtual void do_all_reduce(void* data, int64_t count, Type type, Reduction reduction) = 0;
+    virtual void do_broadcast(void* data, int64_t n_byte, int root) = 0;
+    virtual void do_all_gather(const void* from, void* to, int64_t n_byte) = 0;
+    virtual void do_all_to_all(const void* from, std::span<const int64_t> n_send, void* to,
+                               std::span<const int64_t> n_receive, int64_t row_bytes) = 0;
+
+private:
+    void count(int64_t n_byte) {
+        bytes_sent_ += n_byte;
+        ++n_collective_;
+    }
+    int64_t bytes_sent_ = 0;
+    int64_t n_collective_ = 0;
+};
+
+/// One rank, no transport.
+std::unique_ptr<Communicator> self_communicator();
+
+}  // namespace surrogate::impl

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace surrogate::impl {
+
+/// Up to three of `known` that a person may have meant by `name` (edit distance), best first.
+std::vector<std::string> near_misses(std::string_view name, std::span<const std::string> known);
+
+/// "; did you mean 'pressure' or 'pressures'?", or "" if nothing is near.
+std::string did_you_mean(std::string_view name, std::span<const std::string> known);
+
+/// "(64, 3)"
+std::string shape_text(std::span<const int64_t> shape);
+
+/// Any bytes as printable text of at most max_length characters: control and non-ASCII bytes as \xNN, the rest cut with
+/// "..". For names that come from a file.
+std::string printable(std::string_view text, size_t max_length = 120);
+
+}  // namespace surrogate::impl

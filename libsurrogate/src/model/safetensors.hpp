@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/core/file.hpp"
+
+namespace surrogate::impl {
+
+enum class DType { float16, bfloat16, float32, float64, int8, int16, int32, int64, uint8, boolean };
+
+/// Bytes of one element.
+int64_t width(DType dtype);
+const char* name(DType dtype);
+
+/// Where a tensor lies in the file: bytes [begin, end) counted from the start of the file.
+struct TensorEntry {
+    std::string name;
+    DType dtype = DType::float32;
+    std::vector<int64_t> shape;
+    int64_t begin = 0, end = 0;
+};
+
+/// The header of a safetensors file: 8 bytes length, JSON, data. Tensors in order of their data.
+struct SafetensorsHeader {
+    std::map<std::string, std::string> metadata;
+    std::vector<TensorEntry> tensors;
+};
+
+/// Reads and checks the header; the file is treated as hostile. When this returns, every size and offset can be believed:
+/// shapes times widths equal the intervals, which are sorted, contiguous and end with the file. No memory beyond the
+/// header (at most 16 MB) is taken. Throws Error(bad_file) or Error(io).
+/// Source: github.com/huggingface/safetensors, format of version 0.4.
+SafetensorsHeader read_safetensors_header(const File& file);
+
+}  // namespace surrogate::impl
