@@ -45,8 +45,8 @@ public:
 
     /// Rows of row_bytes bytes: n_send[r] rows to rank r, taken from `from` in rank order; n_receive[r] rows from rank r,
     /// stored to `to` in rank order. Counts (size()).
-    void all_to_all(const void* from, std::span<const int64_t> n_send, void* to, std::span<const int64_t> n_receive,
-                    int64_t row_bytes);
+    void all_to_all(const void* from, std::span<const int64_t> n_send, void* to,
+                    std::span<const int64_t> n_receive, int64_t row_bytes);
 
     /// Sum of `value` over the ranks before this one.
     int64_t exclusive_sum(int64_t value);

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/core/communicator.hpp"
+
+#include <cstring>
+#include <new>
+#include <vector>
+
+namespace surrogate::impl {
+
+void Communicator::all_reduce_max(std::span<float> values) {
+    count(static_cast<int64_t>(values.size_bytes()));
+    do_all_reduce(values.data(), std::ssize(values), Type::float32, Reduction::max);
+}
+
+void Communicator::all_reduce_max(std::span<double> values) {
+    count(static_cast<int64_t>(values.size_bytes()));
+    do_all_reduce(values.data(), std::ssize(values), Type::float64, Reduction::max);
+}
+
+void Communicator::all_reduce_max(std::span<int64_t> values) {
+    count(static_cast<int64_t>(values.size_bytes()));
+    do_all_reduce(values.data(), std::ssize(values), Type::int64, Reduction::max);
+}
+
+void Communicator::all_reduce_sum(std::span<float> values) {
+    count(static_cast<int64_t>(values.size_bytes()));
+    do_all_reduce(values.data(), std::ssize(values), Type::float32, Reduction::sum);
+}
+
+void Communicator::all_reduce_sum(std::span<double> values) {
+    count(static_cast<int64_t>(values.size_bytes()));
+    do_all_reduce(values.data(), std::ssize(values), Type::float64, Reduction::sum);
+}
+
+void Communicator::all_reduce_sum(std::span<int64_t> values) {
+    count(static_cast<int64_t>(values.size_bytes()));
+    do_all_reduce(values.data(), std::ssize(values), Type::int64, Reduction::sum);
+}
+
+void Communicator::broadcast(void* data, int64_t n_byte, int root) {
+    count(rank() == root ? n_byte : 0);
+    do_broadcast(data, n_byte, root);
+}
+
+void Communicator::all_gather(const void* from, void* to, int64_t n_byte) {
+    count(n_byte);
+    do_all_gather(from, to, n_byte);
+}
+
+void Communicator::all_to_all(const void* from, std::span<const int64_t> n_send, void* to,
+                              std::span<const int64_t> n_receive, int64_t row_bytes) {
+    int64_t n_row = 0;
+    for (int64_t n : n_send) n_row += n;
+    count(n_row * row_bytes);
+    do_all_to_all(from, n_send, to, n_receive, row_bytes);
+}
+
+int64_t Communicator::exclusive_sum(int64_t value) {
+    std::vector<int64_t> values(static_cast<size_t>(size()));
+    all_gather(&value, values.data(), sizeof value);
+    int64_t sum = 0;
+    for (int r = 0; r < rank(); ++r) sum += values[static_cast<size_t>(r)];
+    return sum;
+}
+
+namespace {
+
+/// Text of a failure, in a buffer that needs no memory: the failure may be that there is none.
+struct Verdict {
+    Status status = Status::success;
+    char text[2000] = "";
+
+    void set(Status new_status, const char* new_text) {
+        status = new_status;
+        std::strncpy(text, new_text, sizeof text - 1);
+    }
+};
+
+void run_guarded(const std::function<void()>& work, Verdict& verdict) {
+    try {
+        work();
+    } catch (const Error& error) {
+        verdict.set(error.status(), error.what());
+    } catch (const std::bad_alloc&) {
+        verdict.set(Status::no_memory, "out of memory");
+    } catch (const std::exception& error) {
+        verdict.set(Status::internal, error.what());
+    }
+}
+
+}  // namespace
+
+void Communicator::agree(const std::function<void()>& work) {
+    Verdict verdict;
+    run_guarded(work, verdict);
+    // The largest of (size - rank) over failing ranks names the first of them; 0 means that none failed.
+    int64_t culprit = verdict.status == Status::success ? 0 : size() - rank();
+    do_all_reduce(&culprit, 1, Type::int64, Reduction::max);
+    if (culprit == 0) return;
+    const int first = static_cast<int>(size() - culprit);
+    do_broadcast(&verdict, sizeof verdict, first);
+    const std::string text(verdict.text);
+    const bool named = size() == 1 || text.starts_with("rank ");
+    throw Error(verdict.status, named ? text : "rank " + std::to_string(first) + ": " + text);
+}
+
+namespace {
+
+class SelfCommunicator final : public Communicator {
+public:
+    int rank() const override { return 0; }
+    int size() const override { return 1; }
+    const char* transport() const override { return "none"; }
+
+protected:
+    void do_all_reduce(void*, int64_t, Type, Reduction) override {}
+    void do_broadcast(void*, int64_t, int) override {}
+    void do_all_gather(const void* from, void* to, int64_t n_byte) override {
+        if (n_byte > 0) std::memcpy(to, from, static_cast<size_t>(n_byte));
+    }
+    void do_all_to_all(const void* from, std::span<const int64_t> n_send, void* to,
+                       std::span<const int64_t>, int64_t row_bytes) override {
+        const int64_t n_byte = n_send[0] * row_bytes;
+        if (n_byte > 0) std::memcpy(to, from, static_cast<size_t>(n_byte));
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> self_communicator() {
+    return std::make_unique<SelfCommunicator>();
+}
+
+}  // namespace surrogate::impl

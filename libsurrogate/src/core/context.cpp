@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/core/context.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "surrogate/surrogate.h"
+
+namespace surrogate::impl {
+
+using kernels::Backend;
+using kernels::Queue;
+using kernels::VectorLevel;
+
+#define SURROGATE_TEXT_(x) #x
+#define SURROGATE_TEXT(x) SURROGATE_TEXT_(x)
+
+const char* version() {
+    return SURROGATE_TEXT(SURROGATE_VERSION_MAJOR) "." SURROGATE_TEXT(
+        SURROGATE_VERSION_MINOR) "." SURROGATE_TEXT(SURROGATE_VERSION_PATCH);
+}
+
+void process_cores(uint64_t* words, int n_word) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    std::fill_n(words, n_word, uint64_t{0});
+    if (sched_getaffinity(0, sizeof cores, &cores) != 0) {
+        words[0] = 1;  // more than 1024 cores, or not allowed to ask: one thread is always right
+        return;
+    }
+    for (int core = 0; core < std::min(CPU_SETSIZE, 64 * n_word); ++core) {
+        if (CPU_ISSET(core, &cores)) words[core / 64] |= uint64_t{1} << (core % 64);
+    }
+}
+
+int count_bits(const uint64_t* words, int n_word) {
+    int count = 0;
+    for (int i = 0; i < n_word; ++i) count += std::popcount(words[i]);
+    return count;
+}
+
+Context::Context(std::unique_ptr<Communicator> communicator, Options options, Placement placement,
+                 const FileLayer& files)
+    : communicator_(std::move(communicator)),
+      options_(std::move(options)),
+      placement_(placement),
+      files_(files) {}
+
+int Context::automatic_threads() const {
+    const int share = placement_.cores_on_node / placement_.ranks_on_node;
+    return std::clamp(share, 1, std::max(1, placement_.cores_of_rank));
+}
+
+Queue Context::make_queue(const Options& options) const {
+    const std::string& backend = options.get("backend");
+    const std::string& level = options.get("vector");
+    const std::string& threads = options.get("threads");
+    const bool fp64 = options.get("precision") == "fp64";
+    if (fp64 && (backend == "simd" || backend == "cuda")) {
+        throw Error(
+            Status::not_supported,
+            "precision 'fp64' is computed by backend 'ref' only, backend is '" + backend + "'");
+    }
+    const Backend chosen = backend == "cuda"          ? Backend::cuda
+                           : backend == "ref" || fp64 ? Backend::ref
+                                                      : Backend::simd;
+    const VectorLevel vector = level == "avx512"   ? VectorLevel::avx512
+                               : level == "avx2"   ? VectorLevel::avx2
+                               : level == "scalar" ? VectorLevel::scalar
+                                                   : kernels::best_vector_level();
+    return Queue(chosen, vector, threads == "auto" ? automatic_threads() : std::stoi(threads));
+}
+
+std::string Context::describe() const {
+    const Communicator& c = comm();
+    const int threads = make_queue(Options{}.over(options_)).n_thread();
+    std::string text = std::string("libsurrogate ") + version() + "\n";
+    text += "ranks      " + std::to_string(c.size()) + " (" +
+            std::to_string(placement_.ranks_on_node) + " on this node)\n";
+    text += "transport  " + std::string(c.transport()) + "\n";
+    text += "cores      " + std::to_string(placement_.cores_on_node) +
+            " allowed to the ranks of this node, " + std::to_string(placement_.cores_of_rank) +
+            " to this rank\n";
+    text += "threads    " + std::to_string(threads) +
+            (options_.get("threads") == "auto" ? " (cores / ranks on the node)\n"
+                                               : " (option threads)\n");
+    text += "vector     " + std::string(kernels::name(make_queue(options_).level())) +
+            (options_.get("vector") == "auto" ? " (widest this machine offers)\n"
+                                              : " (option vector)\n");
+    text += "backends   ref, simd\n";
+    if (threads * placement_.ranks_on_node > placement_.cores_on_node) {
+        text += "warning: " + std::to_string(threads) + " threads x " +
+                std::to_string(placement_.ranks_on_node) + " ranks exceed the " +
+                std::to_string(placement_.cores_on_node) + " cores of this node\n";
+    }
+    return text;
+}
+
+}  // namespace surrogate::impl

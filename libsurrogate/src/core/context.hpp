@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "kernels/base/queue.hpp"
+#include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/core/file.hpp"
+#include "libsurrogate/src/core/options.hpp"
+
+namespace surrogate::impl {
+
+/// Who shares the cores of this node.
+struct Placement {
+    int ranks_on_node = 1;
+    int cores_on_node = 1;  ///< cores that these ranks together may use
+    int cores_of_rank = 1;  ///< cores this rank is bound to
+};
+
+/// Cores the calling process may run on, as a bit mask of `n_word` 64-bit words.
+void process_cores(uint64_t* words, int n_word);
+int count_bits(const uint64_t* words, int n_word);
+
+/// Communicator, options and manners of one job. Objects made from it share it.
+class Context {
+public:
+    Context(std::unique_ptr<Communicator> communicator, Options options, Placement placement,
+            const FileLayer& files = posix_files());
+
+    Communicator& comm() const { return *communicator_; }
+    const Options& options() const { return options_; }
+    const FileLayer& files() const { return files_; }
+    const Placement& placement() const { return placement_; }
+
+    /// Threads for `threads = auto`: cores of the node divided by its ranks, at most those this rank is bound to.
+    int automatic_threads() const;
+
+    /// The queue that options (those of a plan, merged) ask for. Throws not_supported.
+    kernels::Queue make_queue(const Options& options) const;
+
+    /// See surrogate_context_describe.
+    std::string describe() const;
+
+    void set_log(std::function<void(const std::string&)> log) { log_ = std::move(log); }
+    void log(const std::string& text) const {
+        if (log_) log_(text);
+    }
+
+private:
+    std::unique_ptr<Communicator> communicator_;
+    Options options_;
+    Placement placement_;
+    const FileLayer& files_;
+    std::function<void(const std::string&)> log_;
+};
+
+/// Library version, "0.1.0".
+const char* version();
+
+}  // namespace surrogate::impl
