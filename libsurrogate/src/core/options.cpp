@@ -41,8 +41,9 @@ const Key& find(std::string_view name) {
         names.push_back(k.name);
         list += (list.empty() ? "" : ", ") + k.name;
     }
-    throw Error(Status::unknown_name, "option '" + printable(name) + "' does not exist" +
-                                          did_you_mean(name, names) + " Options are: " + list);
+    throw Error(Status::unknown_name, "option '" + printable(name) +
+                                          "' does not exist (options are: " + list + ")" +
+                                          did_you_mean(name, names));
 }
 
 bool is_count(std::string_view value) {

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+
+#include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/core/context.hpp"
+
+namespace surrogate::impl {
+
+/// A communicator over a duplicate of `comm`, made once so that our messages can never meet the solver's; the duplicate
+/// returns errors instead of aborting and is freed with the object (not after MPI_Finalize). Collective.
+/// Throws invalid_argument if MPI is not running or comm is no intracommunicator, mpi if it cannot be duplicated.
+std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm);
+
+/// Ranks and cores of this rank's node. Collective over comm.
+Placement find_placement(MPI_Comm comm);
+
+}  // namespace surrogate::impl
