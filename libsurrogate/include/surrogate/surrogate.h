@@ -260,6 +260,10 @@ SURROGATE_API surrogate_status surrogate_plan_bind_output(surrogate_plan* plan, 
                                                           const char* unit,
                                                           const surrogate_array* array);
 
+/* Forgets all bound arrays: a run before they are bound again is an error. For callers whose arrays are valid only
+ * between two calls, such as those taken out of vectors. Local.                                                     */
+SURROGATE_API surrogate_status surrogate_plan_unbind(surrogate_plan* plan);
+
 /* Evaluates the surrogate once on the bound fields: normalisation, network, denormalisation. Called by all ranks of
  * the context, but without agreement between them: a rank that finds an error (unbound field, non-finite value) takes
  * part in all exchanges, sends NaN and returns its own status; with check_finite the others return NOT_FINITE.

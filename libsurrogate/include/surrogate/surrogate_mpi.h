@@ -22,6 +22,14 @@ SURROGATE_API surrogate_status surrogate_context_create_fint(MPI_Fint comm,
                                                              const surrogate_options* options,
                                                              surrogate_context** context);
 
+/* Compares `comm` with the communicator of a context or plan, for couplings that check what they are handed:
+ * *result as of MPI_Comm_compare (MPI_CONGRUENT for the communicator that the context was made from; MPI_UNEQUAL if
+ * the context has no MPI, unless comm has one rank: MPI_CONGRUENT). Local.                                          */
+SURROGATE_API surrogate_status surrogate_context_compare_comm(const surrogate_context* context,
+                                                              MPI_Comm comm, int* result);
+SURROGATE_API surrogate_status surrogate_plan_compare_comm(const surrogate_plan* plan,
+                                                           MPI_Comm comm, int* result);
+
 #ifdef __cplusplus
 }
 #endif
