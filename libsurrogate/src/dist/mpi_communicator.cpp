@@ -38,6 +38,7 @@ public:
         MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
         MPI_Comm_rank(comm_, &rank_);
         MPI_Comm_size(comm_, &size_);
+        requests_.reserve(static_cast<size_t>(2 * size_));
     }
     // No message is sent here; a broken communicator is left to MPI_Finalize, since freeing it may wait for others.
     ~MpiCommunicator() override {

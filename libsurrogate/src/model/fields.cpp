@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/fields.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/base/error.hpp"
+#include "libsurrogate/src/core/text.hpp"
+
+namespace surrogate::impl {
+
+using kernels::Error;
+using kernels::Status;
+
+void check_array(const surrogate_array& array, const std::string& what) {
+    if (array.shape[0] < 0 || array.shape[1] < 0) {
+        throw Error(Status::shape, what + ": shape " + shape_text(array.shape) + " is negative");
+    }
+    if (array.dtype != SURROGATE_FLOAT32 && array.dtype != SURROGATE_FLOAT64) {
+        throw Error(Status::invalid_argument,
+                    what + ": dtype must be SURROGATE_FLOAT32 or SURROGATE_FLOAT64, is " +
+                        std::to_string(array.dtype));
+    }
+    if (array.space != SURROGATE_HOST) {
+        throw Error(Status::not_supported, what + ": memory space " + std::to_string(array.space) +
+                                               " is not built; give a host array");
+    }
+    const bool empty = array.shape[0] == 0 || array.shape[1] == 0;
+    if (!array.data && !empty) {
+        throw Error(Status::invalid_argument,
+                    what + ": data is NULL, but the shape is " + shape_text(array.shape));
+    }
+}
+
+Column column_of(const surrogate_array& array, int64_t index) {
+    Column column;
+    column.is_double = array.dtype == SURROGATE_FLOAT64;
+    column.stride = array.stride[0];
+    const int64_t offset = index * array.stride[1] * (column.is_double ? 8 : 4);
+    column.data = array.data ? static_cast<char*>(array.data) + offset : nullptr;
+    return column;
+}
+
+template <class T>
+BadValue gather(std::span<const Column> columns, int64_t first, int64_t count, T* to,
+                int64_t row_stride, int64_t column_stride) {
+    BadValue bad;
+    for (size_t c = 0; c < columns.size(); ++c) {
+        const Column& column = columns[c];
+        T* row = to + static_cast<int64_t>(c) * column_stride;
+        for (int64_t i = 0; i < count; ++i) {
+            const double value = load(column, first + i);
+            const double scaled = (value - column.mean) / column.std;
+            // A quiet comparison, before the conversion: a host may trap invalid operations and overflow.
+            const bool fits = std::islessequal(std::abs(scaled),
+                                               static_cast<double>(std::numeric_limits<T>::max()));
+            row[i * row_stride] = fits ? static_cast<T>(scaled) : T(0);
+            if (!fits && bad.column < 0) bad = {static_cast<int>(c), first + i, value};
+        }
+    }
+    return bad;
+}
+
+template <class T>
+void scatter(const T* from, int64_t row_stride, int64_t column_stride,
+             std::span<const Column> columns, int64_t first, int64_t count) {
+    for (size_t c = 0; c < columns.size(); ++c) {
+        const Column& column = columns[c];
+        const T* row = from + static_cast<int64_t>(c) * column_stride;
+        for (int64_t i = 0; i < count; ++i) {
+            store(column, first + i,
+                  static_cast<double>(row[i * row_stride]) * column.std + column.mean);
+        }
+    }
+}
+
+void fill_nan(std::span<const Column> columns, int64_t count) {
+    for (const Column& column : columns) {
+        for (int64_t i = 0; i < count; ++i)
+            store(column, i, std::numeric_limits<double>::quiet_NaN());
+    }
+}
+
+template BadValue gather(std::span<const Column>, int64_t, int64_t, float*, int64_t, int64_t);
+template BadValue gather(std::span<const Column>, int64_t, int64_t, double*, int64_t, int64_t);
+template void scatter(const float*, int64_t, int64_t, std::span<const Column>, int64_t, int64_t);
+template void scatter(const double*, int64_t, int64_t, std::span<const Column>, int64_t, int64_t);
+
+}  // namespace surrogate::impl

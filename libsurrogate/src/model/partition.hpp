@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace surrogate::impl {
+
+/// A half-open range of rows.
+struct Range {
+    int64_t begin = 0, end = 0;
+    int64_t size() const { return end - begin; }
+};
+
+/// Share of `rank` when n items are dealt in order and balanced: the first n mod size ranks get one more.
+Range balanced_range(int64_t n, int rank, int size);
+
+/// The rank that owns item i under balanced_range.
+int balanced_owner(int64_t n, int64_t i, int size);
+
+/// See surrogate_partition. Throws unknown_name or invalid_argument.
+std::vector<int64_t> partition_rows(std::string_view kind, int64_t n_rows, int rank, int size);
+
+}  // namespace surrogate::impl
