@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/activation/activation.hpp"
+
+#include "kernels/base/dispatch.hpp"
+
+namespace surrogate::kernels {
+
+template <class T>
+void activate(const Queue& queue, Activation kind, Tile<const T> x, Tile<T> y) {
+    if (!uses_simd<T>(queue, "activate")) return ref::activate(kind, x, y);
+    if constexpr (std::is_same_v<T, float>) simd::activate(queue.level(), kind, x, y);
+}
+
+template void activate(const Queue&, Activation, Tile<const float>, Tile<float>);
+template void activate(const Queue&, Activation, Tile<const double>, Tile<double>);
+
+}  // namespace surrogate::kernels

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/activation/activation.hpp"
+
+namespace surrogate::kernels::ref {
+namespace {
+
+/// The argument of tanh is cubic and would overflow for large u; beyond 100 tanh is +-1 in every precision.
+template <class T>
+T gelu_tanh(T u) {
+    const T root_two_over_pi = T(0.7978845608028654), cubic = T(0.044715);
+    const T c = std::clamp(u, T(-100), T(100));
+    return u / 2 * (1 + std::tanh(root_two_over_pi * (c + cubic * c * c * c)));
+}
+
+/// Two forms of the same function, so that the exponential never overflows.
+template <class T>
+T silu(T u) {
+    const T e = std::exp(-std::abs(u));
+    return u < 0 ? u * e / (1 + e) : u / (1 + e);
+}
+
+template <class T>
+T value(Activation kind, T u) {
+    switch (kind) {
+        case Activation::identity: return u;
+        case Activation::gelu_tanh: return gelu_tanh(u);
+        case Activation::silu: return silu(u);
+    }
+    return u;
+}
+
+}  // namespace
+
+template <class T>
+void activate(Activation kind, Tile<const T> x, Tile<T> y) {
+    for (int64_t c = 0; c < x.shape[0]; ++c) {
+        for (int64_t i = 0; i < x.shape[1]; ++i) y(c, i) = value(kind, x(c, i));
+    }
+}
+
+template void activate(Activation, Tile<const float>, Tile<float>);
+template void activate(Activation, Tile<const double>, Tile<double>);
+
+}  // namespace surrogate::kernels::ref

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <type_traits>
+
+#include "kernels/base/error.hpp"
+#include "kernels/base/queue.hpp"
+
+namespace surrogate::kernels {
+
+/// Which of its two versions a kernel must run for element type T: true is simd (float only), false is ref.
+/// Throws not_supported where the queue asks for what is not built: nothing falls back silently.
+template <class T>
+bool uses_simd(const Queue& queue, const char* kernel) {
+    if (queue.backend() == Backend::ref) return false;
+    if (queue.backend() == Backend::simd && std::is_same_v<T, float>) return true;
+    throw Error(Status::not_supported,
+                std::string("kernel '") + kernel + "' has no version for backend '" +
+                    name(queue.backend()) + "' in " +
+                    (std::is_same_v<T, float> ? "single" : "double") +
+                    " precision; backend 'ref' offers both precisions, 'simd' single precision");
+}
+
+}  // namespace surrogate::kernels

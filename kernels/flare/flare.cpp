@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/flare/flare.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "kernels/base/dispatch.hpp"
+
+namespace surrogate::kernels::flare {
+namespace {
+
+/// 2^(a - b) for finite a <= b. Halved first: the difference of two finite numbers may overflow.
+double power_of_difference(double a, double b) {
+    return a / 2 - b / 2 < -1000 ? 0.0 : exp2_exact(a - b);
+}
+
+/// Row 0 of a head holds maxima, the n_dim + 1 rows after it sums: the same layout in Partial and Total.
+template <class T>
+void reset_rows(const Sizes& sizes, T* data) {
+    const int64_t n_row = sizes.n_row(), per_head = (sizes.n_dim + 2) * n_row;
+    for (int64_t head = 0; head < sizes.n_head; ++head) {
+        std::fill_n(data + head * per_head, n_row, lowest_score<T>());
+        std::fill_n(data + head * per_head + n_row, per_head - n_row, T(0));
+    }
+}
+
+template <class T>
+void combine_rows(const T* from, Total total) {
+    const int64_t n_row = total.sizes.n_row(), n_sum = total.sizes.n_dim + 1;
+    for (int64_t head = 0; head < total.sizes.n_head; ++head) {
+        const T* other = from + head * (n_sum + 1) * n_row;
+        double* own = total.maximum(head);
+        for (int64_t m = 0; m < total.sizes.n_latent; ++m) {
+            const double maximum = std::max(own[m], static_cast<double>(other[m]));
+            const double keep = power_of_difference(own[m], maximum);
+            const double add = power_of_difference(other[m], maximum);
+            own[m] = maximum;
+            for (int64_t r = 1; r <= n_sum; ++r)
+                own[r * n_row + m] = own[r * n_row + m] * keep + other[r * n_row + m] * add;
+        }
+    }
+}
+
+}  // namespace
+
+/// 1/16 above the most negative number: room to subtract from it without overflow.
+template <>
+float lowest_score() {
+    return -0x1.ep127f;
+}
+
+template <>
+double lowest_score() {
+    return -0x1.ep1023;
+}
+
+double exp2_exact(double x) {
+    if (!(x >= -1000)) return x != x ? x : 0.0;
+    // 2^x = 2^n exp(t), |t| <= ln(2)/2; the first term left out, t^14/14!, is below 5e-18.
+    const double magic = 0x1.8p52;  // x + magic rounds x to an integer
+    const double n = (x + magic) - magic;
+    const double t = (x - n) * 0x1.62e42fefa39efp-1;
+    double sum = 1;
+    for (int degree = 13; degree >= 1; --degree) sum = 1 + t / degree * sum;
+    const uint64_t exponent = static_cast<uint64_t>(static_cast<int64_t>(n) + 1023);
+    return sum * std::bit_cast<double>(exponent << 52);
+}
+
+template <class T>
+void reset(Partial<T> partial) {
+    reset_rows(partial.sizes, partial.data);
+}
+
+void reset(Total total) {
+    reset_rows(total.sizes, total.data);
+}
+
+template <class T>
+void combine(Partial<const T> partial, Total total) {
+    combine_rows(partial.data, total);
+}
+
+void combine(Total other, Total total) {
+    combine_rows(other.data, total);
+}
+
+template <class T>
+void encode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, Tile<const T> v,
+            Partial<T> partial) {
+    if (!uses_simd<T>(queue, "flare::encode")) return ref::encode(queries, k, v, partial);
+    if constexpr (std::is_same_v<T, float>) simd::encode(queue.level(), queries, k, v, partial);
+}
+
+template <class T>
+void decode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, const T* z, Tile<T> y) {
+    if (!uses_simd<T>(queue, "flare::decode")) return ref::decode(queries, k, z, y);
+    if constexpr (std::is_same_v<T, float>) simd::decode(queue.level(), queries, k, z, y);
+}
+
+template void reset(Partial<float>);
+template void reset(Partial<double>);
+template void combine(Partial<const float>, Total);
+template void combine(Partial<const double>, Total);
+template void encode(const Queue&, const Queries<float>&, Tile<const float>, Tile<const float>,
+                     Partial<float>);
+template void encode(const Queue&, const Queries<double>&, Tile<const double>, Tile<const double>,
+                     Partial<double>);
+template void decode(const Queue&, const Queries<float>&, Tile<const float>, const float*,
+                     Tile<float>);
+template void decode(const Queue&, const Queries<double>&, Tile<const double>, const double*,
+                     Tile<double>);
+
+}  // namespace surrogate::kernels::flare

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/norm/norm.hpp"
+
+#include "kernels/base/dispatch.hpp"
+
+namespace surrogate::kernels {
+
+template <class T>
+void normalise(const Queue& queue, const Norm<T>& norm, Tile<const T> x, Tile<T> y) {
+    if (!uses_simd<T>(queue, "normalise")) return ref::normalise(norm, x, y);
+    if constexpr (std::is_same_v<T, float>) simd::normalise(queue.level(), norm, x, y);
+}
+
+template void normalise(const Queue&, const Norm<float>&, Tile<const float>, Tile<float>);
+template void normalise(const Queue&, const Norm<double>&, Tile<const double>, Tile<double>);
+
+}  // namespace surrogate::kernels
