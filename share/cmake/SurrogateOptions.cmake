@@ -56,7 +56,24 @@ surrogate_feature(MPI MPI_C_FOUND "Debian: apt-get install libopenmpi-dev openmp
 if(SURROGATE_HAVE_MPI AND NOT SURROGATE_PETSC STREQUAL "OFF" AND PkgConfig_FOUND)
     pkg_check_modules(PETSC QUIET IMPORTED_TARGET PETSc>=3.17)
 endif()
-surrogate_feature(PETSC PETSC_FOUND "needs MPI and PETSc >= 3.17; Debian: apt-get install petsc-dev pkg-config")
+set(surrogate_petsc_hint "needs MPI and PETSc >= 3.17; Debian: apt-get install petsc-dev pkg-config")
+if(PETSC_FOUND)
+    include(CheckCXXSourceCompiles)
+    set(CMAKE_REQUIRED_LIBRARIES PkgConfig::PETSC MPI::MPI_C)
+    check_cxx_source_compiles("
+        #include <petscconf.h>
+        #if defined(PETSC_USE_COMPLEX)
+        #error complex
+        #endif
+        int main() { return 0; }" SURROGATE_PETSC_IS_REAL)
+    unset(CMAKE_REQUIRED_LIBRARIES)
+    if(NOT SURROGATE_PETSC_IS_REAL)
+        set(PETSC_FOUND FALSE)
+        set(surrogate_petsc_hint "the PETSc that pkg-config finds has complex scalars, fields are real: point \
+PKG_CONFIG_PATH at a real one (Debian: libpetsc-real-dev)")
+    endif()
+endif()
+surrogate_feature(PETSC PETSC_FOUND "${surrogate_petsc_hint}")
 
 if(NOT SURROGATE_VTK STREQUAL "OFF")
     find_package(VTK 9.0 QUIET COMPONENTS CommonCore CommonDataModel CommonExecutionModel IOXML IOImage ImagingCore)

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors, options and the objects of a plan, in PETSc's manner.
+#include <surrogate/surrogate_mpi.h>
+#include <surrogate/surrogate_petsc.h>
+
+#include <array>
+#include <cstddef>
+
+#include "log_events.hpp"
+
+#if defined(PETSC_USE_COMPLEX)
+#error "surrogate_petsc needs a PETSc with real scalars (PETSC_USE_COMPLEX is set)"
+#endif
+static_assert(sizeof(PetscScalar) == sizeof(float) || sizeof(PetscScalar) == sizeof(double),
+              "fields are float or double");
+
+namespace {
+
+using surrogate::petsc::EventScope;
+using surrogate::petsc::find_event;
+
+/// An option of surrogate_options_set as -surrogate_<key>. fallback is what -help shows.
+template <class Value>
+struct Option {
+    const char* key;
+    const char* flag;
+    const char* help;
+    Value fallback;
+};
+
+constexpr std::array<Option<const char*>, 4> text_options = {{
+    {"threads", "-surrogate_threads", "threads of a rank, or auto", "auto"},
+    {"vector", "-surrogate_vector", "vector level: auto, avx512, avx2, scalar", "auto"},
+    {"backend", "-surrogate_backend", "kernels: auto, ref, simd, cuda", "auto"},
+    {"precision", "-surrogate_precision", "fp32, or fp64 with backend ref", "fp32"},
+}};
+constexpr std::array<Option<PetscBool>, 2> flag_options = {{
+    {"reproducible", "-surrogate_reproducible",
+     "the same bits for any ranks, partition, threads and vector width", PETSC_FALSE},
+    {"check_finite", "-surrogate_check_finite", "report NaN and infinity in fields", PETSC_TRUE},
+}};
+
+/// What the database says of one option: the value, or "" if it says nothing.
+struct Given {
+    const char* key = nullptr;
+    std::array<char, 256> value{};
+};
+
+PetscErrorCode read_options(MPI_Comm comm, const char* prefix, std::array<Given, 6>* given) {
+    PetscFunctionBegin;
+    std::size_t n = 0;
+    PetscOptionsBegin(comm, prefix, "libsurrogate", nullptr);
+    for (const auto& option : text_options) {
+        Given& found = (*given)[n++];
+        found.key = option.key;
+        PetscCall(PetscOptionsString(option.flag, option.help, "surrogate_options_set",
+                                     option.fallback, found.value.data(), found.value.size(),
+                                     nullptr));
+    }
+    for (const auto& option : flag_options) {
+        Given& found = (*given)[n++];
+        found.key = option.key;
+        PetscBool value = option.fallback, set = PETSC_FALSE;
+        PetscCall(PetscOptionsBool(option.flag, option.help, "surrogate_options_set",
+                                   option.fallback, &value, &set));
+        if (set)
+            PetscCall(
+                PetscStrncpy(found.value.data(), value ? "true" : "false", found.value.size()));
+    }
+    PetscOptionsEnd();
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode set_options(const std::array<Given, 6>& given, surrogate_options* options) {
+    PetscFunctionBegin;
+    for (const Given& option : given) {
+        if (option.value[0] == '\0') continue;
+        PetscCallSurrogate(surrogate_options_set(options, option.key, option.value.data()));
+    }
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode create_with(MPI_Comm comm, const std::array<Given, 6>& given,
+                           surrogate_options* options, surrogate_context** context) {
+    PetscFunctionBegin;
+    PetscCall(set_options(given, options));
+    PetscCallSurrogate(surrogate_context_create_mpi(comm, options, context));
+    PetscFunctionReturn(0);
+}
+
+}  // namespace
+
+extern "C" PetscErrorCode surrogate_petsc_error_code(surrogate_status status) {
+    switch (status) {
+        case SURROGATE_SUCCESS: return PetscErrorCode(0);
+        case SURROGATE_INVALID_ARGUMENT:
+        case SURROGATE_UNKNOWN_NAME: return PETSC_ERR_ARG_WRONG;
+        case SURROGATE_SHAPE: return PETSC_ERR_ARG_SIZ;
+        case SURROGATE_IO: return PETSC_ERR_FILE_OPEN;
+        case SURROGATE_BAD_FILE: return PETSC_ERR_FILE_UNEXPECTED;
+        case SURROGATE_NOT_SUPPORTED: return PETSC_ERR_SUP;
+        case SURROGATE_NO_MEMORY: return PETSC_ERR_MEM;
+        case SURROGATE_NOT_FINITE: return PETSC_ERR_FP;
+        default: return PETSC_ERR_LIB;
+    }
+}
+
+extern "C" PetscErrorCode surrogate_context_create_petsc(MPI_Comm comm, const char* prefix,
+                                                         surrogate_context** context) {
+    PetscFunctionBegin;
+    PetscCheck(context, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "context is NULL");
+    std::array<Given, 6> given;
+    PetscCall(read_options(comm, prefix, &given));
+    surrogate_options* options = nullptr;
+    PetscCallSurrogate(surrogate_options_create(&options));
+    const PetscErrorCode error = create_with(comm, given, options, context);
+    surrogate_options_destroy(&options);
+    PetscCall(error);
+    PetscFunctionReturn(0);
+}
+
+extern "C" PetscErrorCode surrogate_model_load_petsc(surrogate_context* context, const char* path,
+                                                     surrogate_model** model) {
+    PetscFunctionBegin;
+    PetscLogEvent event = 0;
+    PetscCall(find_event("SurrPlan", &event));
+    EventScope scope(event);
+    PetscCallSurrogate(surrogate_model_load(context, path, model));
+    PetscFunctionReturn(0);
+}
+
+extern "C" PetscErrorCode surrogate_plan_create_petsc(const surrogate_model* model,
+                                                      const surrogate_domain* input,
+                                                      const surrogate_domain* output,
+                                                      surrogate_plan** plan) {
+    PetscFunctionBegin;
+    PetscLogEvent event = 0;
+    PetscCall(find_event("SurrPlan", &event));
+    EventScope scope(event);
+    PetscCallSurrogate(surrogate_plan_create(model, input, output, nullptr, plan));
+    PetscFunctionReturn(0);
+}

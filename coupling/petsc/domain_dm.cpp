@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <petscdmda.h>
+#include <surrogate/surrogate_mpi.h>
+#include <surrogate/surrogate_petsc.h>
+
+#include <cstdint>
+
+#include "log_events.hpp"
+#include "scalar_array.hpp"
+
+namespace {
+
+using surrogate::petsc::EventScope;
+using surrogate::petsc::find_event;
+using surrogate::petsc::scalar_array;
+
+PetscErrorCode check_dm(const surrogate_context* context, DM dm) {
+    PetscFunctionBegin;
+    MPI_Comm comm = PetscObjectComm(reinterpret_cast<PetscObject>(dm));
+    int same = MPI_UNEQUAL;
+    PetscCallSurrogate(surrogate_context_compare_comm(context, comm, &same));
+    PetscCheck(same == MPI_IDENT || same == MPI_CONGRUENT, PETSC_COMM_SELF,
+               PETSC_ERR_ARG_NOTSAMECOMM,
+               "the DM is on another communicator than the context; create the context from "
+               "PetscObjectComm((PetscObject)dm)");
+    PetscBool is_da = PETSC_FALSE;
+    PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(dm), DMDA, &is_da));
+    DMType type = nullptr;
+    PetscCall(DMGetType(dm, &type));
+    PetscCheck(is_da, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "the DM has type %s, domains are made from type da; for other meshes pass the "
+               "coordinates of the owned "
+               "points to surrogate_domain_create_points",
+               type ? type : "(none)");
+    PetscFunctionReturn(0);
+}
+
+/// Natural numbers of the n owned grid points, in the order of global vectors; the caller frees them.
+PetscErrorCode natural_ids(DM dm, int64_t** ids, int64_t* n) {
+    PetscFunctionBegin;
+    PetscInt n_x = 0, n_y = 0;  // of the whole grid
+    PetscInt x = 0, y = 0, z = 0, width = 0, height = 0, depth = 0;
+    PetscCall(DMDAGetInfo(dm, nullptr, &n_x, &n_y, nullptr, nullptr, nullptr, nullptr, nullptr,
+                          nullptr, nullptr, nullptr, nullptr, nullptr));
+    PetscCall(DMDAGetCorners(dm, &x, &y, &z, &width, &height, &depth));
+    *n = int64_t{width} * height * depth;
+    PetscCall(PetscMalloc1(static_cast<std::size_t>(*n), ids));
+    int64_t* next = *ids;
+    for (int64_t k = z; k < z + depth; ++k)
+        for (int64_t j = y; j < y + height; ++j)
+            for (int64_t i = x; i < x + width; ++i) *next++ = i + n_x * (j + n_y * k);
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode create_from_coordinates(surrogate_context* context, Vec coordinates, PetscInt n_axis,
+                                       const int64_t* ids, int64_t n_point,
+                                       surrogate_domain** domain) {
+    PetscFunctionBegin;
+    const PetscScalar* x = nullptr;  // (n_point, n_axis)
+    PetscCall(VecGetArrayRead(coordinates, &x));
+    const surrogate_array array = scalar_array(x, n_point, n_axis, n_axis);
+    const surrogate_status status = surrogate_domain_create_points(context, &array, ids, domain);
+    PetscCall(VecRestoreArrayRead(coordinates, &x));
+    PetscCallSurrogate(status);
+    PetscFunctionReturn(0);
+}
+
+}  // namespace
+
+extern "C" PetscErrorCode surrogate_domain_create_dm(surrogate_context* context, DM dm,
+                                                     surrogate_domain** domain) {
+    PetscFunctionBegin;
+    PetscCheck(context && dm && domain, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL,
+               "context, dm or domain is NULL");
+    PetscLogEvent event = 0;
+    PetscCall(find_event("SurrPlan", &event));
+    EventScope scope(event);
+    PetscCall(check_dm(context, dm));
+    Vec coordinates = nullptr;  // borrowed
+    PetscCall(DMGetCoordinates(dm, &coordinates));
+    PetscCheck(
+        coordinates, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+        "the DM has no coordinates; set them first (DMDASetUniformCoordinates, DMSetCoordinates)");
+    PetscInt n_axis = 0;
+    PetscCall(DMGetCoordinateDim(dm, &n_axis));
+    int64_t* ids = nullptr;
+    int64_t n_point = 0;
+    PetscCall(natural_ids(dm, &ids, &n_point));
+    const PetscErrorCode error =
+        create_from_coordinates(context, coordinates, n_axis, ids, n_point, domain);
+    PetscCall(PetscFree(ids));
+    PetscCall(error);
+    PetscFunctionReturn(0);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <surrogate/surrogate_mpi.h>
+#include <surrogate/surrogate_petsc.h>
+
+#include <cstdint>
+
+#include "log_events.hpp"
+#include "scalar_array.hpp"
+#include "vec_arrays.hpp"
+
+namespace {
+
+using surrogate::petsc::EventScope;
+using surrogate::petsc::find_event;
+using surrogate::petsc::scalar_array;
+using surrogate::petsc::VecArray;
+
+/// The arguments of surrogate_plan_run_vec; fields are numbered through, inputs first.
+struct Call {
+    surrogate_plan* plan;
+    PetscInt n_in, n_out;
+    const surrogate_vec *in, *out;
+
+    PetscInt n_field() const { return n_in + n_out; }
+    bool is_input(PetscInt field) const { return field < n_in; }
+    const surrogate_vec& operator[](PetscInt field) const {
+        return is_input(field) ? in[field] : out[field - n_in];
+    }
+};
+
+/// n_component with 0 resolved to the block size, and the number of points in the Vec on this rank.
+PetscErrorCode layout(const surrogate_vec& field, PetscInt* n_component, PetscInt* n_point) {
+    PetscFunctionBegin;
+    PetscInt n_local = 0;
+    PetscCall(VecGetLocalSize(field.vec, &n_local));
+    *n_component = field.n_component;
+    if (*n_component == 0) PetscCall(VecGetBlockSize(field.vec, n_component));
+    PetscCheck(field.component >= 0 && field.component < *n_component, PETSC_COMM_SELF,
+               PETSC_ERR_ARG_OUTOFRANGE,
+               "field %s: component %" PetscInt_FMT " of a Vec with %" PetscInt_FMT
+               " components a point; set its block size (VecSetBlockSize) or n_component",
+               field.name, field.component, *n_component);
+    PetscCheck(n_local % *n_component == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+               "field %s: local length %" PetscInt_FMT
+               " of the Vec is no multiple of its %" PetscInt_FMT " components",
+               field.name, n_local, *n_component);
+    *n_point = n_local / *n_component;
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode check_vec(const surrogate_plan* plan, const surrogate_vec& field) {
+    PetscFunctionBegin;
+    PetscCheck(field.name, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "a surrogate_vec has no name");
+    PetscCheck(field.vec, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "field %s: the Vec is NULL",
+               field.name);
+    int same = MPI_UNEQUAL;
+    PetscCallSurrogate(surrogate_plan_compare_comm(
+        plan, PetscObjectComm(reinterpret_cast<PetscObject>(field.vec)), &same));
+    PetscCheck(
+        same == MPI_IDENT || same == MPI_CONGRUENT, PETSC_COMM_SELF, PETSC_ERR_ARG_NOTSAMECOMM,
+        "field %s: the Vec is on another communicator than the plan; both must come from the "
+        "same one",
+        field.name);
+    PetscFunctionReturn(0);
+}
+
+/// Written alone, a Vec needs no old values on the device; interlaced or read as well, it does.
+VecArray::Access access(const Call& call, PetscInt field, PetscInt n_component) {
+    if (call.is_input(field)) return VecArray::Access::read;
+    if (n_component > 1) return VecArray::Access::read_write;
+    for (PetscInt other = 0; other < call.n_in; ++other)
+        if (call.in[other].vec == call[field].vec) return VecArray::Access::read_write;
+    return VecArray::Access::write;
+}
+
+PetscErrorCode bind(const Call& call, PetscInt field, VecArray* array) {
+    PetscFunctionBegin;
+    const surrogate_vec& entry = call[field];
+    PetscInt n_component = 0, n_point = 0;
+    PetscCall(check_vec(call.plan, entry));
+    PetscCall(layout(entry, &n_component, &n_point));
+    PetscCall(array->open(entry.vec, access(call, field, n_component)));
+    PetscCheck(array->memory() == PETSC_MEMTYPE_HOST, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "field %s: the Vec lies in device memory, this version computes on the host; use "
+               "-vec_type standard "
+               "for it",
+               entry.name);
+    const PetscScalar* data = array->data() ? array->data() + entry.component : nullptr;
+    const surrogate_array column = scalar_array(data, n_point, 1, n_component);
+    PetscCallSurrogate(
+        call.is_input(field)
+            ? surrogate_plan_bind_input(call.plan, entry.name, entry.unit, &column)
+            : surrogate_plan_bind_output(call.plan, entry.name, entry.unit, &column));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode run(surrogate_plan* plan) {
+    PetscFunctionBegin;
+    PetscCallSurrogate(surrogate_plan_run(plan));
+    PetscFunctionReturn(0);
+}
+
+/// Binds the fields from `field` on and runs: one level of recursion a field, so that every array has its guard on the
+/// stack and nothing is allocated. A rank that cannot bind runs without arrays: the others are not left waiting.
+PetscErrorCode bind_and_run(const Call& call, PetscInt field) {
+    if (field == call.n_field()) return run(call.plan);
+    VecArray array;
+    if (const PetscErrorCode error = bind(call, field, &array)) {
+        surrogate_plan_unbind(call.plan);
+        surrogate_plan_run(call.plan);  // sends NaN; its verdict on unbound fields adds nothing
+        return error;
+    }
+    const PetscErrorCode error = bind_and_run(call, field + 1);
+    const PetscErrorCode closed = array.close();
+    return error ? error : closed;
+}
+
+}  // namespace
+
+extern "C" PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscInt n_in,
+                                                 const surrogate_vec in[], PetscInt n_out,
+                                                 const surrogate_vec out[]) {
+    PetscFunctionBegin;
+    PetscCheck(plan, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "plan is NULL");
+    PetscLogEvent event = 0;
+    PetscCall(find_event("SurrRun", &event));
+    EventScope scope(event);
+    surrogate_plan_unbind(plan);
+    const PetscErrorCode error = bind_and_run({plan, n_in, n_out, in, out}, 0);
+    surrogate_plan_unbind(plan);  // the arrays were lent for this call only
+    PetscCall(error);
+    PetscFunctionReturn(0);
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <petscsys.h>
+#include <surrogate/surrogate.h>
+
+namespace surrogate::petsc {
+
+/// Host memory of PetscScalar: rows `stride` numbers apart, columns side by side. The library only reads inputs.
+inline surrogate_array scalar_array(const PetscScalar* data, int64_t n_row, int64_t n_column,
+                                    int64_t stride) {
+    constexpr int32_t dtype =
+        sizeof(PetscScalar) == sizeof(double) ? SURROGATE_FLOAT64 : SURROGATE_FLOAT32;
+    return {const_cast<PetscScalar*>(data), {n_row, n_column}, {stride, 1}, dtype, SURROGATE_HOST};
+}
+
+}  // namespace surrogate::petsc
