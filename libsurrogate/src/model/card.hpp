@@ -3,11 +3,10 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace surrogate::impl {
 
@@ -25,12 +24,18 @@ struct FieldCard {
 struct Card {
     std::string family;
     nlohmann::json network = nlohmann::json::object();  ///< hyperparameters; the family checks them
-    std::vector<FieldCard> inputs, outputs;              ///< empty for a bare network
+    std::vector<FieldCard> inputs, outputs;             ///< empty for a bare network
     nlohmann::json provenance = nlohmann::json::object();
+    /// What the card says of the mathematics beyond the network's hyperparameters: those of the card's keys
+    /// `conventions`, `theta_cutoff_rule` and `basis_norm_mode` that are present. A family refuses what it does not know.
+    nlohmann::json conventions = nlohmann::json::object();
     std::map<std::string, uint64_t> checksums;  ///< tensor -> xxh3-64; empty if the card has none
 };
 
 /// Throws Error(bad_file) naming the key, what was expected and what was found; unknown keys list near misses.
 Card parse_card(std::string_view json);
+
+/// The number written as 16 lower-case hex digits; `where` names it in the error.
+uint64_t parse_checksum(std::string_view digits, const std::string& where);
 
 }  // namespace surrogate::impl

@@ -39,9 +39,10 @@ struct ModelFile {
 /// Checked here: everything of read_safetensors_header and parse_card, checksums of all tensors of the file if the card
 /// has them, finiteness of the selected float tensors. Memory beyond the selected tensors: at most 32 MB.
 /// Errors are agreed on: all ranks throw the same.
-ModelFile load_model_file(Communicator& comm, const FileLayer& files, const std::string& path,
-                          const std::function<bool(std::string_view name)>& select,
-                          const std::function<void(const Card&, std::span<const TensorEntry>)>& accept);
+ModelFile load_model_file(
+    Communicator& comm, const FileLayer& files, const std::string& path,
+    const std::function<bool(std::string_view name)>& select,
+    const std::function<void(const Card&, std::span<const TensorEntry>)>& accept);
 
 /// Tensor names of a check case begin with this.
 constexpr std::string_view check_prefix = "check/";

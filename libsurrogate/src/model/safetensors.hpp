@@ -4,13 +4,28 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libsurrogate/src/core/file.hpp"
 
 namespace surrogate::impl {
 
-enum class DType { float16, bfloat16, float32, float64, int8, int16, int32, int64, uint8, boolean };
+enum class DType {
+    float16,
+    bfloat16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    boolean
+};
 
 /// Bytes of one element.
 int64_t width(DType dtype);
@@ -35,5 +50,11 @@ struct SafetensorsHeader {
 /// header (at most 16 MB) is taken. Throws Error(bad_file) or Error(io).
 /// Source: github.com/huggingface/safetensors, format of version 0.4.
 SafetensorsHeader read_safetensors_header(const File& file);
+
+// The same in two steps, for a rank that gets the text from another one.
+
+/// The JSON text between the 8 bytes of its length and the data; its length is checked against the file's.
+std::string read_safetensors_text(const File& file);
+SafetensorsHeader parse_safetensors_text(std::string_view text, int64_t file_size);
 
 }  // namespace surrogate::impl

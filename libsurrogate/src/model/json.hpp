@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace surrogate::impl {
+
+// Limits of a JSON text inside a model file. Together with a text of 16 MB they keep the memory of parsing under 32 MB.
+constexpr size_t json_max_depth = 8;
+constexpr int64_t json_max_values = 100'000;          ///< keys and values together
+constexpr size_t json_max_string = size_t{1} << 20;   ///< bytes of one string
+constexpr size_t json_max_strings = size_t{4} << 20;  ///< bytes of all strings
+
+/// Parses a text that may be hostile; `what` names it in errors ("header"). Throws Error(bad_file) with the offset for
+/// anything that is not JSON in valid UTF-8, and with the key or the limit for duplicate keys and excess.
+nlohmann::json parse_json(std::string_view text, const std::string& what);
+
+// Reading of the tree. `where` names the value in errors: "card key 'inputs[1]'". All throw Error(bad_file) that says
+// what was expected and what was found.
+
+/// Refuses every key of `object` that is not known, with near misses; refuses what is not an object.
+void require_keys(const nlohmann::json& object, const std::string& where,
+                  std::initializer_list<const char*> known);
+
+/// The value of a key that must be there.
+const nlohmann::json& member(const nlohmann::json& object, const char* key,
+                             const std::string& where);
+
+const std::string& string_of(const nlohmann::json& value, const std::string& where);
+double number_of(const nlohmann::json& value, const std::string& where);
+
+/// An integral, non-negative number of at most `largest`; 1.0 and 1e3 are not integral.
+int64_t count_of(const nlohmann::json& value, const std::string& where, int64_t largest);
+
+/// What stands there, for messages: "an object", "\"abc\"".
+std::string found_text(const nlohmann::json& value);
+
+}  // namespace surrogate::impl
