@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <surrogate/surrogate_vtk.h>
+
+#include <exception>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+namespace surrogate::vtk {
+
+/// What went wrong, with the text for surrogate_vtk_error(): what was asked, what was found, what would help.
+class Error : public std::runtime_error {
+public:
+    Error(surrogate_status status, const std::string& text)
+        : std::runtime_error(text), status_(status) {}
+    surrogate_status status() const { return status_; }
+
+private:
+    surrogate_status status_;
+};
+
+/// Throws INVALID_ARGUMENT "<what> is NULL" for a null pointer.
+void require(const void* pointer, const char* what);
+
+/// Keeps the text for surrogate_vtk_error() of this thread.
+void remember(const char* text) noexcept;
+
+/// Every C function runs its work through this: no exception leaves, the text is kept.
+template <class Work>
+surrogate_status guarded(Work&& work) noexcept {
+    try {
+        work();
+        return SURROGATE_SUCCESS;
+    } catch (const Error& error) {
+        remember(error.what());
+        return error.status();
+    } catch (const std::bad_alloc&) {
+        remember("out of memory");
+        return SURROGATE_NO_MEMORY;
+    } catch (const std::exception& error) {
+        remember(error.what());
+    } catch (...) {
+        remember("an exception of unknown type");
+    }
+    return SURROGATE_INTERNAL;
+}
+
+}  // namespace surrogate::vtk

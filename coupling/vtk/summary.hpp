@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+// The XML files that name other files: .pvtu, .pvti, .pvtp (one step or mesh, its pieces) and .pvd (a series).
+// VTK's parallel writers need VTK's own MPI controller; without one they drop every piece but the first and report
+// success. So the pieces are written by VTK and these few lines by us, from what the ranks said they wrote.
+
+namespace surrogate::vtk {
+
+/// One array, as every piece has it.
+struct ArrayInfo {
+    std::string name;
+    std::string type;  ///< VTK's word: "Float32", "Float64", "Int64", ..
+    int n_components = 1;
+    std::string unit;  ///< "" if not known
+};
+
+enum class GridKind { mesh, image, surface };  ///< .vtu, .vti, .vtp
+
+struct PieceInfo {
+    std::string file;           ///< relative to the summary
+    std::array<int, 6> extent;  ///< of an image
+};
+
+struct SummaryInfo {
+    GridKind kind = GridKind::mesh;
+    std::vector<ArrayInfo> point_arrays, cell_arrays;
+    std::string coordinate_type = "Float64";  ///< of meshes and surfaces
+    std::array<int, 6> whole_extent = {};     ///< of images, as the next two
+    std::array<double, 3> origin = {};
+    std::array<double, 3> spacing = {};
+    std::vector<PieceInfo> pieces;
+};
+
+std::string summary_text(const SummaryInfo& info);
+
+struct SeriesStep {
+    double time_s;
+    std::string file;  ///< relative to the .pvd
+};
+
+std::string pvd_text(const std::vector<SeriesStep>& steps);
+
+/// "vtu", "vti", "vtp"
+std::string extension_of(GridKind kind);
+
+}  // namespace surrogate::vtk
