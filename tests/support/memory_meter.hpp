@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace surrogate::test {
+
+/// Memory taken through operator new, which memory_meter.cpp replaces for the whole program. Numbers count from the
+/// construction of the meter; one meter at a time.
+class MemoryMeter {
+public:
+    MemoryMeter();
+    int64_t peak_bytes() const;  ///< largest sum of live allocations, beyond what lived before
+    int64_t n_allocation() const;
+
+private:
+    int64_t live_before_, count_before_;
+};
+
+}  // namespace surrogate::test
