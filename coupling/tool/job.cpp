@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/tool/job.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#ifdef SURROGATE_HAVE_MPI
+#include <surrogate/surrogate_mpi.hpp>
+#endif
+
+namespace surrogate::tool {
+
+namespace {
+
+/// What a rank has to say after its local work.
+struct Verdict {
+    bool has_failed = false;
+    Exit status = Exit::success;
+    std::string text;
+};
+
+Verdict verdict_of(const std::function<void()>& work) {
+    try {
+        work();
+        return {};
+    } catch (const Failure& failure) {
+        return {true, failure.status(), failure.what()};
+    } catch (const Error& error) {
+        return {true, exit_status(error.status()), error.what()};
+    } catch (const std::exception& error) {
+        return {true, Exit::bad_usage, error.what()};
+    }
+}
+
+}  // namespace
+
+Exit exit_status(surrogate_status status) {
+    return status == SURROGATE_NOT_FINITE ? Exit::not_passed : Exit::bad_usage;
+}
+
+#ifdef SURROGATE_HAVE_MPI
+
+namespace {
+
+// No return value is looked at: the error handler of the world communicator of a program is "errors are fatal".
+constexpr int64_t largest_message = int64_t{1} << 30;  // counts are int
+
+void send(const std::byte* data, int64_t n_byte) {
+    for (int64_t begin = 0; begin < n_byte; begin += largest_message) {
+        const auto n = static_cast<int>(std::min(largest_message, n_byte - begin));
+        MPI_Send(data + begin, n, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+    }
+}
+
+void receive(std::byte* data, int64_t n_byte, int from) {
+    for (int64_t begin = 0; begin < n_byte; begin += largest_message) {
+        const auto n = static_cast<int>(std::min(largest_message, n_byte - begin));
+        MPI_Recv(data + begin, n, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+std::string broadcast_from(const std::string& text, int root) {
+    auto n = static_cast<int64_t>(text.size());
+    MPI_Bcast(&n, 1, MPI_INT64_T, root, MPI_COMM_WORLD);
+    std::string copy = text;
+    copy.resize(static_cast<size_t>(n));
+    MPI_Bcast(copy.data(), static_cast<int>(n), MPI_CHAR, root, MPI_COMM_WORLD);
+    return copy;
+}
+
+template <class T>
+T reduced(T value, MPI_Datatype type, MPI_Op operation) {
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, type, operation, MPI_COMM_WORLD);
+    return value;
+}
+
+}  // namespace
+
+Job::Job() {
+    int is_initialised = 0;
+    MPI_Initialized(&is_initialised);
+    if (!is_initialised) {
+        int level = 0;
+        MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level);
+        is_owner_ = true;
+    }
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+}
+
+Job::~Job() {
+    if (is_owner_) MPI_Finalize();
+}
+
+Context Job::make_context(const Options& options) const {
+    return mpi_context(MPI_COMM_WORLD, options);
+}
+
+void Job::barrier() const {
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+double Job::max(double value) const {
+    return reduced(value, MPI_DOUBLE, MPI_MAX);
+}
+int64_t Job::max(int64_t value) const {
+    return reduced(value, MPI_INT64_T, MPI_MAX);
+}
+int64_t Job::sum(int64_t value) const {
+    return reduced(value, MPI_INT64_T, MPI_SUM);
+}
+std::string Job::broadcast(const std::string& text) const {
+    return broadcast_from(text, 0);
+}
+
+std::vector<std::byte> Job::gather(const void* data, int64_t n_byte) const {
+    std::vector<int64_t> counts(static_cast<size_t>(size_));
+    MPI_Gather(&n_byte, 1, MPI_INT64_T, counts.data(), 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+    const auto* bytes = static_cast<const std::byte*>(data);
+    if (!is_root()) {
+        send(bytes, n_byte);
+        return {};
+    }
+    std::vector<std::byte> all(bytes, bytes + n_byte);
+    for (int from = 1; from < size_; ++from) {
+        const int64_t n = counts[static_cast<size_t>(from)];
+        const size_t begin = all.size();
+        all.resize(begin + static_cast<size_t>(n));
+        receive(all.data() + begin, n, from);
+    }
+    return all;
+}
+
+void Job::agree(const std::function<void()>& work) const {
+    const Verdict mine = verdict_of(work);
+    const int first = reduced(mine.has_failed ? rank_ : size_, MPI_INT, MPI_MIN);
+    if (first == size_) return;
+    int status = static_cast<int>(mine.status);
+    MPI_Bcast(&status, 1, MPI_INT, first, MPI_COMM_WORLD);
+    const std::string text = broadcast_from(mine.text, first);
+    throw Failure(static_cast<Exit>(status),
+                  size_ == 1 ? text : "rank " + std::to_string(first) + ": " + text);
+}
+
+void Job::abort(const std::string& text) const {
+    std::fprintf(stderr, "surrogate: rank %d: %s\n", rank_, text.c_str());
+    MPI_Abort(MPI_COMM_WORLD, static_cast<int>(Exit::bad_usage));
+    std::abort();
+}
+
+#else
+
+Job::Job() = default;
+Job::~Job() = default;
+
+Context Job::make_context(const Options& options) const {
+    return Context(options);
+}
+void Job::barrier() const {}
+double Job::max(double value) const {
+    return value;
+}
+int64_t Job::max(int64_t value) const {
+    return value;
+}
+int64_t Job::sum(int64_t value) const {
+    return value;
+}
+std::string Job::broadcast(const std::string& text) const {
+    return text;
+}
+
+std::vector<std::byte> Job::gather(const void* data, int64_t n_byte) const {
+    const auto* bytes = static_cast<const std::byte*>(data);
+    return {bytes, bytes + n_byte};
+}
+
+void Job::agree(const std::function<void()>& work) const {
+    const Verdict mine = verdict_of(work);
+    if (mine.has_failed) throw Failure(mine.status, mine.text);
+}
+
+void Job::abort(const std::string& text) const {
+    std::fprintf(stderr, "surrogate: %s\n", text.c_str());
+    std::exit(static_cast<int>(Exit::bad_usage));
+}
+
+#endif
+
+}  // namespace surrogate::tool

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <surrogate/surrogate.hpp>
+#include <vector>
+
+namespace surrogate::tool {
+
+/// What the shell sees (see `surrogate check --help`).
+enum class Exit : int {
+    success = 0,
+    not_passed = 1,  ///< it ran, and the result is not right
+    bad_usage = 2,   ///< options, files, meshes
+    no_case = 3      ///< no check case in the file, or a family this build does not have
+};
+
+/// The program ends with this status and text. Thrown by all ranks alike, or inside Job::agree().
+class Failure : public std::runtime_error {
+public:
+    Failure(Exit status, const std::string& text) : std::runtime_error(text), status_(status) {}
+    Exit status() const { return status_; }
+
+private:
+    Exit status_;
+};
+
+/// The ranks this program was started on: those of mpirun, or one where the build has no MPI. The only file of the
+/// program that knows MPI. All functions but rank(), size(), is_root() and abort() are collective.
+class Job {
+public:
+    /// Initialises MPI (threads: funneled) unless somebody did before.
+    Job();
+    /// Finalises it if the constructor initialised it; contexts must be gone by then.
+    ~Job();
+    Job(const Job&) = delete;
+    Job& operator=(const Job&) = delete;
+
+    int rank() const { return rank_; }
+    int size() const { return size_; }
+    bool is_root() const { return rank_ == 0; }
+
+    Context make_context(const Options& options = {}) const;
+
+    void barrier() const;
+    double max(double value) const;
+    int64_t max(int64_t value) const;
+    int64_t sum(int64_t value) const;
+
+    /// The text of rank 0, on every rank.
+    std::string broadcast(const std::string& text) const;
+
+    /// The n_byte bytes of every rank (any number, also 0) one after another on rank 0; empty elsewhere.
+    std::vector<std::byte> gather(const void* data, int64_t n_byte) const;
+
+    template <class T>
+    std::vector<T> gather(const std::vector<T>& values) const {
+        const auto bytes = gather(values.data(), static_cast<int64_t>(values.size() * sizeof(T)));
+        std::vector<T> all(bytes.size() / sizeof(T));
+        if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
+        return all;
+    }
+
+    /// Runs local work that may fail. If it throws on some ranks, every rank throws Failure with the status and the
+    /// text of the first of them ("rank 2: ..."); a surrogate::Error keeps its status as exit_status(status) says.
+    /// `work` must not communicate.
+    void agree(const std::function<void()>& work) const;
+
+    /// For an error that not all ranks know of, when no agreement is possible: text to stderr, then the end of all ranks.
+    [[noreturn]] void abort(const std::string& text) const;
+
+private:
+    int rank_ = 0;
+    int size_ = 1;
+    bool is_owner_ = false;
+};
+
+/// NOT_FINITE: not_passed; everything else that a call can answer is a matter of files and options: bad_usage.
+Exit exit_status(surrogate_status status);
+
+}  // namespace surrogate::tool
