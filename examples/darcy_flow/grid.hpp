@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <petscdmda.h>
+
+#include "owner.hpp"
+
+namespace darcy {
+
+using OwnedVec = Owner<Vec, VecDestroy>;
+
+/// The unit square in n x n cells of width h, spread over the ranks by a DMDA with one ghost cell to each side. Cell
+/// (i, j) has its centre at ((i + 1/2) h, (j + 1/2) h), which is its coordinate in the DMDA. Arrays are [j][i].
+struct Grid {
+    PetscInt n = 0;
+    PetscReal h = 0;
+    Owner<DM, DMDestroy> da;
+
+    PetscErrorCode create(MPI_Comm comm, PetscInt n_cell);
+    PetscErrorCode new_vec(OwnedVec* vec) const;
+    /// A vector with ghost cells; values across the edges of the square do not exist.
+    PetscErrorCode new_ghosted(OwnedVec* vec) const;
+    PetscErrorCode fill_ghosts(Vec from, Vec ghosted) const;
+    MPI_Comm comm() const { return PetscObjectComm(reinterpret_cast<PetscObject>(DM(da))); }
+};
+
+/// A DMDA vector's values as [j][i] while the view lives.
+class CellsRead {
+public:
+    CellsRead(const Grid& grid, Vec vec) : grid_(grid), vec_(vec) {
+        valid_ = DMDAVecGetArrayRead(grid.da, vec, &at_) == 0;
+    }
+    ~CellsRead() {
+        if (valid_) std::ignore = DMDAVecRestoreArrayRead(grid_.da, vec_, &at_);
+    }
+    CellsRead(const CellsRead&) = delete;
+    CellsRead& operator=(const CellsRead&) = delete;
+    PetscScalar operator()(PetscInt i, PetscInt j) const { return at_[j][i]; }
+
+private:
+    const Grid& grid_;
+    Vec vec_;
+    const PetscScalar** at_ = nullptr;
+    bool valid_ = false;
+};
+
+class Cells {
+public:
+    Cells(const Grid& grid, Vec vec) : grid_(grid), vec_(vec) {
+        valid_ = DMDAVecGetArray(grid.da, vec, &at_) == 0;
+    }
+    ~Cells() {
+        if (valid_) std::ignore = DMDAVecRestoreArray(grid_.da, vec_, &at_);
+    }
+    Cells(const Cells&) = delete;
+    Cells& operator=(const Cells&) = delete;
+    PetscScalar& operator()(PetscInt i, PetscInt j) const { return at_[j][i]; }
+
+private:
+    const Grid& grid_;
+    Vec vec_;
+    PetscScalar** at_ = nullptr;
+    bool valid_ = false;
+};
+
+/// Cells i0 <= i < i1, j0 <= j < j1 of this rank.
+struct Box {
+    PetscInt i0 = 0, i1 = 0, j0 = 0, j1 = 0;
+    PetscErrorCode of(const Grid& grid);
+    PetscInt width() const { return i1 - i0; }
+    PetscInt size() const { return (i1 - i0) * (j1 - j0); }
+};
+
+/// The four faces of a cell: the neighbour's offset. A neighbour outside the square is the edge, where p = 0.
+struct Face {
+    PetscInt di, dj;
+};
+inline constexpr Face faces[4] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}};
+
+inline bool is_inside(const Grid& grid, PetscInt i, PetscInt j) {
+    return i >= 0 && i < grid.n && j >= 0 && j < grid.n;
+}
+
+/// Flux through a face = T (p_P - p_Q): harmonic mean of the mobilities, or half the distance to the edge.
+inline PetscReal transmissibility(PetscReal a_p, PetscReal a_q) {
+    return 2 * a_p * a_q / (a_p + a_q);
+}
+inline PetscReal edge_transmissibility(PetscReal a_p) {
+    return 2 * a_p;
+}
+
+/// Mobility a = 3 + 9 c of cells with concentration c.
+PetscErrorCode mobility_of(Vec c, Vec a);
+
+}  // namespace darcy

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two fluids in a porous square: a flow solver on a PETSc DMDA whose pressure comes from a Krylov solver, from a trained
+// FLARE model, or from the solver started at the model's prediction.
+//
+// Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is build/bin/darcy_flow):
+//     cmake -S examples/darcy_flow -B build-darcy -DCMAKE_PREFIX_PATH=PREFIX && cmake --build build-darcy
+//
+// Sample runs:
+//     mpirun -n 4 darcy_flow -compare -output out              four ways in one table, out/*.pvd, out/fields.png
+//     mpirun -n 4 darcy_flow -guess surrogate -log_view        one run; events SurrPlan and SurrRun in PETSc's log
+//     mpirun -n 2 darcy_flow -pressure surrogate -n 80         without any linear solve
+//     mpirun -n 4 darcy_flow -tolerances                       what initial guesses save at 1e-4 .. 1e-10
+//     darcy_flow -ksp_rtol 1e-10 -pc_type hypre -ksp_monitor   every option of PETSc works
+//     darcy_flow -help                                         the options of this program and of libsurrogate
+//
+// Prints a line of what runs, then the table: steps, linear iterations, seconds in pressure solves and in the surrogate,
+// largest and mean error against the solver, mass balance.
+//
+// Where to look for the coupling: surrogate_pressure.cpp (all calls of libsurrogate) and run.cpp (the time loop).
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "initial.hpp"
+#include "output.hpp"
+#include "report.hpp"
+#include "settings.hpp"
+
+namespace darcy {
+
+namespace {
+
+PetscErrorCode make_directory(MPI_Comm comm, const std::string& path) {
+    PetscFunctionBegin;
+    PetscMPIInt rank = 0;
+    PetscCallMPI(MPI_Comm_rank(comm, &rank));
+    std::error_code error;
+    if (rank == 0) std::filesystem::create_directories(path, error);
+    int failed = error ? 1 : 0;
+    PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, comm));
+    PetscCheck(!failed, comm, PETSC_ERR_FILE_OPEN, "-output %s: the directory cannot be made",
+               path.c_str());
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode set_initial(const Settings& settings, const Grid& grid, OwnedVec* c) {
+    PetscFunctionBegin;
+    PetscCall(grid.new_vec(c));
+    if (settings.initial.empty())
+        PetscCall(random_fluid(grid, uint64_t(settings.seed), *c));
+    else
+        PetscCall(read_fluid(grid, settings.initial.c_str(), *c));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode print_head(const Settings& settings, FlowSolver& solver) {
+    PetscFunctionBegin;
+    const MPI_Comm comm = solver.grid().comm();
+    PetscMPIInt size = 0;
+    PetscReal rtol = 0;
+    PetscCallMPI(MPI_Comm_size(comm, &size));
+    PetscCall(solver.pressure_solver().tolerance(&rtol));
+    PetscCall(PetscPrintf(comm,
+                          "Two fluids in a porous square: %d x %d cells, %d steps of %g s, %d "
+                          "rank%s, pressure to %g\n",
+                          int(settings.n), int(settings.n), int(settings.n_step),
+                          double(settings.dt_s), size, size == 1 ? "" : "s", double(rtol)));
+    if (solver.surrogate().is_ready())
+        PetscCall(PetscPrintf(comm, "Surrogate: %s (%s)\n", settings.model.c_str(),
+                              solver.surrogate().how().c_str()));
+    PetscCall(PetscPrintf(comm, "\n"));
+    PetscFunctionReturn(0);
+}
+
+/// One run; with a directory, its time series is DIR/<name>.pvd.
+PetscErrorCode run_one(const Settings& settings, FlowSolver& solver, const Way& way, Vec initial,
+                       const char* name, Result* result) {
+    PetscFunctionBegin;
+    Output output;
+    const bool writes = !settings.output.empty() && name;
+    if (writes) PetscCall(output.create(solver.grid(), settings.output, name));
+    PetscCall(solver.run(way, initial, settings.n_step, settings.dt_s, writes ? &output : nullptr,
+                         result));
+    PetscFunctionReturn(0);
+}
+
+/// c of solver and surrogate, their difference, and the two pressures.
+PetscErrorCode picture_of(const Settings& settings, const Grid& grid, const Result& solver,
+                          const Result& other) {
+    PetscFunctionBegin;
+    OwnedVec difference;
+    PetscReal largest = 0, p_max = 0;
+    PetscCall(VecDuplicate(solver.c, difference.out()));
+    PetscCall(VecWAXPY(difference, -1, solver.c, other.c));
+    PetscCall(VecNorm(difference, NORM_INFINITY, &largest));
+    PetscCall(VecMax(solver.p, nullptr, &p_max));
+    largest = std::max<PetscReal>(largest, 1e-12);
+    PetscCall(write_picture(grid, settings.output + "/fields.png",
+                            {{solver.c, 0, 1, false},
+                             {other.c, 0, 1, false},
+                             {difference, -largest, largest, true},
+                             {solver.p, 0, p_max, false},
+                             {other.p, 0, p_max, false}}));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode compare(const Settings& settings, FlowSolver& solver, Vec initial) {
+    PetscFunctionBegin;
+    const MPI_Comm comm = solver.grid().comm();
+    const char* const series[4] = {"solver", nullptr, nullptr, "surrogate"};
+    std::vector<Result> results;
+    for (int k = 0; k < 4; ++k) {
+        if (ways[k].needs_surrogate() && !solver.surrogate().is_ready()) continue;
+        PetscCall(PetscPrintf(comm, "running: %s\n", ways[k].title));
+        results.emplace_back();
+        PetscCall(run_one(settings, solver, ways[k], initial, series[k], &results.back()));
+    }
+    PetscCall(PetscPrintf(comm, "\n"));
+    PetscCall(print_table(comm, results, &results.front()));
+    if (!settings.output.empty())
+        PetscCall(picture_of(settings, solver.grid(), results.front(), results.back()));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode run_single(const Settings& settings, FlowSolver& solver, Vec initial) {
+    PetscFunctionBegin;
+    std::vector<Result> results(1);
+    PetscCall(run_one(settings, solver, settings.way, initial, settings.way.name, &results[0]));
+    PetscCall(print_table(solver.grid().comm(), results, nullptr));
+    if (!settings.output.empty())
+        PetscCall(write_picture(solver.grid(), settings.output + "/fields.png",
+                                {{results[0].c, 0, 1, false}, {results[0].p, 0, 0, false}}));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode program(MPI_Comm comm) {
+    PetscFunctionBegin;
+    Settings settings;
+    PetscCall(settings.read(comm));
+    if (!settings.output.empty()) PetscCall(make_directory(comm, settings.output));
+    FlowSolver solver;
+    PetscCall(solver.create(comm, settings.n, settings.model.c_str()));
+    OwnedVec initial;
+    PetscCall(set_initial(settings, solver.grid(), &initial));
+    PetscCall(print_head(settings, solver));
+    if (settings.compare)
+        PetscCall(compare(settings, solver, initial));
+    else if (!settings.tolerances)
+        PetscCall(run_single(settings, solver, initial));
+    if (settings.tolerances)
+        PetscCall(print_tolerance_study(solver, initial, settings.n_step, settings.dt_s));
+    if (settings.compare || settings.tolerances)
+        PetscCall(PetscPrintf(comm,
+                              "\nMultigrid is cheap for this equation: the point is the coupling, "
+                              "not a speed-up.\n"));
+    PetscFunctionReturn(0);
+}
+
+}  // namespace
+
+}  // namespace darcy
+
+int main(int argc, char** argv) {
+    PetscCall(PetscInitialize(
+        &argc, &argv, nullptr,
+        "Two fluids in a porous square, with a trained surrogate for the pressure.\n"));
+    const PetscErrorCode error = darcy::program(PETSC_COMM_WORLD);
+    if (error) MPI_Abort(PETSC_COMM_WORLD, int(error));
+    PetscCall(PetscFinalize());
+    return 0;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <surrogate/surrogate_vtk.h>
+
+#include <string>
+#include <vector>
+
+#include "grid.hpp"
+
+namespace darcy {
+
+/// A time series of concentration, mobility and pressure: DIR/NAME.pvd, one piece a rank and step. The series is
+/// complete after every step, so a run that is killed leaves one that opens.
+class Output {
+public:
+    Output() = default;
+    ~Output() { surrogate_series_close(&series_); }
+    Output(const Output&) = delete;
+    Output& operator=(const Output&) = delete;
+
+    PetscErrorCode create(const Grid& grid, const std::string& directory, const std::string& name);
+    PetscErrorCode write(PetscReal time_s, Vec c, Vec mobility, Vec pressure);
+
+private:
+    PetscErrorCode publish(const surrogate_piece& mine);
+
+    const Grid* grid_ = nullptr;
+    surrogate_image image_{};
+    surrogate_series* series_ = nullptr;
+};
+
+/// One panel of a picture: a vector and the values at the ends of its colour map.
+struct Panel {
+    Vec vec;
+    double min, max;
+    bool is_difference;
+};
+
+/// Pictures of vectors side by side, in a PNG file written by rank 0. Collective.
+PetscErrorCode write_picture(const Grid& grid, const std::string& path,
+                             const std::vector<Panel>& panels);
+
+}  // namespace darcy

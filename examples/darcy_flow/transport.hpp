@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "grid.hpp"
+
+namespace darcy {
+
+/// What a transport step did, over all ranks. Volumes in m^2 (the square has depth 1 left out).
+struct TransportReport {
+    PetscInt n_substep = 0;
+    PetscReal injected = 0;  ///< volume of fluid put in
+    PetscReal left =
+        0;  ///< volume of both fluids that left through the edges; equal to injected if p is exact
+    PetscReal clipped = 0;  ///< volume of c added or taken by clipping
+    PetscReal imbalance =
+        0;  ///< largest |sum of fluxes out of a cell - h^2| / h^2: 0 if p is exact
+};
+
+/// dc/dt + div(u c) = 1, u = -a grad p: explicit upwind, in as many sub-steps as keep it stable.
+class Transport {
+public:
+    PetscErrorCode create(const Grid& grid);
+
+    /// Advances c by dt with the velocity of (mobility, pressure). clip: keep c in [0, 1]; an exact pressure does so
+    /// by itself, a surrogate's does not quite, since its fluxes are not exactly conservative.
+    PetscErrorCode step(PetscReal dt, Vec mobility, Vec pressure, bool clip, Vec c,
+                        TransportReport* report);
+
+private:
+    PetscErrorCode compute_fluxes(Vec mobility, Vec pressure);
+    PetscErrorCode summarise(PetscReal dt, TransportReport* report) const;
+    PetscErrorCode substep(PetscReal dt, bool clip, Vec c, PetscReal* clipped);
+
+    const Grid* grid_ = nullptr;
+    Box box_;
+    OwnedVec ghosted_a_, ghosted_b_;
+    std::vector<std::array<PetscReal, 4>>
+        flux_;  ///< out of each cell of the box, through each of its faces
+};
+
+}  // namespace darcy
