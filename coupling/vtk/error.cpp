@@ -8,10 +8,6 @@ namespace {
 thread_local char last_error[2048] = "";
 }  // namespace
 
-void require(const void* pointer, const char* what) {
-    if (pointer == nullptr) throw Error(SURROGATE_INVALID_ARGUMENT, std::string(what) + " is NULL");
-}
-
 void remember(const char* text) noexcept {
     size_t i = 0;
     for (; text[i] != '\0' && i + 1 < sizeof last_error; ++i) last_error[i] = text[i];

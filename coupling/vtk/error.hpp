@@ -22,7 +22,9 @@ private:
 };
 
 /// Throws INVALID_ARGUMENT "<what> is NULL" for a null pointer.
-void require(const void* pointer, const char* what);
+inline void require(const void* pointer, const char* what) {
+    if (pointer == nullptr) throw Error(SURROGATE_INVALID_ARGUMENT, std::string(what) + " is NULL");
+}
 
 /// Keeps the text for surrogate_vtk_error() of this thread.
 void remember(const char* text) noexcept;
