@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/base/simd_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/activation/activation_simd.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/activation/activation-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace surrogate::kernels::HWY_NAMESPACE {
+namespace {
+
+template <Activation kind>
+void activate_tile(Tile<const float> x, Tile<float> y) {
+    const int64_t n_lane = round_up(x.shape[1], lane_count);
+    for (int64_t c = 0; c < x.shape[0]; ++c) {
+        const float* from = x.data + c * x.stride[0];
+        float* to = y.data + c * y.stride[0];
+        for (int64_t i = 0; i < n_lane; i += width) store(activated<kind>(load(from + i)), to + i);
+    }
+}
+
+void activate(Activation kind, Tile<const float> x, Tile<float> y) {
+    switch (kind) {
+        case Activation::identity: return activate_tile<Activation::identity>(x, y);
+        case Activation::gelu_tanh: return activate_tile<Activation::gelu_tanh>(x, y);
+        case Activation::silu: return activate_tile<Activation::silu>(x, y);
+    }
+}
+
+}  // namespace
+}  // namespace surrogate::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace surrogate::kernels::simd {
+
+void activate(VectorLevel level, Activation kind, Tile<const float> x, Tile<float> y) {
+    SURROGATE_AT_LEVEL(level, activate)(kind, x, y);
+}
+
+}  // namespace surrogate::kernels::simd
+#endif

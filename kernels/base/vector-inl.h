@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vector helpers, compiled once per vector level. Every function does the same operations in the same order on each
+// lane at each level, so that results have the same bits whatever the width: no reassociation, no reduction over lanes.
+#if defined(SURROGATE_VECTOR_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SURROGATE_VECTOR_INL_H_
+#undef SURROGATE_VECTOR_INL_H_
+#else
+#define SURROGATE_VECTOR_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cmath>
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace surrogate::kernels::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::ScalableTag<float>;
+using Bits = hn::RebindToUnsigned<Tag>;
+using Vector = hn::Vec<Tag>;
+constexpr int64_t width = static_cast<int64_t>(HWY_LANES(float));
+
+HWY_INLINE Vector load(const float* p) {
+    return hn::LoadU(Tag(), p);
+}
+HWY_INLINE void store(Vector v, float* p) {
+    hn::StoreU(v, Tag(), p);
+}
+HWY_INLINE Vector broadcast(float x) {
+    return hn::Set(Tag(), x);
+}
+
+/// a * b + c, rounded once at every level.
+HWY_INLINE Vector mul_add(Vector a, Vector b, Vector c) {
+#if HWY_TARGET == HWY_SCALAR
+    return Vector(std::fma(a.raw, b.raw, c.raw));
+#else
+    return hn::MulAdd(a, b, c);
+#endif
+}
+
+/// limit > x ? limit : x. A NaN in x stays: this is the rule of the x86 instruction, for which operands have an order.
+HWY_INLINE Vector at_least(Vector limit, Vector x) {
+#if HWY_TARGET == HWY_SCALAR
+    return Vector(limit.raw > x.raw ? limit.raw : x.raw);
+#else
+    return hn::Max(limit, x);
+#endif
+}
+
+/// limit < x ? limit : x. A NaN in x stays.
+HWY_INLINE Vector at_most(Vector limit, Vector x) {
+#if HWY_TARGET == HWY_SCALAR
+    return Vector(limit.raw < x.raw ? limit.raw : x.raw);
+#else
+    return hn::Min(limit, x);
+#endif
+}
+
+/// Smallest argument that power_of_two() is called with: 2^-125, so that rounding of the argument leaves normal numbers.
+constexpr float lowest_power = -125;
+
+/// 2^x for -126 <= x <= 127; relative error at most 1.6e-7, exactly 1 at 0. Garbage outside, and for most NaNs.
+/// x = n + f with n the nearest integer; minimax polynomial of degree 5 in f with constant term 1 (error 9.2e-8, by
+/// Lawson's iteration on 4001 Chebyshev points); n is added to the exponent.
+HWY_INLINE Vector power_of_two(Vector x) {
+    const Vector magic = broadcast(0x1.8p23f);  // x + magic rounds x and leaves n in the low bits
+    const Vector shifted = hn::Add(x, magic);
+    const Vector f = hn::Sub(x, hn::Sub(shifted, magic));
+    Vector p = broadcast(0x1.5bba14p-10f);
+    p = mul_add(p, f, broadcast(0x1.3cea88p-7f));
+    p = mul_add(p, f, broadcast(0x1.c6b752p-5f));
+    p = mul_add(p, f, broadcast(0x1.ebf9bcp-3f));
+    p = mul_add(p, f, broadcast(0x1.62e42ap-1f));
+    p = mul_add(p, f, broadcast(1.0f));
+    const auto exponent = hn::ShiftLeft<23>(hn::BitCast(Bits(), shifted));
+    return hn::BitCast(Tag(), hn::Add(hn::BitCast(Bits(), p), exponent));
+}
+
+}  // namespace surrogate::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggle

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// An affine layer with everything that may follow it while the sums are in registers, compiled once per vector level.
+#if defined(SURROGATE_LINEAR_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SURROGATE_LINEAR_INL_H_
+#undef SURROGATE_LINEAR_INL_H_
+#else
+#define SURROGATE_LINEAR_INL_H_
+#endif
+
+#include "kernels/activation/activation-inl.h"
+#include "kernels/linear/linear.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace surrogate::kernels::HWY_NAMESPACE {
+
+/// y = f(W x + b) [+ residual] [+ before], in this order; a null addend is none. Addends may be y itself.
+struct Epilogue {
+    Activation activation = Activation::identity;
+    Tile<const float> residual;
+    Tile<const float> before;
+};
+
+HWY_INLINE const float* row(Tile<const float> tile, int64_t channel, int64_t point) {
+    return tile.data ? tile.data + channel * tile.stride[0] + point : nullptr;
+}
+
+/// Register block: n_row outputs x n_vector vectors of points. Weights are broadcast straight from PyTorch's layout.
+template <Activation activation, int n_row, int n_vector>
+HWY_INLINE void linear_block(const Linear<float>& layer, Tile<const float> x,
+                             const Epilogue& epilogue, Tile<float> y, int64_t o, int64_t i) {
+    Vector sum[n_row][n_vector];
+#pragma GCC unroll 8
+    for (int r = 0; r < n_row; ++r) {
+        const Vector bias = broadcast(layer.bias ? layer.bias[o + r] : 0.0f);
+#pragma GCC unroll 4
+        for (int j = 0; j < n_vector; ++j) sum[r][j] = bias;
+    }
+    const float* weight = layer.weight + o * layer.n_in;  // (n_row, n_in)
+    const float* point = x.data + i;
+    for (int64_t c = 0; c < layer.n_in; ++c, point += x.stride[0]) {
+        Vector input[n_vector];
+#pragma GCC unroll 4
+        for (int j = 0; j < n_vector; ++j) input[j] = load(point + j * width);
+#pragma GCC unroll 8
+        for (int r = 0; r < n_row; ++r) {
+            const Vector w = broadcast(weight[r * layer.n_in + c]);
+#pragma GCC unroll 4
+            for (int j = 0; j < n_vector; ++j) sum[r][j] = mul_add(w, input[j], sum[r][j]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < n_row; ++r) {
+        const float* residual = row(epilogue.residual, o + r, i);
+        const float* before = row(epilogue.before, o + r, i);
+        float* out = y.data + (o + r) * y.stride[0] + i;
+#pragma GCC unroll 4
+        for (int j = 0; j < n_vector; ++j) {
+            Vector value = activated<activation>(sum[r][j]);
+            if (residual) value = hn::Add(value, load(residual + j * width));
+            if (before) value = hn::Add(value, load(before + j * width));
+            store(value, out + j * width);
+        }
+    }
+}
+
+/// n_row outputs from o, all points. Outer loop of a layer: the rows of W stay in L1 while the tile passes.
+template <Activation activation, int n_row>
+void linear_rows(const Linear<float>& layer, Tile<const float> x, const Epilogue& epilogue,
+                 Tile<float> y, int64_t o) {
+    // AVX2 has 16 registers: 6 x 2 sums, 2 inputs, 1 weight. AVX-512 has 32: 6 x 4, 4 and 1.
+    constexpr int n_vector = width == 8 ? 2 : 4;
+    const int64_t n_lane = round_up(x.shape[1], lane_count);
+    int64_t i = 0;
+    for (; i + n_vector * width <= n_lane; i += n_vector * width)
+        linear_block<activation, n_row, n_vector>(layer, x, epilogue, y, o, i);
+    for (; i < n_lane; i += width) linear_block<activation, n_row, 1>(layer, x, epilogue, y, o, i);
+}
+
+template <Activation activation>
+void linear_layer(const Linear<float>& layer, Tile<const float> x, const Epilogue& epilogue,
+                  Tile<float> y) {
+    int64_t o = 0;
+    for (; o + 6 <= layer.n_out; o += 6) linear_rows<activation, 6>(layer, x, epilogue, y, o);
+    for (; o + 4 <= layer.n_out; o += 4) linear_rows<activation, 4>(layer, x, epilogue, y, o);
+    for (; o < layer.n_out; ++o) linear_rows<activation, 1>(layer, x, epilogue, y, o);
+}
+
+inline void linear_layer(const Linear<float>& layer, Tile<const float> x, const Epilogue& epilogue,
+                         Tile<float> y) {
+    switch (epilogue.activation) {
+        case Activation::identity: return linear_layer<Activation::identity>(layer, x, epilogue, y);
+        case Activation::gelu_tanh:
+            return linear_layer<Activation::gelu_tanh>(layer, x, epilogue, y);
+        case Activation::silu: return linear_layer<Activation::silu>(layer, x, epilogue, y);
+    }
+}
+
+}  // namespace surrogate::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggle
