@@ -61,6 +61,21 @@ void receive(std::byte* data, int64_t n_byte, int from) {
     }
 }
 
+/// Sends `out` to one rank and receives `in`, of the size it has, from another.
+void swap(const std::vector<std::byte>& out, int to, std::vector<std::byte>& in, int from) {
+    const size_t n = std::max(out.size(), in.size());
+    for (size_t begin = 0; begin < n; begin += largest_message) {
+        const auto piece = [begin](size_t size) {  // of this round, 0 if there is none
+            const size_t left = size - std::min(size, begin);
+            return static_cast<int>(std::min(static_cast<size_t>(largest_message), left));
+        };
+        const int n_out = piece(out.size()), n_in = piece(in.size());
+        MPI_Sendrecv(n_out > 0 ? out.data() + begin : nullptr, n_out, MPI_BYTE, to, 0,
+                     n_in > 0 ? in.data() + begin : nullptr, n_in, MPI_BYTE, from, 0,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
 std::string broadcast_from(const std::string& text, int root) {
     auto n = static_cast<int64_t>(text.size());
     MPI_Bcast(&n, 1, MPI_INT64_T, root, MPI_COMM_WORLD);
@@ -132,6 +147,23 @@ std::vector<std::byte> Job::gather(const void* data, int64_t n_byte) const {
     return all;
 }
 
+std::vector<std::vector<std::byte>> Job::exchange(
+    const std::vector<std::vector<std::byte>>& to_rank) const {
+    const auto n_ranks = static_cast<size_t>(size_);
+    std::vector<int64_t> n_out(n_ranks), n_in(n_ranks);
+    for (size_t r = 0; r < n_ranks; ++r) n_out[r] = static_cast<int64_t>(to_rank[r].size());
+    MPI_Alltoall(n_out.data(), 1, MPI_INT64_T, n_in.data(), 1, MPI_INT64_T, MPI_COMM_WORLD);
+    std::vector<std::vector<std::byte>> from_rank(n_ranks);
+    from_rank[static_cast<size_t>(rank_)] = to_rank[static_cast<size_t>(rank_)];
+    for (int shift = 1; shift < size_; ++shift) {
+        const int to = (rank_ + shift) % size_, from = (rank_ + size_ - shift) % size_;
+        from_rank[static_cast<size_t>(from)].resize(
+            static_cast<size_t>(n_in[static_cast<size_t>(from)]));
+        swap(to_rank[static_cast<size_t>(to)], to, from_rank[static_cast<size_t>(from)], from);
+    }
+    return from_rank;
+}
+
 void Job::agree(const std::function<void()>& work) const {
     const Verdict mine = verdict_of(work);
     const int first = reduced(mine.has_failed ? rank_ : size_, MPI_INT, MPI_MIN);
@@ -174,6 +206,11 @@ std::string Job::broadcast(const std::string& text) const {
 std::vector<std::byte> Job::gather(const void* data, int64_t n_byte) const {
     const auto* bytes = static_cast<const std::byte*>(data);
     return {bytes, bytes + n_byte};
+}
+
+std::vector<std::vector<std::byte>> Job::exchange(
+    const std::vector<std::vector<std::byte>>& to_rank) const {
+    return to_rank;
 }
 
 void Job::agree(const std::function<void()>& work) const {

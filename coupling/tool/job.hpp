@@ -66,6 +66,10 @@ public:
         return all;
     }
 
+    /// Sends to_rank[r] to rank r; returns what every rank sent here, in the order of ranks.
+    std::vector<std::vector<std::byte>> exchange(
+        const std::vector<std::vector<std::byte>>& to_rank) const;
+
     /// Runs local work that may fail. If it throws on some ranks, every rank throws Failure with the status and the
     /// text of the first of them ("rank 2: ..."); a surrogate::Error keeps its status as exit_status(status) says.
     /// `work` must not communicate.
