@@ -61,7 +61,8 @@ void receive(std::byte* data, int64_t n_byte, int from) {
     }
 }
 
-/// Sends `out` to one rank and receives `in`, of the size it has, from another.
+/// Sends `out` to one rank and receives `in`, of the size it has, from another. Both ends know the sizes: a
+/// round without bytes sends no message.
 void swap(const std::vector<std::byte>& out, int to, std::vector<std::byte>& in, int from) {
     const size_t n = std::max(out.size(), in.size());
     for (size_t begin = 0; begin < n; begin += largest_message) {
@@ -70,9 +71,10 @@ void swap(const std::vector<std::byte>& out, int to, std::vector<std::byte>& in,
             return static_cast<int>(std::min(static_cast<size_t>(largest_message), left));
         };
         const int n_out = piece(out.size()), n_in = piece(in.size());
-        MPI_Sendrecv(n_out > 0 ? out.data() + begin : nullptr, n_out, MPI_BYTE, to, 0,
-                     n_in > 0 ? in.data() + begin : nullptr, n_in, MPI_BYTE, from, 0,
-                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(out.data() + (n_out > 0 ? begin : 0), n_out, MPI_BYTE,
+                     n_out > 0 ? to : MPI_PROC_NULL, 0, in.data() + (n_in > 0 ? begin : 0), n_in,
+                     MPI_BYTE, n_in > 0 ? from : MPI_PROC_NULL, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
     }
 }
 
