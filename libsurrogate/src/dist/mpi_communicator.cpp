@@ -50,6 +50,7 @@ public:
     int rank() const override { return rank_; }
     int size() const override { return size_; }
     const char* transport() const override { return "MPI"; }
+    MPI_Comm comm() const { return comm_; }
 
 protected:
     void do_all_reduce(void* data, int64_t count, Type type, Reduction reduction) override {
@@ -139,12 +140,15 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm) {
+void require_mpi() {
     int initialized = 0;
     MPI_Initialized(&initialized);
-    if (!initialized)
-        throw Error(Status::invalid_argument, "MPI is not initialised; call MPI_Init first");
+    if (!initialized) throw Error(Status::invalid_argument, "MPI is not initialised; call MPI_Init first");
     if (is_finalized()) throw Error(Status::invalid_argument, "MPI is finalised already");
+}
+
+std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm) {
+    require_mpi();
     if (comm == MPI_COMM_NULL)
         throw Error(Status::invalid_argument, "the communicator is MPI_COMM_NULL");
     int is_inter = 0;
@@ -154,6 +158,19 @@ std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm) {
                     "the communicator is an intercommunicator; an intracommunicator is needed");
     }
     return std::make_unique<MpiCommunicator>(comm);
+}
+
+int compare(const Communicator& ours, MPI_Comm comm) {
+    if (comm == MPI_COMM_NULL)
+        throw Error(Status::invalid_argument, "the communicator is MPI_COMM_NULL");
+    int result = MPI_UNEQUAL;
+    if (const auto* mpi = dynamic_cast<const MpiCommunicator*>(&ours)) {
+        check_mpi(MPI_Comm_compare(mpi->comm(), comm, &result), "MPI_Comm_compare");
+        return result;
+    }
+    int size = 0;
+    check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+    return size == 1 ? MPI_CONGRUENT : MPI_UNEQUAL;
 }
 
 Placement find_placement(MPI_Comm comm) {

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models and check cases. Contracts stand in surrogate.h.
+#include <algorithm>
+
+#include "libsurrogate/src/api/handles.hpp"
+
+using namespace surrogate::impl;
+
+namespace {
+
+int32_t dtype_of(DType dtype) {
+    switch (dtype) {
+        case DType::float32: return SURROGATE_FLOAT32;
+        case DType::float64: return SURROGATE_FLOAT64;
+        case DType::int32: return SURROGATE_INT32;
+        case DType::int64: return SURROGATE_INT64;
+        case DType::uint8: return SURROGATE_UINT8;
+        default: return -1;
+    }
+}
+
+void field_at(const std::vector<FieldCard>& fields, const char* which, int32_t index,
+              surrogate_field_info* info) {
+    require(info, "info");
+    if (index < 0 || index >= std::ssize(fields)) {
+        throw Error(Status::invalid_argument, std::string(which) + " " + std::to_string(index) +
+                                                  " of " + std::to_string(fields.size()) +
+                                                  " does not exist");
+    }
+    const FieldCard& field = fields[static_cast<size_t>(index)];
+    *info = {field.name.c_str(),
+             field.unit.c_str(),
+             field.is_coordinate ? SURROGATE_COORDINATE : SURROGATE_FIELD,
+             field.axis,
+             field.mean,
+             field.std,
+             field.min,
+             field.max};
+}
+
+}  // namespace
+
+surrogate_status surrogate_model_load(surrogate_context* context, const char* path,
+                                      surrogate_model** model) {
+    return guarded(context, [&] {
+        require(context, "context");
+        if (model) *model = nullptr;
+        context->context->comm().agree([&] { require(model, "model"); });
+        auto created = std::make_unique<surrogate_model>();
+        created->owner = *context;
+        created->model = std::make_shared<Model>(context->context, path);
+        *model = created.release();
+    });
+}
+
+surrogate_status surrogate_model_n_inputs(const surrogate_model* model, int32_t* n) {
+    return guarded(owner_of(model), [&] {
+        require(model, "model");
+        require(n, "n");
+        *n = static_cast<int32_t>(model->model->card().inputs.size());
+    });
+}
+
+surrogate_status surrogate_model_n_outputs(const surrogate_model* model, int32_t* n) {
+    return guarded(owner_of(model), [&] {
+        require(model, "model");
+        require(n, "n");
+        *n = static_cast<int32_t>(model->model->card().outputs.size());
+    });
+}
+
+surrogate_status surrogate_model_input(const surrogate_model* model, int32_t index,
+                                       surrogate_field_info* info) {
+    return guarded(owner_of(model), [&] {
+        require(model, "model");
+        field_at(model->model->card().inputs, "input", index, info);
+    });
+}
+
+surrogate_status surrogate_model_output(const surrogate_model* model, int32_t index,
+                                        surrogate_field_info* info) {
+    return guarded(owner_of(model), [&] {
+        require(model, "model");
+        field_at(model->model->card().outputs, "output", index, info);
+    });
+}
+
+surrogate_status surrogate_model_family(const surrogate_model* model, const char** family) {
+    return guarded(owner_of(model), [&] {
+        require(model, "model");
+        require(family, "family");
+        *family = model->model->card().family.c_str();
+    });
+}
+
+surrogate_status surrogate_model_describe(const surrogate_model* model, char* text,
+                                          int64_t* n_text) {
+    return guarded(owner_of(model), [&] {
+        require(model, "model");
+        copy_text(model->model->description(), text, n_text);
+    });
+}
+
+void surrogate_model_destroy(surrogate_model** model) {
+    if (!model) return;
+    delete *model;
+    *model = nullptr;
+}
+
+surrogate_status surrogate_check_case_load(surrogate_context* context, const char* path,
+                                           surrogate_check_case** check_case) {
+    return guarded(context, [&] {
+        require(context, "context");
+        if (check_case) *check_case = nullptr;
+        context->context->comm().agree([&] { require(check_case, "check_case"); });
+        auto created = std::make_unique<surrogate_check_case>();
+        created->owner = *context;
+        created->check_case = std::make_shared<CheckCase>(context->context, path);
+        *check_case = created.release();
+    });
+}
+
+surrogate_status surrogate_check_case_n_tensors(const surrogate_check_case* check_case,
+                                                int32_t* n) {
+    return guarded(owner_of(check_case), [&] {
+        require(check_case, "check_case");
+        require(n, "n");
+        *n = static_cast<int32_t>(check_case->check_case->tensors().size());
+    });
+}
+
+surrogate_status surrogate_check_case_tensor(const surrogate_check_case* check_case, int32_t index,
+                                             surrogate_tensor* tensor) {
+    return guarded(owner_of(check_case), [&] {
+        require(check_case, "check_case");
+        require(tensor, "tensor");
+        const std::vector<Tensor>& tensors = check_case->check_case->tensors();
+        if (index < 0 || index >= std::ssize(tensors)) {
+            throw Error(Status::invalid_argument, "tensor " + std::to_string(index) + " of " +
+                                                      std::to_string(tensors.size()) +
+                                                      " does not exist");
+        }
+        const Tensor& found = tensors[static_cast<size_t>(index)];
+        if (dtype_of(found.entry.dtype) < 0 ||
+            found.entry.shape.size() > std::size(tensor->shape)) {
+            throw Error(Status::not_supported, "tensor '" + found.entry.name + "' of type " +
+                                                   name(found.entry.dtype) +
+                                                   " cannot be handed out");
+        }
+        *tensor = {found.entry.name.c_str(),
+                   found.data.data(),
+                   {},
+                   static_cast<int32_t>(found.entry.shape.size()),
+                   dtype_of(found.entry.dtype)};
+        std::ranges::copy(found.entry.shape, tensor->shape);
+    });
+}
+
+void surrogate_check_case_destroy(surrogate_check_case** check_case) {
+    if (!check_case) return;
+    delete *check_case;
+    *check_case = nullptr;
+}

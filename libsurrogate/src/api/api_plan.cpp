@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Domains and plans. Contracts stand in surrogate.h.
+#include "libsurrogate/src/api/handles.hpp"
+
+using namespace surrogate::impl;
+
+surrogate_status surrogate_domain_create_points(surrogate_context* context,
+                                                const surrogate_array* x, const int64_t* global_id,
+                                                surrogate_domain** domain) {
+    return guarded(context, [&] {
+        require(context, "context");
+        if (domain) *domain = nullptr;
+        context->context->comm().agree([&] { require(domain, "domain"); });
+        auto created = std::make_unique<surrogate_domain>();
+        created->owner = *context;
+        created->domain = std::make_shared<PointDomain>(context->context, x, global_id);
+        *domain = created.release();
+    });
+}
+
+surrogate_status surrogate_domain_n_points(const surrogate_domain* domain, int64_t* n_local,
+                                           int64_t* n_global) {
+    return guarded(owner_of(domain), [&] {
+        require(domain, "domain");
+        if (n_local) *n_local = domain->domain->n_local();
+        if (n_global) *n_global = domain->domain->n_global();
+    });
+}
+
+void surrogate_domain_destroy(surrogate_domain** domain) {
+    if (!domain) return;
+    delete *domain;
+    *domain = nullptr;
+}
+
+surrogate_status surrogate_plan_create(const surrogate_model* model, const surrogate_domain* input,
+                                       const surrogate_domain* output,
+                                       const surrogate_options* options, surrogate_plan** plan) {
+    // Either object knows the ranks that must hear of the other one's absence.
+    const surrogate_context* owner = model ? &model->owner : owner_of(input);
+    return guarded(owner, [&] {
+        require(owner, "model");
+        if (plan) *plan = nullptr;
+        owner->context->comm().agree([&] {
+            require(model, "model");
+            require(input, "input");
+            require(plan, "plan");
+        });
+        auto created = std::make_unique<surrogate_plan>();
+        created->owner = *owner;
+        created->plan = std::make_unique<Plan>(model->model, input->domain,
+                                               output ? output->domain : input->domain,
+                                               options ? options->value : Options{});
+        *plan = created.release();
+    });
+}
+
+surrogate_status surrogate_plan_bind_input(surrogate_plan* plan, const char* name, const char* unit,
+                                           const surrogate_array* array) {
+    return guarded(owner_of(plan), [&] {
+        require(plan, "plan");
+        plan->plan->bind_input(name, unit, array);
+    });
+}
+
+surrogate_status surrogate_plan_bind_output(surrogate_plan* plan, const char* name,
+                                            const char* unit, const surrogate_array* array) {
+    return guarded(owner_of(plan), [&] {
+        require(plan, "plan");
+        plan->plan->bind_output(name, unit, array);
+    });
+}
+
+surrogate_status surrogate_plan_unbind(surrogate_plan* plan) {
+    return guarded(owner_of(plan), [&] {
+        require(plan, "plan");
+        plan->plan->unbind();
+    });
+}
+
+surrogate_status surrogate_plan_run(surrogate_plan* plan) {
+    return guarded(owner_of(plan), [&] {
+        require(plan, "plan");
+        plan->plan->run();
+    });
+}
+
+surrogate_status surrogate_plan_run_network(surrogate_plan* plan, int32_t n_inputs,
+                                            const surrogate_named_array* inputs, int32_t n_outputs,
+                                            const surrogate_named_array* outputs) {
+    return guarded(owner_of(plan), [&] {
+        require(plan, "plan");
+        // Null or negative becomes an empty list: the plan then reports what is missing, after all exchanges.
+        const size_t n_in = inputs && n_inputs > 0 ? static_cast<size_t>(n_inputs) : 0;
+        const size_t n_out = outputs && n_outputs > 0 ? static_cast<size_t>(n_outputs) : 0;
+        plan->plan->run_network({inputs, n_in}, {outputs, n_out});
+    });
+}
+
+surrogate_status surrogate_plan_option(const surrogate_plan* plan, const char* key,
+                                       const char** value) {
+    return guarded(owner_of(plan), [&] {
+        require(plan, "plan");
+        require(value, "value");
+        *value = plan->plan->option(key).c_str();
+    });
+}
+
+surrogate_status surrogate_plan_counter(const surrogate_plan* plan, const char* key,
+                                        int64_t* value) {
+    return guarded(owner_of(plan), [&] {
+        require(plan, "plan");
+        require(value, "value");
+        *value = plan->plan->counter(key);
+    });
+}
+
+surrogate_status surrogate_plan_describe(const surrogate_plan* plan, char* text, int64_t* n_text) {
+    return guarded(owner_of(plan), [&] {
+        require(plan, "plan");
+        copy_text(plan->plan->describe(), text, n_text);
+    });
+}
+
+void surrogate_plan_destroy(surrogate_plan** plan) {
+    if (!plan) return;
+    delete *plan;
+    *plan = nullptr;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "libsurrogate/src/core/context.hpp"
+#include "libsurrogate/src/model/plan.hpp"
+#include "surrogate/surrogate.h"
+
+/// What stands behind the opaque handles. Each shares what it needs, so that handles may be destroyed in any order.
+
+/// A fixed buffer: keeping the text of a failure must not fail.
+struct surrogate_error_text {
+    char text[2048] = "";
+    void set(const char* new_text) { std::strncpy(text, new_text, sizeof text - 1); }
+};
+
+struct surrogate_options {
+    surrogate::impl::Options value;
+};
+
+struct surrogate_context {
+    std::shared_ptr<surrogate::impl::Context> context;
+    std::shared_ptr<surrogate_error_text> error = std::make_shared<surrogate_error_text>();
+};
+
+struct surrogate_model {
+    surrogate_context owner;
+    std::shared_ptr<const surrogate::impl::Model> model;
+};
+
+struct surrogate_check_case {
+    surrogate_context owner;
+    std::shared_ptr<const surrogate::impl::CheckCase> check_case;
+};
+
+struct surrogate_domain {
+    surrogate_context owner;
+    std::shared_ptr<const surrogate::impl::PointDomain> domain;
+};
+
+struct surrogate_plan {
+    surrogate_context owner;
+    std::unique_ptr<surrogate::impl::Plan> plan;
+};
+
+namespace surrogate::impl {
+
+/// Text of this thread's last failed call.
+surrogate_error_text& thread_error();
+
+inline surrogate_status fail(const surrogate_context* context, Status status, const char* text) {
+    thread_error().set(text);
+    if (context) context->error->set(text);
+    return static_cast<surrogate_status>(status);
+}
+
+/// Every function of the C interface runs inside: no exception leaves the library. `context` (may be null) is told.
+template <class Work>
+surrogate_status guarded(const surrogate_context* context, const Work& work) noexcept {
+    try {
+        work();
+        return SURROGATE_SUCCESS;
+    } catch (const Error& error) {
+        return fail(context, error.status(), error.what());
+    } catch (const std::bad_alloc&) {
+        return fail(context, Status::no_memory, "out of memory");
+    } catch (const std::exception& error) {
+        return fail(context, Status::internal, error.what());
+    } catch (...) {
+        return fail(context, Status::internal, "unknown exception");
+    }
+}
+
+template <class Handle>
+const surrogate_context* owner_of(const Handle* handle) {
+    return handle ? &handle->owner : nullptr;
+}
+
+/// Throws invalid_argument naming the argument if it is null.
+inline void require(const void* argument, const char* name) {
+    if (!argument)
+        throw Error(Status::invalid_argument, std::string("argument '") + name + "' is NULL");
+}
+
+/// Copies a text out as surrogate.h says of pairs (text, n_text).
+void copy_text(const std::string& from, char* text, int64_t* n_text);
+
+}  // namespace surrogate::impl

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/flare_config.hpp"
+
+#include <cmath>
+
+#include "libsurrogate/src/core/text.hpp"
+
+namespace surrogate::impl {
+
+using kernels::Activation;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& key, const std::string& expected,
+                         const nlohmann::json& found) {
+    throw Error(Status::bad_file, "card: network." + key + " must be " + expected + ", is " +
+                                      printable(found.dump(), 60));
+}
+
+/// Reads keys with their defaults, and refuses those that nobody asked for.
+class Reader {
+public:
+    explicit Reader(const nlohmann::json& object) : object_(object) {}
+
+    int64_t integer(const char* key, int64_t low, int64_t high, int64_t fallback) {
+        const nlohmann::json* value = find(key);
+        if (!value) return fallback;
+        const std::string expected =
+            "a whole number from " + std::to_string(low) + " to " + std::to_string(high);
+        if (!value->is_number_integer()) refuse(key, expected, *value);
+        // An unsigned number beyond int64 would wrap below.
+        const bool fits =
+            !value->is_number_unsigned() || value->get<uint64_t>() <= static_cast<uint64_t>(high);
+        if (!fits || value->get<int64_t>() < low || value->get<int64_t>() > high)
+            refuse(key, expected, *value);
+        return value->get<int64_t>();
+    }
+    double positive(const char* key, double fallback) {
+        const nlohmann::json* value = find(key);
+        if (!value) return fallback;
+        if (!value->is_number() || !(value->get<double>() > 0) ||
+            !std::isfinite(value->get<double>())) {
+            refuse(key, "a positive number", *value);
+        }
+        return value->get<double>();
+    }
+    bool boolean(const char* key, bool fallback) {
+        const nlohmann::json* value = find(key);
+        if (!value) return fallback;
+        if (!value->is_boolean()) refuse(key, "true or false", *value);
+        return value->get<bool>();
+    }
+    std::string text(const char* key, const std::string& fallback) {
+        const nlohmann::json* value = find(key);
+        if (!value) return fallback;
+        if (!value->is_string()) refuse(key, "a string", *value);
+        return value->get<std::string>();
+    }
+    void refuse_unknown() const {
+        for (const auto& [key, value] : object_.items()) {
+            if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
+                throw Error(Status::bad_file, "card: network." + printable(key) +
+                                                  " is not a parameter of FLAREModel" +
+                                                  did_you_mean(key, known_));
+            }
+        }
+    }
+
+private:
+    /// null where the key is absent or None.
+    const nlohmann::json* find(const char* key) {
+        known_.push_back(key);
+        const auto found = object_.find(key);
+        return found == object_.end() || found->is_null() ? nullptr : &*found;
+    }
+    const nlohmann::json& object_;
+    std::vector<std::string> known_;
+};
+
+constexpr int64_t max_width = 1 << 20;  // bounds every product of two widths below 2^41
+
+int64_t hidden_width(int64_t channels, double ratio, const char* key) {
+    const double width =
+        static_cast<double>(channels) * ratio;  // int(C * ratio): product in double, truncated
+    if (!(width >= 1 && width <= static_cast<double>(max_width))) {
+        throw Error(Status::bad_file, std::string("card: network.") + key +
+                                          " gives a hidden width of " + std::to_string(width) +
+                                          ", outside 1 .. " + std::to_string(max_width));
+    }
+    return static_cast<int64_t>(width);
+}
+
+Activation parse_activation(const std::string& name) {
+    if (name == "gelu") return Activation::gelu_tanh;
+    if (name == "silu") return Activation::silu;
+    throw Error(Status::bad_file,
+                "card: network.act must be gelu, silu or null, is '" + printable(name) + "'");
+}
+
+void require_class(const std::string& model) {
+    if (model == "FLAREModel" || model == "FLAREExperimentalModel") return;
+    if (model == "BigFLAREModel" || model == "ModelWrapper") {
+        throw Error(Status::not_supported,
+                    "FLARE variant '" + model + "' is not built; built: FLAREModel");
+    }
+    throw Error(Status::bad_file, "card: network.model '" + printable(model) +
+                                      "' is not a class of FLARE; built: FLAREModel");
+}
+
+}  // namespace
+
+double MlpShape::flops() const {
+    const auto product = [](int64_t a, int64_t b) {
+        return 2.0 * static_cast<double>(a) * static_cast<double>(b);
+    };
+    if (n_inner < 0) return product(n_in, n_out);
+    return product(n_in, n_hidden) + n_inner * product(n_hidden, n_hidden) +
+           product(n_hidden, n_out);
+}
+
+int64_t FlareConfig::n_tensor() const {
+    const int64_t norm = rmsnorm ? 1 : 2;
+    const int64_t block = 2 * norm + 1 + (qk_norm ? 2 * norm : 0) + 2 +
+                          2 * (k_proj.n_layer() + v_proj.n_layer() + ffn.n_layer());
+    return 2 * (in_proj.n_layer() + out_proj.n_layer()) + (out_proj_norm ? norm : 0) +
+           num_blocks * block;
+}
+
+FlareConfig parse_flare_config(const nlohmann::json& network) {
+    if (network.is_object() && network.contains("model") && network["model"].is_string()) {
+        require_class(network["model"].get<std::string>());
+    }
+    Reader read(network);
+    FlareConfig c;
+    require_class(read.text("model", "FLAREModel"));
+    c.in_dim = read.integer("in_dim", 1, max_width, 0);
+    c.out_dim = read.integer("out_dim", 1, max_width, 0);
+    c.channel_dim = read.integer("channel_dim", 1, max_width, 64);
+    c.num_blocks = read.integer("num_blocks", 0, 10000, 8);
+    c.num_heads = read.integer("num_heads", 1, c.channel_dim, c.channel_dim / 8);
+    c.num_latents = read.integer("num_latents", 1, max_width, 0);
+    c.activation = parse_activation(read.text("act", "gelu"));
+    c.rmsnorm = read.boolean("rmsnorm", false);
+    c.out_proj_norm = read.boolean("out_proj_norm", true);
+    c.qk_norm = read.boolean("qk_norm", false);
+    c.attn_scale = read.positive("attn_scale", 1.0);
+    const int io = static_cast<int>(read.integer("num_layers_in_out_proj", -1, 1000, 2));
+    const int k = static_cast<int>(read.integer("num_layers_k_proj", -1, 1000, 3));
+    const int v = static_cast<int>(read.integer("num_layers_v_proj", -1, 1000, 3));
+    const int ffn = static_cast<int>(read.integer("num_layers_ffn", -1, 1000, 3));
+    const double k_ratio = read.positive("k_proj_mlp_ratio", 1.0);
+    const double v_ratio = read.positive("v_proj_mlp_ratio", 1.0);
+    const double ffn_ratio = read.positive("ffn_mlp_ratio", 1.0);
+    read.refuse_unknown();
+
+    if (c.in_dim == 0) throw Error(Status::bad_file, "card: network.in_dim is missing");
+    if (c.out_dim == 0) throw Error(Status::bad_file, "card: network.out_dim is missing");
+    if (c.num_latents == 0) throw Error(Status::bad_file, "card: network.num_latents is missing");
+    if (c.num_heads == 0 || c.channel_dim % c.num_heads != 0) {
+        throw Error(Status::bad_file, "card: network.num_heads (" + std::to_string(c.num_heads) +
+                                          ") must divide channel_dim (" +
+                                          std::to_string(c.channel_dim) + ")");
+    }
+    const int64_t channels = c.channel_dim;
+    c.in_proj = {c.in_dim, channels, channels, io, false, true};
+    c.out_proj = {channels, channels, c.out_dim, io, true, false};
+    c.k_proj = {channels, hidden_width(channels, k_ratio, "k_proj_mlp_ratio"), channels, k, true,
+                true};
+    c.v_proj = {channels, hidden_width(channels, v_ratio, "v_proj_mlp_ratio"), channels, v, true,
+                true};
+    c.ffn = {channels, hidden_width(channels, ffn_ratio, "ffn_mlp_ratio"), channels, ffn, true,
+             true};
+    return c;
+}
+
+namespace {
+
+using Layout = std::vector<TensorSpec>;
+
+void add_linear(Layout& layout, const std::string& name, int64_t n_in, int64_t n_out) {
+    layout.push_back({name + ".weight", {n_out, n_in}});
+    layout.push_back({name + ".bias", {n_out}});
+}
+
+void add_mlp(Layout& layout, const std::string& name, const MlpShape& mlp) {
+    if (mlp.n_inner < 0) {
+        add_linear(layout, name + ".fc", mlp.n_in, mlp.n_out);
+        return;
+    }
+    add_linear(layout, name + ".fc1", mlp.n_in, mlp.n_hidden);
+    for (int i = 0; i < mlp.n_inner; ++i) {
+        add_linear(layout, name + ".fcs." + std::to_string(i), mlp.n_hidden, mlp.n_hidden);
+    }
+    add_linear(layout, name + ".fc2", mlp.n_hidden, mlp.n_out);
+}
+
+void add_norm(Layout& layout, const std::string& name, int64_t n, bool rms) {
+    layout.push_back({name + ".weight", {n}});
+    if (!rms) layout.push_back({name + ".bias", {n}});
+}
+
+void add_block(Layout& layout, const std::string& name, const FlareConfig& c) {
+    add_norm(layout, name + ".norm1", c.channel_dim, c.rmsnorm);
+    layout.push_back({name + ".att.latent_q", {c.channel_dim, c.num_latents}});
+    if (c.qk_norm) {
+        add_norm(layout, name + ".att.q_norm", c.head_dim(), c.rmsnorm);
+        add_norm(layout, name + ".att.k_norm", c.head_dim(), c.rmsnorm);
+    }
+    add_mlp(layout, name + ".att.k_proj", c.k_proj);
+    add_mlp(layout, name + ".att.v_proj", c.v_proj);
+    add_linear(layout, name + ".att.out_proj", c.channel_dim, c.channel_dim);
+    add_norm(layout, name + ".norm2", c.channel_dim, c.rmsnorm);
+    add_mlp(layout, name + ".mlp", c.ffn);
+}
+
+}  // namespace
+
+std::vector<TensorSpec> flare_layout(const FlareConfig& c) {
+    Layout layout;
+    add_mlp(layout, "in_proj", c.in_proj);
+    for (int64_t i = 0; i < c.num_blocks; ++i) add_block(layout, "blocks." + std::to_string(i), c);
+    if (c.out_proj_norm) add_norm(layout, "out_proj.0", c.channel_dim, c.rmsnorm);
+    add_mlp(layout, "out_proj.1", c.out_proj);
+    return layout;
+}
+
+}  // namespace surrogate::impl

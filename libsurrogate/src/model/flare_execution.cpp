@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/flare_execution.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "libsurrogate/src/model/flare_reduction.hpp"
+#include "libsurrogate/src/model/flare_sweep.hpp"
+#include "libsurrogate/src/model/row_order.hpp"
+
+namespace surrogate::impl {
+
+using kernels::Buffer;
+using kernels::Tile;
+using kernels::tile_points;
+using kernels::flare::Partial;
+using kernels::flare::Sizes;
+
+namespace {
+
+/// Points per partial sum: float sums stay accurate up to here, and the reproducible mode's blocks have this size.
+constexpr int64_t chunk_tiles = 16;
+constexpr int64_t chunk_points = chunk_tiles * tile_points;
+
+/// Rows on their way between the solver's order and the canonical one.
+template <class T>
+struct Reorder {
+    RowOrder order;
+    int64_t width;
+    Buffer<T> solver, canonical, scratch;  // (points, width)
+
+    Reorder(const PointDomain& domain, int64_t widest)
+        : order(domain, chunk_points), width(widest) {
+        domain.context().comm().agree([&] {
+            solver = Buffer<T>(domain.n_local() * width);
+            canonical = Buffer<T>(order.rows().size() * width);
+            scratch = Buffer<T>(order.scratch_rows() * width);
+        });
+    }
+    int64_t bytes() const {
+        return order.bytes() + solver.bytes() + canonical.bytes() + scratch.bytes();
+    }
+};
+
+template <class T>
+class FlareExecution final : public Execution {
+public:
+    FlareExecution(const FlareConfig& config, const FlareWeights<T>& weights,
+                   const PlanRequest& request)
+        : config_(config),
+          sizes_{config.num_heads, config.num_latents, config.head_dim()},
+          comm_(request.input.context().comm()),
+          queue_(request.queue),
+          n_solver_(request.input.n_local()) {
+        if (request.reproducible) {
+            reorder_ = std::make_unique<Reorder<T>>(request.input,
+                                                    std::max(config.in_dim, config.out_dim));
+        }
+        comm_.agree([&] { allocate(weights, request.input.n_global()); });
+    }
+
+    Result run(std::span<const Column> inputs, std::span<const Column> outputs,
+               bool poisoned) override {
+        Result result;
+        if (!poisoned) result.bad_input = gather_inputs(inputs);
+        poisoned = poisoned || result.bad_input.column >= 0;
+        if (reorder_) to_canonical();
+
+        // A rank without hope computes nothing: its numbers would be NaN, and the host may trap on them.
+        bool alive = !poisoned;
+        for (int64_t s = 0; s <= config_.num_blocks; ++s) {
+            if (alive) sweep(s);
+            if (s == config_.num_blocks) break;
+            result.is_finite = reduction_->reduce(comm_, !alive, z_.data()) && result.is_finite;
+            alive = alive && result.is_finite;
+        }
+        if (reorder_) to_solver(alive);
+        if (alive) {
+            scatter_outputs(outputs);
+        } else {
+            fill_nan(outputs, n_solver_);
+        }
+        return result;
+    }
+
+    int64_t workspace_bytes() const override {
+        return sweep_->bytes() + reduction_->bytes() + z_.bytes() +
+               (reorder_ ? reorder_->bytes() : 0);
+    }
+    int64_t n_point() const override { return sweep_->n_point(); }
+    std::vector<LayerCost> costs() const override;
+
+private:
+    void allocate(const FlareWeights<T>& weights, int64_t n_global) {
+        const int64_t n_point = reorder_ ? reorder_->order.rows().size() : n_solver_;
+        sweep_ = std::make_unique<FlareSweep<T>>(config_, weights, queue_, n_point);
+        // Without reproducibility small problems are cut finer, so that every thread has a chunk.
+        const int64_t share = (sweep_->n_tile() + queue_.n_thread() - 1) / queue_.n_thread();
+        chunk_tiles_ = reorder_ ? chunk_tiles : std::clamp<int64_t>(share, 1, chunk_tiles);
+        n_chunk_ = (sweep_->n_tile() + chunk_tiles_ - 1) / chunk_tiles_;
+        reduction_ = reorder_
+                         ? reproducible_reduction<T>(sizes_, queue_.n_thread(), n_chunk_,
+                                                     (n_global + chunk_points - 1) / chunk_points)
+                         : fast_reduction<T>(sizes_, queue_.n_thread());
+        z_ = Buffer<T>(sizes_.n_head * sizes_.n_latent * sizes_.n_dim);
+        bad_values_ = Buffer<BadValue>(queue_.n_thread());
+    }
+
+    void sweep(int64_t s) {
+        const bool encodes = s < config_.num_blocks;
+        if (encodes) reduction_->begin();
+        queue_.parallel_for(n_chunk_, [&](int64_t chunk, int thread) {
+            Partial<T> partial{};
+            if (encodes) partial = reduction_->open(chunk, thread);
+            const int64_t end = std::min((chunk + 1) * chunk_tiles_, sweep_->n_tile());
+            for (int64_t tile = chunk * chunk_tiles_; tile < end; ++tile) {
+                sweep_->run(s, tile, thread, z_.data(), partial,
+                            encodes ? reduction_->v_max(thread) : nullptr);
+            }
+            if (encodes) reduction_->close(chunk, thread);
+        });
+    }
+
+    /// Inputs of the solver's points to tiles, or to rows that will be reordered.
+    BadValue gather_inputs(std::span<const Column> inputs) {
+        std::fill(bad_values_.begin(), bad_values_.end(), BadValue{});
+        const int64_t n_tile = (n_solver_ + tile_points - 1) / tile_points;
+        queue_.parallel_for(n_tile, [&](int64_t tile, int thread) {
+            const int64_t first = tile * tile_points,
+                          count = std::min(tile_points, n_solver_ - first);
+            const BadValue bad =
+                reorder_
+                    ? gather<T>(inputs, first, count,
+                                reorder_->solver.data() + first * config_.in_dim, config_.in_dim, 1)
+                    : gather<T>(inputs, first, count, sweep_->input(tile).data, 1, tile_points);
+            if (bad.column >= 0 && bad_values_[thread].column < 0) bad_values_[thread] = bad;
+        });
+        for (const BadValue& bad : bad_values_) {
+            if (bad.column >= 0) return bad;
+        }
+        return {};
+    }
+
+    void scatter_outputs(std::span<const Column> outputs) {
+        const int64_t n_tile = (n_solver_ + tile_points - 1) / tile_points;
+        queue_.parallel_for(n_tile, [&](int64_t tile, int) {
+            const int64_t first = tile * tile_points,
+                          count = std::min(tile_points, n_solver_ - first);
+            if (reorder_) {
+                scatter<T>(reorder_->solver.data() + first * config_.out_dim, config_.out_dim, 1,
+                           outputs, first, count);
+            } else {
+                scatter<T>(sweep_->output(tile).data, 1, tile_points, outputs, first, count);
+            }
+        });
+    }
+
+    void to_canonical() {
+        const int64_t width = config_.in_dim;
+        reorder_->order.to_canonical(comm_, reorder_->solver.data(), reorder_->scratch.data(),
+                                     reorder_->canonical.data(),
+                                     width * static_cast<int64_t>(sizeof(T)));
+        for (int64_t i = 0; i < sweep_->n_point(); ++i) {
+            const Tile<T> tile = sweep_->input(i / tile_points);
+            for (int64_t c = 0; c < width; ++c)
+                tile(c, i % tile_points) = reorder_->canonical[i * width + c];
+        }
+    }
+
+    void to_solver(bool alive) {
+        const int64_t width = config_.out_dim;
+        for (int64_t i = 0; i < sweep_->n_point(); ++i) {
+            const Tile<T> tile = sweep_->output(i / tile_points);
+            for (int64_t c = 0; c < width; ++c) {
+                reorder_->canonical[i * width + c] =
+                    alive ? tile(c, i % tile_points) : std::numeric_limits<T>::quiet_NaN();
+            }
+        }
+        reorder_->order.to_solver(comm_, reorder_->canonical.data(), reorder_->scratch.data(),
+                                  reorder_->solver.data(), width * static_cast<int64_t>(sizeof(T)));
+    }
+
+    const FlareConfig& config_;
+    Sizes sizes_;
+    Communicator& comm_;
+    kernels::Queue queue_;
+    int64_t n_solver_;
+    std::unique_ptr<Reorder<T>> reorder_;  // reproducible mode only
+    std::unique_ptr<FlareSweep<T>> sweep_;
+    std::unique_ptr<FlareReduction<T>> reduction_;
+    int64_t chunk_tiles_ = chunk_tiles, n_chunk_ = 0;
+    Buffer<T> z_;  // (H, M, D) of the block under way
+    Buffer<BadValue> bad_values_;
+};
+
+template <class T>
+std::vector<LayerCost> FlareExecution<T>::costs() const {
+    const double n = static_cast<double>(n_point());
+    const double pairs = n * static_cast<double>(sizes_.n_head * sizes_.n_latent);
+    const double out_proj = 2.0 * static_cast<double>(config_.channel_dim * config_.channel_dim);
+    std::vector<LayerCost> list;
+    if (reorder_) {
+        list.push_back({"inputs to canonical order", 0, 0,
+                        n_solver_ * config_.in_dim * static_cast<int64_t>(sizeof(T)), 1});
+    }
+    list.push_back({"in_proj", n * config_.in_proj.flops(), 0, 0, 0});
+    for (int64_t i = 0; i < config_.num_blocks; ++i) {
+        const std::string name = "blocks." + std::to_string(i);
+        const double mixing =
+            4.0 * static_cast<double>(sizes_.n_dim) * pairs;  // scores and weighted sum, one pass
+        list.push_back({name + " k, v, encode",
+                        n * (config_.k_proj.flops() + config_.v_proj.flops()) + mixing, pairs,
+                        reduction_->bytes_sent(), reduction_->collectives()});
+        list.push_back(
+            {name + " decode, ffn", n * (out_proj + config_.ffn.flops()) + mixing, pairs, 0, 0});
+    }
+    list.push_back({"out_proj", n * config_.out_proj.flops(), 0, 0, 0});
+    if (reorder_) {
+        list.push_back({"outputs to solver order", 0, 0,
+                        n_point() * config_.out_dim * static_cast<int64_t>(sizeof(T)), 1});
+    }
+    return list;
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Execution> make_flare_execution(const FlareConfig& config,
+                                                const FlareWeights<T>& weights,
+                                                const PlanRequest& request) {
+    return std::make_unique<FlareExecution<T>>(config, weights, request);
+}
+
+template std::unique_ptr<Execution> make_flare_execution(const FlareConfig&,
+                                                         const FlareWeights<float>&,
+                                                         const PlanRequest&);
+template std::unique_ptr<Execution> make_flare_execution(const FlareConfig&,
+                                                         const FlareWeights<double>&,
+                                                         const PlanRequest&);
+
+}  // namespace surrogate::impl

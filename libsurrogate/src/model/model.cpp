@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/model.hpp"
+
+#include "libsurrogate/src/core/text.hpp"
+
+namespace surrogate::impl {
+
+namespace {
+
+/// A null path becomes an error on every rank, not only on rank 0.
+std::string agreed_path(Context& context, const char* path) {
+    std::string text;
+    context.comm().agree([&] {
+        if (!path) throw Error(Status::invalid_argument, "path of the model file is NULL");
+        text = path;
+    });
+    return text;
+}
+
+/// The card's fields must be those the network was built for.
+void match_fields(const Card& card, const Network& network) {
+    const auto match = [](const std::vector<FieldCard>& fields, const std::vector<Port>& ports,
+                          const char* which) {
+        int64_t n_channel = 0;
+        for (const Port& port : ports) n_channel += port.n_channel;
+        if (fields.empty() || std::ssize(fields) == n_channel) return;
+        throw Error(Status::bad_file, "card: " + std::to_string(fields.size()) + " " + which +
+                                          ", but the network has " + std::to_string(n_channel) +
+                                          " channels");
+    };
+    match(card.inputs, network.inputs(), "inputs");
+    match(card.outputs, network.outputs(), "outputs");
+}
+
+bool is_check_tensor(std::string_view name) {
+    return name.starts_with("check/input/") || name.starts_with("check/output/") ||
+           name.starts_with("check/output64/");
+}
+
+std::string describe(const ModelFile& file, int64_t n_parameter) {
+    nlohmann::json check = nlohmann::json::object();
+    for (const TensorEntry& entry : file.entries) {
+        if (is_check_tensor(entry.name))
+            check[entry.name.substr(check_prefix.size())] = entry.shape;
+    }
+    nlohmann::json text;
+    text["family"] = file.card.family;
+    text["parameters"] = n_parameter;
+    text["card"] = nlohmann::json::parse(file.card_text);
+    text["check"] = check;
+    return text.dump(2);
+}
+
+}  // namespace
+
+Model::Model(std::shared_ptr<Context> context, const char* path) : context_(std::move(context)) {
+    const std::string name = agreed_path(*context_, path);
+    const auto is_weight = [](std::string_view tensor) {
+        return !tensor.starts_with(check_prefix);
+    };
+    const auto accept = [](const Card& card, std::span<const TensorEntry> entries) {
+        match_tensors(required_tensors(card, std::ssize(entries)), entries);
+    };
+    ModelFile file = load_model_file(context_->comm(), context_->files(), name, is_weight, accept);
+    context_->comm().agree([&] {
+        int64_t n_parameter = 0;
+        for (const Tensor& tensor : file.tensors) n_parameter += std::ssize(tensor.floats());
+        description_ = describe(file, n_parameter);
+        card_ = file.card;
+        network_ = make_network(std::move(file));
+        match_fields(card_, *network_);
+    });
+}
+
+CheckCase::CheckCase(std::shared_ptr<Context> context, const char* path)
+    : context_(std::move(context)) {
+    const std::string name = agreed_path(*context_, path);
+    const auto accept = [](const Card&, std::span<const TensorEntry> entries) {
+        for (const TensorEntry& entry : entries) {
+            if (entry.name.starts_with("check/output64/")) return;
+        }
+        throw Error(Status::not_supported,
+                    "the file has no check case (tensors check/input/.., check/output64/..)");
+    };
+    ModelFile file =
+        load_model_file(context_->comm(), context_->files(), name, is_check_tensor, accept);
+    tensors_ = std::move(file.tensors);
+    for (Tensor& tensor : tensors_) tensor.entry.name.erase(0, check_prefix.size());
+}
+
+}  // namespace surrogate::impl

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/core/context.hpp"
+#include "libsurrogate/src/model/network.hpp"
+
+namespace surrogate::impl {
+
+/// A loaded model file: card and network. Immutable; plans share it.
+class Model {
+public:
+    /// Collective; see surrogate_model_load. A null path throws on all ranks.
+    Model(std::shared_ptr<Context> context, const char* path);
+
+    Context& context() const { return *context_; }
+    const Card& card() const { return card_; }
+    const Network& network() const { return *network_; }
+
+    /// See surrogate_model_describe.
+    const std::string& description() const { return description_; }
+
+private:
+    std::shared_ptr<Context> context_;
+    Card card_;
+    std::unique_ptr<Network> network_;
+    std::string description_;
+};
+
+/// The check case of a model file; see surrogate_check_case_load. Collective.
+class CheckCase {
+public:
+    CheckCase(std::shared_ptr<Context> context, const char* path);
+    const std::vector<Tensor>& tensors() const { return tensors_; }
+
+private:
+    std::shared_ptr<Context> context_;
+    std::vector<Tensor> tensors_;  // names without "check/"
+};
+
+}  // namespace surrogate::impl

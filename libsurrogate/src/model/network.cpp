@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/network.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/model/flare_network.hpp"
+
+namespace surrogate::impl {
+
+namespace {
+
+struct Family {
+    std::string name;
+    std::vector<TensorSpec> (*required)(const Card& card, int64_t n_found);
+    std::unique_ptr<Network> (*make)(ModelFile file);
+};
+
+const Family& find_family(const std::string& name) {
+    static const Family table[] = {
+        {"flare", flare_tensors, make_flare},
+    };
+    std::string built;
+    for (const Family& family : table) {
+        if (family.name == name) return family;
+        built += (built.empty() ? "" : ", ") + family.name;
+    }
+    throw Error(Status::not_supported,
+                "model family '" + printable(name) + "' is not built; built: " + built);
+}
+
+}  // namespace
+
+std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
+    return find_family(card.family).required(card, n_found);
+}
+
+void match_tensors(std::span<const TensorSpec> required, std::span<const TensorEntry> found) {
+    std::map<std::string, const TensorEntry*> by_name;
+    std::vector<std::string> names;
+    for (const TensorEntry& entry : found) {
+        if (entry.name.starts_with(check_prefix)) continue;
+        by_name[entry.name] = &entry;
+        names.push_back(entry.name);
+    }
+    for (const TensorSpec& spec : required) {
+        const auto entry = by_name.find(spec.name);
+        if (entry == by_name.end()) {
+            throw Error(Status::bad_file, "tensor '" + spec.name + "' " + shape_text(spec.shape) +
+                                              " is missing" + did_you_mean(spec.name, names));
+        }
+        if (entry->second->shape != spec.shape) {
+            throw Error(Status::bad_file,
+                        "tensor '" + spec.name + "' has shape " + shape_text(entry->second->shape) +
+                            ", the card's network asks for " + shape_text(spec.shape));
+        }
+        if (entry->second->dtype != DType::float32) {
+            throw Error(Status::bad_file, "tensor '" + spec.name + "' is stored as " +
+                                              name(entry->second->dtype) +
+                                              ", weights must be float32");
+        }
+        by_name.erase(entry);
+    }
+    if (by_name.empty()) return;
+    std::vector<std::string> wanted;
+    for (const TensorSpec& spec : required) wanted.push_back(spec.name);
+    const std::string& extra = by_name.begin()->first;
+    throw Error(Status::bad_file, "tensor '" + printable(extra) +
+                                      "' does not belong to the network of the card" +
+                                      did_you_mean(extra, wanted));
+}
+
+std::unique_ptr<Network> make_network(ModelFile file) {
+    return find_family(file.card.family).make(std::move(file));
+}
+
+}  // namespace surrogate::impl

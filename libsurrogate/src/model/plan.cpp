@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/plan.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "libsurrogate/src/core/text.hpp"
+
+namespace surrogate::impl {
+
+Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<const PointDomain> input,
+           std::shared_ptr<const PointDomain> output, const Options& options)
+    : model_(std::move(model)), input_(std::move(input)), output_(std::move(output)) {
+    kernels::Queue queue;
+    Communicator& comm = context().comm();
+    comm.agree([&] {
+        if (&model_->context() != &input_->context() || &model_->context() != &output_->context()) {
+            throw Error(Status::invalid_argument, "model and domain belong to different contexts");
+        }
+        options_ = options.over(context().options());
+        queue = context().make_queue(options_);
+        set_slots();
+    });
+    const bool fp64 = options_.get("precision") == "fp64";
+    const bool reproducible = options_.get("reproducible") == "true";
+    execution_ = model_->network().plan({*input_, *output_, queue, fp64, reproducible});
+    comm.agree([&] {
+        options_.set("threads", std::to_string(queue.n_thread()));
+        options_.set("vector", name(queue.level()));
+        options_.set("backend", name(queue.backend()));
+    });
+}
+
+void Plan::set_slots() {
+    const Card& card = model_->card();
+    for (const FieldCard& field : card.inputs) {
+        Column column{nullptr, 1, true, field.mean, field.std};
+        if (field.is_coordinate) {
+            if (field.axis >= input_->n_axis() && input_->n_global() > 0) {
+                throw Error(Status::shape, "the model's input '" + field.name + "' is coordinate " +
+                                               std::to_string(field.axis) +
+                                               " of the domain, whose points have " +
+                                               std::to_string(input_->n_axis()) + " coordinates");
+            }
+            // Read only: inputs are never written through a Column.
+            if (field.axis < input_->n_axis())
+                column.data = const_cast<double*>(input_->coordinate(field.axis));
+        }
+        input_slots_.push_back({field.name, field.unit, field.is_coordinate, field.is_coordinate});
+        inputs_.push_back(column);
+    }
+    for (const FieldCard& field : card.outputs) {
+        output_slots_.push_back({field.name, field.unit, false, false});
+        outputs_.push_back({nullptr, 1, true, field.mean, field.std});
+    }
+    for (const Port& port : model_->network().inputs()) {
+        input_ports_.push_back({port, "network input '" + port.name + "'"});
+        port_inputs_.resize(port_inputs_.size() + static_cast<size_t>(port.n_channel));
+    }
+    for (const Port& port : model_->network().outputs()) {
+        output_ports_.push_back({port, "network output '" + port.name + "'"});
+        port_outputs_.resize(port_outputs_.size() + static_cast<size_t>(port.n_channel));
+    }
+}
+
+void Plan::bind_input(const char* name, const char* unit, const surrogate_array* array) {
+    bind(name, unit, array, true);
+}
+
+void Plan::bind_output(const char* name, const char* unit, const surrogate_array* array) {
+    bind(name, unit, array, false);
+}
+
+void Plan::bind(const char* name, const char* unit, const surrogate_array* array, bool is_input) {
+    if (!name) throw Error(Status::invalid_argument, "name of the field is NULL");
+    if (!array)
+        throw Error(Status::invalid_argument,
+                    std::string("array for field '") + name + "' is NULL");
+    std::vector<Slot>& slots = is_input ? input_slots_ : output_slots_;
+    const std::string side = is_input ? "input" : "output";
+    const auto slot = std::ranges::find(slots, std::string_view(name), &Slot::name);
+    if (slot == slots.end() || slot->from_domain) {
+        std::vector<std::string> names;
+        std::string list;
+        for (const Slot& s : slots) {
+            if (s.from_domain) continue;
+            names.push_back(s.name);
+            list += (list.empty() ? "" : ", ") + s.name;
+        }
+        if (slot != slots.end()) {
+            throw Error(Status::invalid_argument, "input '" + slot->name +
+                                                      "' is a coordinate and comes from the "
+                                                      "domain; bind only: " +
+                                                      list);
+        }
+        throw Error(Status::unknown_name,
+                    "the model has no " + side + " '" + printable(name) + "' (" + side +
+                        "s: " + (list.empty() ? "none" : list) + ")" + did_you_mean(name, names));
+    }
+    const std::string what = side + " '" + slot->name + "'";
+    if (unit && slot->unit != unit) {
+        throw Error(Status::invalid_argument, what + " is in '" + slot->unit +
+                                                  "' in the model's card, the array in '" +
+                                                  printable(unit) + "'");
+    }
+    check_array(*array, what);
+    const int64_t n = is_input ? input_->n_local() : output_->n_local();
+    if (array->shape[0] != n || array->shape[1] != 1) {
+        throw Error(
+            Status::shape,
+            what + ": array has shape " + shape_text(array->shape) + ", the domain asks for (" +
+                std::to_string(n) + ", 1)" +
+                (array->shape[0] == 1 && array->shape[1] == n ? "; it looks transposed" : ""));
+    }
+    Column& column = (is_input ? inputs_ : outputs_)[static_cast<size_t>(slot - slots.begin())];
+    const Column bound = column_of(*array, 0);
+    column.data = bound.data;
+    column.stride = bound.stride;
+    column.is_double = bound.is_double;
+    slot->is_bound = true;
+}
+
+void Plan::unbind() {
+    for (Slot& slot : input_slots_) slot.is_bound = slot.from_domain;
+    for (Slot& slot : output_slots_) slot.is_bound = false;
+}
+
+std::string Plan::first_unbound() const {
+    for (const Slot& slot : input_slots_) {
+        if (!slot.is_bound) return "input '" + slot.name + "'";
+    }
+    for (const Slot& slot : output_slots_) {
+        if (!slot.is_bound) return "output '" + slot.name + "'";
+    }
+    return "";
+}
+
+void Plan::run() {
+    by_port_ = false;
+    std::string problem;
+    if (input_slots_.empty() || output_slots_.empty()) {
+        problem =
+            "the model's card names no input or output fields; a bare network is run by "
+            "surrogate_plan_run_network";
+    } else if (std::string unbound = first_unbound(); !unbound.empty()) {
+        problem =
+            unbound +
+            " is not bound; call surrogate_plan_bind_input or surrogate_plan_bind_output first";
+    }
+    if (problem.empty()) {
+        execute(inputs_, outputs_, nullptr, Status::success);
+    } else {
+        execute({}, {}, problem.c_str(), Status::invalid_argument);
+    }
+}
+
+void Plan::set_port_columns(std::span<const surrogate_named_array> given, bool is_input) {
+    const std::vector<NamedPort>& ports = is_input ? input_ports_ : output_ports_;
+    const int64_t n = is_input ? input_->n_local() : output_->n_local();
+    Column* column = (is_input ? port_inputs_ : port_outputs_).data();
+    for (const NamedPort& p : ports) {
+        const auto found = std::ranges::find_if(
+            given, [&](const surrogate_named_array& g) { return g.name && p.port.name == g.name; });
+        if (found == given.end()) throw Error(Status::unknown_name, p.text + " is missing");
+        check_array(found->array, p.text);
+        const int64_t expected[] = {n, p.port.n_channel};
+        if (!std::ranges::equal(found->array.shape, expected)) {
+            throw Error(Status::shape, p.text + ": array has shape " +
+                                           shape_text(found->array.shape) + ", the plan asks for " +
+                                           shape_text(expected));
+        }
+        for (int64_t c = 0; c < p.port.n_channel; ++c) *column++ = column_of(found->array, c);
+    }
+    if (given.size() == ports.size()) return;
+    throw Error(Status::unknown_name, std::string("the network has ") +
+                                          std::to_string(ports.size()) +
+                                          (is_input ? " inputs, " : " outputs, ") +
+                                          std::to_string(given.size()) + " were given");
+}
+
+void Plan::run_network(std::span<const surrogate_named_array> inputs,
+                       std::span<const surrogate_named_array> outputs) {
+    by_port_ = true;
+    std::string problem;
+    Status status = Status::success;
+    try {
+        set_port_columns(inputs, true);
+        set_port_columns(outputs, false);
+    } catch (const Error& error) {
+        problem = error.what();
+        status = error.status();
+    }
+    if (status == Status::success) {
+        execute(port_inputs_, port_outputs_, nullptr, status);
+    } else {
+        execute({}, {}, problem.c_str(), status);
+    }
+}
+
+std::string Plan::input_name(int column) const {
+    if (!by_port_) return "input '" + input_slots_[static_cast<size_t>(column)].name + "'";
+    for (const NamedPort& p : input_ports_) {
+        if (column < p.port.n_channel) return p.text + ", channel " + std::to_string(column) + ",";
+        column -= static_cast<int>(p.port.n_channel);
+    }
+    return "input";
+}
+
+void Plan::execute(std::span<const Column> inputs, std::span<const Column> outputs,
+                   const char* problem, Status problem_status) {
+    Communicator& comm = context().comm();
+    comm.reset_counters();
+    const Execution::Result result = execution_->run(inputs, outputs, problem != nullptr);
+    bytes_sent_ = comm.bytes_sent();
+    n_collective_ = comm.n_collective();
+    ++n_run_;
+    if (problem) throw Error(problem_status, problem);
+    if (options_.get("check_finite") == "false") return;
+    if (result.bad_input.column >= 0) {
+        char value[40];
+        std::snprintf(value, sizeof value, "%g", result.bad_input.value);
+        throw Error(Status::not_finite, input_name(result.bad_input.column) + " is " + value +
+                                            " at " + input_->point_text(result.bad_input.point) +
+                                            ", not a finite number in single precision");
+    }
+    if (!result.is_finite) {
+        throw Error(Status::not_finite,
+                    "values that are not finite came from another rank or arose in the network; "
+                    "all predictions are NaN (the rank at fault has its own error)");
+    }
+}
+
+const std::string& Plan::option(const char* key) const {
+    if (!key) throw Error(Status::invalid_argument, "option key is NULL");
+    return options_.get(key);
+}
+
+int64_t Plan::counter(const char* key) const {
+    if (!key) throw Error(Status::invalid_argument, "counter key is NULL");
+    const std::pair<std::string, int64_t> counters[] = {
+        {"bytes_sent", bytes_sent_},
+        {"collectives", n_collective_},
+        {"runs", n_run_},
+        {"workspace_bytes", execution_->workspace_bytes()},
+        {"points_local", execution_->n_point()},
+    };
+    std::vector<std::string> names;
+    for (const auto& [name, value] : counters) {
+        if (name == key) return value;
+        names.push_back(name);
+    }
+    throw Error(Status::unknown_name, "counter '" + printable(key) +
+                                          "' does not exist (counters are: bytes_sent, "
+                                          "collectives, runs, workspace_bytes, points_local)" +
+                                          did_you_mean(key, names));
+}
+
+namespace {
+
+std::string line(const char* format, const char* name, double flops, double exponentials,
+                 double bytes, double collectives) {
+    char text[160];
+    std::snprintf(text, sizeof text, format, name, flops, exponentials, bytes, collectives);
+    return text;
+}
+
+}  // namespace
+
+std::string Plan::describe() const {
+    std::string text = model_->card().family + " on " + std::to_string(input_->n_global()) +
+                       " points, " + std::to_string(execution_->n_point()) +
+                       " of them computed by this rank\n";
+    for (const char* key :
+         {"backend", "vector", "threads", "precision", "reproducible", "check_finite"}) {
+        text += std::string(key) + "=" + options_.get(key) + " ";
+    }
+    text += "transport=" + std::string(context().comm().transport()) + "\n";
+    text += "workspace " + std::to_string(execution_->workspace_bytes()) + " bytes\n\n";
+    text += "layer                          Mflop     Mexp      bytes  collectives\n";
+    LayerCost total;
+    for (const LayerCost& cost : execution_->costs()) {
+        text += line("%-26s %9.3g %8.3g %10.0f %12.0f\n", cost.name.c_str(), cost.flops / 1e6,
+                     cost.exponentials / 1e6, static_cast<double>(cost.bytes_sent),
+                     static_cast<double>(cost.collectives));
+        total.flops += cost.flops;
+        total.exponentials += cost.exponentials;
+        total.bytes_sent += cost.bytes_sent;
+        total.collectives += cost.collectives;
+    }
+    text += line("%-26s %9.3g %8.3g %10.0f %12.0f\n", "total of this rank", total.flops / 1e6,
+                 total.exponentials / 1e6, static_cast<double>(total.bytes_sent),
+                 static_cast<double>(total.collectives));
+    if (options_.get("reproducible") == "true") {
+        text +=
+            "reproducible: inputs and outputs move to canonical order and back; sums are exact\n";
+    }
+    return text;
+}
+
+}  // namespace surrogate::impl

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/model/model.hpp"
+
+namespace surrogate::impl {
+
+/// A model on a domain, ready to run; see surrogate_plan_create and the functions after it.
+class Plan {
+public:
+    /// Collective; local failures are agreed on.
+    Plan(std::shared_ptr<const Model> model, std::shared_ptr<const PointDomain> input,
+         std::shared_ptr<const PointDomain> output, const Options& options);
+
+    void bind_input(const char* name, const char* unit, const surrogate_array* array);
+    void bind_output(const char* name, const char* unit, const surrogate_array* array);
+    void unbind();
+
+    // Called by all ranks, without agreement; throw this rank's own error after all exchanges are done.
+    void run();
+    void run_network(std::span<const surrogate_named_array> inputs,
+                     std::span<const surrogate_named_array> outputs);
+
+    const std::string& option(const char* key) const;
+    int64_t counter(const char* key) const;
+    std::string describe() const;
+    Context& context() const { return model_->context(); }
+
+private:
+    /// A field of the card, or one channel of a network port.
+    struct Slot {
+        std::string name;
+        std::string unit;
+        bool from_domain = false;
+        bool is_bound = false;
+    };
+
+    struct NamedPort {
+        Port port;
+        std::string text;  // "network input 'x'", made here because a run allocates nothing
+    };
+
+    void set_slots();
+    void bind(const char* name, const char* unit, const surrogate_array* array, bool is_input);
+    std::string first_unbound() const;
+    void set_port_columns(std::span<const surrogate_named_array> given, bool is_input);
+    void execute(std::span<const Column> inputs, std::span<const Column> outputs,
+                 const char* problem, Status problem_status);
+    std::string input_name(int column) const;
+
+    std::shared_ptr<const Model> model_;
+    std::shared_ptr<const PointDomain> input_, output_;
+    Options options_;  // in force, "auto" resolved
+    std::unique_ptr<Execution> execution_;
+    std::vector<Slot> input_slots_, output_slots_;    // fields of the card
+    std::vector<Column> inputs_, outputs_;            // what they are bound to
+    std::vector<Column> port_inputs_, port_outputs_;  // of run_network, channel by channel
+    std::vector<NamedPort> input_ports_, output_ports_;
+    bool by_port_ = false;  // the run under way is run_network
+    int64_t bytes_sent_ = 0, n_collective_ = 0, n_run_ = 0;
+};
+
+}  // namespace surrogate::impl
