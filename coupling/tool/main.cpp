@@ -64,7 +64,9 @@ void add_predict(CLI::App& app, Arguments& arguments) {
     verb->add_option("--at", predict.at, "points or cells, where the arrays are at both");
     verb->add_flag("--ignore-units", predict.ignore_units, "Accept arrays whose unit is another");
     verb->add_flag("--quiet", predict.quiet, "Print errors only");
-    for (const char* key : {"backend", "threads", "vector", "precision", "reproducible"})
+    verb->add_flag("--reproducible{true}", arguments.predict_options["reproducible"],
+                   "The same bits for any ranks, cut, threads and vector width");
+    for (const char* key : {"backend", "threads", "vector", "precision"})
         verb->add_option(std::string("--") + key, arguments.predict_options[key],
                          "As surrogate_options_set takes it");
 }

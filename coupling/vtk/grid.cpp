@@ -22,6 +22,7 @@
 #include <cmath>
 #include <string>
 
+#include "coupling/vtk/arrays.hpp"
 #include "coupling/vtk/error.hpp"
 
 namespace surrogate::vtk {
@@ -198,11 +199,6 @@ void check_name(const surrogate_series_field& field) {
                                                     "; SURROGATE_POINT and SURROGATE_CELL exist");
 }
 
-vtkDataSetAttributes* attributes_of(vtkDataSet* grid, int location) {
-    if (location == SURROGATE_POINT) return grid->GetPointData();
-    return grid->GetCellData();
-}
-
 void check_rows(const surrogate_series_field& field, int64_t n_rows) {
     const std::string name = field.name;
     if (field.array.shape[1] < 1)
@@ -228,21 +224,6 @@ void add_field(vtkDataSet* grid, const surrogate_series_field& field, bool unit_
     array->SetName(name.c_str());
     if (!unit.empty()) array->GetInformation()->Set(vtkDataArray::UNITS_LABEL(), unit.c_str());
     attributes->AddArray(array);
-}
-
-/// VTK's XML name of a type: by size, since "long" says nothing about it.
-std::string type_name(vtkDataArray* array) {
-    const int type = array->GetDataType();
-    if (type == VTK_FLOAT) return "Float32";
-    if (type == VTK_DOUBLE) return "Float64";
-    const bool is_unsigned = array->GetDataTypeMin() >= 0;
-    return (is_unsigned ? "UInt" : "Int") + std::to_string(8 * array->GetDataTypeSize());
-}
-
-std::string unit_of(vtkDataArray* array) {
-    if (!array->HasInformation() || !array->GetInformation()->Has(vtkDataArray::UNITS_LABEL()))
-        return "";
-    return array->GetInformation()->Get(vtkDataArray::UNITS_LABEL());
 }
 
 }  // namespace
@@ -284,18 +265,6 @@ void add_fields(vtkDataSet* grid, int n_fields, const surrogate_series_field* fi
     if (n_fields < 0) throw Error(SURROGATE_INVALID_ARGUMENT, "n_fields is negative");
     if (n_fields > 0) require(fields, "fields");
     for (int i = 0; i < n_fields; ++i) add_field(grid, fields[i], unit_in_name);
-}
-
-std::vector<ArrayInfo> arrays_of(vtkDataSet* grid, int location) {
-    auto* attributes = attributes_of(grid, location);
-    std::vector<ArrayInfo> list;
-    for (int i = 0; i < attributes->GetNumberOfArrays(); ++i) {
-        vtkDataArray* array = attributes->GetArray(i);
-        if (array == nullptr || array->GetName() == nullptr) continue;  // strings
-        list.push_back(
-            {array->GetName(), type_name(array), array->GetNumberOfComponents(), unit_of(array)});
-    }
-    return list;
 }
 
 }  // namespace surrogate::vtk

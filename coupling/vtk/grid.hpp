@@ -4,10 +4,6 @@
 #include <surrogate/surrogate_vtk.h>
 #include <vtkSmartPointer.h>
 
-#include <vector>
-
-#include "coupling/vtk/summary.hpp"
-
 class vtkDataSet;
 class vtkImageData;
 class vtkUnstructuredGrid;
@@ -26,8 +22,5 @@ bool has_cells(const surrogate_image& image);
 /// Adds the fields to the grid; with `unit_in_name` they are called "name [unit]".
 void add_fields(vtkDataSet* grid, int n_fields, const surrogate_series_field* fields,
                 bool unit_in_name);
-
-/// Name, type, components and unit of each array of the grid at SURROGATE_POINT or SURROGATE_CELL.
-std::vector<ArrayInfo> arrays_of(vtkDataSet* grid, int location);
 
 }  // namespace surrogate::vtk

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "coupling/vtk/arrays.hpp"
 #include "coupling/vtk/disk.hpp"
 #include "coupling/vtk/error.hpp"
 #include "coupling/vtk/grid.hpp"

@@ -76,7 +76,8 @@ std::string array_lines(const char* element, const std::vector<ArrayInfo>& array
 std::string grid_attributes(const SummaryInfo& info) {
     if (info.kind != GridKind::image) return " GhostLevel=\"0\"";
     return attribute("WholeExtent", list(info.whole_extent)) + " GhostLevel=\"0\"" +
-           attribute("Origin", list(info.origin)) + attribute("Spacing", list(info.spacing));
+           attribute("Origin", list(info.origin)) + attribute("Spacing", list(info.spacing)) +
+           attribute("Direction", list(info.direction));
 }
 
 std::string piece_line(GridKind kind, const PieceInfo& piece) {

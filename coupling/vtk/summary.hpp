@@ -33,6 +33,7 @@ struct SummaryInfo {
     std::array<int, 6> whole_extent = {};     ///< of images, as the next two
     std::array<double, 3> origin = {};
     std::array<double, 3> spacing = {};
+    std::array<double, 9> direction = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     std::vector<PieceInfo> pieces;
 };
 

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <surrogate/surrogate.hpp>
+#include <utility>
+#include <vector>
+
+#include "coupling/vtk/summary.hpp"
+
+namespace surrogate::tool {
+
+/// The arrays of a mesh, by place.
+struct MeshArrays {
+    std::vector<vtk::ArrayInfo> at_points, at_cells;
+    bool has_float_coordinates = false;
+
+    const std::vector<vtk::ArrayInfo>& at(int location) const;
+    /// As bytes for another rank, and back.
+    std::string packed() const;
+    static MeshArrays unpacked(const std::string& text);
+};
+
+/// Where a field of the card comes from.
+struct FieldSource {
+    surrogate_field_info field;
+    vtk::ArrayInfo array;
+    int component = 0;
+};
+
+/// Which arrays feed the model, where it is evaluated, and how its outputs are called.
+struct FieldPlan {
+    int location = 0;             ///< SURROGATE_POINT or SURROGATE_CELL
+    bool other_would_do = false;  ///< the arrays are at both
+    std::vector<FieldSource> inputs;
+    std::vector<std::pair<surrogate_field_info, std::string>> outputs;  ///< and array names
+    bool is_float = false;  ///< type of the outputs: float if every input is
+};
+
+struct FieldRequest {
+    std::string mesh;                                       ///< its name, for messages
+    std::vector<std::pair<std::string, std::string>> maps;  ///< field -> array or array:component
+    std::string at;                                         ///< points, cells or ""
+    bool ignore_units = false;
+};
+
+/// Local and the same on every rank. Throws Failure (bad_usage) that names the arrays found, near misses and what would
+/// help: missing array, wrong number of components, other unit, unknown field in a map, unknown place.
+FieldPlan plan_fields(const FieldRequest& request, const MeshArrays& arrays,
+                      const std::vector<surrogate_field_info>& inputs,
+                      const std::vector<surrogate_field_info>& outputs);
+
+}  // namespace surrogate::tool

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace surrogate::tool {
+
+/// Tells a person how far a verb is, on stderr: on a terminal one line with a bar that is drawn again, elsewhere (a
+/// log) one plain line a stage. Silent if it was told so. Colours only on a terminal and without NO_COLOR.
+class Progress {
+public:
+    /// is_silent: on all ranks but one, and with --quiet.
+    Progress(int n_stages, bool is_silent);
+    ~Progress();
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+
+    /// The next of the n_stages begins: "reading the mesh".
+    void stage(const std::string& text);
+
+    /// All stages are done: the bar goes away, the log gets the time.
+    void finish();
+
+private:
+    void draw(const std::string& text) const;
+    void erase() const;
+    double seconds() const;
+
+    int n_stages_, done_ = 0;
+    bool is_silent_, is_terminal_, has_color_;
+    double start_s_;
+};
+
+}  // namespace surrogate::tool
