@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# From a fresh Debian 12 to a first result: installs what is missing, builds the library, the program `surrogate` and the
+# example darcy_flow into build/, and runs the example on 4 ranks. Can be run again; only what is missing is done.
+#
+#     sh share/quickstart.sh            as root, or as a user with sudo
+set -eu
+cd "$(dirname "$0")/.."
+
+build=build
+results=$build/darcy_flow
+packages="cmake ninja-build g++ pkg-config libopenmpi-dev openmpi-bin petsc-dev libvtk9-dev libhwy-dev nlohmann-json3-dev
+    libcli11-dev libxxhash-dev"
+
+say() { printf '\n== %s\n' "$*"; }
+is_installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+# Packages: nothing but the distribution's own.
+missing=
+if command -v dpkg-query >/dev/null; then
+    for package in $packages; do
+        is_installed "$package" || missing="$missing $package"
+    done
+else
+    say "no dpkg here: these packages of Debian 12 must be there by other means:" "$packages"
+fi
+if [ -n "$missing" ]; then
+    say "1/3 installing:$missing"
+    as_root=
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || {
+            echo "neither root nor sudo; let somebody run:  apt-get install$missing" >&2
+            exit 1
+        }
+        as_root=sudo
+    fi
+    $as_root apt-get update -q
+    # shellcheck disable=SC2086  # a list
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $missing
+else
+    say "1/3 all packages are there"
+fi
+
+# Build: the folder that share/test.sh uses too; what one of them has compiled the other does not compile again.
+say "2/3 building the library, the program and the example into $build/"
+if [ -f $build/CMakeCache.txt ]; then
+    cmake --preset release
+else
+    cmake --preset release -DSURROGATE_TESTS=OFF
+fi
+cmake --build $build -j "$(nproc)" --target surrogate_program darcy_flow
+
+# Run: more ranks than cores is fine here, waiting ranks give way.
+say "3/3 a flow solver with a trained surrogate for its pressure, on 4 ranks, four ways"
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_btl_vader_single_copy_mechanism=none   # containers forbid it, with a warning a rank
+export OPENBLAS_NUM_THREADS=1
+if [ "$(id -u)" -eq 0 ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+mpirun -n 4 $build/bin/darcy_flow -compare -output $results
+
+say "done"
+echo "Fields in time:    $results/solver.pvd and $results/surrogate.pvd (ParaView); a picture: $results/fields.png"
+echo "Look at the model: $build/bin/surrogate info share/models/darcy_flow.safetensors   (and: surrogate check)"
+echo "Try next:          mpirun -n 4 $build/bin/darcy_flow -tolerances   then read share/doc/petsc.md"
