@@ -58,6 +58,9 @@ if(SURROGATE_HAVE_MPI AND NOT SURROGATE_PETSC STREQUAL "OFF" AND PkgConfig_FOUND
 endif()
 set(surrogate_petsc_hint "needs MPI and PETSc >= 3.17; Debian: apt-get install petsc-dev pkg-config")
 if(PETSC_FOUND)
+    # Debian's PETSc.pc (3.18.5) hands its own package's flags on: -Wdate-time -D_FORTIFY_SOURCE=2. The second warns in
+    # every file compiled without optimisation and fits no precompiled header.
+    set_target_properties(PkgConfig::PETSC PROPERTIES INTERFACE_COMPILE_OPTIONS "")
     include(CheckCXXSourceCompiles)
     set(CMAKE_REQUIRED_LIBRARIES PkgConfig::PETSC MPI::MPI_C)
     check_cxx_source_compiles("
