@@ -76,9 +76,9 @@ struct Verdict {
     }
 };
 
-void run_guarded(const std::function<void()>& work, Verdict& verdict) {
+void run_guarded(const void* context, void (*work)(const void*), Verdict& verdict) {
     try {
-        work();
+        work(context);
     } catch (const Error& error) {
         verdict.set(error.status(), error.what());
     } catch (const std::bad_alloc&) {
@@ -90,9 +90,9 @@ void run_guarded(const std::function<void()>& work, Verdict& verdict) {
 
 }  // namespace
 
-void Communicator::agree(const std::function<void()>& work) {
+void Communicator::run_agreed(const void* context, void (*work)(const void*)) {
     Verdict verdict;
-    run_guarded(work, verdict);
+    run_guarded(context, work, verdict);
     // The largest of (size - rank) over failing ranks names the first of them; 0 means that none failed.
     int64_t culprit = verdict.status == Status::success ? 0 : size() - rank();
     do_all_reduce(&culprit, 1, Type::int64, Reduction::max);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -59,7 +58,10 @@ public:
     /// Runs fallible local work and lets all ranks share its verdict: if `work` throws on some ranks, every rank throws
     /// Error with the status and the text of the first of them ("rank 2: ..."). One reduction of status, one broadcast
     /// if something failed. `work` must not communicate. This is how every collective function of the library begins.
-    void agree(const std::function<void()>& work);
+    template <class Work>
+    void agree(const Work& work) {
+        run_agreed(&work, [](const void* context) { (*static_cast<const Work*>(context))(); });
+    }
 
 protected:
     enum class Type { float32, float64, int64 };
@@ -71,6 +73,8 @@ protected:
                                std::span<const int64_t> n_receive, int64_t row_bytes) = 0;
 
 private:
+    // Not a std::function, which may take memory, and fail, before anybody listens.
+    void run_agreed(const void* context, void (*work)(const void*));
     void count(int64_t n_byte) {
         bytes_sent_ += n_byte;
         ++n_collective_;
