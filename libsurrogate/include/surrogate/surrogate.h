@@ -240,6 +240,7 @@ SURROGATE_API surrogate_status surrogate_partition(const char* kind, int64_t n_r
 
 /* Everything that one evaluation needs: orders, message patterns, workspace. Collective.
  * output NULL: the same domain as input. options NULL: those of the context.
+ * Points without coordinates serve surrogate_plan_run_network only.
  * Errors: NOT_SUPPORTED (backend, precision), SHAPE (coordinates the domain does not have), UNKNOWN_NAME,
  * INVALID_ARGUMENT (model, domain of another context; equal points in reproducible mode), NO_MEMORY.                */
 SURROGATE_API surrogate_status surrogate_plan_create(const surrogate_model* model,

@@ -35,8 +35,11 @@ void Plan::set_slots() {
     const Card& card = model_->card();
     for (const FieldCard& field : card.inputs) {
         Column column{nullptr, 1, true, field.mean, field.std};
+        bool has_coordinate = false;
         if (field.is_coordinate) {
-            if (field.axis >= input_->n_axis() && input_->n_global() > 0) {
+            // Points without any coordinates are fine for run_network; run() refuses them.
+            has_coordinate = field.axis < input_->n_axis() || input_->n_global() == 0;
+            if (!has_coordinate && input_->n_axis() > 0) {
                 throw Error(Status::shape, "the model's input '" + field.name + "' is coordinate " +
                                                std::to_string(field.axis) +
                                                " of the domain, whose points have " +
@@ -46,7 +49,7 @@ void Plan::set_slots() {
             if (field.axis < input_->n_axis())
                 column.data = const_cast<double*>(input_->coordinate(field.axis));
         }
-        input_slots_.push_back({field.name, field.unit, field.is_coordinate, field.is_coordinate});
+        input_slots_.push_back({field.name, field.unit, field.is_coordinate, has_coordinate});
         inputs_.push_back(column);
     }
     for (const FieldCard& field : card.outputs) {
@@ -121,16 +124,21 @@ void Plan::bind(const char* name, const char* unit, const surrogate_array* array
 }
 
 void Plan::unbind() {
-    for (Slot& slot : input_slots_) slot.is_bound = slot.from_domain;
+    for (Slot& slot : input_slots_) slot.is_bound = slot.is_bound && slot.from_domain;
     for (Slot& slot : output_slots_) slot.is_bound = false;
 }
 
 std::string Plan::first_unbound() const {
+    const std::string remedy =
+        " is not bound; call surrogate_plan_bind_input or surrogate_plan_bind_output first";
     for (const Slot& slot : input_slots_) {
-        if (!slot.is_bound) return "input '" + slot.name + "'";
+        if (slot.is_bound) continue;
+        if (slot.from_domain)
+            return "input '" + slot.name + "' is a coordinate, and the domain's points have none";
+        return "input '" + slot.name + "'" + remedy;
     }
     for (const Slot& slot : output_slots_) {
-        if (!slot.is_bound) return "output '" + slot.name + "'";
+        if (!slot.is_bound) return "output '" + slot.name + "'" + remedy;
     }
     return "";
 }
@@ -143,9 +151,7 @@ void Plan::run() {
             "the model's card names no input or output fields; a bare network is run by "
             "surrogate_plan_run_network";
     } else if (std::string unbound = first_unbound(); !unbound.empty()) {
-        problem =
-            unbound +
-            " is not bound; call surrogate_plan_bind_input or surrogate_plan_bind_output first";
+        problem = std::move(unbound);
     }
     if (problem.empty()) {
         execute(inputs_, outputs_, nullptr, Status::success);
