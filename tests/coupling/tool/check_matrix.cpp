@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every check case on every backend, in every mode and partition, on the ranks of this launch: the answer, what it cost
+// in messages, and in reproducible mode the bits.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "coupling/tool/check_case.hpp"
+
+namespace surrogate::tool {
+namespace {
+
+const char* const partitions[] = {"contiguous", "scattered", "uneven"};
+
+std::string path_of(const std::string& name) {
+    if (name == "darcy_flow") return SURROGATE_SHARE "/models/darcy_flow.safetensors";
+    return std::string(SURROGATE_TEST_DATA "/flare/") + name + ".safetensors";
+}
+
+/// Hashes of the launch on one rank, by "file backend".
+class Hashes {
+public:
+    explicit Hashes(bool is_author) : is_author_(is_author) {
+        std::ifstream file(SURROGATE_HASH_FILE);
+        std::string name, backend, hash;
+        while (!is_author && file >> name >> backend >> hash) known_[name + " " + backend] = hash;
+    }
+    ~Hashes() {
+        if (!is_author_) return;
+        std::ofstream file(SURROGATE_HASH_FILE);
+        for (const auto& [key, hash] : known_) file << key << " " << hash << "\n";
+    }
+    /// The hash to be met; on one rank the first one that is seen.
+    std::string expected(const std::string& key, const std::string& found) {
+        if (is_author_) known_.try_emplace(key, found);
+        return known_.count(key) ? known_[key]
+                                 : "(no hash from one rank: run check_matrix_1 first)";
+    }
+
+private:
+    bool is_author_;
+    std::map<std::string, std::string> known_;
+};
+
+/// FLARE's only traffic: two all-reduces a block, 4 M (C + 2 H) bytes in single precision.
+struct Traffic {
+    int64_t bytes, collectives;
+};
+Traffic traffic_of(const Model& model) {
+    const auto network = nlohmann::json::parse(model.describe()).at("card").at("network");
+    const auto get = [&](const char* key) { return network.at(key).get<int64_t>(); };
+    const int64_t blocks = get("num_blocks");
+    return {blocks * 4 * get("num_latents") * (get("channel_dim") + 2 * get("num_heads")),
+            2 * blocks};
+}
+
+class CheckMatrix : public testing::TestWithParam<std::tuple<const char*, const char*>> {
+protected:
+    static void SetUpTestSuite() {
+        job_ = new Job;
+        hashes_ = new Hashes(job_->size() == 1);
+    }
+    static void TearDownTestSuite() {
+        delete hashes_;
+        delete job_;
+    }
+
+    CheckMatrix()
+        : context_(job_->make_context()), loaded_(load_case(*job_, context_, path_of(name()))) {}
+
+    static std::string name() { return std::get<0>(GetParam()); }
+    static std::string backend() { return std::get<1>(GetParam()); }
+    static bool is_simd() { return backend() == "simd"; }
+
+    CheckResult run(const CheckSettings& settings) const {
+        const CheckResult result = run_check(*job_, context_, loaded_, settings);
+        EXPECT_TRUE(result.is_passed) << settings.partition << ": relative_l2 "
+                                      << result.relative_l2 << ", allowed " << result.bound;
+        EXPECT_EQ(result.backend, settings.backend);
+        return result;
+    }
+
+    void expect_hash(const CheckSettings& settings) const {
+        const CheckResult result = run(settings);
+        if (!job_->is_root()) return;
+        EXPECT_EQ(result.hash, hashes_->expected(name() + " " + backend(), result.hash))
+            << settings.partition << ", " << result.threads << " threads, " << result.vector;
+    }
+
+    /// Whether this machine has the vector level; asked with a plan, as a user would.
+    bool has_vector(const std::string& level) const {
+        try {
+            const double none = 0;
+            const Domain domain(context_, matrix(&none, 0, 0));
+            const Plan plan(loaded_.model, domain, {{"backend", "simd"}, {"vector", level}});
+            return true;
+        } catch (const Error& error) {
+            if (error.status() == SURROGATE_NOT_SUPPORTED) return false;
+            throw;
+        }
+    }
+
+    static Job* job_;
+    static Hashes* hashes_;
+    Context context_;
+    LoadedCase loaded_;
+};
+Job* CheckMatrix::job_ = nullptr;
+Hashes* CheckMatrix::hashes_ = nullptr;
+
+TEST_P(CheckMatrix, FastModeIsRightAndSendsWhatTheFormulaSays) {
+    const Traffic traffic = traffic_of(loaded_.model);
+    for (const char* partition : partitions) {
+        const CheckResult result = run({partition, false, backend(), "fp32", "", ""});
+        EXPECT_EQ(result.bytes_sent_per_rank, traffic.bytes) << partition;
+        EXPECT_EQ(result.collectives, traffic.collectives) << partition;
+    }
+}
+
+TEST_P(CheckMatrix, ReproducibleModeGivesOneHash) {
+    for (const char* partition : partitions)
+        expect_hash({partition, true, backend(), "fp32", "", ""});
+    expect_hash({"contiguous", true, backend(), "fp32", "1", ""});
+    expect_hash({"scattered", true, backend(), "fp32", "2", ""});
+}
+
+TEST_P(CheckMatrix, ReproducibleModeGivesOneHashOnEveryVectorLevel) {
+    if (!is_simd()) GTEST_SKIP() << "ref has no vector levels";
+    for (const char* level : {"avx512", "avx2", "scalar"}) {
+        if (has_vector(level))
+            expect_hash({"contiguous", true, "simd", "fp32", "", level});
+        else if (job_->is_root())
+            std::cout << "vector level " << level << " skipped: not on this machine\n";
+    }
+}
+
+TEST_P(CheckMatrix, DoublePrecisionAgreesToRounding) {
+    if (is_simd()) GTEST_SKIP() << "double precision is a matter of ref";
+    const CheckResult result = run({"uneven", false, "ref", "fp64", "", ""});
+    EXPECT_EQ(result.bound, 1e-10);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, CheckMatrix,
+    testing::Combine(testing::Values("tiny",          // fewer points than ranks
+                                     "tiny_options",  // every option that is not the default
+                                     "mid",           // trained weights
+                                     "odd",     // prime number of points, two samples, two outputs
+                                     "layers",  // all depths and widths of the chains
+                                     "darcy_flow"),  // the installed model, four samples
+                     testing::Values("ref", "simd")),
+    [](const auto& info) {
+        return std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
+    });
+
+}  // namespace
+}  // namespace surrogate::tool

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program `surrogate` as a shell sees it: exit status, report, files.
+#include <gtest/gtest.h>
+#define XXH_INLINE_ALL
+#include <sys/wait.h>
+#include <xxhash.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using nlohmann::json;
+const std::string tiny = SURROGATE_TEST_DATA "/flare/tiny.safetensors";
+const std::string odd = SURROGATE_TEST_DATA "/flare/odd.safetensors";
+const std::string darcy = SURROGATE_SHARE "/models/darcy_flow.safetensors";
+
+struct Outcome {
+    int status;
+    std::string text;  // stdout and stderr
+};
+
+Outcome shell(const std::string& command) {
+    FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+    std::string text;
+    std::array<char, 4096> buffer;
+    while (const size_t n = fread(buffer.data(), 1, buffer.size(), pipe))
+        text.append(buffer.data(), n);
+    const int status = pclose(pipe);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
+}
+
+Outcome surrogate(const std::string& arguments) {
+    return shell(SURROGATE_PROGRAM " " + arguments);
+}
+
+std::string read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+void write(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+}
+
+size_t count(const std::string& text, const std::string& part) {
+    size_t n = 0;
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+    return n;
+}
+
+/// A safetensors file taken apart.
+struct TensorFile {
+    explicit TensorFile(const std::string& path) : bytes(read(path)) {
+        uint64_t n = 0;
+        std::memcpy(&n, bytes.data(), sizeof n);
+        header = json::parse(bytes.substr(8, n));
+        data = 8 + n;
+    }
+    size_t offset(const std::string& name) const {
+        return data + header.at(name).at("data_offsets").at(0).get<size_t>();
+    }
+    std::string bytes;
+    json header;
+    size_t data = 0;
+};
+
+class ToolTest : public testing::Test {
+protected:
+    void SetUp() override {
+        folder_ = std::string(SURROGATE_WORK "/") +
+                  testing::UnitTest::GetInstance()->current_test_info()->name();
+        std::filesystem::remove_all(folder_);
+        std::filesystem::create_directories(folder_);
+    }
+    std::string file(const std::string& name) const { return folder_ + "/" + name; }
+
+    /// Runs `surrogate check` with a report, expects its status and returns the report.
+    json check(int status, const std::string& arguments, const std::string& launcher = "") const {
+        const std::string report = file("report.json");
+        std::filesystem::remove(report);
+        const Outcome outcome =
+            shell(launcher + " " SURROGATE_PROGRAM " check " + arguments + " --json " + report);
+        EXPECT_EQ(outcome.status, status) << outcome.text;
+        EXPECT_TRUE(std::filesystem::exists(report)) << outcome.text;
+        return json::parse(read(report), nullptr, false);
+    }
+
+    /// tiny with one text of its header replaced by another of the same length.
+    std::string tiny_with(const std::string& from, const std::string& to) const {
+        EXPECT_EQ(from.size(), to.size());
+        std::string bytes = read(tiny);
+        for (size_t at = bytes.find(from); at != std::string::npos; at = bytes.find(from, at + 1))
+            bytes.replace(at, from.size(), to);
+        write(file("changed.safetensors"), bytes);
+        return file("changed.safetensors");
+    }
+
+    /// tiny with a shifted bias of its last layer: a valid model that computes something else.
+    std::string tiny_with_shifted_bias() const {
+        TensorFile model(tiny);
+        const size_t at = model.offset("out_proj.1.fc2.bias");
+        float bias = 0;
+        std::memcpy(&bias, model.bytes.data() + at, sizeof bias);
+        bias += 0.001f;
+        std::memcpy(model.bytes.data() + at, &bias, sizeof bias);
+        write(file("shifted.safetensors"), model.bytes);
+        return file("shifted.safetensors");
+    }
+
+    std::string folder_;
+};
+
+const std::set<std::string> keys = {"file",
+                                    "family",
+                                    "ranks",
+                                    "partition",
+                                    "backend",
+                                    "precision",
+                                    "reproducible",
+                                    "threads",
+                                    "vector",
+                                    "relative_l2",
+                                    "max_abs",
+                                    "hash",
+                                    "passed",
+                                    "official_relative_l2",
+                                    "bytes_sent_per_rank",
+                                    "seconds_plan",
+                                    "seconds_run",
+                                    "collectives"};
+
+std::set<std::string> keys_of(const json& report) {
+    std::set<std::string> found;
+    for (const auto& [key, value] : report.items()) found.insert(key);
+    return found;
+}
+
+TEST_F(ToolTest, PassedCheckReportsAllKeys) {
+    const json report = check(0, odd + " --partition scattered --threads 1 --backend ref");
+    EXPECT_EQ(keys_of(report), keys);
+    EXPECT_EQ(report["file"], odd);
+    EXPECT_EQ(report["family"], "flare");
+    EXPECT_EQ(report["ranks"], 1);
+    EXPECT_EQ(report["partition"], "scattered");
+    EXPECT_EQ(report["backend"], "ref");
+    EXPECT_EQ(report["precision"], "fp32");
+    EXPECT_EQ(report["reproducible"], false);
+    EXPECT_EQ(report["threads"], 1);
+    EXPECT_EQ(report["passed"], true);
+    EXPECT_EQ(report["hash"].get<std::string>().size(), 16u);
+    EXPECT_EQ(report["collectives"], 4);
+    EXPECT_EQ(report["bytes_sent_per_rank"], 2 * 4 * 24 * (40 + 2 * 5));
+    EXPECT_GT(report["seconds_plan"], 0);
+    EXPECT_GT(report["seconds_run"], 0);
+    EXPECT_GT(report["official_relative_l2"], 1e-8);
+    EXPECT_LE(report["relative_l2"], 2e-6);
+}
+
+TEST_F(ToolTest, WrongAnswerIsStatusOne) {
+    const json report = check(1, tiny_with_shifted_bias());
+    EXPECT_EQ(report["passed"], false);
+    EXPECT_GT(report["relative_l2"], 1e-5);
+    EXPECT_NE(report["error"].get<std::string>().find("relative_l2"), std::string::npos);
+}
+
+TEST_F(ToolTest, FileThatIsNoModelIsStatusTwo) {
+    write(file("garbage"), "this is not a model file");
+    EXPECT_NE(check(2, file("garbage"))["error"], "");
+    const json missing = check(2, file("missing"));
+    EXPECT_NE(missing["error"].get<std::string>().find("missing"), std::string::npos) << missing;
+    EXPECT_EQ(missing["passed"], false);
+    auto expected = keys;
+    expected.insert("error");
+    EXPECT_EQ(keys_of(missing), expected);
+}
+
+TEST_F(ToolTest, RefusedOptionsAreStatusTwoWithAReport) {
+    for (const char* options :
+         {"--partition diagonal", "--precision bf16", "--backend cuda", "--vector sse",
+          "--threads 0", "--precision fp64 --backend simd", "--no-such-option"}) {
+        const json report = check(2, tiny + " " + options);
+        EXPECT_NE(report.value("error", ""), "") << options;
+        EXPECT_EQ(report["passed"], false) << options;
+        EXPECT_EQ(report["file"], tiny) << options;
+    }
+}
+
+TEST_F(ToolTest, NoCheckCaseIsStatusThree) {
+    const json report = check(3, tiny_with("check/output64/", "check/outside6/"));
+    EXPECT_NE(report["error"].get<std::string>().find("check case"), std::string::npos) << report;
+    check(3, tiny_with("check/input/x", "check/input/q"));
+}
+
+TEST_F(ToolTest, FamilyThatIsNotBuiltIsStatusThree) {
+    const json report =
+        check(3, tiny_with("\"family\\\": \\\"flare\\\"", "\"family\\\": \\\"erwin\\\""));
+    EXPECT_NE(report["error"].get<std::string>().find("erwin"), std::string::npos) << report;
+}
+
+TEST_F(ToolTest, SavedPredictionIsTheOneThatWasHashed) {
+    const json report = check(0, odd + " --save " + file("y.safetensors"));
+    const TensorFile saved(file("y.safetensors"));
+    EXPECT_EQ(saved.header["y"]["dtype"], "F32");
+    EXPECT_EQ(saved.header["y"]["shape"], json({2, 131, 2}));
+    EXPECT_EQ(saved.data % 8, 0u);
+    const std::string data = saved.bytes.substr(saved.data);
+    ASSERT_EQ(data.size(), 2u * 131 * 2 * 4);
+    char hash[17];
+    std::snprintf(hash, sizeof hash, "%016llx",
+                  static_cast<unsigned long long>(XXH3_64bits(data.data(), data.size())));
+    EXPECT_EQ(report["hash"], hash);
+}
+
+TEST_F(ToolTest, DoublePrecisionIsJudgedAndSavedInDouble) {
+    const json report = check(0, tiny + " --precision fp64 --backend ref --save " + file("y"));
+    EXPECT_EQ(report["precision"], "fp64");
+    EXPECT_LE(report["relative_l2"], 1e-10);
+    EXPECT_EQ(TensorFile(file("y")).header["y"]["dtype"], "F64");
+    check(1, tiny_with_shifted_bias() + " --precision fp64 --backend ref");
+}
+
+TEST_F(ToolTest, FilesThatCannotBeWrittenAreStatusTwo) {
+    EXPECT_EQ(surrogate("check " + tiny + " --json " + file("no/folder.json")).status, 2);
+    check(2, tiny + " --save " + file("no/folder.safetensors"));
+}
+
+TEST_F(ToolTest, InfoTellsWhatAModelIs) {
+    const Outcome outcome = surrogate("info " + darcy);
+    EXPECT_EQ(outcome.status, 0);
+    for (const char* part : {"flare", "200,897", "mobility", "m^2/(Pa s)", "3 .. 12", "pressure",
+                             "Pa", "[4,1600,3]", "a point", "Apache-2.0"})
+        EXPECT_NE(outcome.text.find(part), std::string::npos) << part << " in\n" << outcome.text;
+    EXPECT_EQ(surrogate("info " + tiny).status, 0);
+    EXPECT_EQ(surrogate("info " + file("missing")).status, 2);
+}
+
+TEST_F(ToolTest, InfoWithoutModelTellsWhatTheMachineOffers) {
+    const Outcome outcome = surrogate("info");
+    EXPECT_EQ(outcome.status, 0);
+    for (const char* part : {"surrogate 0.", "MPI", "threads", "vector"})
+        EXPECT_NE(outcome.text.find(part), std::string::npos) << part << " in\n" << outcome.text;
+}
+
+TEST_F(ToolTest, CommandLine) {
+    EXPECT_EQ(surrogate("--version").status, 0);
+    EXPECT_NE(surrogate("--version").text.find("surrogate 0."), std::string::npos);
+    EXPECT_EQ(surrogate("--help").status, 0);
+    EXPECT_NE(surrogate("check --help").text.find("Exit status"), std::string::npos);
+    EXPECT_EQ(surrogate("").status, 2);
+    EXPECT_EQ(surrogate("dance").status, 2);
+    EXPECT_EQ(surrogate("check").status, 2);
+    EXPECT_EQ(surrogate("info a b").status, 2);
+}
+
+#ifdef SURROGATE_MPIRUN
+
+TEST_F(ToolTest, ThreeRanksReportOnceAndAgreeWithOne) {
+    const json one = check(0, odd + " --reproducible --backend ref");
+    const json three =
+        check(0, odd + " --reproducible --backend ref --partition uneven", SURROGATE_MPIRUN " 3");
+    EXPECT_EQ(three["ranks"], 3);
+    EXPECT_EQ(three["hash"], one["hash"]);
+    const Outcome outcome = shell(SURROGATE_MPIRUN " 3 " SURROGATE_PROGRAM " check " + odd);
+    EXPECT_EQ(count(outcome.text, "relative L2 error"), 1u) << outcome.text;
+}
+
+TEST_F(ToolTest, ThreeRanksFailWithOneStatusAndOneText) {
+    write(file("garbage"), std::string(100, 'x'));
+    check(2, file("garbage"), SURROGATE_MPIRUN " 3");
+    check(2, tiny + " --no-such-option", SURROGATE_MPIRUN " 3");
+    check(3, tiny_with("check/output64/", "check/outside6/"), SURROGATE_MPIRUN " 3");
+    check(1, tiny_with_shifted_bias(), SURROGATE_MPIRUN " 3");
+    const Outcome outcome =
+        shell(SURROGATE_MPIRUN " 3 " SURROGATE_PROGRAM " check " + file("missing"));
+    EXPECT_EQ(count(outcome.text, "surrogate check: "), 1u) << outcome.text;
+}
+
+#endif
+
+}  // namespace
