@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <vector>
+#include "kernels/base/neighbour.hpp"
+#include "libsurrogate/src/core/file.hpp"
