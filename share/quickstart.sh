@@ -6,40 +6,15 @@
 #     sh share/quickstart.sh            as root, or as a user with sudo
 set -eu
 cd "$(dirname "$0")/.."
+. share/packages.sh
 
 build=build
 results=$build/darcy_flow
-packages="cmake ninja-build g++ pkg-config libopenmpi-dev openmpi-bin petsc-dev libvtk9-dev libhwy-dev nlohmann-json3-dev
-    libcli11-dev libxxhash-dev"
 
 say() { printf '\n== %s\n' "$*"; }
-is_installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
-# Packages: nothing but the distribution's own.
-missing=
-if command -v dpkg-query >/dev/null; then
-    for package in $packages; do
-        is_installed "$package" || missing="$missing $package"
-    done
-else
-    say "no dpkg here: these packages of Debian 12 must be there by other means:" "$packages"
-fi
-if [ -n "$missing" ]; then
-    say "1/3 installing:$missing"
-    as_root=
-    if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null || {
-            echo "neither root nor sudo; let somebody run:  apt-get install$missing" >&2
-            exit 1
-        }
-        as_root=sudo
-    fi
-    $as_root apt-get update -q
-    # shellcheck disable=SC2086  # a list
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $missing
-else
-    say "1/3 all packages are there"
-fi
+say "1/3 packages"
+install_packages build
 
 # Build: the folder that share/test.sh uses too; what one of them has compiled the other does not compile again.
 say "2/3 building the library, the program and the example into $build/"

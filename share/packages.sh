@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# Read by quickstart.sh and test.sh:  . share/packages.sh; install_packages build test
+# Packages of Debian 12 by what needs them; nothing but the distribution's own.
+
+# The library, the program and the examples.
+packages_build="cmake ninja-build g++ pkg-config libopenmpi-dev openmpi-bin petsc-dev libvtk9-dev libhwy-dev
+    nlohmann-json3-dev libcli11-dev libxxhash-dev"
+# In addition, the tests.
+packages_test="libgtest-dev"
+
+is_installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+# install_packages <list>...: installs what is missing of the lists; says what is to be done where it cannot.
+install_packages() {
+    wanted=
+    for list in "$@"; do
+        eval "wanted=\"$wanted \$packages_$list\""
+    done
+    if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+        echo "no apt-get here: these packages of Debian 12 must be there by other means:" $wanted
+        return 0
+    fi
+    missing=
+    for package in $wanted; do
+        is_installed "$package" || missing="$missing $package"
+    done
+    if [ -z "$missing" ]; then
+        echo "all packages are there"
+        return 0
+    fi
+    echo "installing:$missing"
+    as_root=
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! command -v sudo >/dev/null; then
+            echo "neither root nor sudo; let somebody run:  apt-get install$missing" >&2
+            return 1
+        fi
+        as_root=sudo
+    fi
+    $as_root apt-get update -q
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $missing
+}

@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Installs what is missing, builds what is missing into build/, runs every test and closes with ctest's summary.
+#
+#     sh share/test.sh [ctest option]...        for instance: sh share/test.sh -R check_matrix
+#
+# As root, or as a user with sudo where packages are missing. About 20 minutes on two cores from nothing.
+set -eu
+cd "$(dirname "$0")/.."
+. share/packages.sh
+
+build=build
+n_core=$(nproc)
+install_packages build test
+
+# A folder that quickstart.sh has configured keeps its flags: other flags would compile everything again.
+werror=
+[ -f $build/CMakeCache.txt ] || werror=-DSURROGATE_WERROR=ON
+cmake --preset release -DSURROGATE_TESTS=ON -DSURROGATE_EXAMPLES=ON $werror
+cmake --build $build -j "$n_core"
+
+# A test on ranks counts as that many processors, so it does not share the machine with others.
+ctest --test-dir $build --output-on-failure -j "$n_core" "$@"
