@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/model/flare_config.hpp"
+
+namespace surrogate::bench {
+
+/// The FLARE model of the benchmarks: the paper's configuration (K/V and FFN depth 3, in/out depth 2), C = 64, H = 8,
+/// M = 128, three inputs, one output, weights by formula. Written as a model file to a temporary path, removed with the
+/// object.
+class FlareCase {
+public:
+    explicit FlareCase(int num_blocks, int64_t num_latents = 128);
+    ~FlareCase();
+    FlareCase(const FlareCase&) = delete;
+    FlareCase& operator=(const FlareCase&) = delete;
+
+    const std::string& path() const { return path_; }
+
+    /// Of one forward pass, a point: affine layers, scores and weighted sums.
+    double flops() const;
+    /// Latent-point pairs a point: each costs two exponentials.
+    double pairs() const;
+
+private:
+    impl::FlareConfig config_;
+    std::string path_;
+};
+
+/// Inputs x (n, 3) in [-1, 1], by formula.
+std::vector<float> make_inputs(int64_t n);
+
+}  // namespace surrogate::bench
