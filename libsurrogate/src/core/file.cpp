@@ -22,7 +22,9 @@ using kernels::Status;
 constexpr size_t path_text_length = 300;
 
 std::string quoted(const std::string& path) {
-    return "'" + printable(path, path_text_length) + "'";
+    std::string text(
+        "'");  // "'" + printable(..) makes GCC 12.2 warn of an overlapping copy (its bug 105651)
+    return text.append(printable(path, path_text_length)).append("'");
 }
 
 [[noreturn]] void fail(const std::string& what) {

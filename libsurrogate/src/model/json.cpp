@@ -19,18 +19,27 @@ using nlohmann::json;
     throw Error(Status::bad_file, text);
 }
 
-/// What the parser would otherwise find too late: strings it would copy before anyone can refuse them, and zero bytes,
-/// which it takes for the end of the text.
+/// What the parser would otherwise find too late: pieces it would copy before anyone can refuse them, and zero bytes,
+/// which it takes for the end of the text. A piece is a string, or all between two strings: the parser keeps the
+/// characters of the current string or number and of all that follows it up to the next.
 void check_text(std::string_view text, const std::string& what) {
-    if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
-        fail(what + ": zero byte at offset " + std::to_string(zero));
-    for (size_t begin = text.find('"'); begin != std::string_view::npos;) {
-        size_t end = begin + 1;
-        while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
-        if (end - begin > json_max_string)
-            fail(what + ": string at offset " + std::to_string(begin) + " is longer than " +
-                 std::to_string(json_max_string) + " bytes");
-        begin = text.find('"', end + 1);
+    if (text.size() > json_max_text)
+        fail(what + ": JSON of " + std::to_string(text.size()) + " bytes, expected at most " +
+             std::to_string(json_max_text));
+    bool in_string = false;
+    size_t begin = 0;
+    for (size_t at = 0; at < text.size(); ++at) {
+        if (text[at] == '\0') fail(what + ": zero byte at offset " + std::to_string(at));
+        if (at - begin > json_max_piece)
+            fail(what + ": more than " + std::to_string(json_max_piece) + " bytes " +
+                 (in_string ? "in the string" : "between strings") + " from offset " +
+                 std::to_string(begin));
+        if (in_string && text[at] == '\\')
+            ++at;
+        else if (text[at] == '"') {
+            in_string = !in_string;
+            begin = at;
+        }
     }
 }
 
@@ -59,9 +68,9 @@ public:
     bool key(std::string& name) {
         count_value();
         count_string(name);
-        json& object = *open_.back();
-        if (object.contains(name)) fail(what_ + ": duplicate key '" + printable(name) + "'");
-        slot_ = &object[std::move(name)];
+        const auto [member, is_new] = open_.back()->emplace(name, nullptr);
+        if (!is_new) fail(what_ + ": duplicate key '" + printable(name) + "'");
+        slot_ = &*member;
         return true;
     }
     bool parse_error(size_t position, const std::string&, const json::exception& error) {

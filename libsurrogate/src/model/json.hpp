@@ -9,10 +9,12 @@
 
 namespace surrogate::impl {
 
-// Limits of a JSON text inside a model file. Together with a text of 16 MB they keep the memory of parsing under 32 MB.
+// Limits of a JSON text inside a model file. Text, tree and what the parser keeps stay under 32 MB together: 8 MB of
+// text, 100,000 values of at most 110 bytes and their strings, and 6 MB for the longest pieces.
+constexpr size_t json_max_text = size_t{8} << 20;
 constexpr size_t json_max_depth = 8;
 constexpr int64_t json_max_values = 100'000;          ///< keys and values together
-constexpr size_t json_max_string = size_t{1} << 20;   ///< bytes of one string
+constexpr size_t json_max_piece = size_t{1} << 20;    ///< bytes of a string, or between two strings
 constexpr size_t json_max_strings = size_t{4} << 20;  ///< bytes of all strings
 
 /// Parses a text that may be hostile; `what` names it in errors ("header"). Throws Error(bad_file) with the offset for

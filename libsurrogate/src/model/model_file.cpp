@@ -33,8 +33,8 @@ using Accept = std::function<void(const Card&, std::span<const TensorEntry>)>;
 
 /// What follows from the header alone, on every rank alike.
 struct Contents {
-    ModelFile model;                      // tensors empty
-    std::vector<std::string> file_names;  // of model.entries, as written in the file
+    ModelFile model;                  // tensors empty
+    std::vector<uint64_t> checksums;  // of model.entries; empty if the card has none
 };
 
 /// Keys "surrogate.*" belong to this format; a key that is nearly one of them was meant to be. Others ("format": "pt")
@@ -95,31 +95,41 @@ void strip_prefixes(std::vector<TensorEntry>& entries) {
     }
 }
 
-/// A card with checksums speaks of every tensor of the file, and of no other.
-void check_checksum_names(const std::map<std::string, uint64_t>& checksums,
-                          const std::vector<std::string>& names) {
-    if (checksums.empty()) return;
-    for (const std::string& name : names)
-        if (!checksums.contains(name))
-            fail("card key 'checksums': tensor '" + printable(name) + "' has none");
-    if (checksums.size() == names.size()) return;
-    const std::set<std::string_view> in_file(names.begin(), names.end());
-    for (const auto& [name, checksum] : checksums)
-        if (!in_file.contains(name))
-            fail("card key 'checksums': the file has no tensor '" + printable(name) + "'" +
-                 did_you_mean(name, names));
+std::string near_checksum(const std::string& name, const std::map<std::string, uint64_t>& by_name) {
+    std::vector<std::string> names;
+    for (const auto& [known, checksum] : by_name) names.push_back(known);
+    return did_you_mean(name, names);
 }
 
-Contents interpret(std::string_view text, int64_t file_size) {
-    SafetensorsHeader header = parse_safetensors_text(text, file_size);
+/// The checksums in the order of the entries. A card that has some speaks of every tensor of the file and of no other.
+std::vector<uint64_t> checksums_of(const std::vector<TensorEntry>& entries,
+                                   const std::map<std::string, uint64_t>& by_name) {
+    std::vector<uint64_t> checksums;
+    if (by_name.empty()) return checksums;
+    std::set<std::string_view> in_file;
+    for (const TensorEntry& entry : entries) {
+        const auto found = by_name.find(entry.name);
+        if (found == by_name.end())
+            fail("card key 'checksums': tensor '" + printable(entry.name) +
+                 "' of the file has none" + near_checksum(entry.name, by_name));
+        checksums.push_back(found->second);
+        in_file.insert(entry.name);
+    }
+    for (const auto& [name, checksum] : by_name)
+        if (!in_file.contains(name))
+            fail("card key 'checksums': the file has no tensor '" + printable(name) + "'");
+    return checksums;
+}
+
+Contents interpret(const SafetensorsText& text) {
+    SafetensorsHeader header = parse_safetensors_text(text);
     check_metadata_keys(header.metadata);
     Contents contents;
     contents.model.card_text = card_text(header.metadata);
     check_card_checksum(header.metadata, contents.model.card_text);
     contents.model.card = parse_card(contents.model.card_text);
-    for (const TensorEntry& entry : header.tensors) contents.file_names.push_back(entry.name);
-    check_checksum_names(contents.model.card.checksums, contents.file_names);
     contents.model.entries = std::move(header.tensors);
+    contents.checksums = checksums_of(contents.model.entries, contents.model.card.checksums);
     strip_prefixes(contents.model.entries);
     return contents;
 }
@@ -171,8 +181,8 @@ uint64_t checksum_in_file(const File& file, const TensorEntry& entry,
 /// Reads the selected tensors in the order of the file and compares the checksums of all.
 void read_tensors(const File& file, Contents& contents) {
     ModelFile& model = contents.model;
-    const auto& checksums = model.card.checksums;
-    kernels::Buffer<std::byte> window(checksums.empty() ? 0 : window_bytes);
+    const bool has_checksums = !contents.checksums.empty();
+    kernels::Buffer<std::byte> window(has_checksums ? window_bytes : 0);
     size_t next = 0;
     for (size_t i = 0; i < model.entries.size(); ++i) {
         const TensorEntry& entry = model.entries[i];
@@ -183,23 +193,21 @@ void read_tensors(const File& file, Contents& contents) {
             Tensor& tensor = model.tensors[next++];
             file.read(entry.begin, tensor.data.data(), tensor.data.size());
             found = XXH3_64bits(tensor.data.data(), static_cast<size_t>(tensor.data.size()));
-        } else if (!checksums.empty()) {
+        } else if (has_checksums) {
             found = checksum_in_file(file, entry, window);
         }
-        if (checksums.empty()) continue;
-        const uint64_t expected = checksums.at(contents.file_names[i]);
-        if (found != expected)
-            fail("tensor '" + printable(contents.file_names[i]) + "' at offset " +
-                 std::to_string(entry.begin) + " has changed: expected checksum " + hex(expected) +
-                 ", found " + hex(found));
+        if (has_checksums && found != contents.checksums[i])
+            fail("tensor '" + printable(entry.name) + "' at offset " + std::to_string(entry.begin) +
+                 " has changed: expected checksum " + hex(contents.checksums[i]) + ", found " +
+                 hex(found));
     }
 }
 
 /// All that can fail for reasons of the file, on the rank that reads it.
-Contents read_model(const File& file, std::string& text, const Select& select,
+Contents read_model(const File& file, SafetensorsText& text, const Select& select,
                     const Accept& accept) {
     text = read_safetensors_text(file);
-    Contents contents = interpret(text, file.size());
+    Contents contents = interpret(text);
     accept(contents.model.card, contents.model.entries);
     allocate_tensors(contents.model, select);
     read_tensors(file, contents);
@@ -219,8 +227,7 @@ std::span<const float> Tensor::floats() const {
 ModelFile load_model_file(Communicator& comm, const FileLayer& files, const std::string& path,
                           const Select& select, const Accept& accept) {
     const bool is_reader = comm.rank() == 0;
-    std::string text;
-    int64_t sizes[2] = {0, 0};  // of the header's text and of the file
+    SafetensorsText text;
     Contents contents;
     comm.agree([&] {
         if (!is_reader) return;
@@ -232,15 +239,20 @@ ModelFile load_model_file(Communicator& comm, const FileLayer& files, const std:
             throw Error(error.status(),
                         "model file '" + printable(path, 300) + "': " + error.what());
         }
-        sizes[0] = static_cast<int64_t>(text.size());
-        sizes[1] = file->size();
     });
+    // The other ranks get the header and draw the same conclusions from it.
+    int64_t sizes[] = {std::ssize(text.json), text.data_begin, text.file_size};
     comm.broadcast(sizes, sizeof sizes, 0);
-    comm.agree([&] { text.resize(static_cast<size_t>(sizes[0])); });
-    comm.broadcast(text.data(), sizes[0], 0);
     comm.agree([&] {
         if (is_reader) return;
-        contents = interpret(text, sizes[1]);
+        text.json.resize(static_cast<size_t>(sizes[0]));
+        text.data_begin = sizes[1];
+        text.file_size = sizes[2];
+    });
+    comm.broadcast(text.json.data(), sizes[0], 0);
+    comm.agree([&] {
+        if (is_reader) return;
+        contents = interpret(text);
         allocate_tensors(contents.model, select);
     });
     for (Tensor& tensor : contents.model.tensors)

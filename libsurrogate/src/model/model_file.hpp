@@ -33,7 +33,8 @@ struct ModelFile {
     std::vector<Tensor> tensors;       ///< those selected
 };
 
-/// Collective. Rank 0 opens, checks and reads `path`; every rank gets the selected tensors (`select` by name).
+/// Collective. Rank 0 opens, checks and reads `path`; every rank gets the selected tensors (`select` by name, the same
+/// answer on all ranks). Names are without the prefixes "module." and "_orig_mod." that wrapped modules leave in a file.
 /// `accept` sees card and entries on rank 0 before any tensor is read and throws if the file cannot be used (names or
 /// shapes that do not fit the architecture).
 /// Checked here: everything of read_safetensors_header and parse_card, checksums of all tensors of the file if the card

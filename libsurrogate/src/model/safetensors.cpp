@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <tuple>
+#include <utility>
 
 #include "kernels/base/error.hpp"
 #include "libsurrogate/src/core/text.hpp"
@@ -83,11 +84,10 @@ int64_t bytes_of(const TensorEntry& entry, const std::string& where) {
 }
 
 /// One tensor, its interval still counted from the start of the data.
-TensorEntry parse_entry(const std::string& tensor, const json& value, int64_t data_bytes) {
+TensorEntry parse_entry(std::string&& tensor, const json& value, int64_t data_bytes) {
     const std::string where = "tensor '" + printable(tensor) + "'";
     require_keys(value, where, {"dtype", "shape", "data_offsets"});
     TensorEntry entry;
-    entry.name = tensor;
     entry.dtype = parse_dtype(member(value, "dtype", where), where + " key 'dtype'");
     entry.shape = parse_shape(member(value, "shape", where), where + " key 'shape'");
     const json& offsets = member(value, "data_offsets", where);
@@ -101,6 +101,7 @@ TensorEntry parse_entry(const std::string& tensor, const json& value, int64_t da
         fail(where_offsets + ": expected end - begin = " + std::to_string(expected) +
              " bytes for shape " + shape_text(entry.shape) + " of " + name(entry.dtype) +
              ", found [" + std::to_string(entry.begin) + ", " + std::to_string(entry.end) + "]");
+    entry.name = std::move(tensor);
     return entry;
 }
 
@@ -143,7 +144,7 @@ const char* name(DType dtype) {
     return info(dtype).name;
 }
 
-std::string read_safetensors_text(const File& file) {
+SafetensorsText read_safetensors_text(const File& file) {
     const int64_t size = file.size();
     if (size < length_bytes + 2)
         fail("header length at offset 0: the file has " + std::to_string(size) +
@@ -158,34 +159,41 @@ std::string read_safetensors_text(const File& file) {
         fail("header length at offset 0: expected 2 to " + std::to_string(most) +
              " bytes in a file of " + std::to_string(size) + ", found " + std::to_string(length) +
              "; is this a safetensors file, and complete?");
-    std::string text(length, '\0');
-    file.read(length_bytes, text.data(), static_cast<int64_t>(length));
+    SafetensorsText text;
+    text.data_begin = length_bytes + static_cast<int64_t>(length);
+    text.file_size = size;
+    text.json.resize(length);
+    file.read(length_bytes, text.json.data(), static_cast<int64_t>(length));
+    while (text.json.ends_with(' ')) text.json.pop_back();
+    text.json.shrink_to_fit();
     return text;
 }
 
-SafetensorsHeader parse_safetensors_text(std::string_view text, int64_t file_size) {
-    if (text.empty() || text.front() != '{')
-        fail("header at offset 8: expected '{', found '" + printable(text.substr(0, 1)) + "'");
-    const int64_t data_begin = length_bytes + static_cast<int64_t>(text.size());
-    const int64_t data_bytes = file_size - data_begin;
-    const json root = parse_json(text, "header");
+SafetensorsHeader parse_safetensors_text(const SafetensorsText& text) {
+    if (!text.json.starts_with('{'))
+        fail("header at offset 8: expected '{', found '" + printable(text.json.substr(0, 1)) + "'");
+    const int64_t data_bytes = text.file_size - text.data_begin;
+    json root = parse_json(text.json, "header");
     SafetensorsHeader header;
-    for (const auto& [key, value] : root.items()) {
-        if (key == "__metadata__")
-            header.metadata = parse_metadata(value);
+    // Taken out of the tree one by one: names and tree are never held twice.
+    for (auto& members = root.get_ref<json::object_t&>(); !members.empty();) {
+        auto member = members.extract(members.begin());
+        if (member.key() == "__metadata__")
+            header.metadata = parse_metadata(member.mapped());
         else
-            header.tensors.push_back(parse_entry(key, value, data_bytes));
+            header.tensors.push_back(
+                parse_entry(std::move(member.key()), member.mapped(), data_bytes));
     }
     require_contiguous(header.tensors, data_bytes);
     for (TensorEntry& entry : header.tensors) {
-        entry.begin += data_begin;
-        entry.end += data_begin;
+        entry.begin += text.data_begin;
+        entry.end += text.data_begin;
     }
     return header;
 }
 
 SafetensorsHeader read_safetensors_header(const File& file) {
-    return parse_safetensors_text(read_safetensors_text(file), file.size());
+    return parse_safetensors_text(read_safetensors_text(file));
 }
 
 }  // namespace surrogate::impl

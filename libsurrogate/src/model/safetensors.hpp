@@ -51,10 +51,13 @@ struct SafetensorsHeader {
 /// Source: github.com/huggingface/safetensors, format of version 0.4.
 SafetensorsHeader read_safetensors_header(const File& file);
 
-// The same in two steps, for a rank that gets the text from another one.
-
-/// The JSON text between the 8 bytes of its length and the data; its length is checked against the file's.
-std::string read_safetensors_text(const File& file);
-SafetensorsHeader parse_safetensors_text(std::string_view text, int64_t file_size);
+/// The same in two steps, for a rank that gets the text from another one.
+struct SafetensorsText {
+    std::string json;  ///< without the blanks that pad its end
+    int64_t data_begin = 0;
+    int64_t file_size = 0;
+};
+SafetensorsText read_safetensors_text(const File& file);
+SafetensorsHeader parse_safetensors_text(const SafetensorsText& text);
 
 }  // namespace surrogate::impl

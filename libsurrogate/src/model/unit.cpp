@@ -50,8 +50,8 @@ private:
 
     bool factor() {
         if (take("(")) return product() && take(")") && power();
-        if (number()) return power();
-        return symbol() && power();
+        const bool is_number = at_ < text_.size() && is_digit(text_[at_]);
+        return (is_number ? number() : symbol()) && power();
     }
 
     bool symbol() {
@@ -90,11 +90,9 @@ private:
         if (!digits()) return false;
         const size_t end_of_integer = at_;
         if (take(".") && !digits()) at_ = end_of_integer;  // "10.m": the point is a product
-        const size_t end_of_mantissa = at_;
         if (!take("e") && !take("E")) return true;
         if (!take("-")) take("+");
-        if (!digits()) at_ = end_of_mantissa;  // "2eV": the letter begins a symbol
-        return true;
+        return digits();
     }
 
     bool digits() {
