@@ -29,8 +29,7 @@ private:
             if (offset < 0 || n_byte < 0 || offset > size() || n_byte > size() - offset)
                 throw kernels::Error(kernels::Status::io,
                                      "read past the end at offset " + std::to_string(offset));
-            if (n_byte > 0)
-                std::memcpy(to, bytes_.data() + offset, static_cast<size_t>(n_byte));
+            if (n_byte > 0) std::memcpy(to, bytes_.data() + offset, static_cast<size_t>(n_byte));
         }
 
     private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/model_writer.hpp"
 
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <cstring>
@@ -63,14 +64,14 @@ std::string checksum_text(std::string_view bytes) {
 }
 
 json small_card() {
-    return json::parse(R"({
+    return json::parse(R"json({
         "format": 1, "family": "flare", "network": {"in_dim": 3, "out_dim": 1},
         "inputs": [
             {"name": "x", "role": "coordinate", "axis": 0, "unit": "m", "mean": 0.5, "std": 0.25, "min": 0, "max": 1},
             {"name": "y", "role": "coordinate", "axis": 1, "unit": "m", "mean": 0.5, "std": 0.25, "min": 0, "max": 1},
             {"name": "mobility", "unit": "m^2/(Pa s)", "mean": 8.1, "std": 3.4, "min": 3.0, "max": 12.0}],
         "outputs": [{"name": "pressure", "unit": "Pa", "mean": 0.005, "std": 0.004}],
-        "provenance": {"data": "made up", "license": "Apache-2.0"}})");
+        "provenance": {"data": "made up", "license": "Apache-2.0"}})json");
 }
 
 ModelWriter small_model() {
@@ -81,14 +82,15 @@ ModelWriter small_model() {
     model.card = small_card();
     model.with_checksums = true;
     model.metadata["format"] = "pt";
-    model.tensors = {float_tensor("encoder.weight", {4, 3}, all.first(12)),
-                     float_tensor("encoder.bias", {4}, all.subspan(12, 4)),
-                     float_tensor("blocks.0.empty", {0, 3}, {}),
-                     float_tensor("decoder.weight", {1, 4}, all.subspan(16, 4)),
-                     {"decoder.scale", "BF16", {2, 2}, std::string("\x80\x3f\x00\x40\x40\x40\x00\x3f", 8)},
-                     {"steps", "I64", {1}, std::string("\x07\0\0\0\0\0\0\0", 8)},
-                     float_tensor("check/input/x", {4, 3}, all.subspan(20, 12)),
-                     float_tensor("check/output/y", {4, 1}, all.subspan(32, 4))};
+    model.tensors = {
+        float_tensor("encoder.weight", {4, 3}, all.first(12)),
+        float_tensor("encoder.bias", {4}, all.subspan(12, 4)),
+        float_tensor("blocks.0.empty", {0, 3}, {}),
+        float_tensor("decoder.weight", {1, 4}, all.subspan(16, 4)),
+        {"decoder.scale", "BF16", {2, 2}, std::string("\x80\x3f\x00\x40\x40\x40\x00\x3f", 8)},
+        {"steps", "I64", {1}, std::string("\x07\0\0\0\0\0\0\0", 8)},
+        float_tensor("check/input/x", {4, 3}, all.subspan(20, 12)),
+        float_tensor("check/output/y", {4, 1}, all.subspan(32, 4))};
     return model;
 }
 

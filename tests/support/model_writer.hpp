@@ -3,12 +3,11 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace surrogate::test {
 
@@ -27,7 +26,8 @@ WriterTensor float_tensor(const std::string& name, const std::vector<int64_t>& s
 struct ModelWriter {
     std::vector<WriterTensor> tensors;  ///< in the order of the data
     nlohmann::json card;                ///< null: no card
-    bool with_checksums = false;        ///< of all tensors, into the card, and of the card, into the metadata
+    bool with_checksums =
+        false;  ///< of all tensors, into the card, and of the card, into the metadata
     std::map<std::string, std::string> metadata;  ///< more keys
 
     std::string card_text() const;
