@@ -102,6 +102,11 @@ PetscErrorCode picture_of(const Settings& settings, const Grid& grid, const Resu
                              {difference, -largest, largest, true},
                              {solver.p, 0, p_max, false},
                              {other.p, 0, p_max, false}}));
+    PetscCall(PetscPrintf(
+        grid.comm(),
+        "%s/fields.png: c of '%s' and '%s', their difference (-%.2g .. %.2g), both pressures.\n",
+        settings.output.c_str(), solver.way->title, other.way->title, double(largest),
+        double(largest)));
     PetscFunctionReturn(0);
 }
 
