@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <string>
 #include <vector>
@@ -225,6 +226,30 @@ TEST(DarcyFlow, RandomFluidDoesNotDependOnTheNumberOfRanks) {
             for (PetscInt i = box.i0; i < box.i1; ++i)
                 EXPECT_NEAR(mine(i, j), theirs(i, j), 1e-10) << seed << ": " << i << ", " << j;
     }
+}
+
+TEST(DarcyFlow, FluidOfAFileIsReadAsItWasWritten) {
+    Grid grid;
+    OwnedVec written, found;
+    darcy::Owner<PetscViewer, PetscViewerDestroy> file;
+    PetscMPIInt size = 0;
+    PetscBool same = PETSC_FALSE;
+    PETSC_OK(grid.create(PETSC_COMM_WORLD, 21));
+    PETSC_OK(grid.new_vec(&written));
+    PETSC_OK(grid.new_vec(&found));
+    PETSC_OK(darcy::random_fluid(grid, 3, written));
+    MPI_Comm_size(PETSC_COMM_WORLD, &size);
+    const std::string path = testing::TempDir() + "darcy_flow_fluid_" + std::to_string(size);
+    PETSC_OK(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path.c_str(), FILE_MODE_WRITE, file.out()));
+    PETSC_OK(VecView(written, file));
+    *file.out() = nullptr;  // closes
+    PETSC_OK(darcy::read_fluid(grid, path.c_str(), found));
+    PETSC_OK(VecEqual(written, found, &same));
+    EXPECT_TRUE(same);
+    EXPECT_NE(darcy::read_fluid(grid, (path + "_not_there").c_str(), found), 0);
+    MPI_Barrier(PETSC_COMM_WORLD);
+    std::remove(path.c_str());
+    std::remove((path + ".info").c_str());
 }
 
 TEST(DarcyFlow, RandomFluidsDifferAndFillTheRange) {
