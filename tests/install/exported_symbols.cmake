@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DLIBRARY=<shared library> -DNM=<nm> -DHEADERS=<header;..> -P exported_symbols.cmake
+# cmake -DLIBRARY=<shared library> -DNM=<nm> -DHEADERS=<header>,.. -P exported_symbols.cmake
 # The library exports the functions its headers declare, all of them and nothing else.
 cmake_minimum_required(VERSION 3.25)
 
 set(declared)
+string(REPLACE "," ";" HEADERS "${HEADERS}")
 foreach(header IN LISTS HEADERS)
     file(READ ${header} text)
     string(REGEX REPLACE "\n#[^\n]*" "\n" text "${text}")   # the macro's own definition
