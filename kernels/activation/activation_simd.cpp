@@ -11,13 +11,25 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 namespace {
 
+template <Activation kind, int n>
+HWY_INLINE void activate_at(const float* from, float* to) {
+    Vector u[n];
+#pragma GCC unroll 4
+    for (int j = 0; j < n; ++j) u[j] = load(from + j * width);
+    activate_vectors<kind>(u);
+#pragma GCC unroll 4
+    for (int j = 0; j < n; ++j) store(u[j], to + j * width);
+}
+
 template <Activation kind>
 void activate_tile(Tile<const float> x, Tile<float> y) {
     const int64_t n_lane = round_up(x.shape[1], lane_count);
     for (int64_t c = 0; c < x.shape[0]; ++c) {
         const float* from = x.data + c * x.stride[0];
         float* to = y.data + c * y.stride[0];
-        for (int64_t i = 0; i < n_lane; i += width) store(activated<kind>(load(from + i)), to + i);
+        int64_t i = 0;
+        for (; i + 4 * width <= n_lane; i += 4 * width) activate_at<kind, 4>(from + i, to + i);
+        for (; i < n_lane; i += width) activate_at<kind, 1>(from + i, to + i);
     }
 }
 

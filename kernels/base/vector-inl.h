@@ -64,20 +64,40 @@ HWY_INLINE Vector at_most(Vector limit, Vector x) {
 constexpr float lowest_power = -125;
 
 /// 2^x for -126 <= x <= 127; relative error at most 1.6e-7, exactly 1 at 0. Garbage outside, and for most NaNs.
-/// x = n + f with n the nearest integer; minimax polynomial of degree 5 in f with constant term 1 (error 9.2e-8, by
-/// Lawson's iteration on 4001 Chebyshev points); n is added to the exponent.
+/// x = m + f with m the nearest integer; minimax polynomial of degree 5 in f with constant term 1 (error 9.2e-8, by
+/// Lawson's iteration on 4001 Chebyshev points); m is added to the exponent.
+/// n vectors go through every step together: one vector alone waits for its own results, and the processor's window
+/// holds too few vectors to fill the gaps.
+template <int n>
+HWY_INLINE void powers_of_two(Vector (&x)[n]) {
+    const Vector magic = broadcast(0x1.8p23f);  // x + magic rounds x and leaves m in the low bits
+    Vector shifted[n], p[n];
+    const auto add_term = [&](float coefficient) HWY_ATTR {
+#pragma GCC unroll 8
+        for (int j = 0; j < n; ++j) p[j] = mul_add(p[j], x[j], broadcast(coefficient));
+    };
+#pragma GCC unroll 8
+    for (int j = 0; j < n; ++j) shifted[j] = hn::Add(x[j], magic);
+#pragma GCC unroll 8
+    for (int j = 0; j < n; ++j) x[j] = hn::Sub(x[j], hn::Sub(shifted[j], magic));
+#pragma GCC unroll 8
+    for (int j = 0; j < n; ++j) p[j] = broadcast(0x1.5bba14p-10f);
+    add_term(0x1.3cea88p-7f);
+    add_term(0x1.c6b752p-5f);
+    add_term(0x1.ebf9bcp-3f);
+    add_term(0x1.62e42ap-1f);
+    add_term(1.0f);
+#pragma GCC unroll 8
+    for (int j = 0; j < n; ++j) {
+        const auto exponent = hn::ShiftLeft<23>(hn::BitCast(Bits(), shifted[j]));
+        x[j] = hn::BitCast(Tag(), hn::Add(hn::BitCast(Bits(), p[j]), exponent));
+    }
+}
+
 HWY_INLINE Vector power_of_two(Vector x) {
-    const Vector magic = broadcast(0x1.8p23f);  // x + magic rounds x and leaves n in the low bits
-    const Vector shifted = hn::Add(x, magic);
-    const Vector f = hn::Sub(x, hn::Sub(shifted, magic));
-    Vector p = broadcast(0x1.5bba14p-10f);
-    p = mul_add(p, f, broadcast(0x1.3cea88p-7f));
-    p = mul_add(p, f, broadcast(0x1.c6b752p-5f));
-    p = mul_add(p, f, broadcast(0x1.ebf9bcp-3f));
-    p = mul_add(p, f, broadcast(0x1.62e42ap-1f));
-    p = mul_add(p, f, broadcast(1.0f));
-    const auto exponent = hn::ShiftLeft<23>(hn::BitCast(Bits(), shifted));
-    return hn::BitCast(Tag(), hn::Add(hn::BitCast(Bits(), p), exponent));
+    Vector one[1] = {x};
+    powers_of_two(one);
+    return one[0];
 }
 
 }  // namespace surrogate::kernels::HWY_NAMESPACE

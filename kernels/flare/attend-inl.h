@@ -36,19 +36,43 @@ struct State {
     State from(int64_t lane) const { return {maximum + lane, sum + lane, value + lane, row}; }
 };
 
-/// Keys or values: element (i, d) at data[i * step + d * dim_step].
-struct Keys {
-    const float* data;
-    int64_t step, dim_step;
-
-    const float* at(int64_t i, int64_t d) const { return data + i * step + d * dim_step; }
-    Keys from(int64_t i) const { return {data + i * step, step, dim_step}; }
+/// Where keys and values lie: element (i, d) at keys[i * step() + d * key_dim_step()], values likewise. Known at
+/// compile time wherever it matters: with steps in variables the compiler runs out of registers for addresses.
+template <int64_t dim>
+struct PackedPoints {  // rows of a tile, copied to rows of max_keys
+    static constexpr int64_t n_dim() { return dim; }
+    static constexpr int64_t step() { return 1; }
+    static constexpr int64_t key_dim_step() { return max_keys; }
+    static constexpr int64_t value_dim_step() { return max_keys; }
+};
+template <int64_t dim>
+struct Latents {  // (M, D)
+    static constexpr int64_t n_dim() { return dim; }
+    static constexpr int64_t step() { return dim; }
+    static constexpr int64_t key_dim_step() { return 1; }
+    static constexpr int64_t value_dim_step() { return 1; }
+};
+struct AnyShape {
+    int64_t n_dim_, step_, key_dim_step_, value_dim_step_;
+    int64_t n_dim() const { return n_dim_; }
+    int64_t step() const { return step_; }
+    int64_t key_dim_step() const { return key_dim_step_; }
+    int64_t value_dim_step() const { return value_dim_step_; }
 };
 
+template <class Shape>
 struct Block {
-    LaneQueries queries;  // (n_dim, lanes)
-    Keys keys, values;    // (n_key, n_dim)
-    int64_t n_key, n_dim;
+    Shape shape;
+    LaneQueries queries;         // (n_dim, lanes)
+    const float *keys, *values;  // (n_key, n_dim)
+    int64_t n_key;
+
+    int64_t key_at(int64_t i, int64_t d) const {
+        return i * shape.step() + d * shape.key_dim_step();
+    }
+    int64_t value_at(int64_t i, int64_t d) const {
+        return i * shape.step() + d * shape.value_dim_step();
+    }
 };
 
 /// Scores above this size need the careful path: neighbouring floats are then so far apart that m - 125 may round to m.
@@ -71,29 +95,30 @@ HWY_INLINE Vector power_of_difference(Vector a, Vector m) {
 }
 
 /// S(i, lane) of n_row keys from i on, stored in the buffer; `maximum` follows.
-template <int64_t fixed_dim, int n_row, int n_vector>
-HWY_INLINE void score_rows(const Block& block, int64_t i, float* scores, Vector* maximum) {
-    const int64_t n_dim = fixed_dim ? fixed_dim : block.n_dim;
+template <int n_row, int n_vector, class Shape>
+HWY_INLINE void score_rows(const Block<Shape>& block, int64_t i, float* scores, Vector* maximum) {
+    const float* key = block.keys + block.key_at(i, 0);
+    const float* query = block.queries.data;
+    const int64_t n_dim = block.shape.n_dim();
     Vector sum[n_row][n_vector];
-#pragma GCC unroll 4
-    for (int r = 0; r < n_row; ++r) {
-        const Vector key = broadcast(*block.keys.at(i + r, 0));
-#pragma GCC unroll 2
-        for (int j = 0; j < n_vector; ++j)
-            sum[r][j] = hn::Mul(load(block.queries.data + j * width), key);
-    }
 #pragma GCC unroll 8
+    for (int r = 0; r < n_row; ++r) {
+        const Vector k = broadcast(key[block.key_at(r, 0)]);
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) sum[r][j] = hn::Mul(load(query + j * width), k);
+    }
+#pragma GCC unroll 16
     for (int64_t d = 1; d < n_dim; ++d) {
-        const float* query = block.queries.data + d * block.queries.row;
-#pragma GCC unroll 4
+        query += block.queries.row;
+#pragma GCC unroll 8
         for (int r = 0; r < n_row; ++r) {
-            const Vector key = broadcast(*block.keys.at(i + r, d));
+            const Vector k = broadcast(key[block.key_at(r, d)]);
 #pragma GCC unroll 2
             for (int j = 0; j < n_vector; ++j)
-                sum[r][j] = mul_add(load(query + j * width), key, sum[r][j]);
+                sum[r][j] = mul_add(load(query + j * width), k, sum[r][j]);
         }
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int r = 0; r < n_row; ++r) {
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) {
@@ -103,12 +128,16 @@ HWY_INLINE void score_rows(const Block& block, int64_t i, float* scores, Vector*
     }
 }
 
-template <int64_t fixed_dim, int n_vector>
-HWY_INLINE void score_keys(const Block& block, float* scores, Vector* maximum) {
+// The three phases are functions of their own: each has its registers for itself.
+
+template <int n_vector, class Shape>
+HWY_NOINLINE void score_keys(const Block<Shape>& block, float* scores, float* maximum) {
+    Vector largest[n_vector];
+    for (int j = 0; j < n_vector; ++j) largest[j] = load(maximum + j * width);
     int64_t i = 0;
-    for (; i + 4 <= block.n_key; i += 4)
-        score_rows<fixed_dim, 4, n_vector>(block, i, scores, maximum);
-    for (; i < block.n_key; ++i) score_rows<fixed_dim, 1, n_vector>(block, i, scores, maximum);
+    for (; i + 4 <= block.n_key; i += 4) score_rows<4, n_vector>(block, i, scores, largest);
+    for (; i < block.n_key; ++i) score_rows<1, n_vector>(block, i, scores, largest);
+    for (int j = 0; j < n_vector; ++j) store(largest[j], maximum + j * width);
 }
 
 /// In lanes whose maximum is huge, replaces scores by max(-125, S - m) and m by 0. Others stay as they are: their bits
@@ -126,45 +155,63 @@ HWY_INLINE Vector tame_huge_scores(Vector maximum, int64_t n_key, int64_t step, 
     return hn::IfThenElse(moderate, maximum, broadcast(0.0f));
 }
 
-/// Scores become weights 2^(S - m), in place; returns their sum in `sum`. A NaN score gives a NaN weight.
-template <int n_vector>
-HWY_INLINE void weigh_keys(int64_t n_key, const Vector* maximum, float* scores, Vector* sum) {
-    Vector lowest[n_vector];
-    for (int j = 0; j < n_vector; ++j) {
-        sum[j] = broadcast(0.0f);
-        lowest[j] = hn::Add(maximum[j], broadcast(lowest_power));
+/// n_row keys of weigh_keys(), from `scores` on.
+template <int n_row, int n_vector>
+HWY_INLINE void weigh_rows(const Vector* largest, const Vector* lowest, float* scores,
+                           Vector* sum) {
+    Vector x[n_row * n_vector];
+#pragma GCC unroll 8
+    for (int j = 0; j < n_row * n_vector; ++j) {
+        const Vector score = at_least(lowest[j % n_vector], load(scores + j * width));
+        x[j] = hn::Sub(score, largest[j % n_vector]);
     }
-    for (int64_t i = 0; i < n_key; ++i) {
-#pragma GCC unroll 2
-        for (int j = 0; j < n_vector; ++j) {
-            float* place = scores + (i * n_vector + j) * width;
-            const Vector weight =
-                power_of_two(hn::Sub(at_least(lowest[j], load(place)), maximum[j]));
-            sum[j] = hn::Add(sum[j], weight);
-            store(weight, place);
-        }
+    powers_of_two(x);
+#pragma GCC unroll 8
+    for (int j = 0; j < n_row * n_vector; ++j) {
+        sum[j % n_vector] = hn::Add(sum[j % n_vector], x[j]);
+        store(x[j], scores + j * width);
     }
 }
 
+/// Scores become weights 2^(S - m), in place; returns their sums. A NaN score gives a NaN weight.
+template <int n_vector>
+HWY_NOINLINE void weigh_keys(int64_t n_key, const float* maximum, float* scores, float* sums) {
+    Vector sum[n_vector], largest[n_vector], lowest[n_vector];
+    for (int j = 0; j < n_vector; ++j) {
+        sum[j] = broadcast(0.0f);
+        largest[j] = load(maximum + j * width);
+        lowest[j] = hn::Add(largest[j], broadcast(lowest_power));
+    }
+    constexpr int n_row =
+        width == 16 ? 4 : 2;  // vectors in flight against registers: measured in flare.md
+    int64_t i = 0;
+    for (; i + n_row <= n_key; i += n_row)
+        weigh_rows<n_row, n_vector>(largest, lowest, scores + i * n_vector * width, sum);
+    for (; i < n_key; ++i)
+        weigh_rows<1, n_vector>(largest, lowest, scores + i * n_vector * width, sum);
+    for (int j = 0; j < n_vector; ++j) store(sum[j], sums + j * width);
+}
+
 /// value(d, lane) = rescale * value(d, lane) + sum_i weight(i, lane) v(i, d), for n_row channels from d on.
-template <int n_row, int n_vector>
-HWY_INLINE void gather_rows(const Block& block, const float* weights, const Vector* rescale,
-                            int64_t d, State state) {
+template <int n_row, int n_vector, class Shape>
+HWY_NOINLINE void gather_rows(const Block<Shape>& block, const float* weights, const float* rescale,
+                              int64_t d, State state) {
     Vector sum[n_row][n_vector];
 #pragma GCC unroll 8
     for (int r = 0; r < n_row; ++r) {
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) sum[r][j] = broadcast(0.0f);
     }
-    for (int64_t i = 0; i < block.n_key; ++i) {
+    const float* value = block.values + block.value_at(0, d);
+    for (int64_t i = 0; i < block.n_key; ++i, value += block.shape.step()) {
         Vector weight[n_vector];
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) weight[j] = load(weights + (i * n_vector + j) * width);
 #pragma GCC unroll 8
         for (int r = 0; r < n_row; ++r) {
-            const Vector value = broadcast(*block.values.at(i, d + r));
+            const Vector v = broadcast(value[block.value_at(0, r)]);
 #pragma GCC unroll 2
-            for (int j = 0; j < n_vector; ++j) sum[r][j] = mul_add(weight[j], value, sum[r][j]);
+            for (int j = 0; j < n_vector; ++j) sum[r][j] = mul_add(weight[j], v, sum[r][j]);
         }
     }
 #pragma GCC unroll 8
@@ -172,72 +219,61 @@ HWY_INLINE void gather_rows(const Block& block, const float* weights, const Vect
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) {
             float* place = state.value + (d + r) * state.row + j * width;
-            store(mul_add(load(place), rescale[j], sum[r][j]), place);
+            store(mul_add(load(place), load(rescale + j * width), sum[r][j]), place);
         }
     }
 }
 
-template <int n_vector>
-HWY_INLINE void gather_values(const Block& block, const float* weights, const Vector* rescale,
+template <int n_vector, class Shape>
+HWY_INLINE void gather_values(const Block<Shape>& block, const float* weights, const float* rescale,
                               State state) {
+    const int64_t n_dim = block.shape.n_dim();
     int64_t d = 0;
 #if HWY_TARGET == HWY_AVX3  // 8 x 2 sums fit the 32 registers
-    for (; d + 8 <= block.n_dim; d += 8)
-        gather_rows<8, n_vector>(block, weights, rescale, d, state);
+    for (; d + 8 <= n_dim; d += 8) gather_rows<8, n_vector>(block, weights, rescale, d, state);
 #endif
-    for (; d + 4 <= block.n_dim; d += 4)
-        gather_rows<4, n_vector>(block, weights, rescale, d, state);
-    for (; d < block.n_dim; ++d) gather_rows<1, n_vector>(block, weights, rescale, d, state);
+    for (; d + 4 <= n_dim; d += 4) gather_rows<4, n_vector>(block, weights, rescale, d, state);
+    for (; d < n_dim; ++d) gather_rows<1, n_vector>(block, weights, rescale, d, state);
 }
 
-/// Adds at most max_keys keys to the state of n_vector vectors of lanes. A query with a NaN makes its sum NaN.
-template <int64_t fixed_dim, int n_vector>
-HWY_INLINE void attend_block(const Block& block, State state) {
-    alignas(64) float scores[max_keys * n_vector * width];  // (n_key, n_vector * width)
-    Vector maximum[n_vector], rescale[n_vector], sum[n_vector];
-    for (int j = 0; j < n_vector; ++j) maximum[j] = load(state.maximum + j * width);
-    score_keys<fixed_dim, n_vector>(block, scores, maximum);
-    for (int j = 0; j < n_vector; ++j) {
-        rescale[j] = power_of_difference(load(state.maximum + j * width), maximum[j]);
-        store(maximum[j], state.maximum + j * width);
-        maximum[j] =
-            tame_huge_scores(maximum[j], block.n_key, n_vector * width, scores + j * width);
+/// Adds at most max_keys keys to the state of n_vector vectors of lanes.
+template <int n_vector, class Shape>
+HWY_INLINE void attend_block(const Block<Shape>& block, State state) {
+    constexpr int64_t n_lane = n_vector * width;
+    alignas(64) float scores[max_keys * n_lane];  // (n_key, n_lane)
+    alignas(64) float maximum[n_lane], rescale[n_lane], sum[n_lane];
+    for (int64_t j = 0; j < n_lane; j += width) store(load(state.maximum + j), maximum + j);
+    score_keys<n_vector>(block, scores, maximum);
+    for (int64_t j = 0; j < n_lane; j += width) {
+        const Vector largest = load(maximum + j);
+        store(power_of_difference(load(state.maximum + j), largest), rescale + j);
+        store(largest, state.maximum + j);
+        store(tame_huge_scores(largest, block.n_key, n_lane, scores + j), maximum + j);
     }
     weigh_keys<n_vector>(block.n_key, maximum, scores, sum);
-    for (int j = 0; j < n_vector; ++j) {
-        float* place = state.sum + j * width;
-        store(mul_add(load(place), rescale[j], sum[j]), place);
-    }
+    for (int64_t j = 0; j < n_lane; j += width)
+        store(mul_add(load(state.sum + j), load(rescale + j), load(sum + j)), state.sum + j);
     gather_values<n_vector>(block, scores, rescale, state);
 }
 
 /// All lanes (a multiple of lane_count) of a state over all keys.
-template <int64_t fixed_dim>
-void attend_lanes(const Block& all, int64_t n_lane, State state) {
+template <class Shape>
+void attend(const Block<Shape>& all, int64_t n_lane, State state) {
     constexpr int n_vector = width == 1 ? 1 : 2;
     for (int64_t first = 0; first < all.n_key; first += max_keys) {
-        Block block = all;
-        block.keys = all.keys.from(first);
-        block.values = all.values.from(first);
+        Block<Shape> block = all;
+        block.keys += all.key_at(first, 0);
+        block.values += all.value_at(first, 0);
         block.n_key = std::min(max_keys, all.n_key - first);
         int64_t lane = 0;
         for (; lane + n_vector * width <= n_lane; lane += n_vector * width) {
             block.queries.data = all.queries.data + lane;
-            attend_block<fixed_dim, n_vector>(block, state.from(lane));
+            attend_block<n_vector>(block, state.from(lane));
         }
         for (; lane < n_lane; lane += width) {
             block.queries.data = all.queries.data + lane;
-            attend_block<fixed_dim, 1>(block, state.from(lane));
+            attend_block<1>(block, state.from(lane));
         }
-    }
-}
-
-/// Head sizes of published models get their own instance; every other runs the same operations in a loop.
-inline void attend(const Block& block, int64_t n_lane, State state) {
-    switch (block.n_dim) {
-        case 4: return attend_lanes<4>(block, n_lane, state);
-        case 8: return attend_lanes<8>(block, n_lane, state);
-        default: return attend_lanes<0>(block, n_lane, state);
     }
 }
 

@@ -3,15 +3,17 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "kernels/base/dispatch.hpp"
 
 namespace surrogate::kernels::flare {
 namespace {
 
-/// 2^(a - b) for finite a <= b. Halved first: the difference of two finite numbers may overflow.
-double power_of_difference(double a, double b) {
-    return a / 2 - b / 2 < -1000 ? 0.0 : exp2_exact(a - b);
+/// 2^-|a - b| for finite numbers. Halved first: their difference may overflow.
+double power_of_distance(double a, double b) {
+    const double half = std::abs(a / 2 - b / 2);
+    return half > 1000 ? 0.0 : exp2_exact(-2 * half);
 }
 
 /// Row 0 of a head holds maxima, the n_dim + 1 rows after it sums: the same layout in Partial and Total.
@@ -24,20 +26,30 @@ void reset_rows(const Sizes& sizes, T* data) {
     }
 }
 
+/// lane_count latents of one head: `own` and `other` point at their maxima, sums follow every n_row numbers.
 template <class T>
-void combine_rows(const T* from, Total total) {
+void combine_lanes(const T* other, double* own, int64_t n_row, int64_t n_sum) {
+    double keep[lane_count], add[lane_count];
+    for (int64_t m = 0; m < lane_count; ++m) {
+        const double smaller = power_of_distance(own[m], other[m]);
+        const bool rises = other[m] > own[m];
+        keep[m] = rises ? smaller : 1.0;
+        add[m] = rises ? 1.0 : smaller;
+        own[m] = rises ? other[m] : own[m];
+    }
+    for (int64_t r = 1; r <= n_sum; ++r) {
+        for (int64_t m = 0; m < lane_count; ++m)
+            own[r * n_row + m] = own[r * n_row + m] * keep[m] + other[r * n_row + m] * add[m];
+    }
+}
+
+template <class T>
+void combine_rows(const T* other, Total total) {
     const int64_t n_row = total.sizes.n_row(), n_sum = total.sizes.n_dim + 1;
+    const int64_t per_head = (n_sum + 1) * n_row;
     for (int64_t head = 0; head < total.sizes.n_head; ++head) {
-        const T* other = from + head * (n_sum + 1) * n_row;
-        double* own = total.maximum(head);
-        for (int64_t m = 0; m < total.sizes.n_latent; ++m) {
-            const double maximum = std::max(own[m], static_cast<double>(other[m]));
-            const double keep = power_of_difference(own[m], maximum);
-            const double add = power_of_difference(other[m], maximum);
-            own[m] = maximum;
-            for (int64_t r = 1; r <= n_sum; ++r)
-                own[r * n_row + m] = own[r * n_row + m] * keep + other[r * n_row + m] * add;
-        }
+        for (int64_t m = 0; m < n_row; m += lane_count)
+            combine_lanes(other + head * per_head + m, total.maximum(head) + m, n_row, n_sum);
     }
 }
 
@@ -56,12 +68,28 @@ double lowest_score() {
 
 double exp2_exact(double x) {
     if (!(x >= -1000)) return x != x ? x : 0.0;
-    // 2^x = 2^n exp(t), |t| <= ln(2)/2; the first term left out, t^14/14!, is below 5e-18.
+    // 2^x = 2^n exp(t), |t| <= ln(2)/2, by Taylor's series; the first term left out, t^14/14!, is below 5e-18.
+    constexpr double inverse_factorial[] = {
+        1.0,
+        1.0,
+        1.0 / 2,
+        1.0 / 6,
+        1.0 / 24,
+        1.0 / 120,
+        1.0 / 720,
+        1.0 / 5040,
+        1.0 / 40320,
+        1.0 / 362880,
+        1.0 / 3628800,
+        1.0 / 39916800,
+        1.0 / 479001600,
+        1.0 / 6227020800,
+    };
     const double magic = 0x1.8p52;  // x + magic rounds x to an integer
     const double n = (x + magic) - magic;
     const double t = (x - n) * 0x1.62e42fefa39efp-1;
-    double sum = 1;
-    for (int degree = 13; degree >= 1; --degree) sum = 1 + t / degree * sum;
+    double sum = inverse_factorial[13];
+    for (int degree = 12; degree >= 0; --degree) sum = inverse_factorial[degree] + t * sum;
     const uint64_t exponent = static_cast<uint64_t>(static_cast<int64_t>(n) + 1023);
     return sum * std::bit_cast<double>(exponent << 52);
 }

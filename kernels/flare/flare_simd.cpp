@@ -31,22 +31,59 @@ void taint_sums(float taint, int64_t n_lane, float* sum) {
         store(hn::Add(load(sum + m), broadcast(taint)), sum + m);
 }
 
+/// What is done with one head. k and v are its rows of the tiles, both with their own distance of rows.
+struct Head {
+    LaneQueries queries;
+    const float *k, *v;
+    int64_t k_row, v_row, n_dim, n_point, n_lane;
+};
+
+void copy_rows(const float* from, int64_t row, int64_t n_dim, int64_t count, float* to) {
+    for (int64_t d = 0; d < n_dim; ++d) std::copy_n(from + d * row, count, to + d * max_keys);
+}
+
+/// Copying the head costs 1/100 of the work and gives every key an address known at compile time.
+template <int64_t dim>
+void encode_packed(const Head& head, State state) {
+    alignas(64) float keys[dim * max_keys], values[dim * max_keys];  // (dim, max_keys)
+    for (int64_t first = 0; first < head.n_point; first += max_keys) {
+        const int64_t count = std::min(max_keys, head.n_point - first);
+        copy_rows(head.k + first, head.k_row, dim, count, keys);
+        copy_rows(head.v + first, head.v_row, dim, count, values);
+        attend(Block<PackedPoints<dim>>{{}, head.queries, keys, values, count}, head.n_lane, state);
+    }
+}
+
+/// Head sizes of published models have instances; any other runs the same operations on the tiles in place.
+void encode_head(const Head& head, State state) {
+    const AnyShape any{head.n_dim, 1, head.k_row, head.v_row};
+    switch (head.n_dim) {
+        case 4: return encode_packed<4>(head, state);
+        case 8: return encode_packed<8>(head, state);
+        case 16: return encode_packed<16>(head, state);
+        default:
+            attend(Block<AnyShape>{any, head.queries, head.k, head.v, head.n_point}, head.n_lane,
+                   state);
+    }
+}
+
 void encode(const Queries<float>& queries, Tile<const float> k, Tile<const float> v,
             Partial<float> partial) {
-    const Sizes& s = queries.sizes;
-    const int64_t n_point = k.shape[1], n_row = s.n_row();
+    const auto& [n_head, n_latent, n_dim] = queries.sizes;
+    const int64_t n_point = k.shape[1], n_row = queries.sizes.n_row();
     if (n_point == 0) return;
-    for (int64_t head = 0; head < s.n_head; ++head) {
-        const float* keys = k.data + head * s.n_dim * k.stride[0];
-        const float* values = v.data + head * s.n_dim * v.stride[0];
-        const Block block{{queries.by_dim + head * s.n_dim * n_row, n_row},
-                          {keys, 1, k.stride[0]},
-                          {values, 1, v.stride[0]},
-                          n_point,
-                          s.n_dim};
-        attend(block, n_row,
-               {partial.maximum(head), partial.sum(head), partial.value(head, 0), n_row});
-        taint_sums(taint_of_points(keys, k.stride[0], s.n_dim, n_point), n_row, partial.sum(head));
+    for (int64_t h = 0; h < n_head; ++h) {
+        const int64_t channel = h * n_dim;
+        const Head head{{queries.by_dim + channel * n_row, n_row},
+                        k.data + channel * k.stride[0],
+                        v.data + channel * v.stride[0],
+                        k.stride[0],
+                        v.stride[0],
+                        n_dim,
+                        n_point,
+                        n_row};
+        encode_head(head, {partial.maximum(h), partial.sum(h), partial.value(h, 0), n_row});
+        taint_sums(taint_of_points(head.k, head.k_row, n_dim, n_point), n_row, partial.sum(h));
     }
 }
 
@@ -57,38 +94,51 @@ HWY_INLINE Vector taint_of_lanes(const float* k, int64_t row, int64_t n_dim) {
     return taint;
 }
 
-/// One head, at most tile_points points. The values grow in y itself.
-void decode_head(const Block& latents, int64_t n_lane, float* y, int64_t y_row) {
+/// Queries of one head and what they read: (M, D) arrays.
+struct LatentHead {
+    const float *keys, *z;
+    int64_t n_latent, n_dim;
+};
+
+void attend_latents(const LatentHead& head, LaneQueries points, int64_t n_lane, State state) {
+    const auto& [keys, z, n_latent, n_dim] = head;
+    const AnyShape any{n_dim, n_dim, 1, 1};
+    switch (n_dim) {
+        case 4: return attend(Block<Latents<4>>{{}, points, keys, z, n_latent}, n_lane, state);
+        case 8: return attend(Block<Latents<8>>{{}, points, keys, z, n_latent}, n_lane, state);
+        case 16: return attend(Block<Latents<16>>{{}, points, keys, z, n_latent}, n_lane, state);
+        default: return attend(Block<AnyShape>{any, points, keys, z, n_latent}, n_lane, state);
+    }
+}
+
+/// At most tile_points points of one head. The values grow in y itself.
+void decode_head(const LatentHead& head, LaneQueries points, int64_t n_lane, float* y,
+                 int64_t y_row) {
     alignas(64) float maximum[tile_points], sum[tile_points];
     std::fill_n(maximum, n_lane, lowest_score<float>());
     std::fill_n(sum, n_lane, 0.0f);
-    for (int64_t d = 0; d < latents.n_dim; ++d) std::fill_n(y + d * y_row, n_lane, 0.0f);
-    attend(latents, n_lane, {maximum, sum, y, y_row});
+    for (int64_t d = 0; d < head.n_dim; ++d) std::fill_n(y + d * y_row, n_lane, 0.0f);
+    attend_latents(head, points, n_lane, {maximum, sum, y, y_row});
 
-    const LaneQueries& k = latents.queries;
     for (int64_t i = 0; i < n_lane; i += width) {
-        const Vector all = hn::Add(load(sum + i), taint_of_lanes(k.data + i, k.row, latents.n_dim));
-        const Vector inverse = hn::Div(broadcast(1.0f), all);
-        for (int64_t d = 0; d < latents.n_dim; ++d)
+        const Vector taint = taint_of_lanes(points.data + i, points.row, head.n_dim);
+        const Vector inverse = hn::Div(broadcast(1.0f), hn::Add(load(sum + i), taint));
+        for (int64_t d = 0; d < head.n_dim; ++d)
             store(hn::Mul(load(y + d * y_row + i), inverse), y + d * y_row + i);
     }
 }
 
 void decode(const Queries<float>& queries, Tile<const float> k, const float* z, Tile<float> y) {
     const auto& [n_head, n_latent, n_dim] = queries.sizes;
-    const int64_t n_lane = round_up(k.shape[1], lane_count);
-    for (int64_t head = 0; head < n_head; ++head) {
-        const int64_t latent = head * n_latent * n_dim, channel = head * n_dim;
-        Block latents{{k.data + channel * k.stride[0], k.stride[0]},
-                      {queries.by_latent + latent, n_dim, 1},
-                      {z + latent, n_dim, 1},
-                      n_latent,
-                      n_dim};
+    const int64_t n_lane = round_up(k.shape[1], lane_count), k_row = k.stride[0];
+    for (int64_t h = 0; h < n_head; ++h) {
+        const int64_t latent = h * n_latent * n_dim, channel = h * n_dim;
+        const LatentHead head{queries.by_latent + latent, z + latent, n_latent, n_dim};
+        const float* points = k.data + channel * k_row;
         float* out = y.data + channel * y.stride[0];
-        for (int64_t i = 0; i < n_lane; i += tile_points) {
-            decode_head(latents, std::min(tile_points, n_lane - i), out + i, y.stride[0]);
-            latents.queries.data += tile_points;
-        }
+        for (int64_t i = 0; i < n_lane; i += tile_points)
+            decode_head(head, {points + i, k_row}, std::min(tile_points, n_lane - i), out + i,
+                        y.stride[0]);
     }
 }
 

@@ -49,13 +49,15 @@ HWY_INLINE void linear_block(const Linear<float>& layer, Tile<const float> x,
         }
     }
 #pragma GCC unroll 8
+    for (int r = 0; r < n_row; ++r) activate_vectors<activation>(sum[r]);
+#pragma GCC unroll 8
     for (int r = 0; r < n_row; ++r) {
         const float* residual = row(epilogue.residual, o + r, i);
         const float* before = row(epilogue.before, o + r, i);
         float* out = y.data + (o + r) * y.stride[0] + i;
 #pragma GCC unroll 4
         for (int j = 0; j < n_vector; ++j) {
-            Vector value = activated<activation>(sum[r][j]);
+            Vector value = sum[r][j];
             if (residual) value = hn::Add(value, load(residual + j * width));
             if (before) value = hn::Add(value, load(before + j * width));
             store(value, out + j * width);
