@@ -154,7 +154,7 @@ std::vector<std::vector<double>> evaluate(const Job& job, const Model& model, co
     return result;
 }
 
-/// "mobility: 1.3 % of points outside [3, 12]", for every input of the card that has a range.
+/// "mobility  1.3 % outside [3, 12]", for every input of the card that has a range.
 std::string range_report(const Job& job, const Model& model, const Sample& sample) {
     Lines lines;
     const double n_all = static_cast<double>(std::max<int64_t>(1, job.sum(sample.n())));
@@ -175,7 +175,9 @@ std::string range_report(const Job& job, const Model& model, const Sample& sampl
         lines.add(info.name, number(percent) + " % outside [" + number(info.min) + ", " +
                                  number(info.max) + "]" + (unit.empty() ? "" : " " + unit));
     }
-    return lines.text();
+    std::string text = lines.text();
+    if (!text.empty()) text.pop_back();  // the last newline
+    return text;
 }
 
 /// Adds `before` (rows on lower ranks) where a rank holds whole pieces.
@@ -201,7 +203,7 @@ std::vector<int64_t> absolute_rows(const Job& job, const MeshFile& mesh, int loc
 
 vtk::ArrayInfo array_info(const FieldPlan& plan, size_t i) {
     return {plan.outputs[i].second, plan.is_float ? "Float32" : "Float64", 1,
-            plan.outputs[i].first.unit};
+            plan.outputs[i].first.unit, false};
 }
 
 /// One file: rank 0 gathers the values and holds the whole mesh.
@@ -350,7 +352,8 @@ void predict(Job& job, const PredictArguments& arguments) {
     const std::string ranges = range_report(job, *model, sample);
     progress.finish();
     report(job, arguments, plan, rows, n_local, sample);
-    if (!ranges.empty()) say(job, arguments, "ranges of the training data:\n" + ranges);
+    if (!ranges.empty())
+        say(job, arguments, "share of points outside the training data:\n" + ranges);
     say(job, arguments, "wrote " + arguments.out);
 }
 

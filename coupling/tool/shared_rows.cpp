@@ -72,13 +72,10 @@ struct Entry {
     int64_t index;
 };
 
-/// The answer to a row: its chosen row is the index-th row that `rank` sent to this keeper.
-struct Choice {
-    int64_t rank, index;
-};
+}  // namespace
 
 /// Keeper's work: groups equal keys and answers each with the chosen row.
-class Keeper {
+class SharedRows::Keeper {
 public:
     Keeper(const KeyLayout& layout, const std::vector<std::vector<uint64_t>>& keys)
         : layout_(layout), keys_(keys) {
@@ -144,8 +141,6 @@ private:
     std::vector<Entry> entries_;
 };
 
-}  // namespace
-
 SharedRows::SharedRows(const Job& job, const RowKeys& keys, int64_t n) : n_(n) {
     const auto n_ranks = static_cast<size_t>(job.size());
     const KeyLayout layout = {keys.has_ids ? size_t{1} : size_t{3},
@@ -164,10 +159,14 @@ SharedRows::SharedRows(const Job& job, const RowKeys& keys, int64_t n) : n_(n) {
     const auto kept = exchanged(job, to_keeper);
     const Keeper keeper(layout, kept);
     n_split_ = job.sum(keeper.n_split);
-    const auto answers = exchanged(job, keeper.answers);
+    settle(job, sent_rows, exchanged(job, keeper.answers));
+}
 
-    // Rows that are their own choice are evaluated here. Others ask their chosen row's rank, which knows the row by the
-    // keeper and the number it sent it under.
+/// Rows that are their own choice are evaluated here. Others ask their chosen row's rank, which knows the row by the
+/// keeper and the number it sent it under.
+void SharedRows::settle(const Job& job, const Lists& sent_rows,
+                        const std::vector<std::vector<Choice>>& answers) {
+    const size_t n_ranks = answers.size();
     std::vector<std::vector<Choice>> requests(n_ranks);  // to the chosen rank: {keeper, index}
     wanted_.resize(n_ranks);
     for (size_t k = 0; k < n_ranks; ++k)

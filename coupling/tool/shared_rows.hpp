@@ -38,10 +38,19 @@ public:
     std::vector<double> spread(const Job& job, const std::vector<double>& of_chosen) const;
 
 private:
+    struct Choice {  ///< the index-th row that `rank` sent to a keeper
+        int64_t rank, index;
+    };
+    class Keeper;
+    using Lists = std::vector<std::vector<int64_t>>;  ///< [rank]
+
+    void settle(const Job& job, const Lists& sent_rows,
+                const std::vector<std::vector<Choice>>& answers);
+
     int64_t n_ = 0, n_split_ = 0;
     std::vector<int64_t> chosen_;
-    std::vector<std::vector<int64_t>> wanted_;  ///< [rank] local rows that rank's results are for
-    std::vector<std::vector<int64_t>> given_;   ///< [rank] positions in chosen() that rank asks for
+    Lists wanted_;  ///< [rank] local rows that rank's results are for
+    Lists given_;   ///< [rank] positions in chosen() that rank asks for
 };
 
 }  // namespace surrogate::tool

@@ -40,8 +40,8 @@ std::vector<ArrayInfo> arrays_of(vtkDataSet* grid, int location) {
     for (int i = 0; i < attributes->GetNumberOfArrays(); ++i) {
         vtkDataArray* array = attributes->GetArray(i);
         if (array == nullptr || array->GetName() == nullptr) continue;  // strings
-        list.push_back(
-            {array->GetName(), type_name(array), array->GetNumberOfComponents(), unit_of(array)});
+        list.push_back({array->GetName(), type_name(array), array->GetNumberOfComponents(),
+                        unit_of(array), array == attributes->GetGlobalIds()});
     }
     return list;
 }

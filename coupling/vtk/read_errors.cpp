@@ -12,10 +12,11 @@ namespace {
 class KeepingWindow : public vtkOutputWindow {
 public:
     static KeepingWindow* New();
-    // clang-format off: the macro needs no semicolon
+    // The macro needs no semicolon, which the formatter does not know.
+    // clang-format off
     vtkTypeMacro(KeepingWindow, vtkOutputWindow)
-    // clang-format on
-    void DisplayText(const char* text) override {
+        // clang-format on
+        void DisplayText(const char* text) override {
         if (first.empty() && text != nullptr) first = text;
     }
     std::string first;

@@ -68,7 +68,10 @@ std::string array_line(const ArrayInfo& array) {
 }
 
 std::string array_lines(const char* element, const std::vector<ArrayInfo>& arrays) {
-    std::string text = std::string("    <") + element + ">\n";
+    std::string text = std::string("    <") + element;
+    for (const ArrayInfo& array : arrays)
+        if (array.is_global_ids) text += attribute("GlobalIds", array.name);
+    text += ">\n";
     for (const ArrayInfo& array : arrays) text += array_line(array);
     return text + "    </" + element + ">\n";
 }

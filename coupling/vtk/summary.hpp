@@ -16,7 +16,8 @@ struct ArrayInfo {
     std::string name;
     std::string type;  ///< VTK's word: "Float32", "Float64", "Int64", ..
     int n_components = 1;
-    std::string unit;  ///< "" if not known
+    std::string unit;            ///< "" if not known
+    bool is_global_ids = false;  ///< marked as VTK's global ids
 };
 
 enum class GridKind { mesh, image, surface };  ///< .vtu, .vti, .vtp
