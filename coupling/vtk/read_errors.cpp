@@ -9,18 +9,18 @@ namespace surrogate::vtk {
 
 namespace {
 
+// VTK's macro needs no semicolon, which the formatter does not know.
+// clang-format off
 class KeepingWindow : public vtkOutputWindow {
 public:
     static KeepingWindow* New();
-    // The macro needs no semicolon, which the formatter does not know.
-    // clang-format off
     vtkTypeMacro(KeepingWindow, vtkOutputWindow)
-        // clang-format on
-        void DisplayText(const char* text) override {
+    void DisplayText(const char* text) override {
         if (first.empty() && text != nullptr) first = text;
     }
     std::string first;
 };
+// clang-format on
 vtkStandardNewMacro(KeepingWindow)
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 #include <surrogate/surrogate_vtk.h>
+#include <vtkInformation.h>
+#include <vtkInformationStringKey.h>
 
 #include <cmath>
 #include <filesystem>
@@ -249,6 +251,28 @@ TEST(PredictRefuses, AnArrayWithoutTheComponent) {
     auto options = arguments("serial.vtu", "x.vtu");
     options.maps = {{"mobility", "mobility:1"}};
     expect_words(refusal(options), {"has 1 component", "component 1 does not exist"});
+}
+
+TEST(PredictRefuses, AnArrayInAnotherUnitUntilToldThatItIsTheSame) {
+    if (Meshes::job().is_root()) {
+        const auto grid = make_quads<vtkUnstructuredGrid>(Strip());
+        grid->GetPointData()
+            ->GetArray("mobility")
+            ->GetInformation()
+            ->Set(vtkDataArray::UNITS_LABEL(), "mD/cP");
+        write_grid<vtkXMLUnstructuredGridWriter>(grid, Meshes::in("unit.vtu"));
+    }
+    Meshes::job().barrier();
+    auto options = arguments("unit.vtu", "x.vtu");
+    options.at = "points";
+    expect_words(refusal(options), {"'mD/cP'", "'m^2/(Pa s)'", "--ignore-units"});
+    options.ignore_units = true;
+    options.out = Meshes::in("unit_ignored.vtu");
+    tool::predict(Meshes::job(), options);
+    EXPECT_LE(
+        difference("unit_ignored.vtu", SURROGATE_POINT, direct<double>(SURROGATE_POINT, false)),
+        1e-5);
+    Meshes::job().barrier();
 }
 
 TEST(PredictRefuses, MapsAndPlacesThatDoNotExist) {
