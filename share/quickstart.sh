@@ -27,15 +27,17 @@ cmake --build $build -j "$(nproc)" --target surrogate_program darcy_flow
 
 # Run: more ranks than cores is fine here, waiting ranks give way.
 say "3/3 a flow solver with a trained surrogate for its pressure, on 4 ranks, four ways"
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=none   # containers forbid it, with a warning a rank
 export OPENBLAS_NUM_THREADS=1
+mpirun="mpirun --oversubscribe"
 if [ "$(id -u)" -eq 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    mpirun="$mpirun --allow-run-as-root"
 fi
-mpirun -n 4 $build/bin/darcy_flow -compare -output $results
+$mpirun -n 4 $build/bin/darcy_flow -compare -output $results
 
 say "done"
 echo "Fields in time:    $results/solver.pvd and $results/surrogate.pvd (ParaView); a picture: $results/fields.png"
 echo "Look at the model: $build/bin/surrogate info share/models/darcy_flow.safetensors   (and: surrogate check)"
-echo "Try next:          mpirun -n 4 $build/bin/darcy_flow -tolerances   then read share/doc/petsc.md"
+echo "Try next:          $mpirun -n 4 $build/bin/darcy_flow -tolerances   then read share/doc/petsc.md"
