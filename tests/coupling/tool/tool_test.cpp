@@ -54,12 +54,6 @@ void write(const std::string& path, const std::string& bytes) {
     std::ofstream(path, std::ios::binary) << bytes;
 }
 
-size_t count(const std::string& text, const std::string& part) {
-    size_t n = 0;
-    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
-    return n;
-}
-
 /// A safetensors file taken apart.
 struct TensorFile {
     explicit TensorFile(const std::string& path) : bytes(read(path)) {
@@ -265,6 +259,12 @@ TEST_F(ToolTest, CommandLine) {
 }
 
 #ifdef SURROGATE_MPIRUN
+
+size_t count(const std::string& text, const std::string& part) {
+    size_t n = 0;
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+    return n;
+}
 
 TEST_F(ToolTest, ThreeRanksReportOnceAndAgreeWithOne) {
     const json one = check(0, odd + " --reproducible --backend ref");
