@@ -45,10 +45,15 @@ surrogate_status surrogate_model_load(surrogate_context* context, const char* pa
     return guarded(context, [&] {
         require(context, "context");
         if (model) *model = nullptr;
-        context->context->comm().agree([&] { require(model, "model"); });
-        auto created = std::make_unique<surrogate_model>();
+        std::unique_ptr<surrogate_model> created;
+        Room<Model> room;
+        context->context->comm().agree([&] {
+            require(model, "model");
+            created = std::make_unique<surrogate_model>();
+            room = std::make_shared<std::optional<Model>>();
+        });
         created->owner = *context;
-        created->model = std::make_shared<Model>(context->context, path);
+        created->model = fill(room, context->context, path);
         *model = created.release();
     });
 }
@@ -112,10 +117,15 @@ surrogate_status surrogate_check_case_load(surrogate_context* context, const cha
     return guarded(context, [&] {
         require(context, "context");
         if (check_case) *check_case = nullptr;
-        context->context->comm().agree([&] { require(check_case, "check_case"); });
-        auto created = std::make_unique<surrogate_check_case>();
+        std::unique_ptr<surrogate_check_case> created;
+        Room<CheckCase> room;
+        context->context->comm().agree([&] {
+            require(check_case, "check_case");
+            created = std::make_unique<surrogate_check_case>();
+            room = std::make_shared<std::optional<CheckCase>>();
+        });
         created->owner = *context;
-        created->check_case = std::make_shared<CheckCase>(context->context, path);
+        created->check_case = fill(room, context->context, path);
         *check_case = created.release();
     });
 }

@@ -6,42 +6,21 @@
 
 using namespace surrogate::impl;
 
-namespace {
-
-/// Options must agree, or ranks would plan different exchanges: compares a hash of them over all ranks.
-void require_same_options(Communicator& comm, const Options& options) {
-    uint64_t hash = 14695981039346656037u;  // FNV-1a
-    for (const char* key : {"backend", "precision", "reproducible"}) {
-        for (char c : options.get(key))
-            hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-    }
-    const auto value = static_cast<int64_t>(hash >> 1);
-    int64_t extremes[] = {value, -value};
-    comm.all_reduce_max(std::span(extremes));
-    comm.agree([&] {
-        if (extremes[0] == -extremes[1]) return;
-        throw Error(Status::invalid_argument,
-                    "ranks give different values of backend, precision or reproducible; they must "
-                    "be the same on all");
-    });
-}
-
-}  // namespace
-
 surrogate_status surrogate_context_create_mpi(MPI_Comm comm, const surrogate_options* options,
                                               surrogate_context** context) {
+    static const Options none;
+    const Options& asked = options ? options->value : none;
     return guarded(nullptr, [&] {
         if (context) *context = nullptr;
         std::unique_ptr<Communicator> ranks = mpi_communicator(comm);
         Communicator& all = *ranks;
         all.agree([&] { require(context, "context"); });
-        require_same_options(all, options ? options->value : Options{});
-        const Placement placement = find_placement(comm);
+        require_same_options(all, asked);
+        const Placement placement = find_placement(all);
         std::unique_ptr<surrogate_context> created;
         all.agree([&] {
             created = std::make_unique<surrogate_context>();
-            created->context = std::make_shared<Context>(
-                std::move(ranks), options ? options->value : Options{}, placement);
+            created->context = std::make_shared<Context>(std::move(ranks), asked, placement);
             created->context->make_queue(created->context->options());
         });
         *context = created.release();
@@ -52,7 +31,9 @@ surrogate_status surrogate_context_create_fint(MPI_Fint comm, const surrogate_op
                                                surrogate_context** context) {
     // MPI_Comm_f2c aborts the host if MPI is not running.
     const surrogate_status status = guarded(nullptr, [&] { require_mpi(); });
-    return status == SURROGATE_SUCCESS ? surrogate_context_create_mpi(MPI_Comm_f2c(comm), options, context) : status;
+    return status == SURROGATE_SUCCESS
+               ? surrogate_context_create_mpi(MPI_Comm_f2c(comm), options, context)
+               : status;
 }
 
 namespace {

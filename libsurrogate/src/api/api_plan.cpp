@@ -10,10 +10,15 @@ surrogate_status surrogate_domain_create_points(surrogate_context* context,
     return guarded(context, [&] {
         require(context, "context");
         if (domain) *domain = nullptr;
-        context->context->comm().agree([&] { require(domain, "domain"); });
-        auto created = std::make_unique<surrogate_domain>();
+        std::unique_ptr<surrogate_domain> created;
+        Room<PointDomain> room;
+        context->context->comm().agree([&] {
+            require(domain, "domain");
+            created = std::make_unique<surrogate_domain>();
+            room = std::make_shared<std::optional<PointDomain>>();
+        });
         created->owner = *context;
-        created->domain = std::make_shared<PointDomain>(context->context, x, global_id);
+        created->domain = fill(room, context->context, x, global_id);
         *domain = created.release();
     });
 }
@@ -22,8 +27,10 @@ surrogate_status surrogate_domain_n_points(const surrogate_domain* domain, int64
                                            int64_t* n_global) {
     return guarded(owner_of(domain), [&] {
         require(domain, "domain");
-        if (n_local) *n_local = domain->domain->n_local();
-        if (n_global) *n_global = domain->domain->n_global();
+        require(n_local, "n_local");
+        require(n_global, "n_global");
+        *n_local = domain->domain->n_local();
+        *n_global = domain->domain->n_global();
     });
 }
 
@@ -38,19 +45,20 @@ surrogate_status surrogate_plan_create(const surrogate_model* model, const surro
                                        const surrogate_options* options, surrogate_plan** plan) {
     // Either object knows the ranks that must hear of the other one's absence.
     const surrogate_context* owner = model ? &model->owner : owner_of(input);
+    static const Options none;
     return guarded(owner, [&] {
         require(owner, "model");
         if (plan) *plan = nullptr;
+        std::unique_ptr<surrogate_plan> created;
         owner->context->comm().agree([&] {
             require(model, "model");
             require(input, "input");
             require(plan, "plan");
+            created = std::make_unique<surrogate_plan>();
         });
-        auto created = std::make_unique<surrogate_plan>();
         created->owner = *owner;
-        created->plan = std::make_unique<Plan>(model->model, input->domain,
-                                               output ? output->domain : input->domain,
-                                               options ? options->value : Options{});
+        created->plan.emplace(model->model, input->domain, output ? output->domain : input->domain,
+                              options ? options->value : none);
         *plan = created.release();
     });
 }
@@ -90,7 +98,7 @@ surrogate_status surrogate_plan_run_network(surrogate_plan* plan, int32_t n_inpu
                                             const surrogate_named_array* outputs) {
     return guarded(owner_of(plan), [&] {
         require(plan, "plan");
-        // Null or negative becomes an empty list: the plan then reports what is missing, after all exchanges.
+        // A list that is null or of negative length is empty to the plan, which speaks up after all exchanges.
         const size_t n_in = inputs && n_inputs > 0 ? static_cast<size_t>(n_inputs) : 0;
         const size_t n_out = outputs && n_outputs > 0 ? static_cast<size_t>(n_outputs) : 0;
         plan->plan->run_network({inputs, n_in}, {outputs, n_out});

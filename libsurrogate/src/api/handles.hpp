@@ -4,6 +4,8 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "libsurrogate/src/core/context.hpp"
@@ -44,7 +46,7 @@ struct surrogate_domain {
 
 struct surrogate_plan {
     surrogate_context owner;
-    std::unique_ptr<surrogate::impl::Plan> plan;
+    std::optional<surrogate::impl::Plan> plan;
 };
 
 namespace surrogate::impl {
@@ -68,6 +70,8 @@ surrogate_status guarded(const surrogate_context* context, const Work& work) noe
         return fail(context, error.status(), error.what());
     } catch (const std::bad_alloc&) {
         return fail(context, Status::no_memory, "out of memory");
+    } catch (const std::length_error&) {
+        return fail(context, Status::no_memory, "a count is larger than any memory");
     } catch (const std::exception& error) {
         return fail(context, Status::internal, error.what());
     } catch (...) {
@@ -84,6 +88,16 @@ const surrogate_context* owner_of(const Handle* handle) {
 inline void require(const void* argument, const char* name) {
     if (!argument)
         throw Error(Status::invalid_argument, std::string("argument '") + name + "' is NULL");
+}
+
+/// An object whose constructor is collective, and the memory for it, which the ranks must have agreed on before: a rank
+/// that fails to get it would otherwise leave the others waiting in the constructor.
+template <class T>
+using Room = std::shared_ptr<std::optional<T>>;
+
+template <class T, class... Arguments>
+std::shared_ptr<const T> fill(const Room<T>& room, Arguments&&... arguments) {
+    return {room, &room->emplace(std::forward<Arguments>(arguments)...)};
 }
 
 /// Copies a text out as surrogate.h says of pairs (text, n_text).

@@ -56,7 +56,8 @@ void Communicator::all_to_all(const void* from, std::span<const int64_t> n_send,
 }
 
 int64_t Communicator::exclusive_sum(int64_t value) {
-    std::vector<int64_t> values(static_cast<size_t>(size()));
+    std::vector<int64_t> values;
+    agree([&] { values.resize(static_cast<size_t>(size())); });
     all_gather(&value, values.data(), sizeof value);
     int64_t sum = 0;
     for (int r = 0; r < rank(); ++r) sum += values[static_cast<size_t>(r)];

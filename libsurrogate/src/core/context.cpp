@@ -73,6 +73,26 @@ Queue Context::make_queue(const Options& options) const {
     return Queue(chosen, vector, threads == "auto" ? automatic_threads() : std::stoi(threads));
 }
 
+void require_same_options(Communicator& comm, const Options& options) {
+    int64_t extremes[2] = {};  // of a hash of the values, over the ranks
+    comm.agree([&] {
+        uint64_t hash = 14695981039346656037u;  // FNV-1a
+        for (const char* key : {"backend", "precision", "reproducible"}) {
+            for (char c : options.get(key))
+                hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+        }
+        extremes[0] = static_cast<int64_t>(hash >> 1);
+        extremes[1] = -extremes[0];
+    });
+    comm.all_reduce_max(std::span(extremes));
+    comm.agree([&] {
+        if (extremes[0] == -extremes[1]) return;
+        throw Error(Status::invalid_argument,
+                    "ranks give different values of backend, precision or reproducible; they must "
+                    "be the same on all");
+    });
+}
+
 std::string Context::describe() const {
     const Communicator& c = comm();
     const int threads = make_queue(Options{}.over(options_)).n_thread();

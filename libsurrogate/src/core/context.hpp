@@ -56,6 +56,10 @@ private:
     std::function<void(const std::string&)> log_;
 };
 
+/// Options decide what ranks exchange: throws invalid_argument on all ranks unless all give the same backend, precision
+/// and reproducibility. Collective.
+void require_same_options(Communicator& comm, const Options& options);
+
 /// Library version, "0.1.0".
 const char* version();
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace surrogate::impl {
@@ -33,16 +34,17 @@ bool is_finalized() {
 
 class MpiCommunicator final : public Communicator {
 public:
+    MpiCommunicator() = default;
+    /// Takes no memory of its own: a rank that has none must still hear of the others, and they of it.
     explicit MpiCommunicator(MPI_Comm comm) {
         check_mpi(MPI_Comm_dup(comm, &comm_), "MPI_Comm_dup");
         MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
         MPI_Comm_rank(comm_, &rank_);
         MPI_Comm_size(comm_, &size_);
-        requests_.reserve(static_cast<size_t>(2 * size_));
     }
     // No message is sent here; a broken communicator is left to MPI_Finalize, since freeing it may wait for others.
     ~MpiCommunicator() override {
-        if (!broken_ && !is_finalized()) MPI_Comm_free(&comm_);
+        if (comm_ != MPI_COMM_NULL && !broken_ && !is_finalized()) MPI_Comm_free(&comm_);
     }
     MpiCommunicator(const MpiCommunicator&) = delete;
     MpiCommunicator& operator=(const MpiCommunicator&) = delete;
@@ -51,6 +53,13 @@ public:
     int size() const override { return size_; }
     const char* transport() const override { return "MPI"; }
     MPI_Comm comm() const { return comm_; }
+
+    void reserve_requests(int size) { requests_.reserve(static_cast<size_t>(2 * size)); }
+    void take_over(MpiCommunicator& other) noexcept {
+        comm_ = std::exchange(other.comm_, MPI_COMM_NULL);
+        rank_ = other.rank_;
+        size_ = other.size_;
+    }
 
 protected:
     void do_all_reduce(void* data, int64_t count, Type type, Reduction reduction) override {
@@ -110,6 +119,10 @@ private:
         if (broken_)
             throw Error(Status::broken,
                         "an earlier MPI call of this context failed; destroy the context");
+        if (is_finalized()) {
+            throw Error(Status::invalid_argument,
+                        "MPI is finalised already; the context can only be destroyed");
+        }
     }
     void call(int code, const char* name) { check_mpi(code, name, &broken_); }
 
@@ -143,7 +156,8 @@ private:
 void require_mpi() {
     int initialized = 0;
     MPI_Initialized(&initialized);
-    if (!initialized) throw Error(Status::invalid_argument, "MPI is not initialised; call MPI_Init first");
+    if (!initialized)
+        throw Error(Status::invalid_argument, "MPI is not initialised; call MPI_Init first");
     if (is_finalized()) throw Error(Status::invalid_argument, "MPI is finalised already");
 }
 
@@ -157,10 +171,18 @@ std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm) {
         throw Error(Status::invalid_argument,
                     "the communicator is an intercommunicator; an intracommunicator is needed");
     }
-    return std::make_unique<MpiCommunicator>(comm);
+    MpiCommunicator ranks(comm);
+    std::unique_ptr<MpiCommunicator> created;
+    ranks.agree([&] {
+        created = std::make_unique<MpiCommunicator>();
+        created->reserve_requests(ranks.size());
+    });
+    created->take_over(ranks);
+    return created;
 }
 
 int compare(const Communicator& ours, MPI_Comm comm) {
+    require_mpi();
     if (comm == MPI_COMM_NULL)
         throw Error(Status::invalid_argument, "the communicator is MPI_COMM_NULL");
     int result = MPI_UNEQUAL;
@@ -173,13 +195,14 @@ int compare(const Communicator& ours, MPI_Comm comm) {
     return size == 1 ? MPI_CONGRUENT : MPI_UNEQUAL;
 }
 
-Placement find_placement(MPI_Comm comm) {
+Placement find_placement(const Communicator& ranks) {
     constexpr int n_word = 16;  // 1024 cores
     uint64_t own[n_word], all[n_word];
     process_cores(own, n_word);
 
     MPI_Comm node = MPI_COMM_NULL;
-    check_mpi(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
+    check_mpi(MPI_Comm_split_type(static_cast<const MpiCommunicator&>(ranks).comm(),
+                                  MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
               "MPI_Comm_split_type");
     Placement placement;
     MPI_Comm_size(node, &placement.ranks_on_node);

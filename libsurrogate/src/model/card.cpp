@@ -141,8 +141,13 @@ std::map<std::string, uint64_t> parse_checksums(const json& value) {
 
 }  // namespace
 
+Card::~Card() {
+    for (json* tree : {&network, &provenance, &conventions}) clear_tree(*tree);
+}
+
 Card parse_card(std::string_view text) {
-    const json root = parse_json(text, "card");
+    const JsonTree tree(parse_json(text, "card"));
+    const json& root = tree.root;
     require_keys(root, "card",
                  {"format", "family", "network", "inputs", "outputs", "provenance", "conventions",
                   "theta_cutoff_rule", "basis_norm_mode", "checksums"});
@@ -157,6 +162,7 @@ Card parse_card(std::string_view text) {
         card.inputs = parse_fields(root, "inputs");
         card.outputs = parse_fields(root, "outputs");
     }
+    card.provenance = json::object();
     if (root.contains("provenance"))
         card.provenance = parse_object(root["provenance"], key_text("provenance"));
     card.conventions = parse_conventions(root);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/fields.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/base/error.hpp"
 #include "libsurrogate/src/core/text.hpp"
@@ -41,6 +43,17 @@ Column column_of(const surrogate_array& array, int64_t index) {
     return column;
 }
 
+namespace {
+
+/// The largest |value - mean| whose quotient by std a T can hold; itself no larger than a double can.
+template <class T>
+double largest_distance(double std) {
+    return static_cast<double>(std::numeric_limits<T>::max()) *
+           (std::is_same_v<T, double> ? std::min(std, 1.0) : std);
+}
+
+}  // namespace
+
 template <class T>
 BadValue gather(std::span<const Column> columns, int64_t first, int64_t count, T* to,
                 int64_t row_stride, int64_t column_stride) {
@@ -48,13 +61,13 @@ BadValue gather(std::span<const Column> columns, int64_t first, int64_t count, T
     for (size_t c = 0; c < columns.size(); ++c) {
         const Column& column = columns[c];
         T* row = to + static_cast<int64_t>(c) * column_stride;
+        const double largest = largest_distance<T>(column.std);
         for (int64_t i = 0; i < count; ++i) {
             const double value = load(column, first + i);
-            const double scaled = (value - column.mean) / column.std;
-            // A quiet comparison, before the conversion: a host may trap invalid operations and overflow.
-            const bool fits = std::islessequal(std::abs(scaled),
-                                               static_cast<double>(std::numeric_limits<T>::max()));
-            row[i * row_stride] = fits ? static_cast<T>(scaled) : T(0);
+            // A quiet comparison, before what may overflow: a host may trap that, and invalid operations.
+            const double distance = value - column.mean;
+            const bool fits = std::islessequal(std::abs(distance), largest);
+            row[i * row_stride] = fits ? static_cast<T>(distance / column.std) : T(0);
             if (!fits && bad.column < 0) bad = {static_cast<int>(c), first + i, value};
         }
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "libsurrogate/src/model/flare_reduction.hpp"
 #include "libsurrogate/src/model/flare_sweep.hpp"
@@ -29,6 +30,7 @@ struct Reorder {
     int64_t width;
     Buffer<T> solver, canonical, scratch;  // (points, width)
 
+    /// Collective.
     Reorder(const PointDomain& domain, int64_t widest)
         : order(domain, chunk_points), width(widest) {
         domain.context().comm().agree([&] {
@@ -45,17 +47,17 @@ struct Reorder {
 template <class T>
 class FlareExecution final : public Execution {
 public:
-    FlareExecution(const FlareConfig& config, const FlareWeights<T>& weights,
-                   const PlanRequest& request)
+    FlareExecution(const FlareConfig& config, const PlanRequest& request)
         : config_(config),
           sizes_{config.num_heads, config.num_latents, config.head_dim()},
           comm_(request.input.context().comm()),
           queue_(request.queue),
-          n_solver_(request.input.n_local()) {
-        if (request.reproducible) {
-            reorder_ = std::make_unique<Reorder<T>>(request.input,
-                                                    std::max(config.in_dim, config.out_dim));
-        }
+          n_solver_(request.input.n_local()) {}
+
+    /// Collective, unlike the constructor: ranks agree that they have the object before they meet in here.
+    void prepare(const FlareWeights<T>& weights, const PlanRequest& request) {
+        if (request.reproducible)
+            reorder_.emplace(request.input, std::max(config_.in_dim, config_.out_dim));
         comm_.agree([&] { allocate(weights, request.input.n_global()); });
     }
 
@@ -185,7 +187,7 @@ private:
     Communicator& comm_;
     kernels::Queue queue_;
     int64_t n_solver_;
-    std::unique_ptr<Reorder<T>> reorder_;  // reproducible mode only
+    std::optional<Reorder<T>> reorder_;  // reproducible mode only
     std::unique_ptr<FlareSweep<T>> sweep_;
     std::unique_ptr<FlareReduction<T>> reduction_;
     int64_t chunk_tiles_ = chunk_tiles, n_chunk_ = 0;
@@ -228,7 +230,11 @@ template <class T>
 std::unique_ptr<Execution> make_flare_execution(const FlareConfig& config,
                                                 const FlareWeights<T>& weights,
                                                 const PlanRequest& request) {
-    return std::make_unique<FlareExecution<T>>(config, weights, request);
+    std::unique_ptr<FlareExecution<T>> execution;
+    request.input.context().comm().agree(
+        [&] { execution = std::make_unique<FlareExecution<T>>(config, request); });
+    execution->prepare(weights, request);
+    return execution;
 }
 
 template std::unique_ptr<Execution> make_flare_execution(const FlareConfig&,

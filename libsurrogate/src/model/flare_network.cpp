@@ -13,10 +13,10 @@ namespace {
 /// A double plan owns its converted weights.
 class DoubleExecution final : public Execution {
 public:
-    DoubleExecution(const FlareConfig& config, std::span<const Tensor> tensors,
-                    const PlanRequest& request) {
-        request.input.context().comm().agree(
-            [&] { weights_ = make_flare_weights<double>(config, tensors); });
+    DoubleExecution(const FlareConfig& config, std::span<const Tensor> tensors)
+        : weights_(make_flare_weights<double>(config, tensors)) {}
+    /// Collective.
+    void prepare(const FlareConfig& config, const PlanRequest& request) {
         execution_ = make_flare_execution<double>(config, weights_, request);
     }
     Result run(std::span<const Column> inputs, std::span<const Column> outputs,
@@ -48,14 +48,18 @@ public:
     }
 
     std::unique_ptr<Execution> plan(const PlanRequest& request) const override {
+        std::unique_ptr<DoubleExecution> in_double;
         request.input.context().comm().agree([&] {
-            if (&request.input == &request.output) return;
-            throw Error(Status::not_supported,
-                        "FLARE predicts at the points it is given: input and output domain must be "
-                        "the same");
+            if (&request.input != &request.output) {
+                throw Error(Status::not_supported,
+                            "FLARE predicts at the points it is given: input and output domain "
+                            "must be the same");
+            }
+            if (request.fp64) in_double = std::make_unique<DoubleExecution>(config_, tensors_);
         });
-        if (request.fp64) return std::make_unique<DoubleExecution>(config_, tensors_, request);
-        return make_flare_execution<float>(config_, weights_, request);
+        if (!in_double) return make_flare_execution<float>(config_, weights_, request);
+        in_double->prepare(config_, request);
+        return in_double;
     }
 
 private:

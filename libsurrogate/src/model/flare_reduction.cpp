@@ -62,7 +62,9 @@ public:
         for (int thread = 1; thread < static_cast<int>(totals_.size()); ++thread)
             combine(total(thread), total(0));
         for_each([&](int64_t head, int64_t m, int64_t i) {
-            maxima_[i] = poisoned ? lowest_score<T>() : static_cast<T>(total(0).maximum(head)[m]);
+            // A rank without points has the lowest double, which is beyond a float.
+            const double own = std::max<double>(total(0).maximum(head)[m], lowest_score<T>());
+            maxima_[i] = poisoned ? lowest_score<T>() : static_cast<T>(own);
         });
         comm.all_reduce_max(std::span(maxima_.begin(), maxima_.end()));
         for_each([&](int64_t head, int64_t m, int64_t i) { set_sums(head, m, i, poisoned); });

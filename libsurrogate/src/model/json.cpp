@@ -48,6 +48,9 @@ void check_text(std::string_view text, const std::string& what) {
 class TreeBuilder {
 public:
     explicit TreeBuilder(const std::string& what) : what_(what) {}
+    ~TreeBuilder() { clear_tree(root_); }
+    TreeBuilder(const TreeBuilder&) = delete;
+    TreeBuilder& operator=(const TreeBuilder&) = delete;
 
     json take() { return std::move(root_); }
 
@@ -122,6 +125,12 @@ private:
 };
 
 }  // namespace
+
+void clear_tree(json& tree) noexcept {
+    if (!tree.is_structured()) return;
+    for (json& child : tree) clear_tree(child);
+    tree.clear();
+}
 
 json parse_json(std::string_view text, const std::string& what) {
     check_text(text, what);

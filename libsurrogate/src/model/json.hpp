@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace surrogate::impl {
 
@@ -16,6 +17,20 @@ constexpr size_t json_max_depth = 8;
 constexpr int64_t json_max_values = 100'000;          ///< keys and values together
 constexpr size_t json_max_piece = size_t{1} << 20;    ///< bytes of a string, or between two strings
 constexpr size_t json_max_strings = size_t{4} << 20;  ///< bytes of all strings
+
+/// Empties a tree of limited depth, taking no memory: nlohmann's own destructor takes some to flatten what it destroys,
+/// and ends the program if there is none. For every tree that is about to go.
+void clear_tree(nlohmann::json& tree) noexcept;
+
+/// Owns a tree and clears it in the end.
+struct JsonTree {
+    nlohmann::json root;
+
+    explicit JsonTree(nlohmann::json&& tree) noexcept : root(std::move(tree)) {}
+    ~JsonTree() { clear_tree(root); }
+    JsonTree(const JsonTree&) = delete;
+    JsonTree& operator=(const JsonTree&) = delete;
+};
 
 /// Parses a text that may be hostile; `what` names it in errors ("header"). Throws Error(bad_file) with the offset for
 /// anything that is not JSON in valid UTF-8, and with the key or the limit for duplicate keys and excess.

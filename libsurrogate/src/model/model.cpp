@@ -2,6 +2,7 @@
 #include "libsurrogate/src/model/model.hpp"
 
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/model/json.hpp"
 
 namespace surrogate::impl {
 
@@ -38,16 +39,16 @@ bool is_check_tensor(std::string_view name) {
 }
 
 std::string describe(const ModelFile& file, int64_t n_parameter) {
-    nlohmann::json check = nlohmann::json::object();
+    JsonTree tree(nlohmann::json::object());
+    nlohmann::json& text = tree.root;
+    text["family"] = file.card.family;
+    text["parameters"] = n_parameter;
+    text["card"] = nlohmann::json::parse(file.card_text);
+    nlohmann::json& check = text["check"] = nlohmann::json::object();
     for (const TensorEntry& entry : file.entries) {
         if (is_check_tensor(entry.name))
             check[entry.name.substr(check_prefix.size())] = entry.shape;
     }
-    nlohmann::json text;
-    text["family"] = file.card.family;
-    text["parameters"] = n_parameter;
-    text["card"] = nlohmann::json::parse(file.card_text);
-    text["check"] = check;
     return text.dump(2);
 }
 

@@ -21,6 +21,7 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<const PointDomain
         queue = context().make_queue(options_);
         set_slots();
     });
+    require_same_options(comm, options_);
     const bool fp64 = options_.get("precision") == "fp64";
     const bool reproducible = options_.get("reproducible") == "true";
     execution_ = model_->network().plan({*input_, *output_, queue, fp64, reproducible});
@@ -128,36 +129,47 @@ void Plan::unbind() {
     for (Slot& slot : output_slots_) slot.is_bound = false;
 }
 
-std::string Plan::first_unbound() const {
-    const std::string remedy =
+void Plan::require_bound() const {
+    if (input_slots_.empty() || output_slots_.empty()) {
+        throw Error(Status::invalid_argument,
+                    "the model's card names no input or output fields; a bare network is run by "
+                    "surrogate_plan_run_network");
+    }
+    const char* const remedy =
         " is not bound; call surrogate_plan_bind_input or surrogate_plan_bind_output first";
     for (const Slot& slot : input_slots_) {
         if (slot.is_bound) continue;
-        if (slot.from_domain)
-            return "input '" + slot.name + "' is a coordinate, and the domain's points have none";
-        return "input '" + slot.name + "'" + remedy;
+        throw Error(Status::invalid_argument,
+                    "input '" + slot.name + "'" +
+                        (slot.from_domain ? " is a coordinate, and the domain's points have none"
+                                          : remedy));
     }
     for (const Slot& slot : output_slots_) {
-        if (!slot.is_bound) return "output '" + slot.name + "'" + remedy;
+        if (!slot.is_bound)
+            throw Error(Status::invalid_argument, "output '" + slot.name + "'" + remedy);
     }
-    return "";
+}
+
+/// A rank whose arguments do not pass `check`, or that lacks the memory to say so, still takes part in the exchanges.
+template <class Check>
+void Plan::execute(const Check& check, std::span<const Column> inputs,
+                   std::span<const Column> outputs) {
+    std::exception_ptr problem;
+    try {
+        check();
+    } catch (...) {
+        problem = std::current_exception();
+    }
+    if (problem) {
+        exchange({}, {}, problem);
+    } else {
+        exchange(inputs, outputs, problem);
+    }
 }
 
 void Plan::run() {
     by_port_ = false;
-    std::string problem;
-    if (input_slots_.empty() || output_slots_.empty()) {
-        problem =
-            "the model's card names no input or output fields; a bare network is run by "
-            "surrogate_plan_run_network";
-    } else if (std::string unbound = first_unbound(); !unbound.empty()) {
-        problem = std::move(unbound);
-    }
-    if (problem.empty()) {
-        execute(inputs_, outputs_, nullptr, Status::success);
-    } else {
-        execute({}, {}, problem.c_str(), Status::invalid_argument);
-    }
+    execute([&] { require_bound(); }, inputs_, outputs_);
 }
 
 void Plan::set_port_columns(std::span<const surrogate_named_array> given, bool is_input) {
@@ -187,20 +199,13 @@ void Plan::set_port_columns(std::span<const surrogate_named_array> given, bool i
 void Plan::run_network(std::span<const surrogate_named_array> inputs,
                        std::span<const surrogate_named_array> outputs) {
     by_port_ = true;
-    std::string problem;
-    Status status = Status::success;
-    try {
+    const auto check = [&] {
+        if (!inputs.data() || !outputs.data())
+            throw Error(Status::invalid_argument, "the list of network inputs or outputs is NULL");
         set_port_columns(inputs, true);
         set_port_columns(outputs, false);
-    } catch (const Error& error) {
-        problem = error.what();
-        status = error.status();
-    }
-    if (status == Status::success) {
-        execute(port_inputs_, port_outputs_, nullptr, status);
-    } else {
-        execute({}, {}, problem.c_str(), status);
-    }
+    };
+    execute(check, port_inputs_, port_outputs_);
 }
 
 std::string Plan::input_name(int column) const {
@@ -212,15 +217,15 @@ std::string Plan::input_name(int column) const {
     return "input";
 }
 
-void Plan::execute(std::span<const Column> inputs, std::span<const Column> outputs,
-                   const char* problem, Status problem_status) {
+void Plan::exchange(std::span<const Column> inputs, std::span<const Column> outputs,
+                    std::exception_ptr problem) {
     Communicator& comm = context().comm();
     comm.reset_counters();
-    const Execution::Result result = execution_->run(inputs, outputs, problem != nullptr);
+    const Execution::Result result = execution_->run(inputs, outputs, static_cast<bool>(problem));
     bytes_sent_ = comm.bytes_sent();
     n_collective_ = comm.n_collective();
     ++n_run_;
-    if (problem) throw Error(problem_status, problem);
+    if (problem) std::rethrow_exception(problem);
     if (options_.get("check_finite") == "false") return;
     if (result.bad_input.column >= 0) {
         char value[40];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,6 +31,8 @@ public:
     int64_t counter(const char* key) const;
     std::string describe() const;
     Context& context() const { return model_->context(); }
+    Plan(const Plan&) = delete;
+    Plan& operator=(const Plan&) = delete;
 
 private:
     /// A field of the card, or one channel of a network port.
@@ -47,10 +50,13 @@ private:
 
     void set_slots();
     void bind(const char* name, const char* unit, const surrogate_array* array, bool is_input);
-    std::string first_unbound() const;
+    void require_bound() const;
     void set_port_columns(std::span<const surrogate_named_array> given, bool is_input);
-    void execute(std::span<const Column> inputs, std::span<const Column> outputs,
-                 const char* problem, Status problem_status);
+    template <class Check>
+    void execute(const Check& check, std::span<const Column> inputs,
+                 std::span<const Column> outputs);
+    void exchange(std::span<const Column> inputs, std::span<const Column> outputs,
+                  std::exception_ptr problem);
     std::string input_name(int column) const;
 
     std::shared_ptr<const Model> model_;

@@ -52,8 +52,11 @@ int64_t sum(std::span<const int64_t> values) {
 
 /// Counts that the others will send us, from those we send: one number to each rank.
 std::vector<int64_t> exchange_counts(Communicator& comm, std::span<const int64_t> n_send) {
-    std::vector<int64_t> n_receive(n_send.size());
-    const std::vector<int64_t> one(n_send.size(), 1);
+    std::vector<int64_t> n_receive, one;
+    comm.agree([&] {
+        n_receive.resize(n_send.size());
+        one.resize(n_send.size(), 1);
+    });
     comm.all_to_all(n_send.data(), one, n_receive.data(), one, sizeof(int64_t));
     return n_receive;
 }
@@ -65,8 +68,13 @@ std::vector<Key> find_splitters(Communicator& comm, std::span<const Key> sorted)
         Key key;
         double weight;
     };
-    std::vector<Sample> own(n_sample, Sample{{}, 0}), all;
-    comm.agree([&] { all.resize(static_cast<size_t>(n_sample * comm.size())); });
+    std::vector<Sample> all;
+    std::vector<Key> splitters;
+    comm.agree([&] {
+        all.resize(static_cast<size_t>(n_sample * comm.size()));
+        splitters.reserve(static_cast<size_t>(comm.size() - 1));
+    });
+    std::array<Sample, n_sample> own{};
     const auto n = static_cast<int64_t>(sorted.size());
     for (int64_t s = 0; s < n_sample && n > 0; ++s) {
         const size_t at = static_cast<size_t>(n * (2 * s + 1) / (2 * n_sample));
@@ -78,7 +86,6 @@ std::vector<Key> find_splitters(Communicator& comm, std::span<const Key> sorted)
 
     double total = 0, seen = 0;
     for (const Sample& sample : all) total += sample.weight;
-    std::vector<Key> splitters;
     for (const Sample& sample : all) {
         while (std::ssize(splitters) < comm.size() - 1 && sample.weight > 0 &&
                seen + sample.weight >
@@ -116,8 +123,9 @@ std::vector<int64_t> canonical_positions(const PointDomain& domain) {
     Communicator& comm = domain.context().comm();
     const int64_t n = domain.n_local();
     std::vector<Key> sorted;
-    std::vector<int64_t> order;
+    std::vector<int64_t> order, n_send;
     comm.agree([&] {
+        n_send = sized<int64_t>(comm.size());
         if (!domain.has_ids() && domain.n_axis() == 0 && domain.n_global() > 1) {
             throw Error(Status::invalid_argument,
                         "reproducible mode needs an order of the points: give the domain global "
@@ -136,7 +144,6 @@ std::vector<int64_t> canonical_positions(const PointDomain& domain) {
 
     // Each key to the rank that sorts its share; equal keys meet there.
     const std::vector<Key> splitters = find_splitters(comm, sorted);
-    std::vector<int64_t> n_send = sized<int64_t>(comm.size());
     for (const Key& key : sorted) {
         const auto share =
             std::upper_bound(splitters.begin(), splitters.end(), key) - splitters.begin();

@@ -173,16 +173,17 @@ SafetensorsHeader parse_safetensors_text(const SafetensorsText& text) {
     if (!text.json.starts_with('{'))
         fail("header at offset 8: expected '{', found '" + printable(text.json.substr(0, 1)) + "'");
     const int64_t data_bytes = text.file_size - text.data_begin;
-    json root = parse_json(text.json, "header");
+    JsonTree tree(parse_json(text.json, "header"));
+    json& root = tree.root;
     SafetensorsHeader header;
     // Taken out of the tree one by one: names and tree are never held twice.
     for (auto& members = root.get_ref<json::object_t&>(); !members.empty();) {
         auto member = members.extract(members.begin());
+        const JsonTree value(std::move(member.mapped()));
         if (member.key() == "__metadata__")
-            header.metadata = parse_metadata(member.mapped());
+            header.metadata = parse_metadata(value.root);
         else
-            header.tensors.push_back(
-                parse_entry(std::move(member.key()), member.mapped(), data_bytes));
+            header.tensors.push_back(parse_entry(std::move(member.key()), value.root, data_bytes));
     }
     require_contiguous(header.tensors, data_bytes);
     for (TensorEntry& entry : header.tensors) {
