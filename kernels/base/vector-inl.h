@@ -63,7 +63,7 @@ HWY_INLINE Vector at_most(Vector limit, Vector x) {
 /// Smallest argument that power_of_two() is called with: 2^-125, so that rounding of the argument leaves normal numbers.
 constexpr float lowest_power = -125;
 
-/// 2^x for -126 <= x <= 127; relative error at most 1.6e-7, exactly 1 at 0. Garbage outside, and for most NaNs.
+/// 2^x for -126 <= x <= 127; relative error at most 1.8e-7, exactly 1 at 0. Garbage outside, and for most NaNs.
 /// x = m + f with m the nearest integer; minimax polynomial of degree 5 in f with constant term 1 (error 9.2e-8, by
 /// Lawson's iteration on 4001 Chebyshev points); m is added to the exponent.
 /// n vectors go through every step together: one vector alone waits for its own results, and the processor's window
