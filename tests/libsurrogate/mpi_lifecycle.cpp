@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The library before MPI_Init, under MPI_THREAD_SINGLE and after MPI_Finalize: says why not, works, frees memory only.
+#include <mpi.h>
+
+#include <cstdio>
+#include <surrogate/surrogate_mpi.hpp>
+#include <vector>
+
+#include "tests/support/answer.hpp"
+#include "tests/support/darcy_case.hpp"
+
+namespace {
+
+using surrogate::test::Answer;
+using surrogate::test::answer;
+using surrogate::test::DarcyCase;
+
+int n_failed = 0;
+
+void expect(bool holds, const char* what) {
+    if (holds) return;
+    ++n_failed;
+    std::fprintf(stderr, "failed: %s (%s)\n", what, surrogate_error(nullptr));
+}
+
+void expect_refused(const Answer& found, const char* word, const char* what) {
+    expect(found.status == SURROGATE_INVALID_ARGUMENT && found.says(word), what);
+}
+
+Answer create(surrogate_context** context) {
+    return answer(surrogate_context_create_mpi(MPI_COMM_WORLD, nullptr, context));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    surrogate_context* none = nullptr;
+    expect_refused(create(&none), "not initialised", "context before MPI_Init");
+    expect_refused(answer(surrogate_context_create_fint(0, nullptr, &none)), "not initialised",
+                   "Fortran context before MPI_Init");
+
+    int level = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &level);
+    surrogate_context* context = nullptr;
+    expect(create(&context).status == SURROGATE_SUCCESS, "context under MPI_THREAD_SINGLE");
+    surrogate_model* model = nullptr;
+    expect(surrogate_model_load(context, surrogate::test::darcy_model, &model) == 0, "model");
+    DarcyCase points(surrogate::test::first_rows(20));
+    for (int64_t& id : points.ids) {
+        int rank = 0;
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        id += 1000 * rank;
+    }
+    const surrogate_array x = surrogate::matrix(points.x.data(), points.n(), 2),
+                          mobility = surrogate::column(points.mobility.data(), points.n()),
+                          pressure = surrogate::column(points.pressure.data(), points.n());
+    surrogate_domain* domain = nullptr;
+    surrogate_plan* plan = nullptr;
+    expect(surrogate_domain_create_points(context, &x, points.ids.data(), &domain) == 0, "domain");
+    expect(surrogate_plan_create(model, domain, nullptr, nullptr, &plan) == 0, "plan");
+    expect(surrogate_plan_bind_input(plan, "mobility", nullptr, &mobility) == 0, "input");
+    expect(surrogate_plan_bind_output(plan, "pressure", nullptr, &pressure) == 0, "output");
+    expect(surrogate_plan_run(plan) == 0, "run under MPI_THREAD_SINGLE");
+    MPI_Finalize();
+
+    expect_refused(create(&none), "finalised already", "context after MPI_Finalize");
+    int result = 0;
+    expect_refused(answer(surrogate_plan_compare_comm(plan, MPI_COMM_WORLD, &result)),
+                   "finalised already", "comparison after MPI_Finalize");
+    expect_refused(answer(surrogate_plan_run(plan)), "finalised already", "run after MPI_Finalize");
+    surrogate_model* again = nullptr;
+    expect_refused(answer(surrogate_model_load(context, surrogate::test::darcy_model, &again)),
+                   "finalised already", "model after MPI_Finalize");
+    surrogate_plan_destroy(&plan);
+    surrogate_domain_destroy(&domain);
+    surrogate_model_destroy(&model);
+    surrogate_context_destroy(&context);
+    return n_failed == 0 ? 0 : 1;
+}
