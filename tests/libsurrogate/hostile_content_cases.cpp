@@ -119,8 +119,8 @@ std::vector<HostileCase> content_cases() {
          [] {
              std::string text = "{";
              for (int i = 0; i < 49'998; ++i)
-                 text += '"' + std::to_string(i) + std::string(35, 'k') + "\":\"" +
-                         std::string(42, 'v') + "\",";
+                 text += '"' + std::to_string(i) + std::string(14, 'k') + "\":\"" +
+                         std::string(21, 'v') + "\",";
              return safetensors_bytes(text + "\"w\":0}", "");
          },
          {"tensor '0kkk", "expected an object, found \"vvv"}},

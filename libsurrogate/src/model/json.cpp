@@ -71,9 +71,10 @@ public:
     bool key(std::string& name) {
         count_value();
         count_string(name);
-        const auto [member, is_new] = open_.back()->emplace(name, nullptr);
-        if (!is_new) fail(what_ + ": duplicate key '" + printable(name) + "'");
-        slot_ = &*member;
+        auto& members = open_.back()->get_ref<json::object_t&>();
+        const auto [member, is_new] = members.try_emplace(std::move(name));
+        if (!is_new) fail(what_ + ": duplicate key '" + printable(name) + "'");  // not moved then
+        slot_ = &member->second;
         return true;
     }
     bool parse_error(size_t position, const std::string&, const json::exception& error) {

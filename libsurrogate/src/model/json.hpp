@@ -16,7 +16,7 @@ constexpr size_t json_max_text = size_t{8} << 20;
 constexpr size_t json_max_depth = 8;
 constexpr int64_t json_max_values = 100'000;          ///< keys and values together
 constexpr size_t json_max_piece = size_t{1} << 20;    ///< bytes of a string, or between two strings
-constexpr size_t json_max_strings = size_t{4} << 20;  ///< bytes of all strings
+constexpr size_t json_max_strings = size_t{2} << 20;  ///< bytes of all strings
 
 /// Empties a tree of limited depth, taking no memory: nlohmann's own destructor takes some to flatten what it destroys,
 /// and ends the program if there is none. For every tree that is about to go.
