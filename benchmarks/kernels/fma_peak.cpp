@@ -18,8 +18,8 @@ namespace {
 
 constexpr int64_t n_step = 200000;
 
-/// Twelve chains in variables of their own: more than latency times throughput, fewer than registers. Each starts at
-/// another value, or the compiler would compute equal ones once.
+/// Twelve chains in variables of their own: more than latency times throughput, fewer than
+/// registers. Each starts at another value, or the compiler would compute equal ones once.
 double fma_chains(float start) {
     const Vector x = broadcast(start), y = broadcast(1 - start);
     const auto at = [&](float factor) HWY_ATTR { return broadcast(factor * start); };

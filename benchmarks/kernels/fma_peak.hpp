@@ -5,8 +5,9 @@
 
 namespace surrogate::bench {
 
-/// Floating-point operations a second of a bare loop of fused multiply-adds on all threads and the level of the queue:
-/// best of some runs of a few milliseconds. What the other numbers of a benchmark are a share of.
+/// Floating-point operations a second of a bare loop of fused multiply-adds on all threads and the
+/// level of the queue: best of some runs of a few milliseconds. What the other numbers of a
+/// benchmark are a share of.
 double fma_peak(const kernels::Queue& queue);
 
 }  // namespace surrogate::bench

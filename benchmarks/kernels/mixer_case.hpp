@@ -6,13 +6,15 @@
 
 namespace surrogate::bench {
 
-/// The mixer of one block on N points: encode, combine, decode. Keys, values and results lie in tiles of tile_points,
-/// (n_tile, C, tile_points), as the sweeps of a plan have them; numbers are fixed and random.
+/// The mixer of one block on N points: encode, combine, decode. Keys, values and results lie in
+/// tiles of tile_points, (n_tile, C, tile_points), as the sweeps of a plan have them; numbers are
+/// fixed and random.
 class MixerCase {
 public:
     MixerCase(const kernels::flare::Sizes& sizes, int64_t n_point);
 
-    /// Encodes chunks of 16 tiles into a partial and a total a thread, joins the totals, decodes all tiles.
+    /// Encodes chunks of 16 tiles into a partial and a total a thread, joins the totals, decodes
+    /// all tiles.
     void run(const kernels::Queue& queue);
 
     /// Largest difference from `ref` in double over all results, relative to the largest result.

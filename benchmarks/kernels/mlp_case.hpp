@@ -8,7 +8,8 @@
 
 namespace surrogate::bench {
 
-/// A residual MLP of equal widths on N points in tiles, (n_tile, width, tile_points); fixed random numbers.
+/// A residual MLP of equal widths on N points in tiles, (n_tile, width, tile_points); fixed random
+/// numbers.
 class MlpCase {
 public:
     MlpCase(int64_t width, int n_layer, kernels::Activation activation, int64_t n_point);

@@ -9,9 +9,9 @@
 
 namespace surrogate::bench {
 
-/// The FLARE model of the benchmarks: the paper's configuration (K/V and FFN depth 3, in/out depth 2), C = 64, H = 8,
-/// M = 128, three inputs, one output, weights by formula. Written as a model file to a temporary path, removed with the
-/// object.
+/// The FLARE model of the benchmarks: the paper's configuration (K/V and FFN depth 3, in/out depth
+/// 2), C = 64, H = 8, M = 128, three inputs, one output, weights by formula. Written as a model
+/// file to a temporary path, removed with the object.
 class FlareCase {
 public:
     explicit FlareCase(int num_blocks, int64_t num_latents = 128);

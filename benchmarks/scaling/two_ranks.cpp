@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strong scaling from 1 to 2 ranks, against what the machine itself gains from its second core:
 //   mpirun -n 2 build/bin/two_ranks [points] [rounds]
-// Each round times four things in turn, so that a shared machine's drift hits all alike: the 8-block FLARE model with all
-// points on rank 0, the same split over both ranks, a loop of bare multiply-adds on rank 0, and the loop split. Prints
-// medians of T1/T2 for model and loop, and their ratio (1 = all that the second core gives).
+// Each round times four things in turn, so that a shared machine's drift hits all alike: the
+// 8-block FLARE model with all points on rank 0, the same split over both ranks, a loop of bare
+// multiply-adds on rank 0, and the loop split. Prints medians of T1/T2 for model and loop, and
+// their ratio (1 = all that the second core gives).
 #include <mpi.h>
 
 #include <algorithm>
@@ -20,7 +21,8 @@ namespace {
 
 using namespace surrogate;
 
-/// Independent multiply-adds in registers; the compiler vectorises the inner loop for the baseline it is given.
+/// Independent multiply-adds in registers; the compiler vectorises the inner loop for the baseline
+/// it is given.
 float multiply_adds(int64_t n) {
     float sums[64];
     for (int i = 0; i < 64; ++i) sums[i] = 1.0f + static_cast<float>(i);

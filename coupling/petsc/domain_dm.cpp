@@ -35,7 +35,8 @@ PetscErrorCode check_dm(const surrogate_context* context, DM dm) {
     PetscFunctionReturn(0);
 }
 
-/// Natural numbers of the n owned grid points, in the order of global vectors; the caller frees them.
+/// Natural numbers of the n owned grid points, in the order of global vectors; the caller frees
+/// them.
 PetscErrorCode natural_ids(DM dm, int64_t** ids, int64_t* n) {
     PetscFunctionBegin;
     PetscInt n_x = 0, n_y = 0;  // of the whole grid

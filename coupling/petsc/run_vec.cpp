@@ -100,8 +100,9 @@ PetscErrorCode run(surrogate_plan* plan) {
     PetscFunctionReturn(0);
 }
 
-/// Binds the fields from `field` on and runs: one level of recursion a field, so that every array has its guard on the
-/// stack and nothing is allocated. A rank that cannot bind runs without arrays: the others are not left waiting.
+/// Binds the fields from `field` on and runs: one level of recursion a field, so that every array
+/// has its guard on the stack and nothing is allocated. A rank that cannot bind runs without
+/// arrays: the others are not left waiting.
 PetscErrorCode bind_and_run(const Call& call, PetscInt field) {
     if (field == call.n_field()) return run(call.plan);
     VecArray array;

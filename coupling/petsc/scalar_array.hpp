@@ -6,7 +6,8 @@
 
 namespace surrogate::petsc {
 
-/// Host memory of PetscScalar: rows `stride` numbers apart, columns side by side. The library only reads inputs.
+/// Host memory of PetscScalar: rows `stride` numbers apart, columns side by side. The library only
+/// reads inputs.
 inline surrogate_array scalar_array(const PetscScalar* data, int64_t n_row, int64_t n_column,
                                     int64_t stride) {
     constexpr int32_t dtype =

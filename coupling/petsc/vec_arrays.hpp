@@ -5,7 +5,8 @@
 
 namespace surrogate::petsc {
 
-/// The local array of a Vec while the guard lives: taken where it lies (host or device), given back on every path.
+/// The local array of a Vec while the guard lives: taken where it lies (host or device), given back
+/// on every path.
 class VecArray {
 public:
     enum class Access { read, write, read_write };

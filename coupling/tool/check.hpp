@@ -16,12 +16,13 @@ struct CheckArguments {
     std::string save;  ///< --save: where y goes as safetensors; "": nowhere
 };
 
-/// Runs the check case of a model file on the ranks of the job; prints a few lines on rank 0 and writes the report in
-/// every case. Collective. The answer is the exit status, the same on every rank.
-/// Errors: Failure if the report itself cannot be written.
+/// Runs the check case of a model file on the ranks of the job; prints a few lines on rank 0 and
+/// writes the report in every case. Collective. The answer is the exit status, the same on every
+/// rank. Errors: Failure if the report itself cannot be written.
 Exit check(const Job& job, const CheckArguments& arguments);
 
-/// A report of nothing but an error, for a command line that could not be understood. `json` as above.
+/// A report of nothing but an error, for a command line that could not be understood. `json` as
+/// above.
 void report_usage_error(const Job& job, const CheckArguments& arguments, const std::string& error);
 
 }  // namespace surrogate::tool

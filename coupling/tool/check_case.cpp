@@ -197,8 +197,9 @@ std::string hash_of(const std::vector<double>& y) {
     return text;
 }
 
-/// Of check.md: single precision may be three times as far from the truth as the official single precision run, which
-/// may be lucky and close to it: then two in a million. Double precision is compared to rounding.
+/// Of check.md: single precision may be three times as far from the truth as the official single
+/// precision run, which may be lucky and close to it: then two in a million. Double precision is
+/// compared to rounding.
 double bound_of(const CheckResult& result) {
     if (result.precision == "fp64") return 1e-10;
     return std::max(3 * result.official_relative_l2, 2e-6);
@@ -221,7 +222,8 @@ void judge(const Job& job, const LoadedCase& loaded, CheckResult& result) {
 
 LoadedCase load_case(const Job& job, const Context& context, const std::string& file) {
     try {
-        // The check case first: a file that is only data for tests is "no check case" and not "no model".
+        // The check case first: a file that is only data for tests is "no check case" and not "no
+        // model".
         CheckCase tensors(context, file);
         LoadedCase loaded{Model(context, file), std::move(tensors)};
         job.agree([&] { find_tensors(loaded, file); });

@@ -10,14 +10,16 @@
 
 namespace surrogate::tool {
 
-/// How a check case is run. Empty texts leave the choice to the plan; values are those of surrogate_options_set.
+/// How a check case is run. Empty texts leave the choice to the plan; values are those of
+/// surrogate_options_set.
 struct CheckSettings {
     std::string partition = "contiguous";  ///< of surrogate_partition
     bool is_reproducible = false;
     std::string backend, precision, threads, vector;
 };
 
-/// A model and the tensors of its check case. Every rank holds them whole; pointers belong to `tensors`.
+/// A model and the tensors of its check case. Every rank holds them whole; pointers belong to
+/// `tensors`.
 struct LoadedCase {
     Model model;
     CheckCase tensors;
@@ -32,7 +34,8 @@ struct LoadedCase {
 /// Errors: Failure no_case (no check case, family not built), bad_usage (file).
 LoadedCase load_case(const Job& job, const Context& context, const std::string& file);
 
-/// What one run of a check case gave. Texts are the choices in force on rank 0, numbers are over all ranks.
+/// What one run of a check case gave. Texts are the choices in force on rank 0, numbers are over
+/// all ranks.
 struct CheckResult {
     std::string family, backend, precision, vector;
     int threads = 0;
@@ -47,9 +50,10 @@ struct CheckResult {
     std::vector<double> y;  ///< rank 0: (n_sample, n_point, n_out) in global order
 };
 
-/// Spreads the rows of the case over the ranks, runs sample after sample on one plan, and compares. Collective.
-/// Points are known by their row number and have no coordinates; ranks may own no point.
-/// Errors: Failure (a run that failed, on any rank), surrogate::Error (options, partition, plan).
+/// Spreads the rows of the case over the ranks, runs sample after sample on one plan, and compares.
+/// Collective. Points are known by their row number and have no coordinates; ranks may own no
+/// point. Errors: Failure (a run that failed, on any rank), surrogate::Error (options, partition,
+/// plan).
 CheckResult run_check(const Job& job, const Context& context, const LoadedCase& loaded,
                       const CheckSettings& settings);
 

@@ -7,8 +7,8 @@
 
 namespace surrogate::tool {
 
-/// Tells a person, on rank 0's stdout, what a model file is; without a file what this build and machine offer.
-/// Collective. Errors: surrogate::Error, the same on every rank.
+/// Tells a person, on rank 0's stdout, what a model file is; without a file what this build and
+/// machine offer. Collective. Errors: surrogate::Error, the same on every rank.
 void info(const Job& job, const std::string& file);
 
 /// Memory a plan of `model` takes on this rank, as two numbers fitted to two sizes.

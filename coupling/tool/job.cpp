@@ -44,7 +44,8 @@ Exit exit_status(surrogate_status status) {
 
 namespace {
 
-// No return value is looked at: the error handler of the world communicator of a program is "errors are fatal".
+// No return value is looked at: the error handler of the world communicator of a program is "errors
+// are fatal".
 constexpr int64_t largest_message = int64_t{1} << 30;  // counts are int
 
 void send(const std::byte* data, int64_t n_byte) {
@@ -61,8 +62,8 @@ void receive(std::byte* data, int64_t n_byte, int from) {
     }
 }
 
-/// Sends `out` to one rank and receives `in`, of the size it has, from another. Both ends know the sizes: a
-/// round without bytes sends no message.
+/// Sends `out` to one rank and receives `in`, of the size it has, from another. Both ends know the
+/// sizes: a round without bytes sends no message.
 void swap(const std::vector<std::byte>& out, int to, std::vector<std::byte>& in, int from) {
     const size_t n = std::max(out.size(), in.size());
     for (size_t begin = 0; begin < n; begin += largest_message) {

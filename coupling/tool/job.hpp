@@ -30,8 +30,9 @@ private:
     Exit status_;
 };
 
-/// The ranks this program was started on: those of mpirun, or one where the build has no MPI. The only file of the
-/// program that knows MPI. All functions but rank(), size(), is_root() and abort() are collective.
+/// The ranks this program was started on: those of mpirun, or one where the build has no MPI. The
+/// only file of the program that knows MPI. All functions but rank(), size(), is_root() and abort()
+/// are collective.
 class Job {
 public:
     /// Initialises MPI (threads: funneled) unless somebody did before.
@@ -55,7 +56,8 @@ public:
     /// The text of rank 0, on every rank.
     std::string broadcast(const std::string& text) const;
 
-    /// The n_byte bytes of every rank (any number, also 0) one after another on rank 0; empty elsewhere.
+    /// The n_byte bytes of every rank (any number, also 0) one after another on rank 0; empty
+    /// elsewhere.
     std::vector<std::byte> gather(const void* data, int64_t n_byte) const;
 
     template <class T>
@@ -70,12 +72,13 @@ public:
     std::vector<std::vector<std::byte>> exchange(
         const std::vector<std::vector<std::byte>>& to_rank) const;
 
-    /// Runs local work that may fail. If it throws on some ranks, every rank throws Failure with the status and the
-    /// text of the first of them ("rank 2: ..."); a surrogate::Error keeps its status as exit_status(status) says.
-    /// `work` must not communicate.
+    /// Runs local work that may fail. If it throws on some ranks, every rank throws Failure with
+    /// the status and the text of the first of them ("rank 2: ..."); a surrogate::Error keeps its
+    /// status as exit_status(status) says. `work` must not communicate.
     void agree(const std::function<void()>& work) const;
 
-    /// For an error that not all ranks know of, when no agreement is possible: text to stderr, then the end of all ranks.
+    /// For an error that not all ranks know of, when no agreement is possible: text to stderr, then
+    /// the end of all ranks.
     [[noreturn]] void abort(const std::string& text) const;
 
 private:
@@ -84,7 +87,8 @@ private:
     bool is_owner_ = false;
 };
 
-/// NOT_FINITE: not_passed; everything else that a call can answer is a matter of files and options: bad_usage.
+/// NOT_FINITE: not_passed; everything else that a call can answer is a matter of files and options:
+/// bad_usage.
 Exit exit_status(surrogate_status status);
 
 }  // namespace surrogate::tool

@@ -71,7 +71,8 @@ void add_predict(CLI::App& app, Arguments& arguments) {
                          "As surrogate_options_set takes it");
 }
 
-/// A command line that could not be understood, or a request for help: prints once, not once a rank.
+/// A command line that could not be understood, or a request for help: prints once, not once a
+/// rank.
 Exit answer(const Job& job, const CLI::App& app, const CLI::ParseError& error) {
     std::ostringstream out, err;
     const int code = app.exit(error, out, err);
@@ -153,7 +154,8 @@ Exit run_guarded(Job& job, int argc, char** argv) {
 int main(int argc, char** argv) {
     Job job;
     const Exit status = run_guarded(job, argc, argv);
-    // mpirun ends all ranks when the first one leaves with a status that is not 0: everything must be out by then.
+    // mpirun ends all ranks when the first one leaves with a status that is not 0: everything must
+    // be out by then.
     std::cout.flush();
     std::fflush(nullptr);
     job.barrier();

@@ -110,7 +110,8 @@ bool has_all(const FieldRequest& request, const std::vector<ArrayInfo>& arrays,
     });
 }
 
-/// Where to evaluate; if no place has all arrays, the one that is asked for or the points, so that the error names it.
+/// Where to evaluate; if no place has all arrays, the one that is asked for or the points, so that
+/// the error names it.
 int choose_location(const FieldRequest& request, const MeshArrays& arrays,
                     const std::vector<surrogate_field_info>& inputs, bool& other_would_do) {
     const bool at_points = has_all(request, arrays.at_points, inputs);

@@ -44,8 +44,9 @@ struct FieldRequest {
     bool ignore_units = false;
 };
 
-/// Local and the same on every rank. Throws Failure (bad_usage) that names the arrays found, near misses and what would
-/// help: missing array, wrong number of components, other unit, unknown field in a map, unknown place.
+/// Local and the same on every rank. Throws Failure (bad_usage) that names the arrays found, near
+/// misses and what would help: missing array, wrong number of components, other unit, unknown field
+/// in a map, unknown place.
 FieldPlan plan_fields(const FieldRequest& request, const MeshArrays& arrays,
                       const std::vector<surrogate_field_info>& inputs,
                       const std::vector<surrogate_field_info>& outputs);

@@ -40,7 +40,8 @@ void check_names(const PredictArguments& arguments) {
                       "--out is the mesh itself; it is not overwritten, choose another name");
 }
 
-/// The arrays as the first rank that has a part of the mesh knows them; a rank without one has none.
+/// The arrays as the first rank that has a part of the mesh knows them; a rank without one has
+/// none.
 MeshArrays agree_arrays(const Job& job, const MeshFile& mesh) {
     const bool has_rows = mesh.n_rows(SURROGATE_POINT) > 0;
     const int64_t none = -job.size();

@@ -23,9 +23,10 @@ struct PredictArguments {
     bool quiet = false;         ///< --quiet: errors only
 };
 
-/// Evaluates a model at the points or cell centres of a mesh file and writes the mesh with the predicted arrays.
-/// Collective over the job; a report goes to rank 0's stdout, progress to its stderr.
-/// Errors: Failure, on every rank with the same text. In a build without VTK: Failure that says so.
+/// Evaluates a model at the points or cell centres of a mesh file and writes the mesh with the
+/// predicted arrays. Collective over the job; a report goes to rank 0's stdout, progress to its
+/// stderr. Errors: Failure, on every rank with the same text. In a build without VTK: Failure that
+/// says so.
 void predict(Job& job, const PredictArguments& arguments);
 
 /// "field=array" as given to --map. Failure if it is not of that form.

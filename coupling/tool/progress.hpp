@@ -5,8 +5,9 @@
 
 namespace surrogate::tool {
 
-/// Tells a person how far a verb is, on stderr: on a terminal one line with a bar that is drawn again, elsewhere (a
-/// log) one plain line a stage. Silent if it was told so. Colours only on a terminal and without NO_COLOR.
+/// Tells a person how far a verb is, on stderr: on a terminal one line with a bar that is drawn
+/// again, elsewhere (a log) one plain line a stage. Silent if it was told so. Colours only on a
+/// terminal and without NO_COLOR.
 class Progress {
 public:
     /// is_silent: on all ranks but one, and with --quiet.

@@ -53,7 +53,8 @@ void append_key(const RowKeys& keys, size_t row, std::vector<uint64_t>& words) {
     words.push_back(keys.is_ghost[row]);
 }
 
-/// Steele, Lea and Flood's mixing step ("SplitMix"): spreads coordinates of a grid evenly over the ranks.
+/// Steele, Lea and Flood's mixing step ("SplitMix"): spreads coordinates of a grid evenly over the
+/// ranks.
 uint64_t mixed(uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -124,8 +125,9 @@ private:
             const size_t n_words = layout_.n_match + layout_.n_values;
             auto group_end = group;
             while (group_end != last && is_equal(*group, *group_end, n_words)) ++group_end;
-            // Sorted: the originals of a group stand before its ghosts. A group of ghosts alone takes the values of
-            // any original at its place, and stands for itself if the job has none.
+            // Sorted: the originals of a group stand before its ghosts. A group of ghosts alone
+            // takes the values of any original at its place, and stands for itself if the job has
+            // none.
             const bool has_original = !is_ghost(*group);
             const Entry chosen = has_original || original == last ? *group : *original;
             for (auto e = group; e != group_end; ++e) answer(*e, chosen);
@@ -162,8 +164,8 @@ SharedRows::SharedRows(const Job& job, const RowKeys& keys, int64_t n) : n_(n) {
     settle(job, sent_rows, exchanged(job, keeper.answers));
 }
 
-/// Rows that are their own choice are evaluated here. Others ask their chosen row's rank, which knows the row by the
-/// keeper and the number it sent it under.
+/// Rows that are their own choice are evaluated here. Others ask their chosen row's rank, which
+/// knows the row by the keeper and the number it sent it under.
 void SharedRows::settle(const Job& job, const Lists& sent_rows,
                         const std::vector<std::vector<Choice>>& answers) {
     const size_t n_ranks = answers.size();

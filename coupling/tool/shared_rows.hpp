@@ -10,8 +10,9 @@ namespace surrogate::tool {
 
 /// What says whether two rows (points or cells of a mesh file, on any ranks) are the same one.
 struct RowKeys {
-    /// With ids, equal ids are one row. Without: equal coordinates and equal `values`; a ghost needs equal coordinates
-    /// only. Points that coincide but hold different values (both sides of a jump) stay two points.
+    /// With ids, equal ids are one row. Without: equal coordinates and equal `values`; a ghost
+    /// needs equal coordinates only. Points that coincide but hold different values (both sides of
+    /// a jump) stay two points.
     bool has_ids = false;
     std::vector<int64_t> ids;                 ///< [n]
     std::vector<double> x;                    ///< [n][3]
@@ -20,9 +21,10 @@ struct RowKeys {
     std::vector<uint8_t> is_hidden;  ///< [n] not part of the mesh: no row at all
 };
 
-/// Finds, over all ranks, which rows are the same, and chooses one of each: whatever is not chosen gets the chosen
-/// row's results. Thus a point counts once, however a file is cut. The choice: the lowest rank, there the first row.
-/// Memory: about 100 bytes a row; every rank looks after an equal, hashed share of the keys.
+/// Finds, over all ranks, which rows are the same, and chooses one of each: whatever is not chosen
+/// gets the chosen row's results. Thus a point counts once, however a file is cut. The choice: the
+/// lowest rank, there the first row. Memory: about 100 bytes a row; every rank looks after an
+/// equal, hashed share of the keys.
 class SharedRows {
 public:
     /// Collective. n = number of local rows.
@@ -31,7 +33,8 @@ public:
     /// Chosen local rows, ascending.
     const std::vector<int64_t>& chosen() const { return chosen_; }
 
-    /// Rows, over all ranks, that lie at the coordinates of another but hold other values (without ids).
+    /// Rows, over all ranks, that lie at the coordinates of another but hold other values (without
+    /// ids).
     int64_t n_split() const { return n_split_; }
 
     /// of_chosen [chosen().size()] -> all local rows [n]; NaN in hidden ones. Collective.

@@ -27,7 +27,8 @@ private:
     std::vector<std::pair<std::string, std::string>> lines_;
 };
 
-/// Rows of cells; columns as wide as their widest cell, two spaces apart. The first row is the heading.
+/// Rows of cells; columns as wide as their widest cell, two spaces apart. The first row is the
+/// heading.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace surrogate::tool

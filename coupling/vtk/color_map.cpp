@@ -10,8 +10,9 @@ namespace surrogate::vtk {
 
 namespace {
 
-// Own control points, equally spaced in t, lightness (CIE L*) growing in near-equal steps: 8, 24, 40, 55, 71, 85, 96. Hue runs from
-// blue over green to yellow, so that the map also reads in grey and with the common colour deficiencies.
+// Own control points, equally spaced in t, lightness (CIE L*) growing in near-equal steps: 8, 24,
+// 40, 55, 71, 85, 96. Hue runs from blue over green to yellow, so that the map also reads in grey
+// and with the common colour deficiencies.
 constexpr std::array<Rgb, 7> sequential = {{{0.075, 0.055, 0.220},
                                             {0.110, 0.200, 0.450},
                                             {0.075, 0.390, 0.520},

@@ -67,8 +67,8 @@ vtkSmartPointer<vtkPoints> copy_points(vtkPointSet* whole, const std::vector<int
     return points;
 }
 
-/// Corner numbers of the part in place of those of the whole. A polyhedron lists its faces instead, each as its number
-/// of corners and the corners.
+/// Corner numbers of the part in place of those of the whole. A polyhedron lists its faces instead,
+/// each as its number of corners and the corners.
 void renumber(vtkIdList* ids, bool is_faces, const std::vector<int64_t>& part_of_whole) {
     const auto part = [&](vtkIdType id) { return part_of_whole[static_cast<size_t>(id)]; };
     if (!is_faces) {
@@ -96,7 +96,8 @@ void copy_cells(vtkUnstructuredGrid* whole, const std::vector<int64_t>& cells,
     }
 }
 
-/// Vertices, lines, polygons and strips stand in this order in every polydata, so a range of cells keeps its order.
+/// Vertices, lines, polygons and strips stand in this order in every polydata, so a range of cells
+/// keeps its order.
 void copy_cells(vtkPolyData* whole, const std::vector<int64_t>& cells,
                 const std::vector<int64_t>& part_of_whole, vtkPolyData* part) {
     part->AllocateEstimate(static_cast<vtkIdType>(cells.size()), 4);

@@ -51,8 +51,8 @@ int write_all(int file, const char* data, size_t n_byte) {
     return 0;
 }
 
-/// A rename is on the disk when its directory is. Not every file system can do this, and the file is complete anyway:
-/// the result is not looked at.
+/// A rename is on the disk when its directory is. Not every file system can do this, and the file
+/// is complete anyway: the result is not looked at.
 void flush_directory(const std::string& path) {
     const std::string directory = directory_of(path);
     const FileDescriptor handle(directory.empty() ? "." : directory, O_RDONLY | O_DIRECTORY);
@@ -69,7 +69,8 @@ public:
     std::string text;
 };
 
-/// "Error opening output file .." out of "ERROR: In file, line\nvtkClass (0x..): Error opening output file ..\n\n".
+/// "Error opening output file .." out of "ERROR: In file, line\nvtkClass (0x..): Error opening
+/// output file ..\n\n".
 std::string sentence_of(const std::string& message) {
     const size_t begin = message.find("): ");
     std::string text = begin == std::string::npos ? message : message.substr(begin + 3);

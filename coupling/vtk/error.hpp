@@ -10,7 +10,8 @@
 
 namespace surrogate::vtk {
 
-/// What went wrong, with the text for surrogate_vtk_error(): what was asked, what was found, what would help.
+/// What went wrong, with the text for surrogate_vtk_error(): what was asked, what was found, what
+/// would help.
 class Error : public std::runtime_error {
 public:
     Error(surrogate_status status, const std::string& text)

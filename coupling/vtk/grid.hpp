@@ -10,8 +10,8 @@ class vtkUnstructuredGrid;
 
 namespace surrogate::vtk {
 
-/// VTK's view of plain arrays. Memory that already lies as VTK wants it (rows one after another) is used in place, so
-/// the arrays must outlive the grid; everything else is copied once.
+/// VTK's view of plain arrays. Memory that already lies as VTK wants it (rows one after another) is
+/// used in place, so the arrays must outlive the grid; everything else is copied once.
 /// Errors: INVALID_ARGUMENT, SHAPE, NOT_SUPPORTED, each with the name of what is wrong.
 vtkSmartPointer<vtkUnstructuredGrid> make_grid(const surrogate_mesh& mesh);
 vtkSmartPointer<vtkImageData> make_grid(const surrogate_image& image);

@@ -26,11 +26,12 @@ MeshName parse_mesh_name(const std::string& path);
 
 /// One rank's share of a mesh file.
 ///   image     a slab of the grid along its longest axis; each rank reads its slab only
-///   parallel  as many pieces as ranks or more: whole pieces, in order; each rank reads its own only
-///   other     the file is read whole by every rank (memory!) and cut into equal ranges of cells, with the points they
-///             use; points without cells in equal ranges
-/// So a point may be on several ranks, and a piece may hold ghosts: `is_ghost`, `global_ids` and coordinates tell which
-/// are the same (see coupling/tool/shared_rows.hpp). A share may be empty.
+///   parallel  as many pieces as ranks or more: whole pieces, in order; each rank reads its own
+///             only
+///   other     the file is read whole by every rank (memory!) and cut into equal ranges of cells,
+///             with the points they use; points without cells in equal ranges
+/// So a point may be on several ranks, and a piece may hold ghosts: `is_ghost`, `global_ids` and
+/// coordinates tell which are the same (see coupling/tool/shared_rows.hpp). A share may be empty.
 /// "Rows" are the points (SURROGATE_POINT) or cells (SURROGATE_CELL) of the share.
 class MeshFile {
 public:
@@ -41,34 +42,38 @@ public:
     int64_t n_rows(int location) const;
     std::vector<ArrayInfo> arrays(int location) const;
 
-    /// Coordinates [n_rows][3] of points or cell centres (the centre in the cell's own parameters, as VTK's
-    /// vtkCellCenters). Coordinates are in the type of the file: true if that is float.
+    /// Coordinates [n_rows][3] of points or cell centres (the centre in the cell's own parameters,
+    /// as VTK's vtkCellCenters). Coordinates are in the type of the file: true if that is float.
     std::vector<double> positions(int location) const;
     bool has_float_coordinates() const;
 
     /// Component of an array that exists, as double (exact for float).
     std::vector<double> values(int location, const std::string& name, int component) const;
 
-    /// Numbers that are the same for the same point of the whole mesh: those of an image, the array marked as global
-    /// ids, or one called GlobalPointIds, GlobalNodeId(s), GlobalCellIds, GlobalElementId(s). Empty if there are none.
+    /// Numbers that are the same for the same point of the whole mesh: those of an image, the array
+    /// marked as global ids, or one called GlobalPointIds, GlobalNodeId(s), GlobalCellIds,
+    /// GlobalElementId(s). Empty if there are none.
     std::vector<int64_t> global_ids(int location) const;
 
-    /// From the array vtkGhostType: a copy of a row owned elsewhere; a row that is not part of the mesh at all.
+    /// From the array vtkGhostType: a copy of a row owned elsewhere; a row that is not part of the
+    /// mesh at all.
     std::vector<uint8_t> is_ghost(int location) const;
     std::vector<uint8_t> is_hidden(int location) const;
 
-    /// Row of the whole file, as MeshFile(path, 0, 1) holds it, of each row here. Whole pieces of a parallel file are
-    /// counted from 0: the ranks before must be added (`rows_are_relative`).
+    /// Row of the whole file, as MeshFile(path, 0, 1) holds it, of each row here. Whole pieces of a
+    /// parallel file are counted from 0: the ranks before must be added (`rows_are_relative`).
     const std::vector<int64_t>& file_rows(int location) const;
     bool rows_are_relative() const { return rows_are_relative_; }
 
-    /// Adds an array; one of that name is called "<name>_input" from then on. Written as float or double.
+    /// Adds an array; one of that name is called "<name>_input" from then on. Written as float or
+    /// double.
     void add(int location, const ArrayInfo& info, const std::vector<double>& values);
 
     /// Writes the share; nothing if it has no points.
     void write(const std::string& path) const;
 
-    /// What a summary needs: the arrays, origin and so on of this share, without pieces; and its own extent.
+    /// What a summary needs: the arrays, origin and so on of this share, without pieces; and its
+    /// own extent.
     SummaryInfo summary() const;
     PieceInfo piece(const std::string& file) const;
 

@@ -22,8 +22,8 @@ std::vector<int64_t> image_rows(const Extent& whole, const Extent& own, int loca
 /// Coordinates [n][3] of the points or cell centres of an image, x fastest.
 std::vector<double> image_positions(vtkImageData* image, int location);
 
-/// Coordinates [n][3] of the points; of the cells' centres (in their own parameters, as VTK's vtkCellCenters).
-/// Throws NOT_SUPPORTED for a cell without points.
+/// Coordinates [n][3] of the points; of the cells' centres (in their own parameters, as VTK's
+/// vtkCellCenters). Throws NOT_SUPPORTED for a cell without points.
 std::vector<double> point_positions(vtkDataSet* grid);
 std::vector<double> cell_positions(vtkDataSet* grid);
 

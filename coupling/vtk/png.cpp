@@ -136,7 +136,8 @@ Block make_block(const surrogate_png_panel& panel) {
             n_y * scale};
 }
 
-/// Copies `from` with its lower left corner at (x, y) of the canvas, every value as scale_x x scale_y pixels.
+/// Copies `from` with its lower left corner at (x, y) of the canvas, every value as scale_x x
+/// scale_y pixels.
 void paint(vtkImageData* from, vtkImageData* canvas, int64_t x, int64_t y, int64_t scale_x,
            int64_t scale_y) {
     const int64_t n_x = from->GetDimensions()[0], n_y = from->GetDimensions()[1];

@@ -25,8 +25,8 @@ vtkStandardNewMacro(KeepingWindow)
 
 }  // namespace
 
-// VTK's logger prints to stderr beside the window. Its verbosity can be set but not asked for; the cutoff is the same
-// unless the process logs to a file as well.
+// VTK's logger prints to stderr beside the window. Its verbosity can be set but not asked for; the
+// cutoff is the same unless the process logs to a file as well.
 ReadErrors::ReadErrors()
     : previous_(vtkOutputWindow::GetInstance()),
       previous_verbosity_(vtkLogger::GetCurrentVerbosityCutoff()) {

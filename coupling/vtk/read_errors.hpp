@@ -9,8 +9,9 @@ class vtkOutputWindow;
 
 namespace surrogate::vtk {
 
-/// While it lives, what VTK reports is kept instead of printed. VTK's readers report through inner objects that cannot
-/// be observed one by one, so this changes two globals of VTK and restores them: one at a time in a process.
+/// While it lives, what VTK reports is kept instead of printed. VTK's readers report through inner
+/// objects that cannot be observed one by one, so this changes two globals of VTK and restores
+/// them: one at a time in a process.
 class ReadErrors {
 public:
     ReadErrors();

@@ -86,7 +86,8 @@ void write_grid(const surrogate_series& series, vtkDataSet* grid, int32_t step) 
                series.compression);
 }
 
-/// What both writes share: fields onto the grid, what the summary will say, the file, the record of it.
+/// What both writes share: fields onto the grid, what the summary will say, the file, the record of
+/// it.
 template <class Writer>
 void write_piece(surrogate_series& series, vtkDataSet* grid, int32_t n_fields,
                  const surrogate_series_field* fields, surrogate_piece& piece) {

@@ -5,9 +5,10 @@
 #include <string>
 #include <vector>
 
-// The XML files that name other files: .pvtu, .pvti, .pvtp (one step or mesh, its pieces) and .pvd (a series).
-// VTK's parallel writers need VTK's own MPI controller; without one they drop every piece but the first and report
-// success. So the pieces are written by VTK and these few lines by us, from what the ranks said they wrote.
+// The XML files that name other files: .pvtu, .pvti, .pvtp (one step or mesh, its pieces) and .pvd
+// (a series). VTK's parallel writers need VTK's own MPI controller; without one they drop every
+// piece but the first and report success. So the pieces are written by VTK and these few lines by
+// us, from what the ranks said they wrote.
 
 namespace surrogate::vtk {
 

@@ -9,8 +9,9 @@ namespace darcy {
 
 using OwnedVec = Owner<Vec, VecDestroy>;
 
-/// The unit square in n x n cells of width h, spread over the ranks by a DMDA with one ghost cell to each side. Cell
-/// (i, j) has its centre at ((i + 1/2) h, (j + 1/2) h), which is its coordinate in the DMDA. Arrays are [j][i].
+/// The unit square in n x n cells of width h, spread over the ranks by a DMDA with one ghost cell
+/// to each side. Cell (i, j) has its centre at ((i + 1/2) h, (j + 1/2) h), which is its coordinate
+/// in the DMDA. Arrays are [j][i].
 struct Grid {
     PetscInt n = 0;
     PetscReal h = 0;
@@ -71,7 +72,8 @@ struct Box {
     PetscInt size() const { return (i1 - i0) * (j1 - j0); }
 };
 
-/// The four faces of a cell: the neighbour's offset. A neighbour outside the square is the edge, where p = 0.
+/// The four faces of a cell: the neighbour's offset. A neighbour outside the square is the edge,
+/// where p = 0.
 struct Face {
     PetscInt di, dj;
 };
@@ -81,7 +83,8 @@ inline bool is_inside(const Grid& grid, PetscInt i, PetscInt j) {
     return i >= 0 && i < grid.n && j >= 0 && j < grid.n;
 }
 
-/// Flux through a face = T (p_P - p_Q): harmonic mean of the mobilities, or half the distance to the edge.
+/// Flux through a face = T (p_P - p_Q): harmonic mean of the mobilities, or half the distance to
+/// the edge.
 inline PetscReal transmissibility(PetscReal a_p, PetscReal a_q) {
     return 2 * a_p * a_q / (a_p + a_q);
 }

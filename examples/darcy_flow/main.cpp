@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two fluids in a porous square: a flow solver on a PETSc DMDA whose pressure comes from a Krylov solver, from a trained
-// FLARE model, or from the solver started at the model's prediction.
+// Two fluids in a porous square: a flow solver on a PETSc DMDA whose pressure comes from a Krylov
+// solver, from a trained FLARE model, or from the solver started at the model's prediction.
 //
-// Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is build/bin/darcy_flow):
-//     cmake -S examples/darcy_flow -B build-darcy -DCMAKE_PREFIX_PATH=PREFIX && cmake --build build-darcy
+// Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
+// build/bin/darcy_flow):
+//     cmake -S examples/darcy_flow -B build-darcy -DCMAKE_PREFIX_PATH=PREFIX && cmake --build
+//     build-darcy
 //
 // Sample runs:
-//     mpirun -n 4 darcy_flow -compare -output out              four ways in one table, out/*.pvd, out/fields.png
-//     mpirun -n 4 darcy_flow -guess surrogate -log_view        one run; events SurrPlan and SurrRun in PETSc's log
+//     mpirun -n 4 darcy_flow -compare -output out              four ways in one table, out/*.pvd,
+//                                                              out/fields.png
+//     mpirun -n 4 darcy_flow -guess surrogate -log_view        one run; events SurrPlan and SurrRun
+//                                                              in PETSc's log
 //     mpirun -n 2 darcy_flow -pressure surrogate -n 80         without any linear solve
-//     mpirun -n 4 darcy_flow -tolerances                       what initial guesses save at 1e-4 .. 1e-10
+//     mpirun -n 4 darcy_flow -tolerances                       what initial guesses save at 1e-4 ..
+//                                                              1e-10
 //     darcy_flow -ksp_rtol 1e-10 -pc_type hypre -ksp_monitor   every option of PETSc works
-//     darcy_flow -help                                         the options of this program and of libsurrogate
+//     darcy_flow -help                                         the options of this program and of
+//                                                              libsurrogate
 //
-// Prints a line of what runs, then the table: steps, linear iterations, seconds in pressure solves and in the surrogate,
-// largest and mean error against the solver, mass balance.
+// Prints a line of what runs, then the table: steps, linear iterations, seconds in pressure solves
+// and in the surrogate, largest and mean error against the solver, mass balance.
 //
-// Where to look for the coupling: surrogate_pressure.cpp (all calls of libsurrogate) and run.cpp (the time loop).
+// Where to look for the coupling: surrogate_pressure.cpp (all calls of libsurrogate) and run.cpp
+// (the time loop).
 #include <algorithm>
 #include <filesystem>
 #include <memory>

@@ -10,8 +10,8 @@
 
 namespace darcy {
 
-/// A time series of concentration, mobility and pressure: DIR/NAME.pvd, one piece a rank and step. The series is
-/// complete after every step, so a run that is killed leaves one that opens.
+/// A time series of concentration, mobility and pressure: DIR/NAME.pvd, one piece a rank and step.
+/// The series is complete after every step, so a run that is killed leaves one that opens.
 class Output {
 public:
     Output() = default;

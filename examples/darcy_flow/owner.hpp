@@ -8,7 +8,8 @@
 
 namespace darcy {
 
-/// Destroys a PETSc object at the end of its scope: Owner<Vec, VecDestroy> v; VecCreate(comm, v.out());
+/// Destroys a PETSc object at the end of its scope: Owner<Vec, VecDestroy> v; VecCreate(comm,
+/// v.out());
 template <class Object, PetscErrorCode (*destroy)(Object*)>
 class Owner {
 public:

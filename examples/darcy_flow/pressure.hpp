@@ -9,9 +9,9 @@ namespace darcy {
 
 /// -div(a grad p) = 1 with p = 0 on the edges: for each cell, the fluxes out of it sum to h^2.
 ///
-/// Conjugate gradients with algebraic multigrid, until the residual is 1e-8 of the right-hand side; PETSc's options
-/// (-ksp_rtol, -pc_type, ..) change all of it. The residual is the true one, so that a good initial guess counts and
-/// the error does not depend on where the iteration started.
+/// Conjugate gradients with algebraic multigrid, until the residual is 1e-8 of the right-hand side;
+/// PETSc's options (-ksp_rtol, -pc_type, ..) change all of it. The residual is the true one, so
+/// that a good initial guess counts and the error does not depend on where the iteration started.
 class PressureSolver {
 public:
     PetscErrorCode create(const Grid& grid);

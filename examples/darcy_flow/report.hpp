@@ -7,7 +7,8 @@
 
 namespace darcy {
 
-/// One line a run: steps, iterations, times, errors at the end against `reference` (null: none), mass balance.
+/// One line a run: steps, iterations, times, errors at the end against `reference` (null: none),
+/// mass balance.
 PetscErrorCode print_table(MPI_Comm comm, const std::vector<Result>& results,
                            const Result* reference);
 

@@ -57,7 +57,8 @@ PetscErrorCode FlowSolver::create(MPI_Comm comm, PetscInt n, const char* model) 
     PetscFunctionReturn(0);
 }
 
-/// The surrogate's pressure in prediction_, or *is_done false and a line that says why (at its first time in a run).
+/// The surrogate's pressure in prediction_, or *is_done false and a line that says why (at its
+/// first time in a run).
 PetscErrorCode FlowSolver::ask_surrogate(Vec a, Result* result, bool* is_done) {
     PetscFunctionBegin;
     *is_done = false;

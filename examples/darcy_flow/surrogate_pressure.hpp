@@ -12,17 +12,19 @@
 
 namespace darcy {
 
-/// The trained model in the place of a pressure solve. The solver never depends on it: what goes wrong (no such file,
-/// a model with other fields, a non-finite number) is a text to print, not the end of the run.
+/// The trained model in the place of a pressure solve. The solver never depends on it: what goes
+/// wrong (no such file, a model with other fields, a non-finite number) is a text to print, not the
+/// end of the run.
 class SurrogatePressure {
 public:
-    /// Loads the model and plans it for the cells of the grid. Afterwards is_ready(), or problem() says why not.
+    /// Loads the model and plans it for the cells of the grid. Afterwards is_ready(), or problem()
+    /// says why not.
     PetscErrorCode create(const Grid& grid, const char* path);
     bool is_ready() const { return plan_ != nullptr; }
     const std::string& problem() const { return problem_; }
 
-    /// pressure = what the network makes of mobility. *is_done false: pressure is not to be used, problem() says why.
-    /// The same answer on every rank.
+    /// pressure = what the network makes of mobility. *is_done false: pressure is not to be used,
+    /// problem() says why. The same answer on every rank.
     PetscErrorCode predict(Vec mobility, Vec pressure, bool* is_done);
 
     /// "simd, avx2, 1 thread a rank": how the plan computes.

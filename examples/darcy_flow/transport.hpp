@@ -24,8 +24,9 @@ class Transport {
 public:
     PetscErrorCode create(const Grid& grid);
 
-    /// Advances c by dt with the velocity of (mobility, pressure). clip: keep c in [0, 1]; an exact pressure does so
-    /// by itself, a surrogate's does not quite, since its fluxes are not exactly conservative.
+    /// Advances c by dt with the velocity of (mobility, pressure). clip: keep c in [0, 1]; an exact
+    /// pressure does so by itself, a surrogate's does not quite, since its fluxes are not exactly
+    /// conservative.
     PetscErrorCode step(PetscReal dt, Vec mobility, Vec pressure, bool clip, Vec c,
                         TransportReport* report);
 

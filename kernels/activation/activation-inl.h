@@ -15,8 +15,9 @@ namespace surrogate::kernels::HWY_NAMESPACE {
 
 // Both are u / (1 + 2^t) with t a clamped function of u; n vectors go through every step together.
 
-/// u / (1 + exp(-2 z)) is u/2 (1 + tanh(z)). The argument of tanh is clamped at |u| = 10, where 1 + tanh is 2 or 1e-38:
-/// the exponent stays within +-125.97 and nothing overflows, while u itself is never clamped.
+/// u / (1 + exp(-2 z)) is u/2 (1 + tanh(z)). The argument of tanh is clamped at |u| = 10, where 1 +
+/// tanh is 2 or 1e-38: the exponent stays within +-125.97 and nothing overflows, while u itself is
+/// never clamped.
 HWY_INLINE Vector gelu_exponent(Vector u) {
     const Vector c = at_least(broadcast(-10.0f), at_most(broadcast(10.0f), u));
     const float linear = -2.302208198f,

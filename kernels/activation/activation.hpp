@@ -12,8 +12,8 @@ namespace surrogate::kernels {
 enum class Activation { identity, gelu_tanh, silu };
 
 /// y(c, i) = f(x(c, i)).  x, y (n_channel, n_point) tiles; y may be x itself, no other overlap.
-/// float: relative error at most 1e-6 of max(|u|, |f|), the same bits on every vector level. double (ref): libm.
-/// Source: spec of FLARE, section 2; Hendrycks and Gimpel, arXiv:1606.08415.
+/// float: relative error at most 1e-6 of max(|u|, |f|), the same bits on every vector level. double
+/// (ref): libm. Source: spec of FLARE, section 2; Hendrycks and Gimpel, arXiv:1606.08415.
 template <class T>
 void activate(const Queue& queue, Activation kind, Tile<const T> x, Tile<T> y);
 

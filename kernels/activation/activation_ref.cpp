@@ -7,7 +7,8 @@
 namespace surrogate::kernels::ref {
 namespace {
 
-/// The argument of tanh is cubic and would overflow for large u; beyond 100 tanh is +-1 in every precision.
+/// The argument of tanh is cubic and would overflow for large u; beyond 100 tanh is +-1 in every
+/// precision.
 template <class T>
 T gelu_tanh(T u) {
     const T root_two_over_pi = T(0.7978845608028654), cubic = T(0.044715);

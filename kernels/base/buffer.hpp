@@ -8,9 +8,9 @@
 
 namespace surrogate::kernels {
 
-/// Owned, cache-line aligned, zero-filled memory on the host. All large memory of the project is taken here, through
-/// the replaceable `operator new`: a program (our tests) that replaces it sees and can refuse every allocation.
-/// Throws std::bad_alloc.
+/// Owned, cache-line aligned, zero-filled memory on the host. All large memory of the project is
+/// taken here, through the replaceable `operator new`: a program (our tests) that replaces it sees
+/// and can refuse every allocation. Throws std::bad_alloc.
 template <class T>
 class Buffer {
 public:

@@ -9,8 +9,9 @@
 
 namespace surrogate::kernels {
 
-/// Which of its two versions a kernel must run for element type T: true is simd (float only), false is ref.
-/// Throws not_supported where the queue asks for what is not built: nothing falls back silently.
+/// Which of its two versions a kernel must run for element type T: true is simd (float only), false
+/// is ref. Throws not_supported where the queue asks for what is not built: nothing falls back
+/// silently.
 template <class T>
 bool uses_simd(const Queue& queue, const char* kernel) {
     if (queue.backend() == Backend::ref) return false;

@@ -6,7 +6,8 @@
 
 namespace surrogate::kernels {
 
-/// What went wrong, as a caller can act on it. The values are those of `surrogate_status` in surrogate.h.
+/// What went wrong, as a caller can act on it. The values are those of `surrogate_status` in
+/// surrogate.h.
 enum class Status : int {
     success = 0,
     invalid_argument = 1,  ///< null pointer, wrong order of calls, value that is not allowed
@@ -24,7 +25,8 @@ enum class Status : int {
     internal = 12,   ///< a defect of this library
 };
 
-/// The only exception this project throws on purpose. The text says what was asked, what was found and what would help.
+/// The only exception this project throws on purpose. The text says what was asked, what was found
+/// and what would help.
 class Error : public std::runtime_error {
 public:
     Error(Status status, const std::string& text) : std::runtime_error(text), status_(status) {}

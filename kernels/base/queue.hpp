@@ -7,7 +7,8 @@ namespace surrogate::kernels {
 
 enum class Backend { ref, simd, cuda };
 
-/// Instruction sets of the simd backend. `scalar` is the same code with one lane and std::fma: slow, and the same bits.
+/// Instruction sets of the simd backend. `scalar` is the same code with one lane and std::fma:
+/// slow, and the same bits.
 enum class VectorLevel { scalar, avx2, avx512 };
 
 const char* name(Backend backend);
@@ -16,8 +17,8 @@ const char* name(VectorLevel level);
 /// The widest level that this processor and this build offer.
 VectorLevel best_vector_level();
 
-/// Where work runs: backend, instruction set and number of threads. First argument of everything that computes.
-/// A value: it owns nothing, and two queues may be used at once.
+/// Where work runs: backend, instruction set and number of threads. First argument of everything
+/// that computes. A value: it owns nothing, and two queues may be used at once.
 class Queue {
 public:
     Queue() = default;
@@ -28,8 +29,9 @@ public:
     VectorLevel level() const { return level_; }
     int n_thread() const { return n_thread_; }
 
-    /// Calls body(item, thread) for item in [0, n_item), thread in [0, n_thread()). Items are dealt in contiguous,
-    /// equal shares, so that the same queue always gives an item to the same thread. `body` must not throw.
+    /// Calls body(item, thread) for item in [0, n_item), thread in [0, n_thread()). Items are dealt
+    /// in contiguous, equal shares, so that the same queue always gives an item to the same thread.
+    /// `body` must not throw.
     template <class Body>
     void parallel_for(int64_t n_item, const Body& body) const {
         run(n_item, &body, [](const void* context, int64_t item, int thread) {

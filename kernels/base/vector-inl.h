@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector helpers, compiled once per vector level. Every function does the same operations in the same order on each
-// lane at each level, so that results have the same bits whatever the width: no reassociation, no reduction over lanes.
+// Vector helpers, compiled once per vector level. Every function does the same operations in the
+// same order on each lane at each level, so that results have the same bits whatever the width: no
+// reassociation, no reduction over lanes.
 #if defined(SURROGATE_VECTOR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_VECTOR_INL_H_
 #undef SURROGATE_VECTOR_INL_H_
@@ -42,7 +43,8 @@ HWY_INLINE Vector mul_add(Vector a, Vector b, Vector c) {
 #endif
 }
 
-/// limit > x ? limit : x. A NaN in x stays: this is the rule of the x86 instruction, for which operands have an order.
+/// limit > x ? limit : x. A NaN in x stays: this is the rule of the x86 instruction, for which
+/// operands have an order.
 HWY_INLINE Vector at_least(Vector limit, Vector x) {
 #if HWY_TARGET == HWY_SCALAR
     return Vector(limit.raw > x.raw ? limit.raw : x.raw);
@@ -60,14 +62,15 @@ HWY_INLINE Vector at_most(Vector limit, Vector x) {
 #endif
 }
 
-/// Smallest argument that power_of_two() is called with: 2^-125, so that rounding of the argument leaves normal numbers.
+/// Smallest argument that power_of_two() is called with: 2^-125, so that rounding of the argument
+/// leaves normal numbers.
 constexpr float lowest_power = -125;
 
-/// 2^x for -126 <= x <= 127; relative error at most 1.8e-7, exactly 1 at 0. Garbage outside, and for most NaNs.
-/// x = m + f with m the nearest integer; minimax polynomial of degree 5 in f with constant term 1 (error 9.2e-8, by
-/// Lawson's iteration on 4001 Chebyshev points); m is added to the exponent.
-/// n vectors go through every step together: one vector alone waits for its own results, and the processor's window
-/// holds too few vectors to fill the gaps.
+/// 2^x for -126 <= x <= 127; relative error at most 1.8e-7, exactly 1 at 0. Garbage outside, and
+/// for most NaNs. x = m + f with m the nearest integer; minimax polynomial of degree 5 in f with
+/// constant term 1 (error 9.2e-8, by Lawson's iteration on 4001 Chebyshev points); m is added to
+/// the exponent. n vectors go through every step together: one vector alone waits for its own
+/// results, and the processor's window holds too few vectors to fill the gaps.
 template <int n>
 HWY_INLINE void powers_of_two(Vector (&x)[n]) {
     const Vector magic = broadcast(0x1.8p23f);  // x + magic rounds x and leaves m in the low bits

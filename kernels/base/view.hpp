@@ -42,12 +42,14 @@ View<T, sizeof...(Extent)> make_view(T* data, Extent... extent) {
     return view;
 }
 
-/// Vector kernels work on groups of this many points (or latents), whatever the width of the machine: AVX-512 takes one
-/// register a group, AVX2 two. Rows of tiles are padded to a multiple of it.
+/// Vector kernels work on groups of this many points (or latents), whatever the width of the
+/// machine: AVX-512 takes one register a group, AVX2 two. Rows of tiles are padded to a multiple of
+/// it.
 constexpr int64_t lane_count = 16;
 
-/// Points that pass through all layers of a sweep together. 64 points x 64 channels x 4 bytes = 16 KiB a buffer: the
-/// half dozen buffers of a sweep stay in a 512 KiB second-level cache beside the weights of one block.
+/// Points that pass through all layers of a sweep together. 64 points x 64 channels x 4 bytes = 16
+/// KiB a buffer: the half dozen buffers of a sweep stay in a 512 KiB second-level cache beside the
+/// weights of one block.
 constexpr int64_t tile_points = 64;
 
 constexpr int64_t round_up(int64_t n, int64_t multiple) {
@@ -56,9 +58,10 @@ constexpr int64_t round_up(int64_t n, int64_t multiple) {
 
 /// A tile: some points, channel-major, so that vector lanes run along points.
 ///   shape  (n_channel, n_point), stride (row, 1)
-/// Contract of all kernels on tiles: `row` is a multiple of lane_count and at least round_up(n_point, lane_count). The
-/// padding up to that multiple belongs to the tile: it may be read and written, and never changes the first n_point
-/// columns. It must hold finite numbers if floating-point traps are on. No alignment is required.
+/// Contract of all kernels on tiles: `row` is a multiple of lane_count and at least
+/// round_up(n_point, lane_count). The padding up to that multiple belongs to the tile: it may be
+/// read and written, and never changes the first n_point columns. It must hold finite numbers if
+/// floating-point traps are on. No alignment is required.
 template <class T>
 using Tile = View<T, 2>;
 

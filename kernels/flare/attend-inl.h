@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax over keys for vector lanes of queries: the one microkernel behind encode (lanes are latents, keys are points)
-// and decode (lanes are points, keys are latents). Compiled once per vector level; see flare.md.
+// Softmax over keys for vector lanes of queries: the one microkernel behind encode (lanes are
+// latents, keys are points) and decode (lanes are points, keys are latents). Compiled once per
+// vector level; see flare.md.
 #if defined(SURROGATE_ATTEND_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_ATTEND_INL_H_
 #undef SURROGATE_ATTEND_INL_H_
@@ -19,7 +20,8 @@ namespace surrogate::kernels::flare::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace surrogate::kernels::HWY_NAMESPACE;
 
-/// Keys of one pass through the score buffer: 128 keys x 16 lanes x 4 bytes = 8 KiB, a quarter of a first-level cache.
+/// Keys of one pass through the score buffer: 128 keys x 16 lanes x 4 bytes = 8 KiB, a quarter of a
+/// first-level cache.
 constexpr int64_t max_keys = 128;
 
 /// Queries: element (d, lane) at data[d * row + lane].
@@ -28,7 +30,8 @@ struct LaneQueries {
     int64_t row;
 };
 
-/// Softmax under way: value(d, lane) at value[d * row + lane]. Where it lies is the caller's choice.
+/// Softmax under way: value(d, lane) at value[d * row + lane]. Where it lies is the caller's
+/// choice.
 struct State {
     float *maximum, *sum, *value;
     int64_t row;
@@ -36,8 +39,9 @@ struct State {
     State from(int64_t lane) const { return {maximum + lane, sum + lane, value + lane, row}; }
 };
 
-/// Where keys and values lie: element (i, d) at keys[i * step() + d * key_dim_step()], values likewise. Known at
-/// compile time wherever it matters: with steps in variables the compiler runs out of registers for addresses.
+/// Where keys and values lie: element (i, d) at keys[i * step() + d * key_dim_step()], values
+/// likewise. Known at compile time wherever it matters: with steps in variables the compiler runs
+/// out of registers for addresses.
 template <int64_t dim>
 struct PackedPoints {  // rows of a tile, copied to rows of max_keys
     static constexpr int64_t n_dim() { return dim; }
@@ -75,11 +79,13 @@ struct Block {
     }
 };
 
-/// Scores above this size need the careful path: neighbouring floats are then so far apart that m - 125 may round to m.
+/// Scores above this size need the careful path: neighbouring floats are then so far apart that m -
+/// 125 may round to m.
 constexpr float huge_score = 0x1p20f;
 
-/// Lower limit of scores beside a maximum m: low enough that 2^(limit - m) counts as nothing, and m - limit is exact
-/// enough. For huge m a fixed distance would be lost in rounding, so the distance grows with m.
+/// Lower limit of scores beside a maximum m: low enough that 2^(limit - m) counts as nothing, and m
+/// - limit is exact enough. For huge m a fixed distance would be lost in rounding, so the distance
+///   grows with m.
 HWY_INLINE Vector lowest_beside(Vector m) {
     const Vector size = hn::Abs(m);
     const Vector distance =
@@ -140,8 +146,8 @@ HWY_NOINLINE void score_keys(const Block<Shape>& block, float* scores, float* ma
     for (int j = 0; j < n_vector; ++j) store(largest[j], maximum + j * width);
 }
 
-/// In lanes whose maximum is huge, replaces scores by max(-125, S - m) and m by 0. Others stay as they are: their bits
-/// must not depend on which lanes share a vector with them.
+/// In lanes whose maximum is huge, replaces scores by max(-125, S - m) and m by 0. Others stay as
+/// they are: their bits must not depend on which lanes share a vector with them.
 HWY_INLINE Vector tame_huge_scores(Vector maximum, int64_t n_key, int64_t step, float* scores) {
     const auto moderate = hn::Lt(hn::Abs(maximum), broadcast(huge_score));
     if (hn::AllTrue(Tag(), moderate)) return maximum;
@@ -192,7 +198,8 @@ HWY_NOINLINE void weigh_keys(int64_t n_key, const float* maximum, float* scores,
     for (int j = 0; j < n_vector; ++j) store(sum[j], sums + j * width);
 }
 
-/// value(d, lane) = rescale * value(d, lane) + sum_i weight(i, lane) v(i, d), for n_row channels from d on.
+/// value(d, lane) = rescale * value(d, lane) + sum_i weight(i, lane) v(i, d), for n_row channels
+/// from d on.
 template <int n_row, int n_vector, class Shape>
 HWY_NOINLINE void gather_rows(const Block<Shape>& block, const float* weights, const float* rescale,
                               int64_t d, State state) {

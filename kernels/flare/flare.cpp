@@ -16,7 +16,8 @@ double power_of_distance(double a, double b) {
     return half > 1000 ? 0.0 : exp2_exact(-2 * half);
 }
 
-/// Row 0 of a head holds maxima, the n_dim + 1 rows after it sums: the same layout in Partial and Total.
+/// Row 0 of a head holds maxima, the n_dim + 1 rows after it sums: the same layout in Partial and
+/// Total.
 template <class T>
 void reset_rows(const Sizes& sizes, T* data) {
     const int64_t n_row = sizes.n_row(), per_head = (sizes.n_dim + 2) * n_row;
@@ -26,7 +27,8 @@ void reset_rows(const Sizes& sizes, T* data) {
     }
 }
 
-/// lane_count latents of one head: `own` and `other` point at their maxima, sums follow every n_row numbers.
+/// lane_count latents of one head: `own` and `other` point at their maxima, sums follow every n_row
+/// numbers.
 template <class T>
 void combine_lanes(const T* other, double* own, int64_t n_row, int64_t n_sum) {
     double keep[lane_count], add[lane_count];
@@ -68,7 +70,8 @@ double lowest_score() {
 
 double exp2_exact(double x) {
     if (!(x >= -1000)) return x != x ? x : 0.0;
-    // 2^x = 2^n exp(t), |t| <= ln(2)/2, by Taylor's series; the first term left out, t^14/14!, is below 5e-18.
+    // 2^x = 2^n exp(t), |t| <= ln(2)/2, by Taylor's series; the first term left out, t^14/14!, is
+    // below 5e-18.
     constexpr double inverse_factorial[] = {
         1.0,
         1.0,

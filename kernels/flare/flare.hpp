@@ -4,13 +4,14 @@
 #include "kernels/base/queue.hpp"
 #include "kernels/base/view.hpp"
 
-/// The mixer of FLARE: N points send values to M latents (softmax over points) and read them back (softmax over
-/// latents), with the same scores S[h,m,n] = s <q[h,m], k[h,n]>. Neither S nor any N x M array exists.
-/// Source: arXiv:2508.12594; formulas, numerics and measurements in flare.md.
+/// The mixer of FLARE: N points send values to M latents (softmax over points) and read them back
+/// (softmax over latents), with the same scores S[h,m,n] = s <q[h,m], k[h,n]>. Neither S nor any N
+/// x M array exists. Source: arXiv:2508.12594; formulas, numerics and measurements in flare.md.
 namespace surrogate::kernels::flare {
 
 /// H heads of D channels each, M latents. Head h owns channels h*D .. (h+1)*D - 1 of a tile.
-/// Latent arrays are padded to n_row = round_up(M, lane_count); what stands in the padding is never read as a result.
+/// Latent arrays are padded to n_row = round_up(M, lane_count); what stands in the padding is never
+/// read as a result.
 struct Sizes {
     int64_t n_head = 0;    ///< H
     int64_t n_latent = 0;  ///< M
@@ -20,8 +21,8 @@ struct Sizes {
     int64_t n_channel() const { return n_head * n_dim; }
 };
 
-/// Queries of one block in the two orders the passes want, multiplied by s * log2(e): scores come out in base 2,
-/// so that every exponential is a power of two.
+/// Queries of one block in the two orders the passes want, multiplied by s * log2(e): scores come
+/// out in base 2, so that every exponential is a power of two.
 ///   by_latent (H, M, D)      for decode
 ///   by_dim    (H, D, n_row)  for encode; padding is zero
 template <class T>
@@ -32,9 +33,11 @@ struct Queries {
 };
 
 /// Softmax over points under way. Sums are relative to the maximum seen so far: with S in base 2,
-///   maximum[h,m] = max_n S,   sum[h,m] = sum_n 2^(S - maximum),   value[h,d,m] = sum_n 2^(S - maximum) v[h,d,n]
-/// One block of memory (H, D + 2, n_row): row 0 of a head is the maximum, row 1 the sum, rows 2.. the values, so that
-/// partials of many chunks lie in one array. Zero points: maximum = lowest_score(), sums 0.
+///   maximum[h,m] = max_n S,   sum[h,m] = sum_n 2^(S - maximum),   value[h,d,m] = sum_n 2^(S -
+///                             maximum) v[h,d,n]
+/// One block of memory (H, D + 2, n_row): row 0 of a head is the maximum, row 1 the sum, rows 2..
+/// the values, so that partials of many chunks lie in one array. Zero points: maximum =
+/// lowest_score(), sums 0.
 template <class T>
 struct Partial {
     Sizes sizes;
@@ -46,7 +49,8 @@ struct Partial {
     T* value(int64_t head, int64_t dim) const { return maximum(head) + (2 + dim) * sizes.n_row(); }
 };
 
-/// Stands for "no point yet": below every score, and finite, so that no difference of maxima is inf - inf.
+/// Stands for "no point yet": below every score, and finite, so that no difference of maxima is inf
+/// - inf.
 template <class T>
 T lowest_score();
 
@@ -54,13 +58,15 @@ T lowest_score();
 template <class T>
 void reset(Partial<T> partial);
 
-/// Adds the points of a tile: k, v (C, n_point) tiles, C = H*D. Keeps the running maximum; any split of the points
-/// into calls is the same sum in another order. float sums stay accurate up to about 1024 points: combine then.
+/// Adds the points of a tile: k, v (C, n_point) tiles, C = H*D. Keeps the running maximum; any
+/// split of the points into calls is the same sum in another order. float sums stay accurate up to
+/// about 1024 points: combine then.
 template <class T>
 void encode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, Tile<const T> v,
             Partial<T> partial);
 
-/// y[h,d,n] = sum_m R[m,n] z[h,m,d],  R = softmax over latents of S.   k, y (C, n_point) tiles, no overlap.
+/// y[h,d,n] = sum_m R[m,n] z[h,m,d],  R = softmax over latents of S.   k, y (C, n_point) tiles, no
+///                                    overlap.
 /// z (H, M, D) contiguous.
 template <class T>
 void decode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, const T* z, Tile<T> y);
@@ -80,12 +86,14 @@ struct Total {
 
 void reset(Total total);
 
-/// total += partial, rescaling whichever has the smaller maximum. Cheap: one call per 1024 points. Host only.
+/// total += partial, rescaling whichever has the smaller maximum. Cheap: one call per 1024 points.
+/// Host only.
 template <class T>
 void combine(Partial<const T> partial, Total total);
 void combine(Total other, Total total);
 
-/// 2^x for x <= 0, in plain double arithmetic without libm: the same bits on every machine. 0 below -1000.
+/// 2^x for x <= 0, in plain double arithmetic without libm: the same bits on every machine. 0 below
+/// -1000.
 double exp2_exact(double x);
 
 namespace ref {

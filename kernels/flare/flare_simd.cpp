@@ -11,8 +11,8 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::flare::HWY_NAMESPACE {
 namespace {
 
-/// 0 if all k(d, i) of a head are finite, else NaN. A NaN of any payload must reach the sums, and the exponential alone
-/// would not carry it: it adds to the exponent bits of what may be a NaN.
+/// 0 if all k(d, i) of a head are finite, else NaN. A NaN of any payload must reach the sums, and
+/// the exponential alone would not carry it: it adds to the exponent bits of what may be a NaN.
 float taint_of_points(const float* k, int64_t row, int64_t n_dim, int64_t n_point) {
     Vector taint = broadcast(0.0f);
     for (int64_t i = 0; i < n_point; i += width) {
@@ -31,7 +31,8 @@ void taint_sums(float taint, int64_t n_lane, float* sum) {
         store(hn::Add(load(sum + m), broadcast(taint)), sum + m);
 }
 
-/// What is done with one head. k and v are its rows of the tiles, both with their own distance of rows.
+/// What is done with one head. k and v are its rows of the tiles, both with their own distance of
+/// rows.
 struct Head {
     LaneQueries queries;
     const float *k, *v;
@@ -54,7 +55,8 @@ void encode_packed(const Head& head, State state) {
     }
 }
 
-/// Head sizes of published models have instances; any other runs the same operations on the tiles in place.
+/// Head sizes of published models have instances; any other runs the same operations on the tiles
+/// in place.
 void encode_head(const Head& head, State state) {
     const AnyShape any{head.n_dim, 1, head.k_row, head.v_row};
     switch (head.n_dim) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An affine layer with everything that may follow it while the sums are in registers, compiled once per vector level.
+// An affine layer with everything that may follow it while the sums are in registers, compiled once
+// per vector level.
 #if defined(SURROGATE_LINEAR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_LINEAR_INL_H_
 #undef SURROGATE_LINEAR_INL_H_
@@ -13,7 +14,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 
-/// y = f(W x + b) [+ residual] [+ before], in this order; a null addend is none. Addends may be y itself.
+/// y = f(W x + b) [+ residual] [+ before], in this order; a null addend is none. Addends may be y
+/// itself.
 struct Epilogue {
     Activation activation = Activation::identity;
     Tile<const float> residual;
@@ -24,7 +26,8 @@ HWY_INLINE const float* row(Tile<const float> tile, int64_t channel, int64_t poi
     return tile.data ? tile.data + channel * tile.stride[0] + point : nullptr;
 }
 
-/// Register block: n_row outputs x n_vector vectors of points. Weights are broadcast straight from PyTorch's layout.
+/// Register block: n_row outputs x n_vector vectors of points. Weights are broadcast straight from
+/// PyTorch's layout.
 template <Activation activation, int n_row, int n_vector>
 HWY_INLINE void linear_block(const Linear<float>& layer, Tile<const float> x,
                              const Epilogue& epilogue, Tile<float> y, int64_t o, int64_t i) {
@@ -65,7 +68,8 @@ HWY_INLINE void linear_block(const Linear<float>& layer, Tile<const float> x,
     }
 }
 
-/// n_row outputs from o, all points. Outer loop of a layer: the rows of W stay in L1 while the tile passes.
+/// n_row outputs from o, all points. Outer loop of a layer: the rows of W stay in L1 while the tile
+/// passes.
 template <Activation activation, int n_row>
 void linear_rows(const Linear<float>& layer, Tile<const float> x, const Epilogue& epilogue,
                  Tile<float> y, int64_t o) {

@@ -14,7 +14,8 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 namespace {
 
-/// Layers go to and fro between the halves of `scratch`; activation and residual are added before a sum is stored.
+/// Layers go to and fro between the halves of `scratch`; activation and residual are added before a
+/// sum is stored.
 void residual_mlp(const ResidualMlp<float>& mlp, Tile<const float> x, Tile<float> scratch,
                   bool accumulate, Tile<float> y) {
     const Tile<const float> none, before = accumulate ? Tile<const float>(y) : none;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The example's flow solver against stored runs, with and without the surrogate, on any number of ranks.
+// The example's flow solver against stored runs, with and without the surrogate, on any number of
+// ranks.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -148,7 +149,8 @@ TEST_F(DarcyFlowRun, SurrogateAloneStaysNearTheStoredRun) {
     EXPECT_LE(high, 1);
     EXPECT_EQ(result_.n_fallback, 0);
     EXPECT_EQ(result_.n_iteration, 0);
-    // Six runs of the model's author ended with a mean of 0.015; twice that leaves room for this one.
+    // Six runs of the model's author ended with a mean of 0.015; twice that leaves room for this
+    // one.
     EXPECT_LE(distance_.mean, 0.03);
     EXPECT_GT(distance_.mean, 1e-5) << "suspiciously good: was the solver used?";
     EXPECT_LE(result_.mass_error(), 0.05);

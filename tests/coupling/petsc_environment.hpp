@@ -14,7 +14,8 @@ public:
     void SetUp() override {
         ASSERT_EQ(PetscInitializeNoArguments(), 0);
         ASSERT_EQ(PetscPopSignalHandler(), 0);
-        // Errors come back as codes; nothing is printed, so that a test that provokes one stays quiet.
+        // Errors come back as codes; nothing is printed, so that a test that provokes one stays
+        // quiet.
         ASSERT_EQ(PetscPushErrorHandler(PetscReturnErrorHandler, nullptr), 0);
     }
     void TearDown() override {

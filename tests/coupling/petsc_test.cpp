@@ -15,7 +15,8 @@ using namespace surrogate::test;
 [[maybe_unused]] const auto* const environment =
     testing::AddGlobalTestEnvironment(new PetscEnvironment);
 
-// ---- options --------------------------------------------------------------------------------------------------------
+// ---- options
+// --------------------------------------------------------------------------------------------------------
 
 class PetscOptionsTest : public testing::Test {
 protected:
@@ -69,7 +70,8 @@ TEST_F(PetscOptionsTest, ValueThatDoesNotExistIsAnErrorWithTheLibrarysText) {
     EXPECT_EQ(context, nullptr);
 }
 
-// ---- domains --------------------------------------------------------------------------------------------------------
+// ---- domains
+// --------------------------------------------------------------------------------------------------------
 
 TEST(PetscDomain, HasTheOwnedPointsAtTheCoordinatesOfTheDm) {
     Planned planned;
@@ -177,7 +179,8 @@ TEST(PetscModel, MissingFileIsAFileError) {
     surrogate_context_destroy(&context);
 }
 
-// ---- errors are PETSc errors, once; events are in the log ---------------------------------------------------------
+// ---- errors are PETSc errors, once; events are in the log
+// ---------------------------------------------------------
 
 PetscErrorCode count_error(MPI_Comm, int, const char*, const char*, PetscErrorCode code,
                            PetscErrorType type, const char*, void* user) {

@@ -8,7 +8,8 @@ namespace {
 
 using namespace surrogate::test;
 
-// ---- vectors --------------------------------------------------------------------------------------------------------
+// ---- vectors
+// --------------------------------------------------------------------------------------------------------
 
 TEST(PetscVec, InterlacedAndSeparateFieldsPredictTheSame) {
     Planned planned;
@@ -62,7 +63,8 @@ TEST(PetscVec, RunTellsPetscThatTheVectorHasChanged) {
     EXPECT_GT(largest, 0);
 }
 
-// ---- errors: every rank gets one, nobody waits, and the next run is exact -------------------------------------------
+// ---- errors: every rank gets one, nobody waits, and the next run is exact
+// -------------------------------------------
 
 class PetscVecError : public testing::Test {
 protected:

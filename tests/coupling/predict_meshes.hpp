@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The same square of quadrangles with the same field in every format and cut that `surrogate predict` reads.
+// The same square of quadrangles with the same field in every format and cut that `surrogate
+// predict` reads.
 
 #include <vtkCellData.h>
 #include <vtkDataSetAttributes.h>
@@ -59,8 +60,9 @@ vtkSmartPointer<Array> named(const char* name) {
 
 enum class Ids { none, global };
 
-/// Fields "mobility" (Array: float or double) and the point's number at points and cells; cells of a strip of
-/// quadrangles. Cells outside [own_first, own_end) are marked as ghosts, with their points.
+/// Fields "mobility" (Array: float or double) and the point's number at points and cells; cells of
+/// a strip of quadrangles. Cells outside [own_first, own_end) are marked as ghosts, with their
+/// points.
 template <class Array>
 void add_arrays(vtkDataSet* grid, const Strip& strip, Ids ids, int own_first, int own_end) {
     auto at_points = named<Array>("mobility"), at_cells = named<Array>("mobility");
@@ -141,7 +143,8 @@ inline vtk::SummaryInfo summary_of(vtkDataSet* grid, vtk::GridKind kind) {
     return info;
 }
 
-/// "<stem>.p<extension>" of strips that end at the given columns; `overlap` columns of ghosts on either side.
+/// "<stem>.p<extension>" of strips that end at the given columns; `overlap` columns of ghosts on
+/// either side.
 template <class Writer, class Make>
 void write_strips(const std::string& stem, vtk::GridKind kind, const std::vector<int>& ends,
                   int overlap, Make&& make) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `surrogate predict` on the same square in every format and cut: the prediction is that of the library for the points
-// of the square, each counted once, on any number of ranks.
+// `surrogate predict` on the same square in every format and cut: the prediction is that of the
+// library for the points of the square, each counted once, on any number of ranks.
 #include "coupling/tool/predict.hpp"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,8 @@ private:
 Meshes* Meshes::instance_ = nullptr;
 [[maybe_unused]] const auto* const environment = testing::AddGlobalTestEnvironment(new Meshes);
 
-/// Predictions of the library itself, one rank, at points or cell centres of the square in their natural order.
+/// Predictions of the library itself, one rank, at points or cell centres of the square in their
+/// natural order.
 template <class T>
 std::vector<double> direct(int location, bool is_reproducible) {
     const int extra = location == SURROGATE_POINT ? 1 : 0;
@@ -99,7 +100,8 @@ int64_t number_at(const double* x, int location) {
     return i + j * (location == SURROGATE_POINT ? n_x + 1 : n_x);
 }
 
-/// Largest difference to `wanted` over all rows of a file, relative to the largest value; every number must occur.
+/// Largest difference to `wanted` over all rows of a file, relative to the largest value; every
+/// number must occur.
 double difference(const std::string& file, int location, const std::vector<double>& wanted) {
     const MeshFile mesh(Meshes::in(file), 0, 1);
     const auto x = mesh.positions(location);
@@ -140,7 +142,8 @@ TEST_P(PredictOnEveryCut, GivesTheLibrarysPredictionAtCells) {
     Meshes::job().barrier();
 }
 
-// Without ids in the file, points are ordered by coordinates: the same bits for every cut and number of ranks.
+// Without ids in the file, points are ordered by coordinates: the same bits for every cut and
+// number of ranks.
 TEST_P(PredictOnEveryCut, ReproducibleModeGivesTheSameBits) {
     const auto [in, out] = GetParam();
     auto options = arguments(in, out);
@@ -148,7 +151,8 @@ TEST_P(PredictOnEveryCut, ReproducibleModeGivesTheSameBits) {
     tool::predict(Meshes::job(), options);
     const bool has_ids = std::string(in).find("ids") != std::string::npos ||
                          std::string(in).find("vti") != std::string::npos;
-    // Files with ids order points by them: other sums, the same for all such files (the ids of all are in one order).
+    // Files with ids order points by them: other sums, the same for all such files (the ids of all
+    // are in one order).
     static std::vector<double> with_ids;
     std::vector<double> wanted = direct<double>(SURROGATE_POINT, true);
     if (has_ids) {

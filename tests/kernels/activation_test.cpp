@@ -8,7 +8,8 @@ namespace {
 
 const Activation kinds[] = {Activation::identity, Activation::gelu_tanh, Activation::silu};
 
-/// Arguments that matter: the bend, both tails, the clamps of the vector version, sizes whose powers overflow.
+/// Arguments that matter: the bend, both tails, the clamps of the vector version, sizes whose
+/// powers overflow.
 const std::vector<float> arguments = {
     0.0f,   -0.0f,   1e-38f, 1e-20f, -1e-20f, 1e-4f,  -1e-4f, 0.5f,   -0.5f, 1.0f,   -1.0f,
     3.0f,   -3.0f,   -5.0f,  5.0f,   -9.99f,  9.99f,  -10.1f, 10.1f,  86.9f, -86.9f, 88.0f,

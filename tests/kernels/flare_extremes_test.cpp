@@ -11,7 +11,8 @@ SURROGATE_ON_ALL_TARGETS(FlareExtreme);
 
 const Queue reference(Backend::ref, VectorLevel::scalar, 1);
 
-/// Quiet NaNs of different payloads: what 0xff bytes give, the usual one of either sign, one with a low bit.
+/// Quiet NaNs of different payloads: what 0xff bytes give, the usual one of either sign, one with a
+/// low bit.
 const std::vector<float> nans = {
     std::bit_cast<float>(0xffffffffu), std::bit_cast<float>(0x7fffffffu),
     std::bit_cast<float>(0x7fc00000u), std::bit_cast<float>(0xffc00000u),
@@ -27,7 +28,8 @@ TEST_P(FlareExtreme, HugeScoresAreExactMaxima) {
         const FlareProblem<double> problem64(problem);
         const auto z = encode_to_latents<float>(queue(), problem);
         const auto z64 = encode_to_latents<double>(reference, problem64);
-        // The rounding of a score is an absolute error in the exponent; for huge scores one weight is 1, the rest 0.
+        // The rounding of a score is an absolute error in the exponent; for huge scores one weight
+        // is 1, the rest 0.
         const double exponent_error = score_size < 1e5 ? problem.largest_score() : 0;
         const double bound = epsilon<float> * (64 + 4 * exponent_error) * 4;
         for (int64_t i = 0; i < z.size(); ++i) ASSERT_LE(std::abs(z[i] - z64[i]), bound) << i;

@@ -27,7 +27,8 @@ inline const std::vector<FlareCase> flare_cases = {
     {{2, 4, 8}, {0, {1, 1}}},     // empty rank
 };
 
-/// Keys, values and queries of a case, with every number exact in float, for tests in both precisions.
+/// Keys, values and queries of a case, with every number exact in float, for tests in both
+/// precisions.
 template <class T>
 class FlareProblem {
 public:

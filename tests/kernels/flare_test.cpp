@@ -19,8 +19,10 @@ double bound_of(const FlareProblem<float>& problem, int64_t n_term) {
 
 TEST_P(FlareOn, GivesNumbersOfTheFormulas) {
     // One head, one channel; queries (0, 1) in base 2, points k = (0, 1), v = (1, 4).
-    //   latent 0: scores (0, 0), weights (1, 1),   z = 5/2;   latent 1: scores (0, 1), weights (1/2, 1), z = 3
-    //   point 0:  scores (0, 0), y = (5/2 + 3)/2;             point 1:  scores (0, 1), y = (5/4 + 3)/(3/2)
+    //   latent 0: scores (0, 0), weights (1, 1),   z = 5/2;   latent 1: scores (0, 1), weights
+    //                                              (1/2, 1), z = 3
+    //   point 0:  scores (0, 0), y = (5/2 + 3)/2;             point 1:  scores (0, 1), y = (5/4 +
+    //             3)/(3/2)
     const float q[lane_count] = {0, 1};
     TileBox<float> k(TileBox<float>::input, 1, 2), v(TileBox<float>::input, 1, 2),
         y(TileBox<float>::output, 1, 2);
@@ -80,7 +82,8 @@ TEST_P(FlareOn, NoPointsChangeNothing) {
         std::memcmp(box.data.data(), before.data.data(), static_cast<size_t>(box.data.bytes())), 0);
 }
 
-/// The state after `problem` was encoded twice, so that the rescaling of a running maximum is compared too.
+/// The state after `problem` was encoded twice, so that the rescaling of a running maximum is
+/// compared too.
 PartialBox<float> encoded_twice(VectorLevel level, const FlareProblem<float>& problem,
                                 const FlareProblem<float>& second) {
     PartialBox<float> box(problem.sizes);

@@ -61,7 +61,8 @@ private:
 };
 
 TEST(MlpReference, GivesNumbersOfTheFormulas) {
-    // Width 1, identity: a = 2x + 1 + x, then a = a + 3a, then y = a - 1 + a. With x = 1: 4, 16, 31.
+    // Width 1, identity: a = 2x + 1 + x, then a = a + 3a, then y = a - 1 + a. With x = 1: 4, 16,
+    // 31.
     const double parameters[] = {2, 1, 3, 0, 1, -1};
     const Linear<double> layers[] = {{1, 1, &parameters[0], &parameters[1]},
                                      {1, 1, &parameters[2], &parameters[3]},

@@ -62,7 +62,8 @@ TEST_P(NormOn, AgreesWithDoubleOnAwkwardTilesAndInPlace) {
                     ref::normalise<double>(affine.reference(kind, 1e-5f), x64.input_view(),
                                            x64.view());
                 }
-                // Results are of the size of sqrt(n_channel) at most; the sums have n_channel terms.
+                // Results are of the size of sqrt(n_channel) at most; the sums have n_channel
+                // terms.
                 const double n = static_cast<double>(n_channel);
                 expect_close<float>(y.view(), x64.view(), 4 * epsilon<float> * n);
                 y.expect_kept_inside("y");

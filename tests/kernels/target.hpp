@@ -13,7 +13,8 @@
 
 namespace surrogate::kernels::test {
 
-/// What a kernel test runs on. All targets are parameters; those that this machine lacks are skipped by name.
+/// What a kernel test runs on. All targets are parameters; those that this machine lacks are
+/// skipped by name.
 struct Target {
     Backend backend;
     VectorLevel level;
@@ -29,7 +30,8 @@ inline const std::vector<Target> targets = {{Backend::ref, VectorLevel::scalar},
                                             {Backend::simd, VectorLevel::avx2},
                                             {Backend::simd, VectorLevel::avx512}};
 
-/// Levels of the simd backend that exist here, beyond the one-lane level that all are compared with.
+/// Levels of the simd backend that exist here, beyond the one-lane level that all are compared
+/// with.
 inline std::vector<VectorLevel> wide_levels() {
     std::vector<VectorLevel> levels;
     for (VectorLevel level : {VectorLevel::avx2, VectorLevel::avx512}) {

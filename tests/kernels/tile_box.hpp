@@ -11,8 +11,8 @@
 
 namespace surrogate::kernels::test {
 
-/// While it lives, an invalid operation, a division by zero or an overflow of floating-point numbers stops the program:
-/// a NaN fails at its birth.
+/// While it lives, an invalid operation, a division by zero or an overflow of floating-point
+/// numbers stops the program: a NaN fails at its birth.
 class Traps {
 public:
     Traps() {
@@ -39,7 +39,8 @@ struct Layout {
 /// A tile in memory of its own, with everything a kernel must not touch marked:
 ///   points          as the test fills them; NaN at first
 ///   padding         up to the multiple of lane_count: a finite number in inputs, NaN in outputs
-///   rest of a row, before the first and behind the last row: signalling NaN, which traps if anything computes with it
+///   rest of a row, before the first and behind the last row: signalling NaN, which traps if
+///   anything computes with it
 template <class T>
 class TileBox {
 public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank runs out of memory, at every allocation of every collective call in turn: all ranks return the same status
-// and text, nobody waits, and the next call works.
+// One rank runs out of memory, at every allocation of every collective call in turn: all ranks
+// return the same status and text, nobody waits, and the next call works.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -19,8 +19,8 @@ class FaultsMemory : public testing::Test {
 protected:
     const MPI_Comm comm = MPI_COMM_WORLD;
 
-    /// `call` is collective, undoes itself and allocates nothing but what the library does. `next` gives the allocation
-    /// to fail after the n-th.
+    /// `call` is collective, undoes itself and allocates nothing but what the library does. `next`
+    /// gives the allocation to fail after the n-th.
     void fail_at_each_allocation(
         const std::function<surrogate_status()>& call,
         const std::function<int64_t(int64_t)>& next = [](int64_t n) { return n + 1; }) {
@@ -47,7 +47,8 @@ protected:
 
 private:
     void expect(const Answer& found, int culprit, int64_t n) {
-        // std::string::shrink_to_fit does without memory, as it may: one buffer of a model file is trimmed by it.
+        // std::string::shrink_to_fit does without memory, as it may: one buffer of a model file is
+        // trimmed by it.
         const bool done_without = culprit >= 0 && found.status == SURROGATE_SUCCESS;
         n_done_without_ += done_without;
         if (done_without) return;
@@ -72,7 +73,8 @@ TEST_F(FaultsMemory, InContextIsToldToAllRanks) {
     });
 }
 
-// Rank 0 parses thousands of JSON values between two agreements: of those a growing stride tries enough.
+// Rank 0 parses thousands of JSON values between two agreements: of those a growing stride tries
+// enough.
 int64_t stride(int64_t n) {
     return n + 1 + n / 32;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank calls a run with something wrong: it gets its own error, the others finish with NaN and NOT_FINITE, nobody
-// waits, and the next correct run gives the same bits as before.
+// One rank calls a run with something wrong: it gets its own error, the others finish with NaN and
+// NOT_FINITE, nobody waits, and the next correct run gives the same bits as before.
 #include <gtest/gtest.h>
 
 #include <functional>

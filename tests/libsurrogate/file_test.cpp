@@ -43,7 +43,8 @@ protected:
         return path(name);
     }
 
-    /// The load is refused as an error of input and output, says this, and does not wait for anyone.
+    /// The load is refused as an error of input and output, says this, and does not wait for
+    /// anyone.
     static void expect_refused(const std::string& where, const std::string& part,
                                const std::string& named) {
         const auto begin = std::chrono::steady_clock::now();

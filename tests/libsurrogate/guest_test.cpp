@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every function of the C interface leaves its host as it was, survives null pointers, and objects go in any order.
-// Built twice: on one rank, and on ranks, where the context spans a communicator.
+// Every function of the C interface leaves its host as it was, survives null pointers, and objects
+// go in any order. Built twice: on one rank, and on ranks, where the context spans a communicator.
 #include "tests/support/guest.hpp"
 
 #include <gtest/gtest-spi.h>

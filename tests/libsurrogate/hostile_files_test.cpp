@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model files built to harm: each is refused with the right status and a text that names key or offset, in little time
-// and memory. Cases of the header stand in hostile_header_cases.cpp, those of metadata, card and values in
-// hostile_content_cases.cpp.
+// Model files built to harm: each is refused with the right status and a text that names key or
+// offset, in little time and memory. Cases of the header stand in hostile_header_cases.cpp, those
+// of metadata, card and values in hostile_content_cases.cpp.
 #include "tests/libsurrogate/hostile_files.hpp"
 
 #include <gtest/gtest.h>

@@ -42,7 +42,8 @@ TEST(Memory, OfAPlanOfAMillionPointsStaysBelowOneKilobyteAPoint) {
     // x and k of 64 channels in float are 512 bytes; input and output add 16.
     EXPECT_GE(workspace, 528);
     EXPECT_LE(workspace, 600);
-    // Beyond the workspace: coordinates and ids of the domain, 24 bytes, and what the allocator rounds up.
+    // Beyond the workspace: coordinates and ids of the domain, 24 bytes, and what the allocator
+    // rounds up.
     EXPECT_NEAR(resident, workspace + 24, 40);
     if (context.rank() == 0)
         std::printf("bytes a point: workspace %.0f, resident %.0f, peak %.0f\n", workspace,

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// fuzz_model_file <count> <seed>: damages a small model file with checksums in `count` ways and loads each through the
-// whole path that models take. Every input must be
+// fuzz_model_file <count> <seed>: damages a small model file with checksums in `count` ways and
+// loads each through the whole path that models take. Every input must be
 //   refused with Error(bad_file), or
-//   accepted with the card and the name, type, shape and bytes of every tensor exactly as in the original,
-// within one second. The architecture's part of the check (names, types and shapes) is played by accept(), as a family
-// does it. Crashes, leaks and undefined behaviour are for the sanitizers to see.
+//   accepted with the card and the name, type, shape and bytes of every tensor exactly as in the
+//   original,
+// within one second. The architecture's part of the check (names, types and shapes) is played by
+// accept(), as a family does it. Crashes, leaks and undefined behaviour are for the sanitizers to
+// see.
 //
-// One loss cannot be noticed by any reader: a file whose key surrogate.card_checksum is gone is one that never had it.
-// An input is then judged by its tensors alone; such inputs are counted and printed.
+// One loss cannot be noticed by any reader: a file whose key surrogate.card_checksum is gone is one
+// that never had it. An input is then judged by its tensors alone; such inputs are counted and
+// printed.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

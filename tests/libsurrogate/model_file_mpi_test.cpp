@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank reads, all get the same tensors or the same error (rows R1 and C1 of the reliability goals, for loading).
+// One rank reads, all get the same tensors or the same error (rows R1 and C1 of the reliability
+// goals, for loading).
 #include <gtest/gtest.h>
 
 #include "libsurrogate/src/dist/mpi_communicator.hpp"

@@ -44,7 +44,8 @@ std::string Mutator::header_tree() {
     return safetensors_bytes(tree.dump(-1, ' ', false, Json::error_handler_t::replace), data_);
 }
 
-/// Another card with another checksum is a sound file of another model. So the checksum stays that of the sound card.
+/// Another card with another checksum is a sound file of another model. So the checksum stays that
+/// of the sound card.
 std::string Mutator::card_tree() {
     Json card = card_;
     for (uint64_t i = 0; i <= below(3); ++i) damage_tree(card);

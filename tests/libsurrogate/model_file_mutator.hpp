@@ -10,8 +10,8 @@
 
 namespace surrogate::test {
 
-/// Damages a model file: raw bytes anywhere, or parts of its structure (length, header as JSON tree, header as text, card,
-/// data). Same model and seed, same inputs.
+/// Damages a model file: raw bytes anywhere, or parts of its structure (length, header as JSON
+/// tree, header as text, card, data). Same model and seed, same inputs.
 class Mutator {
 public:
     Mutator(const ModelWriter& model, uint64_t seed);

@@ -170,7 +170,8 @@ TEST(ModelFile, MemoryIsTheTensorsAndThirtyTwoMegabytes) {
 }
 
 TEST(ModelFile, LargestLegalHeaderLoadsInBoundedMemory) {
-    // Names and shapes at the limits of the JSON reader: 2 MB of strings, nearly 100,000 keys and values.
+    // Names and shapes at the limits of the JSON reader: 2 MB of strings, nearly 100,000 keys and
+    // values.
     nlohmann::json header;
     header["__metadata__"]["surrogate.card"] = test::small_card().dump();
     for (int i = 0; i < 8'000; ++i)
@@ -214,11 +215,11 @@ bool same_content(const ModelFile& a, const ModelFile& b) {
 }
 
 TEST(DamagedFile, EveryFlippedBitIsRefusedByChecksumOrChangesNothing) {
-    // Every bit of the file, not a sample. A flip may be accepted in one place only: in metadata that is not ours, of
-    // which nothing reaches the user. The oracle for it is same_content(): the card to the byte, and of every tensor
-    // name, type, shape and bytes.
-    // small_model() has an empty tensor, whose shape no checksum covers (0, 3) -> (0, 2); families compare shapes. Here
-    // it is left out.
+    // Every bit of the file, not a sample. A flip may be accepted in one place only: in metadata
+    // that is not ours, of which nothing reaches the user. The oracle for it is same_content(): the
+    // card to the byte, and of every tensor name, type, shape and bytes.
+    // small_model() has an empty tensor, whose shape no checksum covers (0, 3) -> (0, 2); families
+    // compare shapes. Here it is left out.
     ModelWriter writer = small_model();
     writer.tensors.erase(writer.tensors.begin() + 2);
     const std::string sound = writer.bytes();
@@ -241,8 +242,8 @@ TEST(DamagedFile, EveryFlippedBitIsRefusedByChecksumOrChangesNothing) {
 }
 
 TEST(DamagedFile, TwoThousandFlippedBitsOfARealModelAreRefused) {
-    // The trained model of the example, with the checksums it would be published with and no metadata of others:
-    // nothing is accepted.
+    // The trained model of the example, with the checksums it would be published with and no
+    // metadata of others: nothing is accepted.
     const ModelFile real =
         load_model_file(*self_communicator(), posix_files(),
                         SURROGATE_SHARE "/models/darcy_flow.safetensors", all, any);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library before MPI_Init, under MPI_THREAD_SINGLE and after MPI_Finalize: says why not, works, frees memory only.
+// The library before MPI_Init, under MPI_THREAD_SINGLE and after MPI_Finalize: says why not, works,
+// frees memory only.
 #include <mpi.h>
 
 #include <cstdio>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predictions on many ranks in every arrangement, and collective calls that are refused on all ranks alike.
+// Predictions on many ranks in every arrangement, and collective calls that are refused on all
+// ranks alike.
 #include <gtest/gtest.h>
 
 #include <cstdio>

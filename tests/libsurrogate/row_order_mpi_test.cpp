@@ -40,7 +40,8 @@ std::vector<T> gathered(const std::vector<T>& own) {
     return all;
 }
 
-/// Ids that are neither contiguous nor positive: row 0 .. n - 1 to a permutation of -3 n .. 3 n in steps.
+/// Ids that are neither contiguous nor positive: row 0 .. n - 1 to a permutation of -3 n .. 3 n in
+/// steps.
 int64_t odd_id(int64_t row, int64_t n) {
     return 6 * ((row * 7 + 3) % n) - 3 * n;
 }

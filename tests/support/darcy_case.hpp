@@ -18,8 +18,9 @@ inline std::vector<int64_t> first_rows(int64_t n) {
     return rows;
 }
 
-/// Points of the unit square with a mobility, for the model darcy_flow: those of the given rows of one endless list, so
-/// that any partition of the rows describes the same points. All values are exact in single precision.
+/// Points of the unit square with a mobility, for the model darcy_flow: those of the given rows of
+/// one endless list, so that any partition of the rows describes the same points. All values are
+/// exact in single precision.
 struct DarcyCase {
     std::vector<int64_t> ids;
     std::vector<double> x;  // (n, 2)
@@ -71,7 +72,8 @@ inline double relative_difference(const std::vector<double>& a, const std::vecto
     return scale > 0 ? difference / scale : difference;
 }
 
-/// Results of different orders of summation differ by less than this in single precision, relative to the largest.
+/// Results of different orders of summation differ by less than this in single precision, relative
+/// to the largest.
 constexpr double order_tolerance = 1e-5;
 
 }  // namespace surrogate::test

@@ -24,7 +24,8 @@ struct GoldenTensor {
     }
 };
 
-/// Reads a tensor of type F64 without the library, for tests of what lies on top of it. Throws if it is not there.
+/// Reads a tensor of type F64 without the library, for tests of what lies on top of it. Throws if
+/// it is not there.
 inline GoldenTensor read_golden(const std::string& path, const std::string& name) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream stream;

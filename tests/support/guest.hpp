@@ -110,8 +110,9 @@ private:
     int saved_[2];
 };
 
-/// Calls `call`, whose name is for messages, and expects the host as it was before: control words, settings, signals,
-/// descriptors, threads, silence; of the sticky floating-point flags only inexact and underflow may have risen.
+/// Calls `call`, whose name is for messages, and expects the host as it was before: control words,
+/// settings, signals, descriptors, threads, silence; of the sticky floating-point flags only
+/// inexact and underflow may have risen.
 template <class Call>
 void expect_good_guest(const std::string& name, const Call& call) {
     int64_t n_printed = 0;

@@ -10,8 +10,8 @@
 
 namespace surrogate::test {
 
-/// One file that is bytes in memory, whatever path is asked for. The bytes belong to the caller and may change between
-/// uses. Reading outside of them throws, as the real layer does.
+/// One file that is bytes in memory, whatever path is asked for. The bytes belong to the caller and
+/// may change between uses. Reading outside of them throws, as the real layer does.
 class MemoryFiles final : public impl::FileLayer {
 public:
     explicit MemoryFiles(std::string_view bytes) : bytes_(bytes) {}

@@ -5,8 +5,8 @@
 
 namespace surrogate::test {
 
-/// Memory taken through operator new, which memory_meter.cpp replaces for the whole program. Numbers count from the
-/// construction of the meter; one meter at a time.
+/// Memory taken through operator new, which memory_meter.cpp replaces for the whole program.
+/// Numbers count from the construction of the meter; one meter at a time.
 class MemoryMeter {
 public:
     MemoryMeter();

@@ -11,7 +11,8 @@
 
 namespace surrogate::test {
 
-/// A tensor to be written: the type's name as safetensors spells it ("F32"), bytes little-endian and row-major.
+/// A tensor to be written: the type's name as safetensors spells it ("F32"), bytes little-endian
+/// and row-major.
 struct WriterTensor {
     std::string name;
     std::string dtype;
@@ -44,7 +45,8 @@ std::string checksum_text(std::string_view bytes);
 /// A card of family "flare" with two coordinates, a field and an output.
 nlohmann::json small_card();
 
-/// A file of about 3 kB: weights of several types, one of them empty, and a check case; small_card() and checksums.
+/// A file of about 3 kB: weights of several types, one of them empty, and a check case;
+/// small_card() and checksums.
 ModelWriter small_model();
 
 }  // namespace surrogate::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// main() of tests on several ranks: rank 0 prints as usual, the other ranks only what fails on them; a failure on any
-// rank fails the program on every rank.
+// main() of tests on several ranks: rank 0 prints as usual, the other ranks only what fails on
+// them; a failure on any rank fails the program on every rank.
 #include <gtest/gtest.h>
 #include <mpi.h>
 

@@ -5,8 +5,8 @@
 
 namespace surrogate::test {
 
-/// Floating-point traps as solvers switch them on (-ffpe-trap=invalid,zero,overflow): while it lives, such an operation
-/// kills the program. For the calling thread and those it starts.
+/// Floating-point traps as solvers switch them on (-ffpe-trap=invalid,zero,overflow): while it
+/// lives, such an operation kills the program. For the calling thread and those it starts.
 class TrapGuard {
 public:
     TrapGuard() {

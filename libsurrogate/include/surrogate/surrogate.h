@@ -2,7 +2,8 @@
 #ifndef SURROGATE_H
 #define SURROGATE_H
 
-/* libsurrogate: learned attention surrogates inside MPI solvers. The C interface (C99) is the binary interface.
+/* libsurrogate: learned attention surrogates inside MPI solvers. The C interface (C99) is the
+ * binary interface.
  *
  *   context   communicator + options, once per job
  *   model     one file: network, weights, fields with units and ranges
@@ -10,17 +11,20 @@
  *   plan      model x domain, built once, run every step
  *
  * Conventions
- * - Every function returns a status; results come back through trailing pointers. surrogate_error() gives the text.
- * - "Collective" means over the communicator of the context: all ranks call it, and all return the same status with
- *   the text of the first rank that failed. Other functions are local.
- * - Handles are opaque. Objects may be destroyed in any order; each keeps what it needs alive. Destroying takes the
- *   address of the handle, accepts NULL and sets it to NULL. Destroying the last object of a context frees its
- *   communicator: do that on all its ranks (after MPI_Finalize it only frees memory).
- * - Strings returned as `const char *` belong to the object they were asked from. Texts copied out use a pair
- *   (text, n_text): *n_text is the size of `text` in bytes on entry (text may be NULL: only ask) and the size needed,
- *   with the final zero, on return. Too small a buffer is SURROGATE_SHAPE and leaves a truncated text.
+ * - Every function returns a status; results come back through trailing pointers. surrogate_error()
+ *   gives the text.
+ * - "Collective" means over the communicator of the context: all ranks call it, and all return the
+ *   same status with the text of the first rank that failed. Other functions are local.
+ * - Handles are opaque. Objects may be destroyed in any order; each keeps what it needs alive.
+ *   Destroying takes the address of the handle, accepts NULL and sets it to NULL. Destroying the
+ *   last object of a context frees its communicator: do that on all its ranks (after MPI_Finalize
+ *   it only frees memory).
+ * - Strings returned as `const char *` belong to the object they were asked from. Texts copied out
+ *   use a pair (text, n_text): *n_text is the size of `text` in bytes on entry (text may be NULL:
+ *   only ask) and the size needed, with the final zero, on return. Too small a buffer is
+ *   SURROGATE_SHAPE and leaves a truncated text.
  * - The library never prints, exits, aborts, initialises MPI or uses the world communicator.
- * - A context and the objects made from it are used by one thread at a time.                                        */
+ * - A context and the objects made from it are used by one thread at a time. */
 
 #include <stdint.h>
 
@@ -38,34 +42,23 @@
 extern "C" {
 #endif
 
-/* ---- status ------------------------------------------------------------------------------------------------------ */
+/* ---- status ---------------------------------------------------------------------------------- */
 
 typedef int32_t surrogate_status;
 enum {
     SURROGATE_SUCCESS = 0,
-    SURROGATE_INVALID_ARGUMENT =
-        1, /* null pointer, wrong order of calls, value that is not allowed                */
-    SURROGATE_UNKNOWN_NAME =
-        2, /* field, option or tensor that does not exist; the text lists near misses      */
-    SURROGATE_SHAPE =
-        3, /* extents, strides or counts that do not fit                                   */
-    SURROGATE_IO =
-        4, /* a file cannot be opened, read or written                                     */
-    SURROGATE_BAD_FILE =
-        5, /* a file was read and is not a valid model file                                */
-    SURROGATE_NOT_SUPPORTED =
-        6, /* valid, but not built or not possible here                                    */
-    SURROGATE_NO_MEMORY = 7,
-    SURROGATE_NOT_FINITE =
-        8, /* NaN or infinity in a field, or received from another rank                          */
-    SURROGATE_LIMIT =
-        9, /* a count does not fit the type that must carry it                                   */
-    SURROGATE_MPI =
-        10, /* an MPI call failed                                                                 */
-    SURROGATE_BROKEN =
-        11, /* an earlier MPI failure left the context unusable                                   */
-    SURROGATE_INTERNAL =
-        12 /* a defect of this library                                                           */
+    SURROGATE_INVALID_ARGUMENT = 1, /* null pointer, wrong order of calls, value not allowed */
+    SURROGATE_UNKNOWN_NAME = 2,     /* no such field, option or tensor; near misses are listed */
+    SURROGATE_SHAPE = 3,            /* extents, strides or counts that do not fit */
+    SURROGATE_IO = 4,               /* a file cannot be opened, read or written */
+    SURROGATE_BAD_FILE = 5,         /* a file was read and is not a valid model file */
+    SURROGATE_NOT_SUPPORTED = 6,    /* valid, but not built or not possible here */
+    SURROGATE_NO_MEMORY = 7,        /* an allocation failed */
+    SURROGATE_NOT_FINITE = 8,       /* NaN or infinity in a field, or from another rank */
+    SURROGATE_LIMIT = 9,            /* a count does not fit the type that must carry it */
+    SURROGATE_MPI = 10,             /* an MPI call failed */
+    SURROGATE_BROKEN = 11,          /* an earlier MPI failure left the context unusable */
+    SURROGATE_INTERNAL = 12         /* a defect of this library */
 };
 
 typedef struct surrogate_options surrogate_options;
@@ -81,12 +74,12 @@ SURROGATE_API const char* surrogate_version(void);
 /* "SHAPE" for SURROGATE_SHAPE, ..; never NULL. */
 SURROGATE_API const char* surrogate_status_name(surrogate_status status);
 
-/* Text of the last failure on this context: what was asked, what was found, what would help. "" if there was none.
- * context NULL: of this thread's last failed call, whatever its context (also when no context could be created).
- * The text stays valid until the next failure.                                                                      */
+/* Text of the last failure on this context: what was asked, what was found, what would help. "" if
+ * there was none. context NULL: of this thread's last failed call, whatever its context (also when
+ * no context could be created). The text stays valid until the next failure. */
 SURROGATE_API const char* surrogate_error(const surrogate_context* context);
 
-/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 enum {
     SURROGATE_FLOAT32 = 0,
@@ -97,13 +90,14 @@ enum {
 };
 enum { SURROGATE_HOST = 0, SURROGATE_CUDA = 1 };
 
-/* A strided array of the caller: element (i, j) lies at data + i * stride[0] + j * stride[1], counted in elements.
+/* A strided array of the caller: element (i, j) lies at data + i * stride[0] + j * stride[1],
+ * counted in elements.
  *   shape[0]  points this rank owns (ghost points left out)
  *   shape[1]  components; 1 for a single field
  *   dtype     SURROGATE_FLOAT32 or SURROGATE_FLOAT64 for fields
  *   space     where data lies
  * Fortran's u(n_field, n_point) is shape {n_point, n_field}, stride {n_field, 1}: the same memory.
- * Strides may be negative. data may be NULL if shape[0] or shape[1] is 0.                                           */
+ * Strides may be negative. data may be NULL if shape[0] or shape[1] is 0. */
 typedef struct surrogate_array {
     void* data;
     int64_t shape[2];
@@ -118,52 +112,59 @@ typedef struct surrogate_named_array {
     surrogate_array array;
 } surrogate_named_array;
 
-/* ---- options ----------------------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
-/* Key = value pairs. Keys and values are checked when set; unknown keys are errors that list near misses.
+/* Key = value pairs. Keys and values are checked when set; unknown keys are errors that list near
+ * misses.
  *   threads       1, 2, .. or auto    threads of this rank; auto: cores allowed / ranks on the node
  *   vector        auto, avx512, avx2, scalar
  *   backend       auto, ref, simd, cuda
  *   precision     fp32, fp64          fp64 only with backend ref
- *   reproducible  false, true         the same bits for any number of ranks, partition, threads and vector width
- *   check_finite  true, false         run reports NaN and infinity that it meets (SURROGATE_NOT_FINITE)
- * Given to a context they are the defaults of its plans; given to a plan they apply to that plan.                   */
+ *   reproducible  false, true         the same bits for any number of ranks, partition, threads and
+ *                 vector width
+ *   check_finite  true, false         run reports NaN and infinity that it meets
+ *                 (SURROGATE_NOT_FINITE)
+ * Given to a context they are the defaults of its plans; given to a plan they apply to that plan.
+ */
 SURROGATE_API surrogate_status surrogate_options_create(surrogate_options** options);
 SURROGATE_API surrogate_status surrogate_options_set(surrogate_options* options, const char* key,
                                                      const char* value);
 SURROGATE_API void surrogate_options_destroy(surrogate_options** options);
 
-/* ---- context ----------------------------------------------------------------------------------------------------- */
+/* ---- context --------------------------------------------------------------------------------- */
 
 /* A context of one rank, without MPI. Many ranks: surrogate_context_create_mpi in surrogate_mpi.h.
- * options may be NULL; they are copied.                                                                             */
+ * options may be NULL; they are copied. */
 SURROGATE_API surrogate_status surrogate_context_create(const surrogate_options* options,
                                                         surrogate_context** context);
 
 SURROGATE_API surrogate_status surrogate_context_rank(const surrogate_context* context,
                                                       int32_t* rank, int32_t* size);
 
-/* Text for a log: version, ranks, ranks on this node, cores allowed, threads, vector level, transport, each with its
- * reason. Ends with a warning line if threads x ranks exceed the cores.                                             */
+/* Text for a log: version, ranks, ranks on this node, cores allowed, threads, vector level,
+ * transport, each with its reason. Ends with a warning line if threads x ranks exceed the cores. */
 SURROGATE_API surrogate_status surrogate_context_describe(const surrogate_context* context,
                                                           char* text, int64_t* n_text);
 
-/* Receives what the library has to say outside of errors; `user` is passed through. NULL: silence (default). */
+/* Receives what the library has to say outside of errors; `user` is passed through. NULL: silence
+ * (default). */
 typedef void (*surrogate_log_function)(void* user, const char* text);
 SURROGATE_API surrogate_status surrogate_context_set_log(surrogate_context* context,
                                                          surrogate_log_function log, void* user);
 SURROGATE_API void surrogate_context_destroy(surrogate_context** context);
 
-/* ---- model ------------------------------------------------------------------------------------------------------- */
+/* ---- model ----------------------------------------------------------------------------------- */
 
-/* Reads a model file: a safetensors file with a card (share/doc/model-file.md). Collective: rank 0 reads and checks,
- * all ranks get the weights. path is used on rank 0 only.
- * Errors: IO, BAD_FILE (names the tensor or key, what was expected and found), NOT_SUPPORTED (family not built).    */
+/* Reads a model file: a safetensors file with a card (share/doc/model-file.md). Collective: rank 0
+ * reads and checks, all ranks get the weights. path is used on rank 0 only.
+ * Errors: IO, BAD_FILE (names the tensor or key, what was expected and found), NOT_SUPPORTED
+ * (family not built). */
 SURROGATE_API surrogate_status surrogate_model_load(surrogate_context* context, const char* path,
                                                     surrogate_model** model);
 
-/* One input or output field of the model's card. A network input is (value - mean) / std; a prediction is
- * value * std + mean. min and max bound the training data (-inf, inf if the card does not say).                     */
+/* One input or output field of the model's card. A network input is (value - mean) / std; a
+ * prediction is value * std + mean. min and max bound the training data (-inf, inf if the card does
+ * not say). */
 enum { SURROGATE_FIELD = 0, SURROGATE_COORDINATE = 1 };
 typedef struct surrogate_field_info {
     const char* name;
@@ -184,16 +185,18 @@ SURROGATE_API surrogate_status surrogate_model_output(const surrogate_model* mod
 SURROGATE_API surrogate_status surrogate_model_family(const surrogate_model* model,
                                                       const char** family);
 
-/* A JSON object: family, parameters, card as in the file, check (names and shapes of the check case). */
+/* A JSON object: family, parameters, card as in the file, check (names and shapes of the check
+ * case). */
 SURROGATE_API surrogate_status surrogate_model_describe(const surrogate_model* model, char* text,
                                                         int64_t* n_text);
 SURROGATE_API void surrogate_model_destroy(surrogate_model** model);
 
-/* ---- check case -------------------------------------------------------------------------------------------------- */
+/* ---- check case ------------------------------------------------------------------------------ */
 
-/* The tensors check/input/.., check/output/.., check/output64/.. that a model file may carry, so that a machine can be
- * asked whether it still computes what the author computed. Collective; every rank holds them whole.
- * Errors: as surrogate_model_load; NOT_SUPPORTED if the file has no check case.                                     */
+/* The tensors check/input/.., check/output/.., check/output64/.. that a model file may carry, so
+ * that a machine can be asked whether it still computes what the author computed. Collective; every
+ * rank holds them whole. Errors: as surrogate_model_load; NOT_SUPPORTED if the file has no check
+ * case. */
 SURROGATE_API surrogate_status surrogate_check_case_load(surrogate_context* context,
                                                          const char* path,
                                                          surrogate_check_case** check_case);
@@ -213,15 +216,16 @@ SURROGATE_API surrogate_status surrogate_check_case_tensor(const surrogate_check
                                                            int32_t index, surrogate_tensor* tensor);
 SURROGATE_API void surrogate_check_case_destroy(surrogate_check_case** check_case);
 
-/* ---- domain ------------------------------------------------------------------------------------------------------ */
+/* ---- domain ---------------------------------------------------------------------------------- */
 
 /* Scattered points in any partition. Collective.
- *   x          [n_local, 1..3] coordinates in the unit of the model's card; [n_local, 0] for points without
- *              coordinates. Copied. n_local may differ between ranks and be 0.
- *   global_id  [n_local] distinct over all ranks, or NULL. Copied. The reproducible mode orders points by it (without
- *              ids: by coordinates, which must then differ from point to point); messages name points by it.
+ *   x          [n_local, 1..3] coordinates in the unit of the model's card; [n_local, 0] for points
+ *              without coordinates. Copied. n_local may differ between ranks and be 0.
+ *   global_id  [n_local] distinct over all ranks, or NULL. Copied. The reproducible mode orders
+ *              points by it (without ids: by coordinates, which must then differ from point to
+ *              point); messages name points by it.
  * Ghost points must be left out: a point counts once.
- * Errors: SHAPE, NOT_FINITE (names the point), INVALID_ARGUMENT.                                                    */
+ * Errors: SHAPE, NOT_FINITE (names the point), INVALID_ARGUMENT. */
 SURROGATE_API surrogate_status surrogate_domain_create_points(surrogate_context* context,
                                                               const surrogate_array* x,
                                                               const int64_t* global_id,
@@ -230,30 +234,31 @@ SURROGATE_API surrogate_status surrogate_domain_n_points(const surrogate_domain*
                                                          int64_t* n_local, int64_t* n_global);
 SURROGATE_API void surrogate_domain_destroy(surrogate_domain** domain);
 
-/* Rows of 0 .. n_rows - 1 that `rank` of `size` owns under a named partition: "contiguous" (balanced, larger shares
- * first), "scattered" (seeded shuffle, dealt round robin), "uneven" (empty, half, and equal shares). Local.
- * rows NULL: only the count.                                                                                        */
+/* Rows of 0 .. n_rows - 1 that `rank` of `size` owns under a named partition: "contiguous"
+ * (balanced, larger shares first), "scattered" (seeded shuffle, dealt round robin), "uneven"
+ * (empty, half, and equal shares). Local. rows NULL: only the count. */
 SURROGATE_API surrogate_status surrogate_partition(const char* kind, int64_t n_rows, int32_t rank,
                                                    int32_t size, int64_t* rows, int64_t* n_local);
 
-/* ---- plan -------------------------------------------------------------------------------------------------------- */
+/* ---- plan ------------------------------------------------------------------------------------ */
 
 /* Everything that one evaluation needs: orders, message patterns, workspace. Collective.
  * output NULL: the same domain as input. options NULL: those of the context.
  * Points without coordinates serve surrogate_plan_run_network only.
- * Errors: NOT_SUPPORTED (backend, precision), SHAPE (coordinates the domain does not have), UNKNOWN_NAME,
- * INVALID_ARGUMENT (model, domain of another context; equal points in reproducible mode), NO_MEMORY.                */
+ * Errors: NOT_SUPPORTED (backend, precision), SHAPE (coordinates the domain does not have),
+ * UNKNOWN_NAME, INVALID_ARGUMENT (model, domain of another context; equal points in reproducible
+ * mode), NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_plan_create(const surrogate_model* model,
                                                      const surrogate_domain* input,
                                                      const surrogate_domain* output,
                                                      const surrogate_options* options,
                                                      surrogate_plan** plan);
 
-/* Tells where a field of the card lies: [n_local, 1], float or double, any stride. Local, cheap; binding again
- * replaces. The memory stays the caller's and is used by every later run; inputs are only read, outputs only written,
- * and they may be the same array.
+/* Tells where a field of the card lies: [n_local, 1], float or double, any stride. Local, cheap;
+ * binding again replaces. The memory stays the caller's and is used by every later run; inputs are
+ * only read, outputs only written, and they may be the same array.
  *   unit   the unit the array is in, or NULL not to check; it must equal the card's
- * Errors: UNKNOWN_NAME (lists the card's fields), SHAPE, INVALID_ARGUMENT (unit).                                   */
+ * Errors: UNKNOWN_NAME (lists the card's fields), SHAPE, INVALID_ARGUMENT (unit). */
 SURROGATE_API surrogate_status surrogate_plan_bind_input(surrogate_plan* plan, const char* name,
                                                          const char* unit,
                                                          const surrogate_array* array);
@@ -261,25 +266,27 @@ SURROGATE_API surrogate_status surrogate_plan_bind_output(surrogate_plan* plan, 
                                                           const char* unit,
                                                           const surrogate_array* array);
 
-/* Forgets all bound arrays: a run before they are bound again is an error. For callers whose arrays are valid only
- * between two calls, such as those taken out of vectors. Local.                                                     */
+/* Forgets all bound arrays: a run before they are bound again is an error. For callers whose arrays
+ * are valid only between two calls, such as those taken out of vectors. Local. */
 SURROGATE_API surrogate_status surrogate_plan_unbind(surrogate_plan* plan);
 
-/* Evaluates the surrogate once on the bound fields: normalisation, network, denormalisation. Called by all ranks of
- * the context, but without agreement between them: a rank that finds an error (unbound field, non-finite value) takes
- * part in all exchanges, sends NaN and returns its own status; with check_finite the others return NOT_FINITE.
- * Nobody waits, outputs are then NaN or untouched, and the next correct run is exact. Allocates nothing.            */
+/* Evaluates the surrogate once on the bound fields: normalisation, network, denormalisation. Called
+ * by all ranks of the context, but without agreement between them: a rank that finds an error
+ * (unbound field, non-finite value) takes part in all exchanges, sends NaN and returns its own
+ * status; with check_finite the others return NOT_FINITE. Nobody waits, outputs are then NaN or
+ * untouched, and the next correct run is exact. Allocates nothing. */
 SURROGATE_API surrogate_status surrogate_plan_run(surrogate_plan* plan);
 
-/* Evaluates the bare network, without the card's normalisation, coordinates and names: input and output tensors under
- * the names of the family's specification ("x" -> "y" for FLARE), each [n_local, n_channel].
- * Same collectivity and errors as surrogate_plan_run.                                                               */
+/* Evaluates the bare network, without the card's normalisation, coordinates and names: input and
+ * output tensors under the names of the family's specification ("x" -> "y" for FLARE), each
+ * [n_local, n_channel]. Same collectivity and errors as surrogate_plan_run. */
 SURROGATE_API surrogate_status surrogate_plan_run_network(surrogate_plan* plan, int32_t n_inputs,
                                                           const surrogate_named_array* inputs,
                                                           int32_t n_outputs,
                                                           const surrogate_named_array* outputs);
 
-/* The value in force of an option of surrogate_options_set, "auto" resolved: "simd", "avx2", "2". */
+/* The value in force of an option of surrogate_options_set, "auto" resolved: "simd", "avx2", "2".
+ */
 SURROGATE_API surrogate_status surrogate_plan_option(const surrogate_plan* plan, const char* key,
                                                      const char** value);
 
@@ -288,11 +295,12 @@ SURROGATE_API surrogate_status surrogate_plan_option(const surrogate_plan* plan,
  *   collectives      collective calls of the last run
  *   runs             runs so far
  *   workspace_bytes  memory the plan holds
- *   points_local     points this rank computes (differs from the domain's in reproducible mode)                     */
+ *   points_local     points this rank computes (differs from the domain's in reproducible mode) */
 SURROGATE_API surrogate_status surrogate_plan_counter(const surrogate_plan* plan, const char* key,
                                                       int64_t* value);
 
-/* A table for a log: points, mode, and per layer bytes, collectives, flops and exponentials of this rank. */
+/* A table for a log: points, mode, and per layer bytes, collectives, flops and exponentials of this
+ * rank. */
 SURROGATE_API surrogate_status surrogate_plan_describe(const surrogate_plan* plan, char* text,
                                                        int64_t* n_text);
 SURROGATE_API void surrogate_plan_destroy(surrogate_plan** plan);

@@ -2,8 +2,9 @@
 #ifndef SURROGATE_HPP
 #define SURROGATE_HPP
 
-// The C interface of surrogate.h as owners and exceptions; header-only, so that solver and library may come from
-// different compilers. Shapes, units, collectivity and errors are documented there, function by function.
+// The C interface of surrogate.h as owners and exceptions; header-only, so that solver and library
+// may come from different compilers. Shapes, units, collectivity and errors are documented there,
+// function by function.
 
 #include <surrogate/surrogate.h>
 
@@ -67,8 +68,8 @@ struct dtype_of<double> {
 
 }  // namespace detail
 
-/// A column of `n` values, `stride` elements apart. Of one field in an interlaced array u[n][n_field]:
-/// column(u + field, n, n_field).
+/// A column of `n` values, `stride` elements apart. Of one field in an interlaced array
+/// u[n][n_field]: column(u + field, n, n_field).
 template <class T>
 surrogate_array column(T* data, int64_t n, int64_t stride = 1) {
     using Value = std::remove_const_t<T>;
@@ -112,7 +113,8 @@ private:
 
 class Context {
 public:
-    /// One rank. For many: surrogate::Context ctx = surrogate::mpi_context(comm) in surrogate_mpi.hpp.
+    /// One rank. For many: surrogate::Context ctx = surrogate::mpi_context(comm) in
+    /// surrogate_mpi.hpp.
     explicit Context(const Options& options = {}) {
         surrogate_context* handle = nullptr;
         check(surrogate_context_create(options.get(), &handle));

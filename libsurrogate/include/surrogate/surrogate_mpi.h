@@ -9,10 +9,10 @@
 extern "C" {
 #endif
 
-/* A context over the ranks of `comm`. Collective over comm, which is duplicated once and never used again; its error
- * handler stays as it is. options may be NULL; they are copied, and must be the same on all ranks.
- * Errors: INVALID_ARGUMENT (MPI not initialised or already finalised, MPI_COMM_NULL, an intercommunicator),
- * NOT_SUPPORTED (built without MPI).                                                                                */
+/* A context over the ranks of `comm`. Collective over comm, which is duplicated once and never used
+ * again; its error handler stays as it is. options may be NULL; they are copied, and must be the
+ * same on all ranks. Errors: INVALID_ARGUMENT (MPI not initialised or already finalised,
+ * MPI_COMM_NULL, an intercommunicator), NOT_SUPPORTED (built without MPI). */
 SURROGATE_API surrogate_status surrogate_context_create_mpi(MPI_Comm comm,
                                                             const surrogate_options* options,
                                                             surrogate_context** context);
@@ -22,9 +22,10 @@ SURROGATE_API surrogate_status surrogate_context_create_fint(MPI_Fint comm,
                                                              const surrogate_options* options,
                                                              surrogate_context** context);
 
-/* Compares `comm` with the communicator of a context or plan, for couplings that check what they are handed:
- * *result as of MPI_Comm_compare (MPI_CONGRUENT for the communicator that the context was made from; MPI_UNEQUAL if
- * the context has no MPI, unless comm has one rank: MPI_CONGRUENT). Local.                                          */
+/* Compares `comm` with the communicator of a context or plan, for couplings that check what they
+ * are handed: *result as of MPI_Comm_compare (MPI_CONGRUENT for the communicator that the context
+ * was made from; MPI_UNEQUAL if the context has no MPI, unless comm has one rank: MPI_CONGRUENT).
+ * Local. */
 SURROGATE_API surrogate_status surrogate_context_compare_comm(const surrogate_context* context,
                                                               MPI_Comm comm, int* result);
 SURROGATE_API surrogate_status surrogate_plan_compare_comm(const surrogate_plan* plan,

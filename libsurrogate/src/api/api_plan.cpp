@@ -98,7 +98,8 @@ surrogate_status surrogate_plan_run_network(surrogate_plan* plan, int32_t n_inpu
                                             const surrogate_named_array* outputs) {
     return guarded(owner_of(plan), [&] {
         require(plan, "plan");
-        // A list that is null or of negative length is empty to the plan, which speaks up after all exchanges.
+        // A list that is null or of negative length is empty to the plan, which speaks up after all
+        // exchanges.
         const size_t n_in = inputs && n_inputs > 0 ? static_cast<size_t>(n_inputs) : 0;
         const size_t n_out = outputs && n_outputs > 0 ? static_cast<size_t>(n_outputs) : 0;
         plan->plan->run_network({inputs, n_in}, {outputs, n_out});

@@ -12,7 +12,8 @@
 #include "libsurrogate/src/model/plan.hpp"
 #include "surrogate/surrogate.h"
 
-/// What stands behind the opaque handles. Each shares what it needs, so that handles may be destroyed in any order.
+/// What stands behind the opaque handles. Each shares what it needs, so that handles may be
+/// destroyed in any order.
 
 /// A fixed buffer: keeping the text of a failure must not fail.
 struct surrogate_error_text {
@@ -60,7 +61,8 @@ inline surrogate_status fail(const surrogate_context* context, Status status, co
     return static_cast<surrogate_status>(status);
 }
 
-/// Every function of the C interface runs inside: no exception leaves the library. `context` (may be null) is told.
+/// Every function of the C interface runs inside: no exception leaves the library. `context` (may
+/// be null) is told.
 template <class Work>
 surrogate_status guarded(const surrogate_context* context, const Work& work) noexcept {
     try {
@@ -90,8 +92,9 @@ inline void require(const void* argument, const char* name) {
         throw Error(Status::invalid_argument, std::string("argument '") + name + "' is NULL");
 }
 
-/// An object whose constructor is collective, and the memory for it, which the ranks must have agreed on before: a rank
-/// that fails to get it would otherwise leave the others waiting in the constructor.
+/// An object whose constructor is collective, and the memory for it, which the ranks must have
+/// agreed on before: a rank that fails to get it would otherwise leave the others waiting in the
+/// constructor.
 template <class T>
 using Room = std::shared_ptr<std::optional<T>>;
 

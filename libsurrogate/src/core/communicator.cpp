@@ -94,7 +94,8 @@ void run_guarded(const void* context, void (*work)(const void*), Verdict& verdic
 void Communicator::run_agreed(const void* context, void (*work)(const void*)) {
     Verdict verdict;
     run_guarded(context, work, verdict);
-    // The largest of (size - rank) over failing ranks names the first of them; 0 means that none failed.
+    // The largest of (size - rank) over failing ranks names the first of them; 0 means that none
+    // failed.
     int64_t culprit = verdict.status == Status::success ? 0 : size() - rank();
     do_all_reduce(&culprit, 1, Type::int64, Reduction::max);
     if (culprit == 0) return;

@@ -13,12 +13,13 @@ namespace surrogate::impl {
 using kernels::Error;
 using kernels::Status;
 
-/// What families need of the other ranks, and the seam where tests inject delays and faults. Implementations: one rank
-/// (here), MPI (dist/mpi_communicator.hpp). Every function but rank() and size() is collective and blocking.
+/// What families need of the other ranks, and the seam where tests inject delays and faults.
+/// Implementations: one rank (here), MPI (dist/mpi_communicator.hpp). Every function but rank() and
+/// size() is collective and blocking.
 ///
-/// Failures of the transport throw Error(mpi) and leave the communicator broken: later calls throw Error(broken) at
-/// once. Counts are 64 bit; an implementation that must narrow them splits the message or throws Error(limit) before
-/// anything is sent.
+/// Failures of the transport throw Error(mpi) and leave the communicator broken: later calls throw
+/// Error(broken) at once. Counts are 64 bit; an implementation that must narrow them splits the
+/// message or throws Error(limit) before anything is sent.
 class Communicator {
 public:
     virtual ~Communicator() = default;
@@ -27,8 +28,8 @@ public:
     virtual int size() const = 0;
     virtual const char* transport() const = 0;  ///< "none", "MPI"
 
-    // Reductions in place: every rank ends with the same numbers. For floats the order of a sum is the transport's;
-    // sums of int64 are exact in any order. NaN survives sums, not maxima.
+    // Reductions in place: every rank ends with the same numbers. For floats the order of a sum is
+    // the transport's; sums of int64 are exact in any order. NaN survives sums, not maxima.
     void all_reduce_max(std::span<float> values);
     void all_reduce_max(std::span<double> values);
     void all_reduce_sum(std::span<float> values);
@@ -42,22 +43,24 @@ public:
     /// Every rank's `n_byte` bytes, in rank order, on every rank. to (size() * n_byte).
     void all_gather(const void* from, void* to, int64_t n_byte);
 
-    /// Rows of row_bytes bytes: n_send[r] rows to rank r, taken from `from` in rank order; n_receive[r] rows from rank r,
-    /// stored to `to` in rank order. Counts (size()).
+    /// Rows of row_bytes bytes: n_send[r] rows to rank r, taken from `from` in rank order;
+    /// n_receive[r] rows from rank r, stored to `to` in rank order. Counts (size()).
     void all_to_all(const void* from, std::span<const int64_t> n_send, void* to,
                     std::span<const int64_t> n_receive, int64_t row_bytes);
 
     /// Sum of `value` over the ranks before this one.
     int64_t exclusive_sum(int64_t value);
 
-    // Counters of payload handed over and of collective calls since reset_counters(); agree() does not count.
+    // Counters of payload handed over and of collective calls since reset_counters(); agree() does
+    // not count.
     int64_t bytes_sent() const { return bytes_sent_; }
     int64_t n_collective() const { return n_collective_; }
     void reset_counters() { bytes_sent_ = n_collective_ = 0; }
 
-    /// Runs fallible local work and lets all ranks share its verdict: if `work` throws on some ranks, every rank throws
-    /// Error with the status and the text of the first of them ("rank 2: ..."). One reduction of status, one broadcast
-    /// if something failed. `work` must not communicate. This is how every collective function of the library begins.
+    /// Runs fallible local work and lets all ranks share its verdict: if `work` throws on some
+    /// ranks, every rank throws Error with the status and the text of the first of them ("rank 2:
+    /// ..."). One reduction of status, one broadcast if something failed. `work` must not
+    /// communicate. This is how every collective function of the library begins.
     template <class Work>
     void agree(const Work& work) {
         run_agreed(&work, [](const void* context) { (*static_cast<const Work*>(context))(); });

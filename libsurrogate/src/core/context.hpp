@@ -34,7 +34,8 @@ public:
     const FileLayer& files() const { return files_; }
     const Placement& placement() const { return placement_; }
 
-    /// Threads for `threads = auto`: cores of the node divided by its ranks, at most those this rank is bound to.
+    /// Threads for `threads = auto`: cores of the node divided by its ranks, at most those this
+    /// rank is bound to.
     int automatic_threads() const;
 
     /// The queue that options (those of a plan, merged) ask for. Throws not_supported.
@@ -56,8 +57,8 @@ private:
     std::function<void(const std::string&)> log_;
 };
 
-/// Options decide what ranks exchange: throws invalid_argument on all ranks unless all give the same backend, precision
-/// and reproducibility. Collective.
+/// Options decide what ranks exchange: throws invalid_argument on all ranks unless all give the
+/// same backend, precision and reproducibility. Collective.
 void require_same_options(Communicator& comm, const Options& options);
 
 /// Library version, "0.1.0".

@@ -64,7 +64,8 @@ public:
     int64_t size() const override { return size_; }
 
     void read(int64_t offset, void* to, int64_t n_byte) const override {
-        // Linux moves at most 2^31 - 4096 bytes a call; asking for less than that keeps the count in range anywhere.
+        // Linux moves at most 2^31 - 4096 bytes a call; asking for less than that keeps the count
+        // in range anywhere.
         constexpr int64_t largest_call = int64_t{1} << 30;
         for (int64_t done = 0; done < n_byte;) {
             const auto count = static_cast<size_t>(std::min(n_byte - done, largest_call));

@@ -7,7 +7,8 @@
 
 namespace surrogate::impl {
 
-/// An open file, for reading at offsets. Never mapped: a file that shrinks under a mapping kills the solver.
+/// An open file, for reading at offsets. Never mapped: a file that shrinks under a mapping kills
+/// the solver.
 class File {
 public:
     virtual ~File() = default;
@@ -15,7 +16,8 @@ public:
     /// Bytes, from the open descriptor.
     virtual int64_t size() const = 0;
 
-    /// Exactly n_byte bytes from offset; throws Error(io) with path and offset if the file ends before, or on any error.
+    /// Exactly n_byte bytes from offset; throws Error(io) with path and offset if the file ends
+    /// before, or on any error.
     virtual void read(int64_t offset, void* to, int64_t n_byte) const = 0;
 };
 
@@ -24,7 +26,8 @@ class FileLayer {
 public:
     virtual ~FileLayer() = default;
 
-    /// Opens a regular file; directories, devices and pipes are refused without waiting on them. Throws Error(io).
+    /// Opens a regular file; directories, devices and pipes are refused without waiting on them.
+    /// Throws Error(io).
     virtual std::unique_ptr<File> open(const std::string& path) const = 0;
 };
 

@@ -7,8 +7,8 @@
 
 namespace surrogate::impl {
 
-/// Checked key = value pairs; the table of keys, with their values and defaults, stands in options.cpp and is the one
-/// that surrogate_options_set documents.
+/// Checked key = value pairs; the table of keys, with their values and defaults, stands in
+/// options.cpp and is the one that surrogate_options_set documents.
 class Options {
 public:
     /// Throws unknown_name (near misses) or invalid_argument (lists what is allowed).

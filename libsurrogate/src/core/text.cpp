@@ -9,7 +9,8 @@
 namespace surrogate::impl {
 namespace {
 
-// Names may come from a hostile file: a near miss is a courtesy and must not cost more than about 10 ms.
+// Names may come from a hostile file: a near miss is a courtesy and must not cost more than about
+// 10 ms.
 constexpr size_t longest_name = 200;
 constexpr int64_t cell_budget = 4'000'000;
 
@@ -18,7 +19,8 @@ size_t tolerance(size_t length) {
     return std::max<size_t>(1, std::min<size_t>(length / 3, 8));
 }
 
-/// Levenshtein distance by rows; neighbours swapped ("presusre") count one, as typing does them at once.
+/// Levenshtein distance by rows; neighbours swapped ("presusre") count one, as typing does them at
+/// once.
 size_t edit_distance(std::string_view a, std::string_view b) {
     std::vector<size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
     std::iota(above.begin(), above.end(), size_t{0});

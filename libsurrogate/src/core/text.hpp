@@ -18,8 +18,8 @@ std::string did_you_mean(std::string_view name, std::span<const std::string> kno
 /// "(64, 3)"
 std::string shape_text(std::span<const int64_t> shape);
 
-/// Any bytes as printable text of at most max_length characters: control and non-ASCII bytes as \xNN, the rest cut with
-/// "..". For names that come from a file.
+/// Any bytes as printable text of at most max_length characters: control and non-ASCII bytes as
+/// \xNN, the rest cut with "..". For names that come from a file.
 std::string printable(std::string_view text, size_t max_length = 120);
 
 }  // namespace surrogate::impl

@@ -35,14 +35,16 @@ bool is_finalized() {
 class MpiCommunicator final : public Communicator {
 public:
     MpiCommunicator() = default;
-    /// Takes no memory of its own: a rank that has none must still hear of the others, and they of it.
+    /// Takes no memory of its own: a rank that has none must still hear of the others, and they of
+    /// it.
     explicit MpiCommunicator(MPI_Comm comm) {
         check_mpi(MPI_Comm_dup(comm, &comm_), "MPI_Comm_dup");
         MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
         MPI_Comm_rank(comm_, &rank_);
         MPI_Comm_size(comm_, &size_);
     }
-    // No message is sent here; a broken communicator is left to MPI_Finalize, since freeing it may wait for others.
+    // No message is sent here; a broken communicator is left to MPI_Finalize, since freeing it may
+    // wait for others.
     ~MpiCommunicator() override {
         if (comm_ != MPI_COMM_NULL && !broken_ && !is_finalized()) MPI_Comm_free(&comm_);
     }
@@ -94,8 +96,8 @@ protected:
         call(MPI_Allgather(from, n, MPI_BYTE, to, n, MPI_BYTE, comm_), "MPI_Allgather");
     }
 
-    // Point-to-point instead of MPI_Alltoallv: its int displacements would limit a rank to 2 GB of rows, and most
-    // partitions talk to few ranks only.
+    // Point-to-point instead of MPI_Alltoallv: its int displacements would limit a rank to 2 GB of
+    // rows, and most partitions talk to few ranks only.
     void do_all_to_all(const void* from, std::span<const int64_t> n_send, void* to,
                        std::span<const int64_t> n_receive, int64_t row_bytes) override {
         require_usable();

@@ -13,14 +13,15 @@ namespace surrogate::impl {
 /// Throws invalid_argument unless MPI is initialised and not yet finalised.
 void require_mpi();
 
-/// A communicator over a duplicate of `comm`, made once so that our messages can never meet the solver's; the duplicate
-/// returns errors instead of aborting and is freed with the object (not after MPI_Finalize). Collective.
-/// Throws invalid_argument if MPI is not running or comm is no intracommunicator, mpi if it cannot be duplicated,
-/// no_memory on all ranks if one of them has none.
+/// A communicator over a duplicate of `comm`, made once so that our messages can never meet the
+/// solver's; the duplicate returns errors instead of aborting and is freed with the object (not
+/// after MPI_Finalize). Collective. Throws invalid_argument if MPI is not running or comm is no
+/// intracommunicator, mpi if it cannot be duplicated, no_memory on all ranks if one of them has
+/// none.
 std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm);
 
-/// MPI_Comm_compare of comm with the communicator that `ours` duplicated; without MPI behind it, MPI_CONGRUENT to a
-/// communicator of one rank and MPI_UNEQUAL to others. Local.
+/// MPI_Comm_compare of comm with the communicator that `ours` duplicated; without MPI behind it,
+/// MPI_CONGRUENT to a communicator of one rank and MPI_UNEQUAL to others. Local.
 int compare(const Communicator& ours, MPI_Comm comm);
 
 /// Ranks and cores of this rank's node; `ranks` is of mpi_communicator. Collective.

@@ -20,15 +20,16 @@ struct FieldCard {
     double min, max;  ///< of the training data; -inf, inf if the card does not say
 };
 
-/// The model card (share/doc/model-file.md): metadata key `surrogate.card` of a model file. An empty one takes no memory:
-/// ranks make it before they agree.
+/// The model card (share/doc/model-file.md): metadata key `surrogate.card` of a model file. An
+/// empty one takes no memory: ranks make it before they agree.
 struct Card {
     std::string family;
     nlohmann::json network;                  ///< hyperparameters; the family checks them
     std::vector<FieldCard> inputs, outputs;  ///< empty for a bare network
     nlohmann::json provenance;
-    /// What the card says of the mathematics beyond the network's hyperparameters: those of the card's keys
-    /// `conventions`, `theta_cutoff_rule` and `basis_norm_mode` that are present. A family refuses what it does not know.
+    /// What the card says of the mathematics beyond the network's hyperparameters: those of the
+    /// card's keys `conventions`, `theta_cutoff_rule` and `basis_norm_mode` that are present. A
+    /// family refuses what it does not know.
     nlohmann::json conventions;
     std::map<std::string, uint64_t> checksums;  ///< tensor -> xxh3-64; empty if the card has none
 
@@ -40,7 +41,8 @@ struct Card {
     ~Card();  ///< takes no memory
 };
 
-/// Throws Error(bad_file) naming the key, what was expected and what was found; unknown keys list near misses.
+/// Throws Error(bad_file) naming the key, what was expected and what was found; unknown keys list
+/// near misses.
 Card parse_card(std::string_view json);
 
 /// The number written as 16 lower-case hex digits; `where` names it in the error.

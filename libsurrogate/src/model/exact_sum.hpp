@@ -5,10 +5,10 @@
 
 namespace surrogate::impl {
 
-/// Sums that do not depend on the order or grouping of their terms: numbers are rounded to a common grid and added as
-/// integers. Grid: multiples of 2^-shift, fine enough that n_term terms below `bound` cannot overflow int64.
-/// With more than 2^14 terms a second integer keeps what the first rounded away, 2^-40 further down, so that the
-/// resolution stays below 2^-42 of the bound.
+/// Sums that do not depend on the order or grouping of their terms: numbers are rounded to a common
+/// grid and added as integers. Grid: multiples of 2^-shift, fine enough that n_term terms below
+/// `bound` cannot overflow int64. With more than 2^14 terms a second integer keeps what the first
+/// rounded away, 2^-40 further down, so that the resolution stays below 2^-42 of the bound.
 /// Source: spec of FLARE, section 12, "canonical blocks".
 class ExactGrid {
 public:

@@ -45,7 +45,8 @@ Column column_of(const surrogate_array& array, int64_t index) {
 
 namespace {
 
-/// The largest |value - mean| whose quotient by std a T can hold; itself no larger than a double can.
+/// The largest |value - mean| whose quotient by std a T can hold; itself no larger than a double
+/// can.
 template <class T>
 double largest_distance(double std) {
     return static_cast<double>(std::numeric_limits<T>::max()) *
@@ -64,7 +65,8 @@ BadValue gather(std::span<const Column> columns, int64_t first, int64_t count, T
         const double largest = largest_distance<T>(column.std);
         for (int64_t i = 0; i < count; ++i) {
             const double value = load(column, first + i);
-            // A quiet comparison, before what may overflow: a host may trap that, and invalid operations.
+            // A quiet comparison, before what may overflow: a host may trap that, and invalid
+            // operations.
             const double distance = value - column.mean;
             const bool fits = std::islessequal(std::abs(distance), largest);
             row[i * row_stride] = fits ? static_cast<T>(distance / column.std) : T(0);

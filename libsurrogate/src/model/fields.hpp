@@ -21,8 +21,9 @@ struct Column {
     double mean = 0, std = 1;
 };
 
-/// Throws shape, invalid_argument or not_supported unless the array can be read or written: host memory, float or
-/// double, counts not negative, data where there are points. `what` begins the message.
+/// Throws shape, invalid_argument or not_supported unless the array can be read or written: host
+/// memory, float or double, counts not negative, data where there are points. `what` begins the
+/// message.
 void check_array(const surrogate_array& array, const std::string& what);
 
 /// Component `index` of a checked array, without normalisation.
@@ -49,8 +50,8 @@ struct BadValue {
     double value = 0;
 };
 
-/// Normalised inputs of `count` points from `first` to rows: to[i * row_stride + c * column_stride].
-/// Returns the first value that is not finite once normalised and converted.
+/// Normalised inputs of `count` points from `first` to rows: to[i * row_stride + c *
+/// column_stride]. Returns the first value that is not finite once normalised and converted.
 template <class T>
 BadValue gather(std::span<const Column> columns, int64_t first, int64_t count, T* to,
                 int64_t row_stride, int64_t column_stride);

@@ -20,7 +20,8 @@ struct MlpShape {
     double flops() const;  ///< a point
 };
 
-/// Hyperparameters of the official FLAREModel, checked. Source: vpuri3/FLARE.py, constructor of FLAREModel.
+/// Hyperparameters of the official FLAREModel, checked. Source: vpuri3/FLARE.py, constructor of
+/// FLAREModel.
 struct FlareConfig {
     int64_t in_dim = 0, out_dim = 0, channel_dim = 64, num_blocks = 8, num_heads = 8,
             num_latents = 0;
@@ -33,7 +34,8 @@ struct FlareConfig {
     int64_t n_tensor() const;  ///< of flare_layout
 };
 
-/// The card's `network` object; throws bad_file with near misses for unknown keys, not_supported for other classes.
+/// The card's `network` object; throws bad_file with near misses for unknown keys, not_supported
+/// for other classes.
 FlareConfig parse_flare_config(const nlohmann::json& network);
 
 /// All weights in the order of the official state_dict.

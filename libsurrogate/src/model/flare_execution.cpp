@@ -19,7 +19,8 @@ using kernels::flare::Sizes;
 
 namespace {
 
-/// Points per partial sum: float sums stay accurate up to here, and the reproducible mode's blocks have this size.
+/// Points per partial sum: float sums stay accurate up to here, and the reproducible mode's blocks
+/// have this size.
 constexpr int64_t chunk_tiles = 16;
 constexpr int64_t chunk_points = chunk_tiles * tile_points;
 
@@ -54,7 +55,8 @@ public:
           queue_(request.queue),
           n_solver_(request.input.n_local()) {}
 
-    /// Collective, unlike the constructor: ranks agree that they have the object before they meet in here.
+    /// Collective, unlike the constructor: ranks agree that they have the object before they meet
+    /// in here.
     void prepare(const FlareWeights<T>& weights, const PlanRequest& request) {
         if (request.reproducible)
             reorder_.emplace(request.input, std::max(config_.in_dim, config_.out_dim));
@@ -68,7 +70,8 @@ public:
         poisoned = poisoned || result.bad_input.column >= 0;
         if (reorder_) to_canonical();
 
-        // A rank without hope computes nothing: its numbers would be NaN, and the host may trap on them.
+        // A rank without hope computes nothing: its numbers would be NaN, and the host may trap on
+        // them.
         bool alive = !poisoned;
         for (int64_t s = 0; s <= config_.num_blocks; ++s) {
             if (alive) sweep(s);

@@ -9,7 +9,8 @@
 /// FLARE (arXiv:2508.12594; official code vpuri3/FLARE.py): the network around kernels/flare.
 namespace surrogate::impl {
 
-/// At most `n_found` tensors are in the file: a card that asks for far more is refused before its list is made.
+/// At most `n_found` tensors are in the file: a card that asks for far more is refused before its
+/// list is made.
 std::vector<TensorSpec> flare_tensors(const Card& card, int64_t n_found);
 
 std::unique_ptr<Network> make_flare(ModelFile file);

@@ -20,7 +20,8 @@ using kernels::flare::Total;
 
 namespace {
 
-/// z = Z / A for one latent; sums (D + 1): A, Z. No points at all give 0. Returns whether all of it is finite.
+/// z = Z / A for one latent; sums (D + 1): A, Z. No points at all give 0. Returns whether all of it
+/// is finite.
 template <class T, class Sum>
 bool divide(const Sum* sums, int64_t n_dim, T* z) {
     bool finite = true;
@@ -169,7 +170,8 @@ private:
     int64_t limb_stride() const { return n_row_ * (sizes_.n_dim + 1); }
     int64_t* sum(int64_t i, int64_t j) { return sums_.data() + i * (sizes_.n_dim + 1) + j; }
 
-    /// A chunk's A is at most its number of points, its Z at most that times the largest |v| of the head.
+    /// A chunk's A is at most its number of points, its Z at most that times the largest |v| of the
+    /// head.
     ExactGrid grid(int64_t i, int64_t j) const {
         const double v = j == 0 ? 1.0 : static_cast<double>(maxima_[n_row_ + i / sizes_.n_latent]);
         return ExactGrid(n_chunk_global_, max_chunk_points * v);

@@ -13,11 +13,14 @@
 
 namespace surrogate::impl {
 
-/// The local points of a FLARE run and one pass of them through the network. A forward pass takes num_blocks + 1
-/// sweeps; sweep s does, for one tile at a time and all of it in cache,
-///   s = 0:  x = in_proj(input)                         s > 0:  x += out_proj(decode(k, z)); x += ffn(norm2(x))
-///   s < num_blocks:  k, v = projections of norm1(x); encode(k, v)       else:  output = out_proj(norm(x))
-/// with block s - 1 before and block s after the border. Only x and k live between sweeps: 8 C bytes a point.
+/// The local points of a FLARE run and one pass of them through the network. A forward pass takes
+/// num_blocks + 1 sweeps; sweep s does, for one tile at a time and all of it in cache,
+///   s = 0:  x = in_proj(input)                         s > 0:  x += out_proj(decode(k, z)); x +=
+///           ffn(norm2(x))
+///   s < num_blocks:  k, v = projections of norm1(x); encode(k, v)       else:  output =
+///                    out_proj(norm(x))
+/// with block s - 1 before and block s after the border. Only x and k live between sweeps: 8 C
+/// bytes a point.
 template <class T>
 class FlareSweep {
 public:
@@ -31,9 +34,10 @@ public:
     kernels::Tile<T> input(int64_t tile) { return tile_of(input_, tile, config_.in_dim); }
     kernels::Tile<T> output(int64_t tile) { return tile_of(output_, tile, config_.out_dim); }
 
-    /// One tile of sweep s. z (H, M, D) of block s - 1, unused in sweep 0; partial takes the encoding of block s,
-    /// unused in the last sweep. v_max (H), if not null, is raised to the largest |v| of each head.
-    /// thread: whose scratch is used; tiles of different threads may run at once.
+    /// One tile of sweep s. z (H, M, D) of block s - 1, unused in sweep 0; partial takes the
+    /// encoding of block s, unused in the last sweep. v_max (H), if not null, is raised to the
+    /// largest |v| of each head. thread: whose scratch is used; tiles of different threads may run
+    /// at once.
     void run(int64_t s, int64_t tile, int thread, const T* z, kernels::flare::Partial<T> partial,
              T* v_max);
 

@@ -83,7 +83,8 @@ void normalise_row(const Norm<T>& norm, int64_t n, double* row) {
     }
 }
 
-/// latent_q (C, M), a memory view of (H, M, D): normed, times attn_scale * log2(e), in the two orders of the mixer.
+/// latent_q (C, M), a memory view of (H, M, D): normed, times attn_scale * log2(e), in the two
+/// orders of the mixer.
 template <class T>
 void set_queries(const FlareConfig& config, const T* latent_q, const Norm<T>* q_norm,
                  FlareBlockWeights<T>& block) {

@@ -44,7 +44,8 @@ struct FlareWeights {
     std::vector<FlareBlockWeights<T>> blocks;
 };
 
-/// `tensors` must have the names and shapes of flare_layout(config), stay alive for float, and are copied for double.
+/// `tensors` must have the names and shapes of flare_layout(config), stay alive for float, and are
+/// copied for double.
 template <class T>
 FlareWeights<T> make_flare_weights(const FlareConfig& config, std::span<const Tensor> tensors);
 

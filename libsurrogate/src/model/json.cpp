@@ -19,9 +19,10 @@ using nlohmann::json;
     throw Error(Status::bad_file, text);
 }
 
-/// What the parser would otherwise find too late: pieces it would copy before anyone can refuse them, and zero bytes,
-/// which it takes for the end of the text. A piece is a string, or all between two strings: the parser keeps the
-/// characters of the current string or number and of all that follows it up to the next.
+/// What the parser would otherwise find too late: pieces it would copy before anyone can refuse
+/// them, and zero bytes, which it takes for the end of the text. A piece is a string, or all
+/// between two strings: the parser keeps the characters of the current string or number and of all
+/// that follows it up to the next.
 void check_text(std::string_view text, const std::string& what) {
     if (text.size() > json_max_text)
         fail(what + ": JSON of " + std::to_string(text.size()) + " bytes, expected at most " +
@@ -43,8 +44,9 @@ void check_text(std::string_view text, const std::string& what) {
     }
 }
 
-/// Receives the events of nlohmann's text parser (which is iterative; its binary readers recurse and are not used) and
-/// builds a tree, refusing what the parser alone would let pass: depth, counts, duplicate keys.
+/// Receives the events of nlohmann's text parser (which is iterative; its binary readers recurse
+/// and are not used) and builds a tree, refusing what the parser alone would let pass: depth,
+/// counts, duplicate keys.
 class TreeBuilder {
 public:
     explicit TreeBuilder(const std::string& what) : what_(what) {}

@@ -20,8 +20,8 @@ constexpr const char* card_key = "surrogate.card";
 constexpr const char* check_key = "surrogate.check";
 constexpr const char* card_checksum_key = "surrogate.card_checksum";
 
-// Tensors that only their checksum is wanted of pass through a window of this size: large enough for a disk, far below
-// the 32 MB that reading may take.
+// Tensors that only their checksum is wanted of pass through a window of this size: large enough
+// for a disk, far below the 32 MB that reading may take.
 constexpr int64_t window_bytes = int64_t{1} << 20;
 
 [[noreturn]] void fail(const std::string& text) {
@@ -37,8 +37,8 @@ struct Contents {
     std::vector<uint64_t> checksums;  // of model.entries; empty if the card has none
 };
 
-/// Keys "surrogate.*" belong to this format; a key that is nearly one of them was meant to be. Others ("format": "pt")
-/// are somebody else's.
+/// Keys "surrogate.*" belong to this format; a key that is nearly one of them was meant to be.
+/// Others ("format": "pt") are somebody else's.
 void check_metadata_keys(const std::map<std::string, std::string>& metadata) {
     const std::vector<std::string> known{card_key, check_key, card_checksum_key};
     for (const auto& [key, text] : metadata) {
@@ -101,7 +101,8 @@ std::string near_checksum(const std::string& name, const std::map<std::string, u
     return did_you_mean(name, names);
 }
 
-/// The checksums in the order of the entries. A card that has some speaks of every tensor of the file and of no other.
+/// The checksums in the order of the entries. A card that has some speaks of every tensor of the
+/// file and of no other.
 std::vector<uint64_t> checksums_of(const std::vector<TensorEntry>& entries,
                                    const std::map<std::string, uint64_t>& by_name) {
     std::vector<uint64_t> checksums;
@@ -140,7 +141,8 @@ void allocate_tensors(ModelFile& model, const Select& select) {
             model.tensors.push_back({entry, kernels::Buffer<std::byte>(entry.end - entry.begin)});
 }
 
-// Neither infinite nor NaN: some bit of the exponent is 0. Integers, so that no trap of the host can spring.
+// Neither infinite nor NaN: some bit of the exponent is 0. Integers, so that no trap of the host
+// can spring.
 template <class Word>
 int64_t first_not_finite(const std::byte* data, int64_t n, Word exponent) {
     for (int64_t i = 0; i < n; ++i) {

@@ -21,7 +21,8 @@ struct Tensor {
     TensorEntry entry;
     kernels::Buffer<std::byte> data;
 
-    /// The numbers as float; throws Error(bad_file) naming the tensor if it is stored as something else.
+    /// The numbers as float; throws Error(bad_file) naming the tensor if it is stored as something
+    /// else.
     std::span<const float> floats() const;
 };
 
@@ -33,13 +34,14 @@ struct ModelFile {
     std::vector<Tensor> tensors;       ///< those selected
 };
 
-/// Collective. Rank 0 opens, checks and reads `path`; every rank gets the selected tensors (`select` by name, the same
-/// answer on all ranks). Names are without the prefixes "module." and "_orig_mod." that wrapped modules leave in a file.
-/// `accept` sees card and entries on rank 0 before any tensor is read and throws if the file cannot be used (names or
-/// shapes that do not fit the architecture).
-/// Checked here: everything of read_safetensors_header and parse_card, checksums of all tensors of the file if the card
-/// has them, finiteness of the selected float tensors. Memory beyond the selected tensors: at most 32 MB.
-/// Errors are agreed on: all ranks throw the same.
+/// Collective. Rank 0 opens, checks and reads `path`; every rank gets the selected tensors
+/// (`select` by name, the same answer on all ranks). Names are without the prefixes "module." and
+/// "_orig_mod." that wrapped modules leave in a file. `accept` sees card and entries on rank 0
+/// before any tensor is read and throws if the file cannot be used (names or shapes that do not fit
+/// the architecture). Checked here: everything of read_safetensors_header and parse_card, checksums
+/// of all tensors of the file if the card has them, finiteness of the selected float tensors.
+/// Memory beyond the selected tensors: at most 32 MB. Errors are agreed on: all ranks throw the
+/// same.
 ModelFile load_model_file(
     Communicator& comm, const FileLayer& files, const std::string& path,
     const std::function<bool(std::string_view name)>& select,

@@ -14,8 +14,8 @@
 #include "libsurrogate/src/model/fields.hpp"
 #include "libsurrogate/src/model/model_file.hpp"
 
-/// What a model family is to the rest of the library. A family adds one implementation of Network and Execution, and
-/// one line to the table in network.cpp.
+/// What a model family is to the rest of the library. A family adds one implementation of Network
+/// and Execution, and one line to the table in network.cpp.
 namespace surrogate::impl {
 
 /// A tensor the bare network takes or gives: [n_point, n_channel].
@@ -54,7 +54,8 @@ public:
     virtual ~Execution() = default;
 
     /// Collective, without agreement. Columns stand in the order of the ports, channel by channel.
-    /// poisoned: this rank's arguments are bad. It then computes nothing, takes part in all exchanges and sends NaN.
+    /// poisoned: this rank's arguments are bad. It then computes nothing, takes part in all
+    /// exchanges and sends NaN.
     virtual Result run(std::span<const Column> inputs, std::span<const Column> outputs,
                        bool poisoned) = 0;
 
@@ -81,11 +82,13 @@ struct TensorSpec {
     std::vector<int64_t> shape;
 };
 
-/// Names and shapes of all weights a card asks for. Throws bad_file (hyperparameters), not_supported (family).
-/// n_found: tensors in the file; a card that asks for far more is refused before the list takes memory.
+/// Names and shapes of all weights a card asks for. Throws bad_file (hyperparameters),
+/// not_supported (family). n_found: tensors in the file; a card that asks for far more is refused
+/// before the list takes memory.
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
 
-/// Throws bad_file unless the file's tensors outside of check/ are exactly `required`: names with near misses, shapes.
+/// Throws bad_file unless the file's tensors outside of check/ are exactly `required`: names with
+/// near misses, shapes.
 void match_tensors(std::span<const TensorSpec> required, std::span<const TensorEntry> found);
 
 /// The network of a loaded file whose tensors matched. Takes the weights over.

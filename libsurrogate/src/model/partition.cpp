@@ -28,7 +28,8 @@ int balanced_owner(int64_t n, int64_t i, int size) {
 
 namespace {
 
-/// Steele, Lea and Flood's splitmix64: the same stream on every machine, unlike the standard library's shuffles.
+/// Steele, Lea and Flood's splitmix64: the same stream on every machine, unlike the standard
+/// library's shuffles.
 struct SplitMix {
     uint64_t state;
     uint64_t next() {

@@ -13,7 +13,8 @@ struct Range {
     int64_t size() const { return end - begin; }
 };
 
-/// Share of `rank` when n items are dealt in order and balanced: the first n mod size ranks get one more.
+/// Share of `rank` when n items are dealt in order and balanced: the first n mod size ranks get one
+/// more.
 Range balanced_range(int64_t n, int rank, int size);
 
 /// The rank that owns item i under balanced_range.

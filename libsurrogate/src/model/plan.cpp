@@ -150,7 +150,8 @@ void Plan::require_bound() const {
     }
 }
 
-/// A rank whose arguments do not pass `check`, or that lacks the memory to say so, still takes part in the exchanges.
+/// A rank whose arguments do not pass `check`, or that lacks the memory to say so, still takes part
+/// in the exchanges.
 template <class Check>
 void Plan::execute(const Check& check, std::span<const Column> inputs,
                    std::span<const Column> outputs) {

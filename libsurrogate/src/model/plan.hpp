@@ -22,7 +22,8 @@ public:
     void bind_output(const char* name, const char* unit, const surrogate_array* array);
     void unbind();
 
-    // Called by all ranks, without agreement; throw this rank's own error after all exchanges are done.
+    // Called by all ranks, without agreement; throw this rank's own error after all exchanges are
+    // done.
     void run();
     void run_network(std::span<const surrogate_named_array> inputs,
                      std::span<const surrogate_named_array> outputs);

@@ -61,7 +61,8 @@ std::vector<int64_t> exchange_counts(Communicator& comm, std::span<const int64_t
     return n_receive;
 }
 
-/// size - 1 keys that cut all points into about equal shares, the same on every rank: weighted samples of all ranks.
+/// size - 1 keys that cut all points into about equal shares, the same on every rank: weighted
+/// samples of all ranks.
 std::vector<Key> find_splitters(Communicator& comm, std::span<const Key> sorted) {
     constexpr int64_t n_sample = 32;
     struct Sample {

@@ -11,15 +11,17 @@
 
 namespace surrogate::impl {
 
-/// The canonical order of all points of a domain, cut into blocks that are dealt to the ranks: the order, and hence
-/// everything computed block by block, is the same for every number of ranks and every partition.
+/// The canonical order of all points of a domain, cut into blocks that are dealt to the ranks: the
+/// order, and hence everything computed block by block, is the same for every number of ranks and
+/// every partition.
 ///
-/// Order: by global id, or by the bit patterns of the coordinates if the domain has no ids. Memory: some 100 bytes a
-/// local point while it is made, 16 afterwards; nothing of the length of all points.
+/// Order: by global id, or by the bit patterns of the coordinates if the domain has no ids. Memory:
+/// some 100 bytes a local point while it is made, 16 afterwards; nothing of the length of all
+/// points.
 class RowOrder {
 public:
-    /// Collective. Throws invalid_argument if two points have the same id or, without ids, the same coordinates
-    /// (both are named), or if the domain has neither.
+    /// Collective. Throws invalid_argument if two points have the same id or, without ids, the same
+    /// coordinates (both are named), or if the domain has neither.
     RowOrder(const PointDomain& domain, int64_t block_rows);
 
     int64_t n_block_global() const { return n_block_global_; }
@@ -27,8 +29,8 @@ public:
     /// Rows of the canonical order that this rank holds; begins at a block.
     Range rows() const { return rows_; }
 
-    /// Collective: rows of the solver (n_local, row_bytes) to the canonical order (rows().size(), row_bytes).
-    /// scratch: space for scratch_rows() rows. Allocates nothing.
+    /// Collective: rows of the solver (n_local, row_bytes) to the canonical order (rows().size(),
+    /// row_bytes). scratch: space for scratch_rows() rows. Allocates nothing.
     void to_canonical(Communicator& comm, const void* solver, void* scratch, void* canonical,
                       int64_t row_bytes) const;
 

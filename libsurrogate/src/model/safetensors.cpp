@@ -70,8 +70,8 @@ std::vector<int64_t> parse_shape(const json& value, const std::string& where) {
     return shape;
 }
 
-/// Bytes of a tensor. Zero extents are left out of the overflow check's product, not of the check: (2^48, 2^48, 0) is
-/// refused like (2^48, 2^48).
+/// Bytes of a tensor. Zero extents are left out of the overflow check's product, not of the check:
+/// (2^48, 2^48, 0) is refused like (2^48, 2^48).
 int64_t bytes_of(const TensorEntry& entry, const std::string& where) {
     int64_t product = width(entry.dtype);
     bool is_empty = false;

@@ -45,10 +45,10 @@ struct SafetensorsHeader {
     std::vector<TensorEntry> tensors;
 };
 
-/// Reads and checks the header; the file is treated as hostile. When this returns, every size and offset can be believed:
-/// shapes times widths equal the intervals, which are sorted, contiguous and end with the file. No memory beyond the
-/// header (at most 16 MB) is taken. Throws Error(bad_file) or Error(io).
-/// Source: github.com/huggingface/safetensors, format of version 0.4.
+/// Reads and checks the header; the file is treated as hostile. When this returns, every size and
+/// offset can be believed: shapes times widths equal the intervals, which are sorted, contiguous
+/// and end with the file. No memory beyond the header (at most 16 MB) is taken. Throws
+/// Error(bad_file) or Error(io). Source: github.com/huggingface/safetensors, format of version 0.4.
 SafetensorsHeader read_safetensors_header(const File& file);
 
 /// The same in two steps, for a rank that gets the text from another one.

@@ -55,7 +55,8 @@ private:
     }
 
     bool symbol() {
-        // Letters, and the signs that units use outside of ASCII: degree, micro (twice in Unicode), Ohm, Angstrom.
+        // Letters, and the signs that units use outside of ASCII: degree, micro (twice in Unicode),
+        // Ohm, Angstrom.
         static constexpr std::array<std::string_view, 7> signs{
             "%", "_", "\u00b0", "\u00b5", "\u03bc", "\u03a9", "\u00c5"};
         const size_t begin = at_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every check case on every backend, in every mode and partition, on the ranks of this launch: the answer, what it cost
-// in messages, and in reproducible mode the bits.
+// Every check case on every backend, in every mode and partition, on the ranks of this launch: the
+// answer, what it cost in messages, and in reproducible mode the bits.
 #include <gtest/gtest.h>
 
 #include <fstream>

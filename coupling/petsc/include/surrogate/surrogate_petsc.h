@@ -2,15 +2,17 @@
 #ifndef SURROGATE_PETSC_H
 #define SURROGATE_PETSC_H
 
-/* PETSc in, PETSc out: contexts with options from PETSc's database, domains from a DM, predictions in Vecs.
+/* PETSc in, PETSc out: contexts with options from PETSc's database, domains from a DM, predictions
+ * in Vecs.
  *
- * - Functions return a PetscErrorCode. An error of the library becomes a PETSc error once, on the rank that returns it,
- *   with the library's text (PetscErrorMessage gives it back); see surrogate_petsc_error for the codes.
- * - Objects are those of surrogate.h: everything there works on them too, and they are destroyed there. Destroy them
- *   before PetscFinalize if PETSc started MPI.
+ * - Functions return a PetscErrorCode. An error of the library becomes a PETSc error once, on the
+ *   rank that returns it, with the library's text (PetscErrorMessage gives it back); see
+ *   surrogate_petsc_error for the codes.
+ * - Objects are those of surrogate.h: everything there works on them too, and they are destroyed
+ *   there. Destroy them before PetscFinalize if PETSc started MPI.
  * - PetscInitialize is the caller's; signal and error handlers stay as they are.
  * - -log_view shows the events SurrPlan (models, domains, plans) and SurrRun.
- * PETSc must be real; float and double both work.                                                                   */
+ * PETSc must be real; float and double both work. */
 
 #include <petscdm.h>
 #include <petscvec.h>
@@ -20,50 +22,56 @@
 extern "C" {
 #endif
 
-/* The PETSc error code of a status: SHAPE is PETSC_ERR_ARG_SIZ, NOT_FINITE is PETSC_ERR_FP, INVALID_ARGUMENT and
- * UNKNOWN_NAME are PETSC_ERR_ARG_WRONG, NOT_SUPPORTED is PETSC_ERR_SUP, IO is PETSC_ERR_FILE_OPEN, BAD_FILE is
- * PETSC_ERR_FILE_UNEXPECTED, NO_MEMORY is PETSC_ERR_MEM, others are PETSC_ERR_LIB.                                  */
+/* The PETSc error code of a status: SHAPE is PETSC_ERR_ARG_SIZ, NOT_FINITE is PETSC_ERR_FP,
+ * INVALID_ARGUMENT and UNKNOWN_NAME are PETSC_ERR_ARG_WRONG, NOT_SUPPORTED is PETSC_ERR_SUP, IO is
+ * PETSC_ERR_FILE_OPEN, BAD_FILE is PETSC_ERR_FILE_UNEXPECTED, NO_MEMORY is PETSC_ERR_MEM, others
+ * are PETSC_ERR_LIB. */
 SURROGATE_API PetscErrorCode surrogate_petsc_error_code(surrogate_status status);
 
 /* Calls a function of surrogate.h inside a function that returns PetscErrorCode. */
-#define PetscCallSurrogate(...)                                                                                       \
-    do {                                                                                                              \
-        const surrogate_status surrogate_status_ = (__VA_ARGS__);                                                     \
-        if (PetscUnlikely(surrogate_status_ != SURROGATE_SUCCESS))                                                    \
-            SETERRQ(PETSC_COMM_SELF, surrogate_petsc_error_code(surrogate_status_), "%s", surrogate_error(NULL));     \
+#define PetscCallSurrogate(...)                                                           \
+    do {                                                                                  \
+        const surrogate_status surrogate_status_ = (__VA_ARGS__);                         \
+        if (PetscUnlikely(surrogate_status_ != SURROGATE_SUCCESS))                        \
+            SETERRQ(PETSC_COMM_SELF, surrogate_petsc_error_code(surrogate_status_), "%s", \
+                    surrogate_error(NULL));                                               \
     } while (0)
 
 /* A context over the ranks of `comm`, with the options found in PETSc's database. Collective.
- *   -surrogate_threads N|auto  -surrogate_vector auto|avx512|avx2|scalar  -surrogate_backend auto|ref|simd|cuda
+ *   -surrogate_threads N|auto  -surrogate_vector auto|avx512|avx2|scalar  -surrogate_backend
+ *                              auto|ref|simd|cuda
  *   -surrogate_precision fp32|fp64  -surrogate_reproducible  -surrogate_check_finite
  *   prefix  put before these names ("flow_": -flow_surrogate_threads), or NULL
- * -help lists them. An option that is not in the database keeps the library's default.                              */
+ * -help lists them. An option that is not in the database keeps the library's default. */
 SURROGATE_API PetscErrorCode surrogate_context_create_petsc(MPI_Comm comm, const char* prefix,
                                                             surrogate_context** context);
 
-/* surrogate_model_load and surrogate_plan_create, as PETSc errors and under SurrPlan. Collective. output may be NULL. */
-SURROGATE_API PetscErrorCode surrogate_model_load_petsc(surrogate_context* context, const char* path,
-                                                        surrogate_model** model);
+/* surrogate_model_load and surrogate_plan_create, as PETSc errors and under SurrPlan. Collective.
+ * output may be NULL. */
+SURROGATE_API PetscErrorCode surrogate_model_load_petsc(surrogate_context* context,
+                                                        const char* path, surrogate_model** model);
 SURROGATE_API PetscErrorCode surrogate_plan_create_petsc(const surrogate_model* model,
                                                          const surrogate_domain* input,
                                                          const surrogate_domain* output,
                                                          surrogate_plan** plan);
 
 /* The points of a DM that this rank owns, in the order of the DM's global vectors. Collective.
- *   DMDA  the grid points, at the coordinates the DM has. For cell-centred unknowns set the centres as coordinates:
- *         DMDASetUniformCoordinates(da, h / 2, 1 - h / 2, ..). Global ids are natural numbers, i + M (j + N k).
+ *   DMDA  the grid points, at the coordinates the DM has. For cell-centred unknowns set the centres
+ *         as coordinates: DMDASetUniformCoordinates(da, h / 2, 1 - h / 2, ..). Global ids are
+ *         natural numbers, i + M (j + N k).
  * Coordinates are copied: set them before, and make a new domain when they change.
- * Errors: another type of DM (PETSC_ERR_SUP), a DM without coordinates (PETSC_ERR_ARG_WRONGSTATE), a DM on another
- * communicator (PETSC_ERR_ARG_NOTSAMECOMM).                                                                         */
+ * Errors: another type of DM (PETSC_ERR_SUP), a DM without coordinates (PETSC_ERR_ARG_WRONGSTATE),
+ * a DM on another communicator (PETSC_ERR_ARG_NOTSAMECOMM). */
 SURROGATE_API PetscErrorCode surrogate_domain_create_dm(surrogate_context* context, DM dm,
                                                         surrogate_domain** domain);
 
-/* A field of the model's card in a Vec. A Vec that interlaces several fields appears once for each of them.
+/* A field of the model's card in a Vec. A Vec that interlaces several fields appears once for each
+ * of them.
  *   name         name of the field on the card
  *   unit         the unit the Vec is in, or NULL not to check
  *   vec          local size: n_component times the domain's local points
  *   component    0 .. n_component - 1
- *   n_component  fields that the Vec interlaces; 0: its block size (1 for a Vec of its own)                          */
+ *   n_component  fields that the Vec interlaces; 0: its block size (1 for a Vec of its own) */
 typedef struct surrogate_vec {
     const char* name;
     const char* unit;
@@ -72,15 +80,17 @@ typedef struct surrogate_vec {
     PetscInt n_component;
 } surrogate_vec;
 
-/* Evaluates the surrogate once, from Vecs to Vecs, without a copy: surrogate_plan_run on the arrays of the Vecs. Called
- * by all ranks of the plan, with the same lists of names. A Vec may be input and output at once; components that are
- * not named keep their values.
- *   in, out  all the fields of the card; the arrays are given back on every path, and the plan keeps none of them
- * Errors: a Vec on another communicator (PETSC_ERR_ARG_NOTSAMECOMM), a wrong length or component (PETSC_ERR_ARG_SIZ,
- * PETSC_ERR_ARG_OUTOFRANGE), device memory (PETSC_ERR_SUP: this version computes on the host), and those of
- * surrogate_plan_bind_input and surrogate_plan_run. A rank with an error still takes part in the exchange, so nobody
- * waits for it: it returns its own error, the others PETSC_ERR_FP (with check_finite, the default). The Vecs written
- * are then NaN or untouched, and the next correct run is exact.                                                     */
+/* Evaluates the surrogate once, from Vecs to Vecs, without a copy: surrogate_plan_run on the arrays
+ * of the Vecs. Called by all ranks of the plan, with the same lists of names. A Vec may be input
+ * and output at once; components that are not named keep their values.
+ *   in, out  all the fields of the card; the arrays are given back on every path, and the plan
+ *            keeps none of them
+ * Errors: a Vec on another communicator (PETSC_ERR_ARG_NOTSAMECOMM), a wrong length or component
+ * (PETSC_ERR_ARG_SIZ, PETSC_ERR_ARG_OUTOFRANGE), device memory (PETSC_ERR_SUP: this version
+ * computes on the host), and those of surrogate_plan_bind_input and surrogate_plan_run. A rank with
+ * an error still takes part in the exchange, so nobody waits for it: it returns its own error, the
+ * others PETSC_ERR_FP (with check_finite, the default). The Vecs written are then NaN or untouched,
+ * and the next correct run is exact. */
 SURROGATE_API PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscInt n_in,
                                                     const surrogate_vec in[], PetscInt n_out,
                                                     const surrogate_vec out[]);

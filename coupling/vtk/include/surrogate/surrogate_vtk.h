@@ -2,8 +2,9 @@
 #ifndef SURROGATE_VTK_H
 #define SURROGATE_VTK_H
 
-/* Fields into files that ParaView opens: a time series (.pvd) of meshes in pieces, one piece a rank, and pictures (.png).
- * C99, no MPI and no VTK in this header: rank and size are arguments, and the caller gathers what the pieces hold.
+/* Fields into files that ParaView opens: a time series (.pvd) of meshes in pieces, one piece a
+ * rank, and pictures (.png). C99, no MPI and no VTK in this header: rank and size are arguments,
+ * and the caller gathers what the pieces hold.
  *
  *     surrogate_series *series = NULL;                                   on every rank
  *     surrogate_series_create("out/run.pvd", rank, size, &series);
@@ -11,20 +12,23 @@
  *         surrogate_piece mine;                                          writes this rank's piece
  *         surrogate_series_write_image(series, time_s, &image, n_fields, fields, &mine);
  *         MPI_Gather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, 0, comm);
- *         if (rank == 0) surrogate_series_publish(series, size, all);    the step is now part of out/run.pvd
+ *         if (rank == 0) surrogate_series_publish(series, size, all);    the step is now part of
+ *                                                                        out/run.pvd
  *     }
  *     surrogate_series_close(&series);
  *
- * The gather is the point where ranks meet: rank 0 publishes a step only when every piece of it has been written, and
- * publishes nothing if one failed. Hence out/run.pvd never names a file that is missing, and a run killed at any time
- * leaves a series that opens. On one rank, publish(series, 1, &mine) right after the write.
+ * The gather is the point where ranks meet: rank 0 publishes a step only when every piece of it has
+ * been written, and publishes nothing if one failed. Hence out/run.pvd never names a file that is
+ * missing, and a run killed at any time leaves a series that opens. On one rank, publish(series, 1,
+ * &mine) right after the write.
  *
  * Files:  out/run.pvd                     the series: open this one in ParaView
- *         out/run/step_000012.pvti        one step (.pvtu for meshes); on one rank directly step_000012.vti (.vtu)
+ *         out/run/step_000012.pvti        one step (.pvtu for meshes); on one rank directly
+ *                                         step_000012.vti (.vtu)
  *         out/run/step_000012_0003.vti    the piece of rank 3; a rank without points writes none
  *
- * Functions are local (no communication), never print, and return a surrogate_status; surrogate_vtk_error() has the
- * text. A series is used by one thread at a time.                                                                   */
+ * Functions are local (no communication), never print, and return a surrogate_status;
+ * surrogate_vtk_error() has the text. A series is used by one thread at a time. */
 
 #include <surrogate/surrogate.h>
 
@@ -32,19 +36,22 @@
 extern "C" {
 #endif
 
-/* Text of this thread's last failed call of this header: what was asked, what was found, what would help. Never NULL;
- * valid until the next failure on this thread.                                                                      */
+/* Text of this thread's last failed call of this header: what was asked, what was found, what would
+ * help. Never NULL; valid until the next failure on this thread. */
 SURROGATE_API const char* surrogate_vtk_error(void);
 
-/* ---- meshes and fields ------------------------------------------------------------------------------------------- */
+/* ---- meshes and fields ----------------------------------------------------------------------- */
 
 /* Points, with or without cells. Written as an unstructured grid, coordinates in double.
  *   points        [n_points, 1..3] coordinates, float or double, any stride; missing axes are 0
- *   n_cells       0: every point becomes a vertex, a cell of its own (then cell fields have n_points rows)
- *   offsets       [n_cells + 1] cell i has the points connectivity[offsets[i]] .. connectivity[offsets[i + 1] - 1]
+ *   n_cells       0: every point becomes a vertex, a cell of its own (then cell fields have
+ *                 n_points rows)
+ *   offsets       [n_cells + 1] cell i has the points connectivity[offsets[i]] ..
+ *                 connectivity[offsets[i + 1] - 1]
  *   connectivity  local point numbers, in VTK's order of the cell's corners
- *   types         [n_cells] VTK's cell types: 3 line, 5 triangle, 9 quadrangle, 10 tetrahedron, 12 hexahedron, ..
- * A rank may have no points.                                                                                        */
+ *   types         [n_cells] VTK's cell types: 3 line, 5 triangle, 9 quadrangle, 10 tetrahedron, 12
+ *                 hexahedron, ..
+ * A rank may have no points. */
 typedef struct surrogate_mesh {
     surrogate_array points;
     int64_t n_cells;
@@ -53,13 +60,16 @@ typedef struct surrogate_mesh {
     const uint8_t* types;
 } surrogate_mesh;
 
-/* A rank's block of a uniform grid. Extents count grid points: {x first, x last, y first, y last, z first, z last}.
- * A plane grid has z first = z last (and dz > 0). A grid of n x m cells has whole_extent {0, n, 0, m, 0, 0}.
- *   Cell fields: a DMDA that owns the cells xs .. xs + xm - 1, ys .. ys + ym - 1 writes {xs, xs + xm, ys, ys + ym, 0, 0}.
- *   Point fields: VTK's blocks share their border points; a block must reach the first point of its neighbour:
- *   {xs, min(xs + xm, last), ..}, with the neighbour's values there (a local vector with one layer of ghosts).
- * A block that spans no cell of the whole grid (last < first, or flat where the whole is not) writes no piece.
- *   origin   coordinates of grid point 0, 0, 0;   spacing   distance between grid points, > 0                       */
+/* A rank's block of a uniform grid. Extents count grid points: {x first, x last, y first, y last, z
+ * first, z last}. A plane grid has z first = z last (and dz > 0). A grid of n x m cells has
+ * whole_extent {0, n, 0, m, 0, 0}.
+ *   Cell fields: a DMDA that owns the cells xs .. xs + xm - 1, ys .. ys + ym - 1 writes {xs, xs +
+ *   xm, ys, ys + ym, 0, 0}. Point fields: VTK's blocks share their border points; a block must
+ *   reach the first point of its neighbour: {xs, min(xs + xm, last), ..}, with the neighbour's
+ *   values there (a local vector with one layer of ghosts).
+ * A block that spans no cell of the whole grid (last < first, or flat where the whole is not)
+ * writes no piece.
+ *   origin   coordinates of grid point 0, 0, 0;   spacing   distance between grid points, > 0 */
 typedef struct surrogate_image {
     int32_t whole_extent[6];
     int32_t extent[6];
@@ -69,12 +79,13 @@ typedef struct surrogate_image {
 
 enum { SURROGATE_POINT = 0, SURROGATE_CELL = 1 };
 
-/*   name      array name in the file: the name of the model's card, so that `surrogate predict` finds it
- *   unit      NULL or the unit; stored as the array's VTK attribute UNITS_LABEL (and in its name if asked, see
- *             surrogate_series_set)
+/*   name      array name in the file: the name of the model's card, so that `surrogate predict`
+ *             finds it
+ *   unit      NULL or the unit; stored as the array's VTK attribute UNITS_LABEL (and in its name if
+ *             asked, see surrogate_series_set)
  *   location  SURROGATE_POINT or SURROGATE_CELL
- *   array     [n, n_component], any stride and dtype, on the host. n: points or cells of this rank's mesh; in images x
- *             runs fastest, then y, then z. Written in its own type.                                                */
+ *   array     [n, n_component], any stride and dtype, on the host. n: points or cells of this
+ *             rank's mesh; in images x runs fastest, then y, then z. Written in its own type. */
 typedef struct surrogate_series_field {
     const char* name;
     const char* unit;
@@ -82,11 +93,14 @@ typedef struct surrogate_series_field {
     surrogate_array array;
 } surrogate_series_field;
 
-/* ---- time series ------------------------------------------------------------------------------------------------- */
+/* ---- time series
+ * -------------------------------------------------------------------------------------------------
+ */
 
 typedef struct surrogate_series surrogate_series;
 
-/* What one rank wrote; plain bytes, to be gathered on rank 0 in the order of ranks (MPI_BYTE, or any other way). */
+/* What one rank wrote; plain bytes, to be gathered on rank 0 in the order of ranks (MPI_BYTE, or
+ * any other way). */
 typedef struct surrogate_piece {
     surrogate_status status; /* of the write */
     int32_t step;            /* 0, 1, ..: counts the writes of the series */
@@ -98,25 +112,26 @@ typedef struct surrogate_piece {
     uint64_t layout;           /* fingerprint of field names, types, components and locations */
 } surrogate_piece;
 
-/* A new series at `path`, which ends in .pvd; its directory must exist. Every rank calls it with the same path. Rank 0
- * removes an old series of that name (the .pvd only; its other files are overwritten as the run goes on).
- * Errors: INVALID_ARGUMENT (path, rank, size), IO.                                                                  */
+/* A new series at `path`, which ends in .pvd; its directory must exist. Every rank calls it with
+ * the same path. Rank 0 removes an old series of that name (the .pvd only; its other files are
+ * overwritten as the run goes on). Errors: INVALID_ARGUMENT (path, rank, size), IO. */
 SURROGATE_API surrogate_status surrogate_series_create(const char* path, int32_t rank, int32_t size,
                                                        surrogate_series** series);
 
 /* Options, before the first write, the same on every rank:
  *   compress      lz4 (default), none, zlib (30 times slower, a fifth smaller: for archives)
  *   unit_in_name  false (default), true: arrays are called "pressure [Pa]"
- * Errors: UNKNOWN_NAME, INVALID_ARGUMENT.                                                                           */
+ * Errors: UNKNOWN_NAME, INVALID_ARGUMENT. */
 SURROGATE_API surrogate_status surrogate_series_set(surrogate_series* series, const char* key,
                                                     const char* value);
 
-/* Writes this rank's piece of one step. Every rank calls it for every step, with the same fields in the same order
- * (a rank without points gives arrays of shape {0, n_component}) and with the same kind of mesh.
- * piece is always filled, also on error (piece->status), so that it can be gathered without a branch. A rank that
- * fails has no piece, publish then refuses the step, and the next step may be tried.
+/* Writes this rank's piece of one step. Every rank calls it for every step, with the same fields in
+ * the same order (a rank without points gives arrays of shape {0, n_component}) and with the same
+ * kind of mesh. piece is always filled, also on error (piece->status), so that it can be gathered
+ * without a branch. A rank that fails has no piece, publish then refuses the step, and the next
+ * step may be tried.
  *   time_s  finite, larger than that of the last published step
- * Errors: INVALID_ARGUMENT, SHAPE (names the field), IO, NO_MEMORY.                                                 */
+ * Errors: INVALID_ARGUMENT, SHAPE (names the field), IO, NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_series_write_mesh(surrogate_series* series, double time_s,
                                                            const surrogate_mesh* mesh,
                                                            int32_t n_fields,
@@ -128,17 +143,20 @@ SURROGATE_API surrogate_status surrogate_series_write_image(surrogate_series* se
                                                             const surrogate_series_field* fields,
                                                             surrogate_piece* piece);
 
-/* Rank 0, after all ranks have written the step: writes its summary and adds it to the .pvd (to a temporary name, to
- * the disk, then renamed). pieces [size], in the order of ranks. Nothing is added if a piece failed, is of another
- * step, has other fields, or if blocks of an image do not fill its whole extent; the series stays as it was.
- * Errors: INVALID_ARGUMENT (other ranks, no write before), IO (or the failed rank's status), SHAPE.                 */
+/* Rank 0, after all ranks have written the step: writes its summary and adds it to the .pvd (to a
+ * temporary name, to the disk, then renamed). pieces [size], in the order of ranks. Nothing is
+ * added if a piece failed, is of another step, has other fields, or if blocks of an image do not
+ * fill its whole extent; the series stays as it was. Errors: INVALID_ARGUMENT (other ranks, no
+ * write before), IO (or the failed rank's status), SHAPE. */
 SURROGATE_API surrogate_status surrogate_series_publish(surrogate_series* series, int32_t n_pieces,
                                                         const surrogate_piece* pieces);
 
 /* Frees the series; its files are complete already. Accepts NULL, sets the handle to NULL. */
 SURROGATE_API void surrogate_series_close(surrogate_series** series);
 
-/* ---- pictures ---------------------------------------------------------------------------------------------------- */
+/* ---- pictures
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 enum {
     SURROGATE_COLOR_SEQUENTIAL = 0, /* dark blue, green, light yellow: growing lightness */
@@ -146,19 +164,20 @@ enum {
 };
 
 /* One field on a grid.
- *   values    [n_x, n_y], float or double, any stride: element (i, j) is drawn at column i from the left and row j from
- *             the bottom. Natural order of a DMDA (x fastest): stride {1, n_x}; an array [i][j]: stride {n_y, 1}.
+ *   values    [n_x, n_y], float or double, any stride: element (i, j) is drawn at column i from the
+ *             left and row j from the bottom. Natural order of a DMDA (x fastest): stride {1, n_x};
+ *             an array [i][j]: stride {n_y, 1}.
  *   min, max  ends of the colour map; min = max = 0: the smallest and largest finite value
- * Values beyond the ends take the colour of the end, NaN and infinity are grey.                                     */
+ * Values beyond the ends take the colour of the end, NaN and infinity are grey. */
 typedef struct surrogate_png_panel {
     surrogate_array values;
     double min, max;
     int32_t color_map;
 } surrogate_png_panel;
 
-/* Writes a picture of one or several panels side by side, each with its colour bar below, all scaled by whole numbers
- * to the same height of at least 400 pixels. Needs no display. Local: one rank that has the whole field calls it.
- * Errors: INVALID_ARGUMENT, SHAPE, IO.                                                                              */
+/* Writes a picture of one or several panels side by side, each with its colour bar below, all
+ * scaled by whole numbers to the same height of at least 400 pixels. Needs no display. Local: one
+ * rank that has the whole field calls it. Errors: INVALID_ARGUMENT, SHAPE, IO. */
 SURROGATE_API surrogate_status surrogate_png_write(const char* path, int32_t n_panels,
                                                    const surrogate_png_panel* panels);
 
