@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <sstream>
@@ -204,6 +207,30 @@ std::vector<int64_t> table_total(const std::string& table) {
     int64_t bytes = -1, collectives = -1;
     line >> flops >> exponentials >> bytes >> collectives;
     return {bytes, collectives};
+}
+
+/// The model with a card that says its predictions are 1e308 apart: an honest network, a hopeless unit.
+std::string model_beyond_range() {
+    std::ifstream file(darcy_model, std::ios::binary);
+    std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    const std::string std_of_output = "0.004072603303939104";
+    bytes.replace(bytes.find(std_of_output), std_of_output.size(), "1.0726033039391e+308");
+    const std::string path = testing::TempDir() + "/beyond_range.safetensors";
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+}
+
+TEST_F(PlanRun, PredictionBeyondTheRangeOfNumbersIsNamedAndNan) {
+    const Model far(context, model_beyond_range());
+    DarcyCase points(first_rows(70));
+    const Domain domain = points.domain(context);
+    Plan plan(far, domain);
+    points.bind(plan);
+    const Answer run = answer(surrogate_plan_run(plan.get()));
+    EXPECT_EQ(run.status, SURROGATE_NOT_FINITE);
+    EXPECT_TRUE(run.says("output 'pressure' is inf at point with id ")) << run;
+    EXPECT_GT(std::ranges::count_if(points.pressure, [](double p) { return std::isnan(p); }), 0);
+    EXPECT_EQ(std::ranges::count_if(points.pressure, [](double p) { return std::isinf(p); }), 0);
 }
 
 TEST_F(PlanRun, TableTellsWhatWasSent) {

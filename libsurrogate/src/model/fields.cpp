@@ -77,16 +77,23 @@ BadValue gather(std::span<const Column> columns, int64_t first, int64_t count, T
 }
 
 template <class T>
-void scatter(const T* from, int64_t row_stride, int64_t column_stride,
-             std::span<const Column> columns, int64_t first, int64_t count) {
+BadValue scatter(const T* from, int64_t row_stride, int64_t column_stride,
+                 std::span<const Column> columns, int64_t first, int64_t count) {
+    BadValue bad;
     for (size_t c = 0; c < columns.size(); ++c) {
         const Column& column = columns[c];
         const T* row = from + static_cast<int64_t>(c) * column_stride;
+        const double largest = column.is_double ? std::numeric_limits<double>::max()
+                                                : std::numeric_limits<float>::max();
         for (int64_t i = 0; i < count; ++i) {
-            store(column, first + i,
-                  static_cast<double>(row[i * row_stride]) * column.std + column.mean);
+            const double value =
+                static_cast<double>(row[i * row_stride]) * column.std + column.mean;
+            const bool fits = std::islessequal(std::abs(value), largest);
+            if (!fits && bad.column < 0) bad = {static_cast<int>(c), first + i, value};
+            store(column, first + i, fits ? value : std::numeric_limits<double>::quiet_NaN());
         }
     }
+    return bad;
 }
 
 void fill_nan(std::span<const Column> columns, int64_t count) {
@@ -98,7 +105,9 @@ void fill_nan(std::span<const Column> columns, int64_t count) {
 
 template BadValue gather(std::span<const Column>, int64_t, int64_t, float*, int64_t, int64_t);
 template BadValue gather(std::span<const Column>, int64_t, int64_t, double*, int64_t, int64_t);
-template void scatter(const float*, int64_t, int64_t, std::span<const Column>, int64_t, int64_t);
-template void scatter(const double*, int64_t, int64_t, std::span<const Column>, int64_t, int64_t);
+template BadValue scatter(const float*, int64_t, int64_t, std::span<const Column>, int64_t,
+                          int64_t);
+template BadValue scatter(const double*, int64_t, int64_t, std::span<const Column>, int64_t,
+                          int64_t);
 
 }  // namespace surrogate::impl

@@ -56,10 +56,11 @@ template <class T>
 BadValue gather(std::span<const Column> columns, int64_t first, int64_t count, T* to,
                 int64_t row_stride, int64_t column_stride);
 
-/// The reverse: denormalised predictions to the caller's memory.
+/// The reverse: denormalised predictions to the caller's memory. Returns the first that the
+/// caller's type cannot hold as a finite number; NaN is stored in its place.
 template <class T>
-void scatter(const T* from, int64_t row_stride, int64_t column_stride,
-             std::span<const Column> columns, int64_t first, int64_t count);
+BadValue scatter(const T* from, int64_t row_stride, int64_t column_stride,
+                 std::span<const Column> columns, int64_t first, int64_t count);
 
 /// NaN to all columns of `count` points: what a failed run leaves.
 void fill_nan(std::span<const Column> columns, int64_t count);

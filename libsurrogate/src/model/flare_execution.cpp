@@ -81,7 +81,7 @@ public:
         }
         if (reorder_) to_solver(alive);
         if (alive) {
-            scatter_outputs(outputs);
+            result.bad_output = scatter_outputs(outputs);
         } else {
             fill_nan(outputs, n_solver_);
         }
@@ -140,24 +140,30 @@ private:
                     : gather<T>(inputs, first, count, sweep_->input(tile).data, 1, tile_points);
             if (bad.column >= 0 && bad_values_[thread].column < 0) bad_values_[thread] = bad;
         });
+        return first_bad_value();
+    }
+
+    BadValue scatter_outputs(std::span<const Column> outputs) {
+        std::fill(bad_values_.begin(), bad_values_.end(), BadValue{});
+        const int64_t n_tile = (n_solver_ + tile_points - 1) / tile_points;
+        queue_.parallel_for(n_tile, [&](int64_t tile, int thread) {
+            const int64_t first = tile * tile_points;
+            const int64_t count = std::min(tile_points, n_solver_ - first);
+            const BadValue bad =
+                reorder_
+                    ? scatter<T>(reorder_->solver.data() + first * config_.out_dim, config_.out_dim,
+                                 1, outputs, first, count)
+                    : scatter<T>(sweep_->output(tile).data, 1, tile_points, outputs, first, count);
+            if (bad.column >= 0 && bad_values_[thread].column < 0) bad_values_[thread] = bad;
+        });
+        return first_bad_value();
+    }
+
+    BadValue first_bad_value() const {
         for (const BadValue& bad : bad_values_) {
             if (bad.column >= 0) return bad;
         }
         return {};
-    }
-
-    void scatter_outputs(std::span<const Column> outputs) {
-        const int64_t n_tile = (n_solver_ + tile_points - 1) / tile_points;
-        queue_.parallel_for(n_tile, [&](int64_t tile, int) {
-            const int64_t first = tile * tile_points,
-                          count = std::min(tile_points, n_solver_ - first);
-            if (reorder_) {
-                scatter<T>(reorder_->solver.data() + first * config_.out_dim, config_.out_dim, 1,
-                           outputs, first, count);
-            } else {
-                scatter<T>(sweep_->output(tile).data, 1, tile_points, outputs, first, count);
-            }
-        });
     }
 
     void to_canonical() {

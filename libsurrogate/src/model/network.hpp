@@ -46,9 +46,9 @@ struct LayerCost {
 class Execution {
 public:
     struct Result {
-        BadValue bad_input;  ///< a local input that is not finite
-        bool is_finite =
-            true;  ///< false: some rank's values were not finite, and all outputs are NaN
+        BadValue bad_input;     ///< a local input that is not finite
+        BadValue bad_output;    ///< a local prediction that is not, although all sums were
+        bool is_finite = true;  ///< false: some rank's sums were not, and all outputs are NaN
     };
 
     virtual ~Execution() = default;

@@ -209,13 +209,22 @@ void Plan::run_network(std::span<const surrogate_named_array> inputs,
     execute(check, port_inputs_, port_outputs_);
 }
 
-std::string Plan::input_name(int column) const {
-    if (!by_port_) return "input '" + input_slots_[static_cast<size_t>(column)].name + "'";
-    for (const NamedPort& p : input_ports_) {
-        if (column < p.port.n_channel) return p.text + ", channel " + std::to_string(column) + ",";
-        column -= static_cast<int>(p.port.n_channel);
+std::string Plan::bad_value_text(const BadValue& bad, bool is_input) const {
+    int column = bad.column;
+    std::string where = std::string(is_input ? "input '" : "output '");
+    if (!by_port_) {
+        where += (is_input ? input_slots_ : output_slots_)[static_cast<size_t>(column)].name + "'";
+    } else {
+        auto port = (is_input ? input_ports_ : output_ports_).begin();
+        for (; column >= port->port.n_channel; ++port)
+            column -= static_cast<int>(port->port.n_channel);
+        where = port->text + ", channel " + std::to_string(column) + ",";
     }
-    return "input";
+    char value[40];
+    std::snprintf(value, sizeof value, "%g", bad.value);
+    const PointDomain& domain = is_input ? *input_ : *output_;
+    return where + " is " + value + " at " + domain.point_text(bad.point) +
+           ", not a finite number in " + (is_input ? "single precision" : "the type of its array");
 }
 
 void Plan::exchange(std::span<const Column> inputs, std::span<const Column> outputs,
@@ -228,18 +237,15 @@ void Plan::exchange(std::span<const Column> inputs, std::span<const Column> outp
     ++n_run_;
     if (problem) std::rethrow_exception(problem);
     if (options_.get("check_finite") == "false") return;
-    if (result.bad_input.column >= 0) {
-        char value[40];
-        std::snprintf(value, sizeof value, "%g", result.bad_input.value);
-        throw Error(Status::not_finite, input_name(result.bad_input.column) + " is " + value +
-                                            " at " + input_->point_text(result.bad_input.point) +
-                                            ", not a finite number in single precision");
-    }
+    if (result.bad_input.column >= 0)
+        throw Error(Status::not_finite, bad_value_text(result.bad_input, true));
     if (!result.is_finite) {
         throw Error(Status::not_finite,
                     "values that are not finite came from another rank or arose in the network; "
                     "all predictions are NaN (the rank at fault has its own error)");
     }
+    if (result.bad_output.column >= 0)
+        throw Error(Status::not_finite, bad_value_text(result.bad_output, false));
 }
 
 const std::string& Plan::option(const char* key) const {

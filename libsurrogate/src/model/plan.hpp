@@ -58,7 +58,7 @@ private:
                  std::span<const Column> outputs);
     void exchange(std::span<const Column> inputs, std::span<const Column> outputs,
                   std::exception_ptr problem);
-    std::string input_name(int column) const;
+    std::string bad_value_text(const BadValue& bad, bool is_input) const;
 
     std::shared_ptr<const Model> model_;
     std::shared_ptr<const PointDomain> input_, output_;
