@@ -42,20 +42,8 @@ void field_at(const std::vector<FieldCard>& fields, const char* which, int32_t i
 
 surrogate_status surrogate_model_load(surrogate_context* context, const char* path,
                                       surrogate_model** model) {
-    return guarded(context, [&] {
-        require(context, "context");
-        if (model) *model = nullptr;
-        std::unique_ptr<surrogate_model> created;
-        Room<Model> room;
-        context->context->comm().agree([&] {
-            require(model, "model");
-            created = std::make_unique<surrogate_model>();
-            room = std::make_shared<std::optional<Model>>();
-        });
-        created->owner = *context;
-        created->model = fill(room, context->context, path);
-        *model = created.release();
-    });
+    return guarded(context,
+                   [&] { create(context, "model", model, &surrogate_model::model, path); });
 }
 
 surrogate_status surrogate_model_n_inputs(const surrogate_model* model, int32_t* n) {
@@ -115,18 +103,7 @@ void surrogate_model_destroy(surrogate_model** model) {
 surrogate_status surrogate_check_case_load(surrogate_context* context, const char* path,
                                            surrogate_check_case** check_case) {
     return guarded(context, [&] {
-        require(context, "context");
-        if (check_case) *check_case = nullptr;
-        std::unique_ptr<surrogate_check_case> created;
-        Room<CheckCase> room;
-        context->context->comm().agree([&] {
-            require(check_case, "check_case");
-            created = std::make_unique<surrogate_check_case>();
-            room = std::make_shared<std::optional<CheckCase>>();
-        });
-        created->owner = *context;
-        created->check_case = fill(room, context->context, path);
-        *check_case = created.release();
+        create(context, "check_case", check_case, &surrogate_check_case::check_case, path);
     });
 }
 

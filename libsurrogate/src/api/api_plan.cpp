@@ -8,18 +8,7 @@ surrogate_status surrogate_domain_create_points(surrogate_context* context,
                                                 const surrogate_array* x, const int64_t* global_id,
                                                 surrogate_domain** domain) {
     return guarded(context, [&] {
-        require(context, "context");
-        if (domain) *domain = nullptr;
-        std::unique_ptr<surrogate_domain> created;
-        Room<PointDomain> room;
-        context->context->comm().agree([&] {
-            require(domain, "domain");
-            created = std::make_unique<surrogate_domain>();
-            room = std::make_shared<std::optional<PointDomain>>();
-        });
-        created->owner = *context;
-        created->domain = fill(room, context->context, x, global_id);
-        *domain = created.release();
+        create(context, "domain", domain, &surrogate_domain::domain, x, global_id);
     });
 }
 

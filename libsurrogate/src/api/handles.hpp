@@ -92,15 +92,25 @@ inline void require(const void* argument, const char* name) {
         throw Error(Status::invalid_argument, std::string("argument '") + name + "' is NULL");
 }
 
-/// An object whose constructor is collective, and the memory for it, which the ranks must have
-/// agreed on before: a rank that fails to get it would otherwise leave the others waiting in the
-/// constructor.
-template <class T>
-using Room = std::shared_ptr<std::optional<T>>;
-
-template <class T, class... Arguments>
-std::shared_ptr<const T> fill(const Room<T>& room, Arguments&&... arguments) {
-    return {room, &room->emplace(std::forward<Arguments>(arguments)...)};
+/// Makes a handle around an object whose constructor is collective. The ranks agree beforehand on the
+/// memory for both: a rank that fails to get it would otherwise leave the others waiting in the
+/// constructor. `name` is the argument's in the C interface.
+template <class Handle, class Object, class... Arguments>
+void create(surrogate_context* context, const char* name, Handle** handle,
+            std::shared_ptr<const Object> Handle::*member, const Arguments&... arguments) {
+    require(context, "context");
+    if (handle) *handle = nullptr;
+    std::unique_ptr<Handle> created;
+    std::shared_ptr<std::optional<Object>> room;
+    context->context->comm().agree([&] {
+        require(handle, name);
+        created = std::make_unique<Handle>();
+        room = std::make_shared<std::optional<Object>>();
+    });
+    created->owner = *context;
+    Object& object = room->emplace(context->context, arguments...);
+    created.get()->*member = std::shared_ptr<const Object>(room, &object);
+    *handle = created.release();
 }
 
 /// Copies a text out as surrogate.h says of pairs (text, n_text).
