@@ -246,6 +246,22 @@ TEST_F(PlanRun, TableTellsWhatWasSent) {
     }
 }
 
+TEST_F(PlanRun, LogReceivesTheTableOfAPlanOnce) {
+    std::vector<std::string> log;
+    context.set_log(
+        [](void* user, const char* text) {
+            static_cast<std::vector<std::string>*>(user)->push_back(text);
+        },
+        &log);
+    const Domain domain = DarcyCase(first_rows(70)).domain(context);
+    Plan plan(model, domain);
+    ASSERT_EQ(log.size(), 1u);
+    EXPECT_EQ(log[0], plan.describe());
+    context.set_log(nullptr, nullptr);
+    const Plan silent(model, domain);
+    EXPECT_EQ(log.size(), 1u);
+}
+
 TEST_F(PlanRun, CountsItsRuns) {
     DarcyCase points(first_rows(4));
     const Domain domain = points.domain(context);

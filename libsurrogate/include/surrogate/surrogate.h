@@ -146,8 +146,8 @@ SURROGATE_API surrogate_status surrogate_context_rank(const surrogate_context* c
 SURROGATE_API surrogate_status surrogate_context_describe(const surrogate_context* context,
                                                           char* text, int64_t* n_text);
 
-/* Receives what the library has to say outside of errors; `user` is passed through. NULL: silence
- * (default). */
+/* Receives what the library has to say outside of errors: on rank 0, the table of
+ * surrogate_plan_describe for each plan made. `user` is passed through. NULL: silence (default). */
 typedef void (*surrogate_log_function)(void* user, const char* text);
 SURROGATE_API surrogate_status surrogate_context_set_log(surrogate_context* context,
                                                          surrogate_log_function log, void* user);

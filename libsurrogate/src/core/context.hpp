@@ -45,9 +45,8 @@ public:
     std::string describe() const;
 
     void set_log(std::function<void(const std::string&)> log) { log_ = std::move(log); }
-    void log(const std::string& text) const {
-        if (log_) log_(text);
-    }
+    bool has_log() const { return static_cast<bool>(log_); }
+    void log(const std::string& text) const { log_(text); }
 
 private:
     std::unique_ptr<Communicator> communicator_;

@@ -29,6 +29,7 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<const PointDomain
         options_.set("threads", std::to_string(queue.n_thread()));
         options_.set("vector", name(queue.level()));
         options_.set("backend", name(queue.backend()));
+        if (comm.rank() == 0 && context().has_log()) context().log(describe());
     });
 }
 
