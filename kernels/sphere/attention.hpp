@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "kernels/base/queue.hpp"
+#include "kernels/sphere/rings.hpp"
+
+namespace surrogate::kernels::sphere {
+
+/// Head h owns channels h*d .. (h+1)*d - 1 of queries and keys, h*e .. (h+1)*e - 1 of values.
+struct Heads {
+    int64_t n_head = 1;
+    int64_t n_key_dim = 0;    ///< d
+    int64_t n_value_dim = 0;  ///< e
+
+    int64_t n_key_channel() const { return n_head * n_key_dim; }
+    int64_t n_value_channel() const { return n_head * n_value_dim; }
+};
+
+// Queries come multiplied by scale * log2(e): scores are in base 2, every exponential is a power of
+// two. Attention:
+//   y_i = sum_j w_j 2^(s_ij - M_i) v_j / sum_j w_j 2^(s_ij - M_i),   s_ij = <q_i, k_j>,  M_i = max_j s_ij
+// with w_j the quadrature weight of the row of j. No list of neighbors per point exists.
+
+/// Neighborhood attention of some queries of one output phase row: query i stands in column
+/// first_column + i and sees the strips.
+///   q        (H*d, n_query) tile, n_query <= tile_points
+///   k, v     rings of the rows the strips name, H*d and H*e channels, ends filled
+///   weight   (phase row number - number of the first phase row of k) -> w
+///   scratch  neighborhood_scratch() elements, of this thread
+///   y        (H*e, n_query) tile, no overlap with others
+/// The order of every sum depends on the strips alone: the same bits for any split of a row into
+/// calls, for any first_column, and on every vector level.
+template <class T>
+void attend_neighbors(const Queue& queue, const Heads& heads, Tile<const T> q, int64_t first_column,
+                      std::span<const Strip> strips, Rings<const T> k, Rings<const T> v,
+                      const T* weight, T* scratch, Tile<T> y);
+
+/// Elements of scratch that attend_neighbors needs for lists of at most n_neighbor columns.
+int64_t neighborhood_scratch(const Heads& heads, int64_t n_neighbor);
+
+/// Softmax over keys under way for a tile of at most tile_points queries; keys come in any number
+/// of calls. One block of memory of `size` elements.
+template <class T>
+struct GlobalState {
+    Heads heads;
+    T* data = nullptr;
+
+    static int64_t size(const Heads& heads) {
+        return heads.n_head * (heads.n_value_dim + 2) * tile_points;
+    }
+};
+
+template <class T>
+void reset(GlobalState<T> state);
+
+/// Adds keys of one quadrature weight w (any w >= 0; 0 adds nothing): usually a row of latitude.
+///   q (H*d, n_query), k (H*d, n_key), v (H*e, n_key) tiles, n_query <= tile_points
+///   scratch  global_scratch() elements, of this thread
+/// The split of keys into calls fixes the order of the sums.
+template <class T>
+void attend_all(const Queue& queue, const Heads& heads, Tile<const T> q, Tile<const T> k,
+                Tile<const T> v, T w, T* scratch, GlobalState<T> state);
+
+/// y (H*e, n_query) = the finished averages.
+template <class T>
+void finish(const Queue& queue, GlobalState<T> state, Tile<T> y);
+
+int64_t global_scratch(const Heads& heads);
+
+/// q/k norm of the official layer, per head and point: u / sqrt(mean_c u_c^2 + 2^-23) * (1 + g).
+///   x, y (H*d, n_point) tiles, may be the same; g (d) = "q_norm_weights" / "k_norm_weights"
+template <class T>
+void normalise_heads(const Queue& queue, int64_t n_head, const T* g, Tile<const T> x, Tile<T> y);
+
+namespace ref {
+template <class T>
+void attend_neighbors(const Heads& heads, Tile<const T> q, int64_t first_column,
+                      std::span<const Strip> strips, Rings<const T> k, Rings<const T> v,
+                      const T* weight, T* scratch, Tile<T> y);
+template <class T>
+void attend_all(const Heads& heads, Tile<const T> q, Tile<const T> k, Tile<const T> v, T w,
+                T* scratch, GlobalState<T> state);
+}  // namespace ref
+namespace simd {
+void attend_neighbors(VectorLevel level, const Heads& heads, Tile<const float> q,
+                      int64_t first_column, std::span<const Strip> strips, Rings<const float> k,
+                      Rings<const float> v, const float* weight, float* scratch, Tile<float> y);
+void attend_all(VectorLevel level, const Heads& heads, Tile<const float> q, Tile<const float> k,
+                Tile<const float> v, float w, float* scratch, GlobalState<float> state);
+}  // namespace simd
+
+}  // namespace surrogate::kernels::sphere

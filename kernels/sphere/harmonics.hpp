@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/sphere/grid.hpp"
+
+/// Real spherical harmonic transforms in double, orthonormal, split where ranks meet: Fourier along
+/// rows (local to a row), Legendre along columns (local to an order m).
+/// Source: spec of the sphere, section 2. equiangular-trapezoidal grids have no transform.
+namespace surrogate::kernels::sphere {
+
+/// Degrees and orders 0 .. n_degree - 1.
+struct Truncation {
+    int64_t n_degree = 0;
+};
+
+/// The official default for a grid: min(lmax(kind, n_lat), n_lon / 2 + 1). Throws invalid_argument
+/// for grids without a transform.
+Truncation default_truncation(const Grid& grid);
+
+/// Normalised Legendre functions P[m][l](theta), no phase, at one colatitude: (n_degree, n_degree)
+/// row-major [m][l], zero for m > l.
+void legendre_functions(double theta, int64_t n_degree, double* p);
+
+/// Tables of one transform. Immutable.
+class Harmonics {
+public:
+    /// csphase: odd orders change sign.
+    Harmonics(const Grid& grid, Truncation truncation, bool csphase);
+
+    const Grid& grid() const { return grid_; }
+    int64_t n_degree() const { return n_degree_; }
+
+    using Complex = std::complex<double>;
+
+    /// F[m] = 2 pi / n_lon sum_j f[j] exp(-i m lambda_j), m < n_degree: one row.
+    void row_to_orders(const double* f, Complex* orders) const;
+    /// The inverse, with Re G[0] + 2 sum Re(G[m] exp(i m lambda)).
+    void orders_to_row(const Complex* orders, double* f) const;
+
+    // Whole fields on one rank, row-major: f (n_lat, n_lon); c (n_degree, n_degree) [l][m].
+    void forward(const double* f, Complex* c) const;
+    void inverse(const Complex* c, double* f) const;
+    /// v (2, n_lat, n_lon): along theta, along lambda. c (2, n_degree, n_degree): spheroidal,
+    /// toroidal.
+    void vector_forward(const double* v, Complex* c) const;
+    void vector_inverse(const Complex* c, double* v) const;
+
+    /// Only rows [first_row, end_row) of the inverse: f (end_row - first_row, n_lon).
+    void inverse_rows(const Complex* c, int64_t first_row, int64_t end_row, double* f) const;
+
+private:
+    Grid grid_;
+    int64_t n_degree_ = 0;
+    Latitudes latitudes_;
+    std::vector<double> p_, d0_, d1_;  // (n_lat, n_degree, n_degree) [k][m][l]
+    std::vector<double> cosine_, sine_;
+};
+
+/// Spectral position embedding E(channel, row, :) for channels 0 .. n_channel - 1 on rows [first_row,
+/// end_row): (end_row - first_row, n_channel, n_lon) row-major. Each channel is divided by its maximum
+/// over the whole grid. Throws invalid_argument if n_channel exceeds n_degree^2 of the default
+/// truncation.
+/// Source: spec of the sphere's models, section 1.
+std::vector<float> spectral_embedding(const Grid& grid, int64_t n_channel, int64_t first_row,
+                                      int64_t end_row);
+/// sin (even channel) or cos (odd) of p / 10000^(2 channel / n_channel), p = flat position.
+std::vector<float> sequence_embedding(const Grid& grid, int64_t n_channel, int64_t first_row,
+                                      int64_t end_row);
+
+}  // namespace surrogate::kernels::sphere
