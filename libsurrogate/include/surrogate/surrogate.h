@@ -181,6 +181,33 @@ SURROGATE_API surrogate_status surrogate_model_input(const surrogate_model* mode
 SURROGATE_API surrogate_status surrogate_model_output(const surrogate_model* model, int32_t index,
                                                       surrogate_field_info* info);
 
+/* What kind of domain a model works on, and for grids which one.
+ *   kind          SURROGATE_POINTS: scattered points; grid is then "" and the counts are 0
+ *                 SURROGATE_SPHERE: the grid `grid` of n_lat x n_lon points, see surrogate_sphere
+ * is_output 0: the input domain, 1: the output domain of surrogate_plan_create. */
+enum { SURROGATE_POINTS = 0, SURROGATE_SPHERE = 1 };
+typedef struct surrogate_domain_info {
+    int32_t kind;
+    const char* grid;
+    int64_t n_lat, n_lon;
+} surrogate_domain_info;
+SURROGATE_API surrogate_status surrogate_model_domain(const surrogate_model* model,
+                                                      int32_t is_output,
+                                                      surrogate_domain_info* info);
+
+/* One tensor of the bare network (surrogate_plan_run_network): [points of its domain, n_channel].
+ * Inputs usually live on the input domain and outputs on the output domain; the queries of an
+ * attention layer between two grids are inputs on the output domain. */
+typedef struct surrogate_port_info {
+    const char* name;
+    int64_t n_channel;
+    int32_t is_output;           /* 1: the network writes it */
+    int32_t is_on_output_domain; /* 1: its points are those of the output domain */
+} surrogate_port_info;
+SURROGATE_API surrogate_status surrogate_model_n_ports(const surrogate_model* model, int32_t* n);
+SURROGATE_API surrogate_status surrogate_model_port(const surrogate_model* model, int32_t index,
+                                                    surrogate_port_info* info);
+
 /* The family of the model's card: "flare", .. */
 SURROGATE_API surrogate_status surrogate_model_family(const surrogate_model* model,
                                                       const char** family);
@@ -230,6 +257,55 @@ SURROGATE_API surrogate_status surrogate_domain_create_points(surrogate_context*
                                                               const surrogate_array* x,
                                                               const int64_t* global_id,
                                                               surrogate_domain** domain);
+
+/* A block of a grid on the sphere, as the solver has it: whole bands of latitude, or latitude x
+ * longitude blocks. The blocks of all ranks tile the sphere; a rank may have none (n_lat_local or
+ * n_lon_local 0).
+ *   grid          where the rows lie: "equiangular" (both poles), "legendre-gauss", "lobatto",
+ *                 "equiangular-trapezoidal" (nodes equispaced in the sine of latitude)
+ *   n_lat, n_lon  of the whole sphere; longitudes are equispaced, without a doubled end point
+ *   first_lat ..  this rank's rows first_lat .. first_lat + n_lat_local - 1 and columns first_lon ..
+ *                 first_lon + n_lon_local - 1, as the solver counts them
+ *   latitude      [n_lat_local] degrees north of the rows, in either direction; NULL: the nodes of
+ *                 the grid, row 0 the northernmost, or the southernmost if south_to_north is 1
+ *   longitude     [n_lon_local] degrees east of the columns, ascending (0, 360 and -180 may lie
+ *                 anywhere); NULL: first_longitude + 360 * column / n_lon
+ *   lat_step, lon_step
+ *                 where the fields of this block lie: point (i, j) is element (i * lat_step + j *
+ *                 lon_step) * stride[0] of a bound array, whose shape[0] is n_lat_local *
+ *                 n_lon_local whatever the steps. 0, 0 means n_lon_local, 1: rows without gaps.
+ *                 An array u(n_lat + 2, n_lon + 2) of Fortran with one layer of ghosts has steps 1
+ *                 and n_lat + 2, and is bound from its first inner point.
+ * The plan flips rows and shifts columns to the model's order. */
+typedef struct surrogate_sphere {
+    const char* grid;
+    int64_t n_lat, n_lon;
+    int64_t first_lat, n_lat_local;
+    int64_t first_lon, n_lon_local;
+    const double* latitude;
+    const double* longitude;
+    int32_t south_to_north;
+    double first_longitude;
+    int64_t lat_step, lon_step;
+} surrogate_sphere;
+
+/* A spherical domain. Collective; the arrays are copied.
+ * Errors: INVALID_ARGUMENT (unknown grid; rows whose latitudes are not nodes of the grid, with both
+ * lists; blocks that overlap or leave points out, naming the ranks; ranks that disagree), SHAPE
+ * (counts, steps), NOT_FINITE. */
+SURROGATE_API surrogate_status surrogate_domain_create_sphere(surrogate_context* context,
+                                                              const surrogate_sphere* sphere,
+                                                              surrogate_domain** domain);
+
+/* Nodes of a grid on the sphere, as torch-harmonics has them. Local.
+ *   latitude   [n_lat] degrees north, from north to south, or NULL
+ *   longitude  [n_lon] degrees east, from 0, or NULL
+ *   weight     [n_lat] share of the sphere's area that one point of the row stands for: summed over
+ *              all points of the grid, 1; or NULL */
+SURROGATE_API surrogate_status surrogate_sphere_nodes(const char* grid, int64_t n_lat,
+                                                      int64_t n_lon, double* latitude,
+                                                      double* longitude, double* weight);
+
 SURROGATE_API surrogate_status surrogate_domain_n_points(const surrogate_domain* domain,
                                                          int64_t* n_local, int64_t* n_global);
 SURROGATE_API void surrogate_domain_destroy(surrogate_domain** domain);
@@ -239,6 +315,14 @@ SURROGATE_API void surrogate_domain_destroy(surrogate_domain** domain);
  * (empty, half, and equal shares). Local. rows NULL: only the count. */
 SURROGATE_API surrogate_status surrogate_partition(const char* kind, int64_t n_rows, int32_t rank,
                                                    int32_t size, int64_t* rows, int64_t* n_local);
+
+/* The block of a grid that `rank` of `size` owns under a named partition: "contiguous" and "uneven"
+ * deal whole rows as surrogate_partition does; "scattered": n_lat x n_lon blocks, the largest
+ * divisor of `size` whose square is at most `size` along latitude, balanced both ways.
+ *   block  {first row, rows, first column, columns} */
+SURROGATE_API surrogate_status surrogate_partition_sphere(const char* kind, int64_t n_lat,
+                                                          int64_t n_lon, int32_t rank, int32_t size,
+                                                          int64_t block[4]);
 
 /* ---- plan ------------------------------------------------------------------------------------ */
 

@@ -153,6 +153,18 @@ public:
     std::vector<surrogate_field_info> outputs() const {
         return fields(surrogate_model_n_outputs, surrogate_model_output);
     }
+    /// Kind of the input domain, and its grid on the sphere.
+    surrogate_domain_info input_domain() const { return domain(0); }
+    surrogate_domain_info output_domain() const { return domain(1); }
+    /// Tensors of the bare network.
+    std::vector<surrogate_port_info> ports() const {
+        int32_t n = 0;
+        check(surrogate_model_n_ports(get(), &n));
+        std::vector<surrogate_port_info> list(static_cast<std::size_t>(n));
+        for (int32_t i = 0; i < n; ++i)
+            check(surrogate_model_port(get(), i, &list[static_cast<std::size_t>(i)]));
+        return list;
+    }
     std::string family() const {
         const char* text = nullptr;
         check(surrogate_model_family(get(), &text));
@@ -162,6 +174,11 @@ public:
     surrogate_model* get() const { return handle_.get(); }
 
 private:
+    surrogate_domain_info domain(int32_t is_output) const {
+        surrogate_domain_info info{};
+        check(surrogate_model_domain(get(), is_output, &info));
+        return info;
+    }
     std::vector<surrogate_field_info> fields(
         surrogate_status (*count)(const surrogate_model*, int32_t*),
         surrogate_status (*field)(const surrogate_model*, int32_t, surrogate_field_info*)) const {
@@ -204,6 +221,12 @@ public:
         check(surrogate_domain_create_points(context.get(), &x, global_id, &handle));
         handle_.reset(handle);
     }
+    /// A block of a grid on the sphere.
+    Domain(const Context& context, const surrogate_sphere& sphere) {
+        surrogate_domain* handle = nullptr;
+        check(surrogate_domain_create_sphere(context.get(), &sphere, &handle));
+        handle_.reset(handle);
+    }
     /// Takes a handle over.
     explicit Domain(surrogate_domain* handle) : handle_(handle) {}
 
@@ -225,6 +248,14 @@ public:
     Plan(const Model& model, const Domain& domain, const Options& options = {}) {
         surrogate_plan* handle = nullptr;
         check(surrogate_plan_create(model.get(), domain.get(), nullptr, options.get(), &handle));
+        handle_.reset(handle);
+    }
+    /// Between two domains.
+    Plan(const Model& model, const Domain& input, const Domain& output,
+         const Options& options = {}) {
+        surrogate_plan* handle = nullptr;
+        check(
+            surrogate_plan_create(model.get(), input.get(), output.get(), options.get(), &handle));
         handle_.reset(handle);
     }
     void bind_input(const std::string& name, const surrogate_array& array,
