@@ -24,24 +24,62 @@ struct GoldenTensor {
     }
 };
 
-/// Reads a tensor of type F64 without the library, for tests of what lies on top of it. Throws if
-/// it is not there.
+/// A safetensors file, read without the library, for tests of what lies on top of it. Throws if
+/// what is asked for is not there.
+class GoldenFile {
+public:
+    explicit GoldenFile(const std::string& path) {
+        std::ifstream file(path, std::ios::binary);
+        std::ostringstream stream;
+        stream << file.rdbuf();
+        bytes_ = stream.str();
+        if (bytes_.size() < 8) throw std::runtime_error(path + " cannot be read");
+        uint64_t n_header = 0;
+        std::memcpy(&n_header, bytes_.data(), 8);
+        header_ = nlohmann::json::parse(bytes_.substr(8, n_header));
+        first_byte_ = 8 + n_header;
+    }
+
+    bool has(const std::string& name) const { return header_.contains(name); }
+
+    /// A tensor of type F64, or F32 widened.
+    GoldenTensor tensor(const std::string& name) const {
+        const auto entry = header_.at(name);
+        GoldenTensor golden{entry.at("shape").get<std::vector<int64_t>>(), {}};
+        if (entry.at("dtype") == "F64") {
+            golden.values = read<double>(entry);
+        } else if (entry.at("dtype") == "F32") {
+            const std::vector<float> single = read<float>(entry);
+            golden.values.assign(single.begin(), single.end());
+        } else {
+            throw std::runtime_error(name + " is neither F64 nor F32");
+        }
+        return golden;
+    }
+
+    nlohmann::json card() const {
+        return nlohmann::json::parse(
+            header_.at("__metadata__").at("surrogate.card").get<std::string>());
+    }
+
+private:
+    template <class T>
+    std::vector<T> read(const nlohmann::json& entry) const {
+        const auto begin = entry.at("data_offsets").at(0).get<size_t>();
+        const auto end = entry.at("data_offsets").at(1).get<size_t>();
+        std::vector<T> values((end - begin) / sizeof(T));
+        std::memcpy(values.data(), bytes_.data() + first_byte_ + begin, end - begin);
+        return values;
+    }
+
+    std::string bytes_;
+    nlohmann::json header_;
+    size_t first_byte_ = 0;
+};
+
+/// One tensor of a file.
 inline GoldenTensor read_golden(const std::string& path, const std::string& name) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream stream;
-    stream << file.rdbuf();
-    const std::string bytes = stream.str();
-    if (bytes.size() < 8) throw std::runtime_error(path + " cannot be read");
-    uint64_t n_header = 0;
-    std::memcpy(&n_header, bytes.data(), 8);
-    const auto tensor = nlohmann::json::parse(bytes.substr(8, n_header)).at(name);
-    if (tensor.at("dtype") != "F64") throw std::runtime_error(name + " is not F64");
-    const auto begin = tensor.at("data_offsets").at(0).get<size_t>();
-    const auto end = tensor.at("data_offsets").at(1).get<size_t>();
-    GoldenTensor golden{tensor.at("shape").get<std::vector<int64_t>>(), {}};
-    golden.values.resize((end - begin) / sizeof(double));
-    std::memcpy(golden.values.data(), bytes.data() + 8 + n_header + begin, end - begin);
-    return golden;
+    return GoldenFile(path).tensor(name);
 }
 
 }  // namespace surrogate::test
