@@ -43,7 +43,7 @@ void field_at(const std::vector<FieldCard>& fields, const char* which, int32_t i
 surrogate_status surrogate_model_load(surrogate_context* context, const char* path,
                                       surrogate_model** model) {
     return guarded(context,
-                   [&] { create(context, "model", model, &surrogate_model::model, path); });
+                   [&] { create<Model>(context, "model", model, &surrogate_model::model, path); });
 }
 
 surrogate_status surrogate_model_n_inputs(const surrogate_model* model, int32_t* n) {
@@ -103,7 +103,8 @@ void surrogate_model_destroy(surrogate_model** model) {
 surrogate_status surrogate_check_case_load(surrogate_context* context, const char* path,
                                            surrogate_check_case** check_case) {
     return guarded(context, [&] {
-        create(context, "check_case", check_case, &surrogate_check_case::check_case, path);
+        create<CheckCase>(context, "check_case", check_case, &surrogate_check_case::check_case,
+                          path);
     });
 }
 

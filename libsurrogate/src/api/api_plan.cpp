@@ -8,7 +8,7 @@ surrogate_status surrogate_domain_create_points(surrogate_context* context,
                                                 const surrogate_array* x, const int64_t* global_id,
                                                 surrogate_domain** domain) {
     return guarded(context, [&] {
-        create(context, "domain", domain, &surrogate_domain::domain, x, global_id);
+        create<PointDomain>(context, "domain", domain, &surrogate_domain::domain, x, global_id);
     });
 }
 

@@ -42,7 +42,7 @@ struct surrogate_check_case {
 
 struct surrogate_domain {
     surrogate_context owner;
-    std::shared_ptr<const surrogate::impl::PointDomain> domain;
+    std::shared_ptr<const surrogate::impl::Domain> domain;
 };
 
 struct surrogate_plan {
@@ -95,9 +95,9 @@ inline void require(const void* argument, const char* name) {
 /// Makes a handle around an object whose constructor is collective. The ranks agree beforehand on the
 /// memory for both: a rank that fails to get it would otherwise leave the others waiting in the
 /// constructor. `name` is the argument's in the C interface.
-template <class Handle, class Object, class... Arguments>
+template <class Object, class Handle, class Member, class... Arguments>
 void create(surrogate_context* context, const char* name, Handle** handle,
-            std::shared_ptr<const Object> Handle::*member, const Arguments&... arguments) {
+            std::shared_ptr<const Member> Handle::*member, const Arguments&... arguments) {
     require(context, "context");
     if (handle) *handle = nullptr;
     std::unique_ptr<Handle> created;
@@ -109,7 +109,7 @@ void create(surrogate_context* context, const char* name, Handle** handle,
     });
     created->owner = *context;
     Object& object = room->emplace(context->context, arguments...);
-    created.get()->*member = std::shared_ptr<const Object>(room, &object);
+    created.get()->*member = std::shared_ptr<const Member>(room, &object);
     *handle = created.release();
 }
 

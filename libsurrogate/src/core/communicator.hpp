@@ -48,6 +48,22 @@ public:
     void all_to_all(const void* from, std::span<const int64_t> n_send, void* to,
                     std::span<const int64_t> n_receive, int64_t row_bytes);
 
+    /// One message of an exchange between neighbors, to or from `rank`.
+    struct Message {
+        int rank = 0;
+        void* data = nullptr;
+        int64_t n_byte = 0;
+    };
+
+    /// Begins an exchange between neighbors: all ranks call it, those without messages too. Two ranks
+    /// list the messages between them in the same order, with the same sizes. The memory belongs to
+    /// the exchange until finish_exchange(); one exchange is under way at a time, and no other
+    /// collective meanwhile.
+    void begin_exchange(std::span<const Message> send, std::span<const Message> receive);
+    void finish_exchange();
+    /// Room for exchanges of so many messages, so that they take no memory later. Throws bad_alloc.
+    virtual void reserve_messages(int64_t) {}
+
     /// Sum of `value` over the ranks before this one.
     int64_t exclusive_sum(int64_t value);
 
@@ -74,6 +90,9 @@ protected:
     virtual void do_all_gather(const void* from, void* to, int64_t n_byte) = 0;
     virtual void do_all_to_all(const void* from, std::span<const int64_t> n_send, void* to,
                                std::span<const int64_t> n_receive, int64_t row_bytes) = 0;
+    virtual void do_begin_exchange(std::span<const Message> send,
+                                   std::span<const Message> receive) = 0;
+    virtual void do_finish_exchange() = 0;
 
 private:
     // Not a std::function, which may take memory, and fail, before anybody listens.

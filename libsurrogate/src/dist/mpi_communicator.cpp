@@ -114,8 +114,46 @@ protected:
              "MPI_Waitall");
     }
 
+    void reserve_messages(int64_t n_message) override {
+        exchange_requests_.reserve(static_cast<size_t>(n_message));
+    }
+
+    void do_begin_exchange(std::span<const Message> send,
+                           std::span<const Message> receive) override {
+        require_usable();
+        exchange_requests_.clear();
+        post_messages(receive, [&](char* data, int n, int other, MPI_Request* request) {
+            return MPI_Irecv(data, n, MPI_BYTE, other, exchange_tag, comm_, request);
+        });
+        post_messages(send, [&](const char* data, int n, int other, MPI_Request* request) {
+            return MPI_Isend(data, n, MPI_BYTE, other, exchange_tag, comm_, request);
+        });
+    }
+
+    void do_finish_exchange() override {
+        require_usable();
+        call(MPI_Waitall(static_cast<int>(exchange_requests_.size()), exchange_requests_.data(),
+                         MPI_STATUSES_IGNORE),
+             "MPI_Waitall");
+    }
+
 private:
     static constexpr int row_tag = 1;
+    static constexpr int exchange_tag = 2;
+
+    /// Long messages go in pieces, which both sides cut alike.
+    template <class Post>
+    void post_messages(std::span<const Message> messages, const Post& post) {
+        for (const Message& message : messages) {
+            for (int64_t done = 0; done < message.n_byte; done += max_count) {
+                const int n = static_cast<int>(std::min(message.n_byte - done, max_count));
+                exchange_requests_.push_back(MPI_REQUEST_NULL);
+                call(post(static_cast<char*>(message.data) + done, n, message.rank,
+                          &exchange_requests_.back()),
+                     "MPI_Isend/MPI_Irecv");
+            }
+        }
+    }
 
     void require_usable() const {
         if (broken_)
@@ -151,6 +189,7 @@ private:
     int rank_ = 0, size_ = 1;
     bool broken_ = false;
     std::vector<MPI_Request> requests_;  // kept, so that runs do not allocate
+    std::vector<MPI_Request> exchange_requests_;
 };
 
 }  // namespace

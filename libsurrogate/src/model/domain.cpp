@@ -11,8 +11,8 @@ namespace surrogate::impl {
 
 PointDomain::PointDomain(std::shared_ptr<Context> context, const surrogate_array* x,
                          const int64_t* global_id)
-    : context_(std::move(context)) {
-    context_->comm().agree([&] { copy_points(x, global_id); });
+    : Domain(std::move(context)) {
+    Domain::context().comm().agree([&] { copy_points(x, global_id); });
     agree_on_kind(global_id != nullptr);
 }
 
@@ -49,7 +49,7 @@ void PointDomain::agree_on_kind(bool given_ids) {
     const bool empty = n_local_ == 0;
     int64_t facts[] = {empty ? -1 : n_axis_, empty ? -4 : -n_axis_, !empty && given_ids,
                        !empty && !given_ids};
-    Communicator& comm = context_->comm();
+    Communicator& comm = context().comm();
     comm.all_reduce_max(std::span(facts));
     const bool no_points = facts[0] < 0;
     comm.agree([&] {

@@ -48,19 +48,20 @@ struct Reorder {
 template <class T>
 class FlareExecution final : public Execution {
 public:
-    FlareExecution(const FlareConfig& config, const PlanRequest& request)
+    FlareExecution(const FlareConfig& config, const PointDomain& domain, const PlanRequest& request)
         : config_(config),
           sizes_{config.num_heads, config.num_latents, config.head_dim()},
-          comm_(request.input.context().comm()),
+          domain_(domain),
+          comm_(domain.context().comm()),
           queue_(request.queue),
-          n_solver_(request.input.n_local()) {}
+          n_solver_(domain.n_local()) {}
 
     /// Collective, unlike the constructor: ranks agree that they have the object before they meet
     /// in here.
     void prepare(const FlareWeights<T>& weights, const PlanRequest& request) {
         if (request.reproducible)
-            reorder_.emplace(request.input, std::max(config_.in_dim, config_.out_dim));
-        comm_.agree([&] { allocate(weights, request.input.n_global()); });
+            reorder_.emplace(domain_, std::max(config_.in_dim, config_.out_dim));
+        comm_.agree([&] { allocate(weights, domain_.n_global()); });
     }
 
     Result run(std::span<const Column> inputs, std::span<const Column> outputs,
@@ -94,6 +95,11 @@ public:
     }
     int64_t n_point() const override { return sweep_->n_point(); }
     std::vector<LayerCost> costs() const override;
+    std::vector<std::string> notes() const override {
+        if (!reorder_) return {};
+        return {
+            "reproducible: inputs and outputs move to canonical order and back; sums are exact"};
+    }
 
 private:
     void allocate(const FlareWeights<T>& weights, int64_t n_global) {
@@ -193,6 +199,7 @@ private:
 
     const FlareConfig& config_;
     Sizes sizes_;
+    const PointDomain& domain_;
     Communicator& comm_;
     kernels::Queue queue_;
     int64_t n_solver_;
@@ -238,19 +245,20 @@ std::vector<LayerCost> FlareExecution<T>::costs() const {
 template <class T>
 std::unique_ptr<Execution> make_flare_execution(const FlareConfig& config,
                                                 const FlareWeights<T>& weights,
+                                                const PointDomain& domain,
                                                 const PlanRequest& request) {
     std::unique_ptr<FlareExecution<T>> execution;
-    request.input.context().comm().agree(
-        [&] { execution = std::make_unique<FlareExecution<T>>(config, request); });
+    domain.context().comm().agree(
+        [&] { execution = std::make_unique<FlareExecution<T>>(config, domain, request); });
     execution->prepare(weights, request);
     return execution;
 }
 
 template std::unique_ptr<Execution> make_flare_execution(const FlareConfig&,
                                                          const FlareWeights<float>&,
-                                                         const PlanRequest&);
+                                                         const PointDomain&, const PlanRequest&);
 template std::unique_ptr<Execution> make_flare_execution(const FlareConfig&,
                                                          const FlareWeights<double>&,
-                                                         const PlanRequest&);
+                                                         const PointDomain&, const PlanRequest&);
 
 }  // namespace surrogate::impl

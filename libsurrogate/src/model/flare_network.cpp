@@ -16,8 +16,8 @@ public:
     DoubleExecution(const FlareConfig& config, std::span<const Tensor> tensors)
         : weights_(make_flare_weights<double>(config, tensors)) {}
     /// Collective.
-    void prepare(const FlareConfig& config, const PlanRequest& request) {
-        execution_ = make_flare_execution<double>(config, weights_, request);
+    void prepare(const FlareConfig& config, const PointDomain& domain, const PlanRequest& request) {
+        execution_ = make_flare_execution<double>(config, weights_, domain, request);
     }
     Result run(std::span<const Column> inputs, std::span<const Column> outputs,
                bool poisoned) override {
@@ -26,6 +26,7 @@ public:
     int64_t workspace_bytes() const override { return execution_->workspace_bytes(); }
     int64_t n_point() const override { return execution_->n_point(); }
     std::vector<LayerCost> costs() const override { return execution_->costs(); }
+    std::vector<std::string> notes() const override { return execution_->notes(); }
 
 private:
     FlareWeights<double> weights_;
@@ -40,7 +41,7 @@ public:
           weights_(make_flare_weights<float>(config_, tensors_)) {}
 
     std::vector<Port> inputs() const override { return {{"x", config_.in_dim}}; }
-    std::vector<Port> outputs() const override { return {{"y", config_.out_dim}}; }
+    std::vector<Port> outputs() const override { return {{"y", config_.out_dim, true}}; }
     int64_t n_parameter() const override {
         int64_t n = 0;
         for (const Tensor& tensor : tensors_) n += std::ssize(tensor.floats());
@@ -49,7 +50,12 @@ public:
 
     std::unique_ptr<Execution> plan(const PlanRequest& request) const override {
         std::unique_ptr<DoubleExecution> in_double;
+        const auto* points = dynamic_cast<const PointDomain*>(&request.input);
         request.input.context().comm().agree([&] {
+            if (!points) {
+                throw Error(Status::not_supported,
+                            "FLARE works on scattered points, the domain is a grid on the sphere");
+            }
             if (&request.input != &request.output) {
                 throw Error(Status::not_supported,
                             "FLARE predicts at the points it is given: input and output domain "
@@ -57,8 +63,8 @@ public:
             }
             if (request.fp64) in_double = std::make_unique<DoubleExecution>(config_, tensors_);
         });
-        if (!in_double) return make_flare_execution<float>(config_, weights_, request);
-        in_double->prepare(config_, request);
+        if (!in_double) return make_flare_execution<float>(config_, weights_, *points, request);
+        in_double->prepare(config_, *points, request);
         return in_double;
     }
 

@@ -47,6 +47,7 @@ void match_tensors(std::span<const TensorSpec> required, std::span<const TensorE
     for (const TensorSpec& spec : required) {
         const auto entry = by_name.find(spec.name);
         if (entry == by_name.end()) {
+            if (spec.is_optional) continue;
             throw Error(Status::bad_file, "tensor '" + spec.name + "' " + shape_text(spec.shape) +
                                               " is missing" + did_you_mean(spec.name, names));
         }

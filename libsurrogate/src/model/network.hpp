@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/base/queue.hpp"
+#include "kernels/sphere/grid.hpp"
 #include "libsurrogate/src/model/card.hpp"
 #include "libsurrogate/src/model/domain.hpp"
 #include "libsurrogate/src/model/fields.hpp"
@@ -18,16 +19,26 @@
 /// and Execution, and one line to the table in network.cpp.
 namespace surrogate::impl {
 
-/// A tensor the bare network takes or gives: [n_point, n_channel].
+/// A tensor the bare network takes or gives: [n_point, n_channel], on the points of one of the plan's
+/// domains.
 struct Port {
     std::string name;
     int64_t n_channel = 0;
+    bool is_on_output_domain = false;
+};
+
+using kernels::sphere::Grid;
+
+/// Which domains a network works on: grids on the sphere, or points if there are none.
+struct DomainKind {
+    bool is_sphere = false;
+    Grid input, output;
 };
 
 /// What a plan asks of a network.
 struct PlanRequest {
-    const PointDomain& input;
-    const PointDomain& output;
+    const Domain& input;
+    const Domain& output;
     kernels::Queue queue;
     bool fp64 = false;
     bool reproducible = false;
@@ -40,6 +51,7 @@ struct LayerCost {
     double exponentials = 0;
     int64_t bytes_sent = 0;
     int64_t collectives = 0;
+    int64_t messages = 0;  ///< to neighbors
 };
 
 /// A network on a domain, ready to run. Owns all workspace; `run` allocates nothing.
@@ -62,6 +74,10 @@ public:
     virtual int64_t workspace_bytes() const = 0;
     virtual int64_t n_point() const = 0;  ///< points this rank computes
     virtual std::vector<LayerCost> costs() const = 0;
+
+    /// What else the table of the plan should say, one line each: how rows were dealt, what the
+    /// reproducible mode does.
+    virtual std::vector<std::string> notes() const = 0;
 };
 
 /// Architecture and weights; immutable.
@@ -70,6 +86,7 @@ public:
     virtual ~Network() = default;
     virtual std::vector<Port> inputs() const = 0;
     virtual std::vector<Port> outputs() const = 0;
+    virtual DomainKind domain_kind() const { return {}; }
     virtual int64_t n_parameter() const = 0;
 
     /// Collective. Throws not_supported, shape, no_memory; local failures are agreed on.
@@ -80,6 +97,7 @@ public:
 struct TensorSpec {
     std::string name;
     std::vector<int64_t> shape;
+    bool is_optional = false;  ///< may be absent: the network computes it
 };
 
 /// Names and shapes of all weights a card asks for. Throws bad_file (hyperparameters),

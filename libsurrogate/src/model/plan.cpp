@@ -8,8 +8,8 @@
 
 namespace surrogate::impl {
 
-Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<const PointDomain> input,
-           std::shared_ptr<const PointDomain> output, const Options& options)
+Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<const Domain> input,
+           std::shared_ptr<const Domain> output, const Options& options)
     : model_(std::move(model)), input_(std::move(input)), output_(std::move(output)) {
     kernels::Queue queue;
     Communicator& comm = context().comm();
@@ -176,14 +176,14 @@ void Plan::run() {
 
 void Plan::set_port_columns(std::span<const surrogate_named_array> given, bool is_input) {
     const std::vector<NamedPort>& ports = is_input ? input_ports_ : output_ports_;
-    const int64_t n = is_input ? input_->n_local() : output_->n_local();
     Column* column = (is_input ? port_inputs_ : port_outputs_).data();
     for (const NamedPort& p : ports) {
         const auto found = std::ranges::find_if(
             given, [&](const surrogate_named_array& g) { return g.name && p.port.name == g.name; });
         if (found == given.end()) throw Error(Status::unknown_name, p.text + " is missing");
         check_array(found->array, p.text);
-        const int64_t expected[] = {n, p.port.n_channel};
+        const Domain& domain = p.port.is_on_output_domain ? *output_ : *input_;
+        const int64_t expected[] = {domain.n_local(), p.port.n_channel};
         if (!std::ranges::equal(found->array.shape, expected)) {
             throw Error(Status::shape, p.text + ": array has shape " +
                                            shape_text(found->array.shape) + ", the plan asks for " +
@@ -213,17 +213,19 @@ void Plan::run_network(std::span<const surrogate_named_array> inputs,
 std::string Plan::bad_value_text(const BadValue& bad, bool is_input) const {
     int column = bad.column;
     std::string where = std::string(is_input ? "input '" : "output '");
+    bool is_on_output_domain = !is_input;
     if (!by_port_) {
         where += (is_input ? input_slots_ : output_slots_)[static_cast<size_t>(column)].name + "'";
     } else {
         auto port = (is_input ? input_ports_ : output_ports_).begin();
         for (; column >= port->port.n_channel; ++port)
             column -= static_cast<int>(port->port.n_channel);
+        is_on_output_domain = port->port.is_on_output_domain;
         where = port->text + ", channel " + std::to_string(column) + ",";
     }
     char value[40];
     std::snprintf(value, sizeof value, "%g", bad.value);
-    const PointDomain& domain = is_input ? *input_ : *output_;
+    const Domain& domain = is_on_output_domain ? *output_ : *input_;
     return where + " is " + value + " at " + domain.point_text(bad.point) +
            ", not a finite number in " + (is_input ? "single precision" : "the type of its array");
 }
@@ -276,17 +278,19 @@ int64_t Plan::counter(const char* key) const {
 
 namespace {
 
-std::string line(const char* format, const char* name, double flops, double exponentials,
-                 double bytes, double collectives) {
+std::string line(const LayerCost& cost) {
     char text[160];
-    std::snprintf(text, sizeof text, format, name, flops, exponentials, bytes, collectives);
+    std::snprintf(text, sizeof text, "%-26s %9.3g %8.3g %10lld %12lld %9lld\n", cost.name.c_str(),
+                  cost.flops / 1e6, cost.exponentials / 1e6,
+                  static_cast<long long>(cost.bytes_sent), static_cast<long long>(cost.collectives),
+                  static_cast<long long>(cost.messages));
     return text;
 }
 
 }  // namespace
 
 std::string Plan::describe() const {
-    std::string text = model_->card().family + " on " + std::to_string(input_->n_global()) +
+    std::string text = model_->card().family + " on " + std::to_string(output_->n_global()) +
                        " points, " + std::to_string(execution_->n_point()) +
                        " of them computed by this rank\n";
     for (const char* key :
@@ -295,24 +299,18 @@ std::string Plan::describe() const {
     }
     text += "transport=" + std::string(context().comm().transport()) + "\n";
     text += "workspace " + std::to_string(execution_->workspace_bytes()) + " bytes\n\n";
-    text += "layer                          Mflop     Mexp      bytes  collectives\n";
-    LayerCost total;
+    text += "layer                          Mflop     Mexp      bytes  collectives  messages\n";
+    LayerCost total{.name = "total of this rank"};
     for (const LayerCost& cost : execution_->costs()) {
-        text += line("%-26s %9.3g %8.3g %10.0f %12.0f\n", cost.name.c_str(), cost.flops / 1e6,
-                     cost.exponentials / 1e6, static_cast<double>(cost.bytes_sent),
-                     static_cast<double>(cost.collectives));
+        text += line(cost);
         total.flops += cost.flops;
         total.exponentials += cost.exponentials;
         total.bytes_sent += cost.bytes_sent;
         total.collectives += cost.collectives;
+        total.messages += cost.messages;
     }
-    text += line("%-26s %9.3g %8.3g %10.0f %12.0f\n", "total of this rank", total.flops / 1e6,
-                 total.exponentials / 1e6, static_cast<double>(total.bytes_sent),
-                 static_cast<double>(total.collectives));
-    if (options_.get("reproducible") == "true") {
-        text +=
-            "reproducible: inputs and outputs move to canonical order and back; sums are exact\n";
-    }
+    text += line(total);
+    for (const std::string& note : execution_->notes()) text += note + "\n";
     return text;
 }
 

@@ -15,8 +15,8 @@ namespace surrogate::impl {
 class Plan {
 public:
     /// Collective; local failures are agreed on.
-    Plan(std::shared_ptr<const Model> model, std::shared_ptr<const PointDomain> input,
-         std::shared_ptr<const PointDomain> output, const Options& options);
+    Plan(std::shared_ptr<const Model> model, std::shared_ptr<const Domain> input,
+         std::shared_ptr<const Domain> output, const Options& options);
 
     void bind_input(const char* name, const char* unit, const surrogate_array* array);
     void bind_output(const char* name, const char* unit, const surrogate_array* array);
@@ -61,7 +61,7 @@ private:
     std::string bad_value_text(const BadValue& bad, bool is_input) const;
 
     std::shared_ptr<const Model> model_;
-    std::shared_ptr<const PointDomain> input_, output_;
+    std::shared_ptr<const Domain> input_, output_;
     Options options_;  // in force, "auto" resolved
     std::unique_ptr<Execution> execution_;
     std::vector<Slot> input_slots_, output_slots_;    // fields of the card
