@@ -16,6 +16,12 @@ T gelu_tanh(T u) {
     return u / 2 * (1 + std::tanh(root_two_over_pi * (c + cubic * c * c * c)));
 }
 
+/// erfc keeps the digits of small results for negative u.
+template <class T>
+T gelu(T u) {
+    return u / 2 * std::erfc(-u * T(0.70710678118654752));
+}
+
 /// Two forms of the same function, so that the exponential never overflows.
 template <class T>
 T silu(T u) {
@@ -29,6 +35,7 @@ T value(Activation kind, T u) {
         case Activation::identity: return u;
         case Activation::gelu_tanh: return gelu_tanh(u);
         case Activation::silu: return silu(u);
+        case Activation::gelu: return gelu(u);
     }
     return u;
 }

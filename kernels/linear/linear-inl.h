@@ -98,6 +98,7 @@ inline void linear_layer(const Linear<float>& layer, Tile<const float> x, const 
         case Activation::gelu_tanh:
             return linear_layer<Activation::gelu_tanh>(layer, x, epilogue, y);
         case Activation::silu: return linear_layer<Activation::silu>(layer, x, epilogue, y);
+        case Activation::gelu: return linear_layer<Activation::gelu>(layer, x, epilogue, y);
     }
 }
 

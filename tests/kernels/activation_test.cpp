@@ -6,14 +6,16 @@
 namespace surrogate::kernels::test {
 namespace {
 
-const Activation kinds[] = {Activation::identity, Activation::gelu_tanh, Activation::silu};
+const Activation kinds[] = {Activation::identity, Activation::gelu_tanh, Activation::silu,
+                            Activation::gelu};
 
 /// Arguments that matter: the bend, both tails, the clamps of the vector version, sizes whose
 /// powers overflow.
 const std::vector<float> arguments = {
-    0.0f,   -0.0f,   1e-38f, 1e-20f, -1e-20f, 1e-4f,  -1e-4f, 0.5f,   -0.5f, 1.0f,   -1.0f,
-    3.0f,   -3.0f,   -5.0f,  5.0f,   -9.99f,  9.99f,  -10.1f, 10.1f,  86.9f, -86.9f, 88.0f,
-    -88.0f, -104.0f, 1e3f,   -1e3f,  1e13f,   -1e13f, 1e20f,  -1e20f, 3e38f, -3e38f};
+    0.0f,  -0.0f,  1e-38f, 1e-20f, -1e-20f, 1e-4f,  -1e-4f, 0.5f,  -0.5f,  1.0f,
+    -1.0f, 3.0f,   -3.0f,  -5.0f,  5.0f,    6.0f,   -6.0f,  6.99f, -6.99f, 7.1f,
+    -7.1f, -9.99f, 9.99f,  -10.1f, 10.1f,   86.9f,  -86.9f, 88.0f, -88.0f, -104.0f,
+    1e3f,  -1e3f,  1e13f,  -1e13f, 1e20f,   -1e20f, 3e38f,  -3e38f};
 
 class ActivationOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(ActivationOn);
@@ -27,6 +29,9 @@ TEST(ActivationReference, GivesNumbersOfTheFormulas) {
     ref::activate<double>(Activation::silu, x.input_view(), y.view());
     EXPECT_NEAR(y.view()(0, 0), 0.7310585786300049, 1e-15);   // 1 / (1 + 1/e)
     EXPECT_NEAR(y.view()(0, 1), -0.2384058440442351, 1e-15);  // -2 / (1 + e^2)
+    ref::activate<double>(Activation::gelu, x.input_view(), y.view());
+    EXPECT_NEAR(y.view()(0, 0), 0.8413447460685429, 1e-15);    // PyTorch's default GELU
+    EXPECT_NEAR(y.view()(0, 1), -0.04550026389635842, 1e-15);  // -2 P(-2)
     ref::activate<double>(Activation::identity, x.input_view(), y.view());
     EXPECT_EQ(y.view()(0, 1), -2.0);
 }
