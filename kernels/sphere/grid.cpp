@@ -2,6 +2,7 @@
 #include "kernels/sphere/grid.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -13,20 +14,30 @@ namespace {
 
 using std::numbers::pi;
 
-/// P_n and P_{n-1} at x.
+/// Nodes that are found together: the recurrence of one alone waits for its own results.
+constexpr size_t n_together = 8;
+using Nodes = std::array<double, n_together>;
+
+/// P_n and P_{n-1}.
 struct Legendre {
-    double p = 0, before = 0;
+    Nodes p{}, before{};
 };
 
-Legendre legendre(int64_t n, double x) {
-    double before = 1, p = x;
+Legendre legendre(int64_t n, const Nodes& theta) {
+    Nodes x;
+    for (size_t i = 0; i < n_together; ++i) x[i] = std::cos(theta[i]);
+    Legendre value{x, {}};
+    value.before.fill(1);
     for (int64_t k = 2; k <= n; ++k) {
         const auto degree = static_cast<double>(k);
-        const double next = ((2 * degree - 1) * x * p - (degree - 1) * before) / degree;
-        before = p;
-        p = next;
+        const double a = (2 * degree - 1) / degree, b = (degree - 1) / degree;
+        for (size_t i = 0; i < n_together; ++i) {
+            const double next = a * x[i] * value.p[i] - b * value.before[i];
+            value.before[i] = value.p[i];
+            value.p[i] = next;
+        }
     }
-    return {p, before};
+    return value;
 }
 
 /// Rows south of the equator mirror those north of it; an odd middle row lies on the equator.
@@ -59,52 +70,64 @@ void fill_equiangular(Latitudes& rows) {
     }
 }
 
-/// Newton's method stops when a step no longer changes theta: it converges quadratically, four or
-/// five steps from the starting points below.
-constexpr int max_newton_steps = 100;
-bool is_settled(double step, double theta) {
-    return std::abs(step) <= 1e-15 * theta;
-}
-
-/// Roots of P_n(cos theta), found in theta: cos theta loses digits near the poles.
-void fill_legendre_gauss(Latitudes& rows) {
-    const auto n = static_cast<int64_t>(rows.theta.size());
-    const auto degree = static_cast<double>(n);
-    for (int64_t k = 0; k < (n + 1) / 2; ++k) {
-        double theta = pi * (static_cast<double>(k) + 0.75) / (degree + 0.5);
-        double slope = 0;  // sin(theta) P_n'(cos theta) = - d/dtheta P_n(cos theta)
-        for (int step = 0; step < max_newton_steps; ++step) {
-            const Legendre value = legendre(n, std::cos(theta));
-            slope = degree * (value.before - std::cos(theta) * value.p) / std::sin(theta);
-            const double change = value.p / slope;
-            theta += change;
-            if (is_settled(change, theta)) break;
+/// Newton's method in theta (cos theta loses digits near the poles) for the northern rows.
+///   start(k) -> theta;  change(theta, P, P before) -> step;  weight(theta, P, P before)
+/// A step of 1e-10 leaves an error of about n/2 * 1e-20.
+template <class Start, class Change, class Weight>
+void find_nodes(Latitudes& rows, int64_t degree, const Start& start, const Change& change,
+                const Weight& weight) {
+    constexpr int max_steps = 100;
+    const size_t n_north = (rows.theta.size() + 1) / 2;
+    for (size_t first = 0; first < n_north; first += n_together) {
+        Nodes theta;
+        for (size_t i = 0; i < n_together; ++i) theta[i] = start(std::min(first + i, n_north - 1));
+        double largest = 1;
+        for (int step = 0; step < max_steps && largest > 1e-10; ++step) {
+            const Legendre value = legendre(degree, theta);
+            largest = 0;
+            for (size_t i = 0; i < n_together; ++i) {
+                const double move = change(theta[i], value.p[i], value.before[i]);
+                theta[i] += move;
+                largest = std::max(largest, std::abs(move));
+            }
         }
-        rows.theta[static_cast<size_t>(k)] = theta;
-        rows.weight[static_cast<size_t>(k)] = 2 / (slope * slope);
+        const Legendre value = legendre(degree, theta);
+        for (size_t i = 0; i < n_together && first + i < n_north; ++i) {
+            rows.theta[first + i] = theta[i];
+            rows.weight[first + i] = weight(theta[i], value.p[i], value.before[i]);
+        }
     }
     mirror(rows);
+}
+
+/// Roots of P_n(cos theta).
+void fill_legendre_gauss(Latitudes& rows) {
+    const auto n = static_cast<double>(rows.theta.size());
+    // sin(theta) P_n'(cos theta) = - d/dtheta P_n(cos theta)
+    const auto slope = [n](double theta, double p, double before) {
+        return n * (before - std::cos(theta) * p) / std::sin(theta);
+    };
+    find_nodes(
+        rows, static_cast<int64_t>(rows.theta.size()),
+        [n](size_t k) { return pi * (static_cast<double>(k) + 0.75) / (n + 0.5); },
+        [&](double theta, double p, double before) { return p / slope(theta, p, before); },
+        [&](double theta, double p, double before) {
+            const double s = slope(theta, p, before);
+            return 2 / (s * s);
+        });
 }
 
 /// The poles and the roots of P'_{n-1}(cos theta).
 void fill_lobatto(Latitudes& rows) {
-    const auto n = static_cast<int64_t>(rows.theta.size());
-    const auto count = static_cast<double>(n);
-    for (int64_t k = 0; k < (n + 1) / 2; ++k) {
-        double theta = pi * static_cast<double>(k) / (count - 1);
-        Legendre value = legendre(n - 1, std::cos(theta));
-        for (int step = 0; k > 0 && step < max_newton_steps; ++step) {
-            const double x = std::cos(theta);
-            const double change =
-                (x * value.p - value.before) / (count * value.p * std::sin(theta));
-            theta += change;
-            value = legendre(n - 1, std::cos(theta));
-            if (is_settled(change, theta)) break;
-        }
-        rows.theta[static_cast<size_t>(k)] = theta;
-        rows.weight[static_cast<size_t>(k)] = 2 / (count * (count - 1) * value.p * value.p);
-    }
-    mirror(rows);
+    const auto n = static_cast<double>(rows.theta.size());
+    find_nodes(
+        rows, static_cast<int64_t>(rows.theta.size()) - 1,
+        [n](size_t k) { return pi * static_cast<double>(k) / (n - 1); },
+        [n](double theta, double p, double before) {
+            if (theta == 0) return 0.0;
+            return (std::cos(theta) * p - before) / (n * p * std::sin(theta));
+        },
+        [n](double, double p, double) { return 2 / (n * (n - 1) * p * p); });
 }
 
 /// Equally spaced in cos(theta).
