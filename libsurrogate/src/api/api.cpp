@@ -143,3 +143,12 @@ surrogate_status surrogate_partition(const char* kind, int64_t n_rows, int32_t r
         if (rows) std::ranges::copy(own, rows);
     });
 }
+
+surrogate_status surrogate_partition_sphere(const char* kind, int64_t n_lat, int64_t n_lon,
+                                            int32_t rank, int32_t size, int64_t block[4]) {
+    return guarded(nullptr, [&] {
+        require(kind, "kind");
+        require(block, "block");
+        std::ranges::copy(partition_sphere(kind, n_lat, n_lon, rank, size), block);
+    });
+}

@@ -86,6 +86,44 @@ surrogate_status surrogate_model_family(const surrogate_model* model, const char
     });
 }
 
+surrogate_status surrogate_model_domain(const surrogate_model* model, int32_t is_output,
+                                        surrogate_domain_info* info) {
+    return guarded(owner_of(model), [&] {
+        require(model, "model");
+        require(info, "info");
+        const DomainKind kind = model->model->network().domain_kind();
+        const Grid& grid = is_output ? kind.output : kind.input;
+        *info = {SURROGATE_POINTS, "", 0, 0};
+        if (kind.is_sphere)
+            *info = {SURROGATE_SPHERE, surrogate::kernels::sphere::name(grid.kind), grid.n_lat,
+                     grid.n_lon};
+    });
+}
+
+surrogate_status surrogate_model_n_ports(const surrogate_model* model, int32_t* n) {
+    return guarded(owner_of(model), [&] {
+        require(model, "model");
+        require(n, "n");
+        *n = static_cast<int32_t>(model->model->ports().size());
+    });
+}
+
+surrogate_status surrogate_model_port(const surrogate_model* model, int32_t index,
+                                      surrogate_port_info* info) {
+    return guarded(owner_of(model), [&] {
+        require(model, "model");
+        require(info, "info");
+        const auto& ports = model->model->ports();
+        if (index < 0 || index >= std::ssize(ports)) {
+            throw Error(Status::invalid_argument, "port " + std::to_string(index) + " of " +
+                                                      std::to_string(ports.size()) +
+                                                      " does not exist");
+        }
+        const auto& [port, is_output] = ports[static_cast<size_t>(index)];
+        *info = {port.name.c_str(), port.n_channel, is_output, port.is_on_output_domain};
+    });
+}
+
 surrogate_status surrogate_model_describe(const surrogate_model* model, char* text,
                                           int64_t* n_text) {
     return guarded(owner_of(model), [&] {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Domains and plans. Contracts stand in surrogate.h.
+#include <numbers>
+
 #include "libsurrogate/src/api/handles.hpp"
+#include "libsurrogate/src/model/sphere_domain.hpp"
 
 using namespace surrogate::impl;
 
@@ -9,6 +12,30 @@ surrogate_status surrogate_domain_create_points(surrogate_context* context,
                                                 surrogate_domain** domain) {
     return guarded(context, [&] {
         create<PointDomain>(context, "domain", domain, &surrogate_domain::domain, x, global_id);
+    });
+}
+
+surrogate_status surrogate_domain_create_sphere(surrogate_context* context,
+                                                const surrogate_sphere* sphere,
+                                                surrogate_domain** domain) {
+    return guarded(context, [&] {
+        create<SphereDomain>(context, "domain", domain, &surrogate_domain::domain, sphere);
+    });
+}
+
+surrogate_status surrogate_sphere_nodes(const char* grid, int64_t n_lat, int64_t n_lon,
+                                        double* latitude, double* longitude, double* weight) {
+    return guarded(nullptr, [&] {
+        require(grid, "grid");
+        if (n_lon < 1) throw Error(Status::invalid_argument, "n_lon is " + std::to_string(n_lon));
+        const auto nodes = surrogate::kernels::sphere::latitudes(
+            surrogate::kernels::sphere::parse_grid_kind(grid), n_lat);
+        for (size_t k = 0; k < nodes.theta.size(); ++k) {
+            if (latitude) latitude[k] = 90 - nodes.theta[k] * (180 / std::numbers::pi);
+            if (weight) weight[k] = nodes.weight[k] / (2 * static_cast<double>(n_lon));
+        }
+        for (int64_t j = 0; longitude && j < n_lon; ++j)
+            longitude[j] = 360.0 * static_cast<double>(j) / static_cast<double>(n_lon);
     });
 }
 

@@ -70,6 +70,8 @@ Model::Model(std::shared_ptr<Context> context, const char* path) : context_(std:
         card_ = file.card;
         network_ = make_network(std::move(file));
         match_fields(card_, *network_);
+        for (const Port& port : network_->inputs()) ports_.push_back({port, false});
+        for (const Port& port : network_->outputs()) ports_.push_back({port, true});
     });
 }
 

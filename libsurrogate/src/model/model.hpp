@@ -20,6 +20,13 @@ public:
     const Card& card() const { return card_; }
     const Network& network() const { return *network_; }
 
+    struct ListedPort {
+        Port port;
+        bool is_output = false;
+    };
+    /// The network's ports, inputs first; they live as long as the model.
+    const std::vector<ListedPort>& ports() const { return ports_; }
+
     /// See surrogate_model_describe.
     const std::string& description() const { return description_; }
 
@@ -27,6 +34,7 @@ private:
     std::shared_ptr<Context> context_;
     Card card_;
     std::unique_ptr<Network> network_;
+    std::vector<ListedPort> ports_;
     std::string description_;
 };
 

@@ -68,22 +68,46 @@ Range uneven_range(int64_t n, int rank, int size) {
     return {half + rest.begin, half + rest.end};
 }
 
-}  // namespace
+void require_rank(int64_t n_rows, int rank, int size) {
+    if (n_rows >= 0 && size >= 1 && rank >= 0 && rank < size) return;
+    throw Error(Status::invalid_argument, "partition of " + std::to_string(n_rows) +
+                                              " rows for rank " + std::to_string(rank) + " of " +
+                                              std::to_string(size));
+}
 
-std::vector<int64_t> partition_rows(std::string_view kind, int64_t n_rows, int rank, int size) {
-    if (n_rows < 0 || size < 1 || rank < 0 || rank >= size) {
-        throw Error(Status::invalid_argument, "partition of " + std::to_string(n_rows) +
-                                                  " rows for rank " + std::to_string(rank) +
-                                                  " of " + std::to_string(size));
-    }
-    if (kind == "contiguous") return range_rows(balanced_range(n_rows, rank, size));
-    if (kind == "scattered") return scattered_rows(n_rows, rank, size);
-    if (kind == "uneven") return range_rows(uneven_range(n_rows, rank, size));
+[[noreturn]] void refuse_kind(std::string_view kind) {
     const std::vector<std::string> known = {"contiguous", "scattered", "uneven"};
     throw Error(Status::unknown_name,
                 "partition '" + printable(kind) +
                     "' does not exist (partitions are: contiguous, scattered, uneven)" +
                     did_you_mean(kind, known));
+}
+
+}  // namespace
+
+std::vector<int64_t> partition_rows(std::string_view kind, int64_t n_rows, int rank, int size) {
+    require_rank(n_rows, rank, size);
+    if (kind == "contiguous") return range_rows(balanced_range(n_rows, rank, size));
+    if (kind == "scattered") return scattered_rows(n_rows, rank, size);
+    if (kind == "uneven") return range_rows(uneven_range(n_rows, rank, size));
+    refuse_kind(kind);
+}
+
+std::array<int64_t, 4> partition_sphere(std::string_view kind, int64_t n_lat, int64_t n_lon,
+                                        int rank, int size) {
+    require_rank(std::min(n_lat, n_lon), rank, size);
+    const auto block = [](Range rows, Range columns) {
+        return std::array{rows.begin, rows.size(), columns.begin, columns.size()};
+    };
+    if (kind == "contiguous") return block(balanced_range(n_lat, rank, size), {0, n_lon});
+    if (kind == "uneven") return block(uneven_range(n_lat, rank, size), {0, n_lon});
+    if (kind != "scattered") refuse_kind(kind);
+    int n_band = 1;  // the largest divisor of size whose square is at most size
+    for (int n = 1; n <= size / n; ++n)
+        if (size % n == 0) n_band = n;
+    const int n_sector = size / n_band;
+    return block(balanced_range(n_lat, rank / n_sector, n_band),
+                 balanced_range(n_lon, rank % n_sector, n_sector));
 }
 
 }  // namespace surrogate::impl

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -22,5 +23,9 @@ int balanced_owner(int64_t n, int64_t i, int size);
 
 /// See surrogate_partition. Throws unknown_name or invalid_argument.
 std::vector<int64_t> partition_rows(std::string_view kind, int64_t n_rows, int rank, int size);
+
+/// {first row, rows, first column, columns}; see surrogate_partition_sphere.
+std::array<int64_t, 4> partition_sphere(std::string_view kind, int64_t n_lat, int64_t n_lon,
+                                        int rank, int size);
 
 }  // namespace surrogate::impl
