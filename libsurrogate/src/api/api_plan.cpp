@@ -3,7 +3,7 @@
 #include <numbers>
 
 #include "libsurrogate/src/api/handles.hpp"
-#include "libsurrogate/src/model/sphere_domain.hpp"
+#include "libsurrogate/src/model/sphere/domain.hpp"
 
 using namespace surrogate::impl;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/model/sphere_domain.hpp"
+#include "libsurrogate/src/model/sphere/domain.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,17 +4,12 @@
 #include <vector>
 
 #include "kernels/sphere/grid.hpp"
+#include "libsurrogate/src/core/exchange.hpp"
 #include "libsurrogate/src/model/domain.hpp"
 #include "libsurrogate/src/model/fields.hpp"
 #include "libsurrogate/src/model/partition.hpp"
 
 namespace surrogate::impl {
-
-/// A run of columns first .. first + count - 1 of one row, in the order of the model: row 0 the
-/// northernmost, column 0 at longitude 0.
-struct Segment {
-    int64_t row = 0, first = 0, count = 0;
-};
 
 /// The block of a rank, as its solver counts rows and columns.
 struct Block {

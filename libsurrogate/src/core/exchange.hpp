@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/base/queue.hpp"
+#include "libsurrogate/src/core/communicator.hpp"
+
+namespace surrogate::impl {
+
+/// A run of items first .. first + count - 1 of row `row`: columns of a row of a grid, in whatever
+/// numbering the ranks of an exchange share.
+struct Segment {
+    int64_t row = 0, first = 0, count = 0;
+};
+
+/// Who needs what of whom, planned once from what every rank says it reads, then one packed message
+/// per neighbor and step. Neighbors may be any ranks, any number of rows away. What a rank wants of
+/// itself is copied without a message.
+class NeighborExchange {
+public:
+    struct Want {
+        int rank = 0;  ///< owner of the segment
+        Segment segment;
+    };
+
+    NeighborExchange() = default;
+
+    /// Collective. item_bytes: the largest item that will be exchanged; memory for it is taken here.
+    /// Errors are agreed on.
+    void connect(Communicator& comm, std::vector<Want> wants, int64_t item_bytes);
+
+    /// False if no rank has a message for another: begin and finish then only copy.
+    bool has_messages() const { return has_messages_; }
+    /// Messages and items that this rank sends to others.
+    int64_t n_message() const;
+    int64_t n_item_sent() const;
+    int64_t collectives() const { return has_messages_ ? 1 : 0; }
+    int64_t bytes() const;
+    /// What others, and this rank, take of this rank.
+    const std::vector<Segment>& sent() const { return send_.segments; }
+
+    /// Collective. pack(segment, to) writes n_channel x segment.count values, channel by channel, of
+    /// a segment that this rank owns; called in any order, by all threads of the queue.
+    template <class T, class Pack>
+    void begin(Communicator& comm, const kernels::Queue& queue, int64_t n_channel,
+               const Pack& pack) {
+        T* buffer = reinterpret_cast<T*>(send_.buffer.data());
+        queue.parallel_for(std::ssize(send_.segments), [&](int64_t i, int) {
+            const auto s = static_cast<size_t>(i);
+            pack(send_.segments[s], buffer + send_.offsets[s] * n_channel);
+        });
+        begin_messages(comm, n_channel * static_cast<int64_t>(sizeof(T)));
+    }
+
+    /// Collective: waits for the messages. unpack(segment, from) takes what pack() wrote.
+    template <class T, class Unpack>
+    void finish(Communicator& comm, const kernels::Queue& queue, int64_t n_channel,
+                const Unpack& unpack) {
+        if (has_messages_) comm.finish_exchange();
+        queue.parallel_for(std::ssize(receive_.segments), [&](int64_t i, int) {
+            const auto s = static_cast<size_t>(i);
+            const bool is_own = s >= own_receive_begin_ && s < own_receive_end_;
+            // Own segments were packed, and stay where they are.
+            const int64_t offset = is_own ? receive_.offsets[s] + own_offset_ : receive_.offsets[s];
+            const auto* buffer = is_own ? send_.buffer.data() : receive_.buffer.data();
+            unpack(receive_.segments[s], reinterpret_cast<const T*>(buffer) + offset * n_channel);
+        });
+    }
+
+private:
+    /// Segments in the order of their ranks, and where they begin in the buffer, in items.
+    struct Side {
+        std::vector<Segment> segments;
+        std::vector<int64_t> offsets;
+        std::vector<int64_t> rank_segments;  // (n_rank)
+        std::vector<int64_t> rank_items;     // (n_rank)
+        int64_t n_item = 0;
+        kernels::Buffer<std::byte> buffer;
+        std::vector<Communicator::Message> messages;
+
+        void set_offsets();
+        void set_messages(int own, int64_t item_bytes);
+    };
+
+    void begin_messages(Communicator& comm, int64_t item_bytes);
+
+    Side send_, receive_;
+    int own_rank_ = 0;
+    bool has_messages_ = false;
+    size_t own_receive_begin_ = 0, own_receive_end_ = 0;
+    int64_t own_offset_ = 0;  // from a place in the receive buffer to that in the send buffer
+};
+
+}  // namespace surrogate::impl
