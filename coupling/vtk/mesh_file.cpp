@@ -20,9 +20,12 @@
 #include <vtkXMLImageDataWriter.h>
 #include <vtkXMLPImageDataReader.h>
 #include <vtkXMLPPolyDataReader.h>
+#include <vtkXMLPStructuredGridReader.h>
 #include <vtkXMLPUnstructuredGridReader.h>
 #include <vtkXMLPolyDataReader.h>
 #include <vtkXMLPolyDataWriter.h>
+#include <vtkXMLStructuredGridReader.h>
+#include <vtkXMLStructuredGridWriter.h>
 #include <vtkXMLUnstructuredGridReader.h>
 #include <vtkXMLUnstructuredGridWriter.h>
 
@@ -54,6 +57,8 @@ vtkSmartPointer<vtkXMLReader> make_reader(const MeshName& name) {
             return pick(vtkXMLImageDataReader::New(), vtkXMLPImageDataReader::New());
         case GridKind::surface:
             return pick(vtkXMLPolyDataReader::New(), vtkXMLPPolyDataReader::New());
+        case GridKind::structured:
+            return pick(vtkXMLStructuredGridReader::New(), vtkXMLPStructuredGridReader::New());
         case GridKind::mesh: break;
     }
     return pick(vtkXMLUnstructuredGridReader::New(), vtkXMLPUnstructuredGridReader::New());
@@ -263,6 +268,7 @@ void MeshFile::write(const std::string& path) const {
     switch (name_.kind) {
         case GridKind::image: return write_as<vtkXMLImageDataWriter>(grid_, path);
         case GridKind::surface: return write_as<vtkXMLPolyDataWriter>(grid_, path);
+        case GridKind::structured: return write_as<vtkXMLStructuredGridWriter>(grid_, path);
         case GridKind::mesh: return write_as<vtkXMLUnstructuredGridWriter>(grid_, path);
     }
 }

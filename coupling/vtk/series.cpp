@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "coupling/vtk/series.hpp"
+
 #include <vtkImageData.h>
 #include <vtkNew.h>
+#include <vtkStructuredGrid.h>
 #include <vtkUnstructuredGrid.h>
 #include <vtkXMLImageDataWriter.h>
+#include <vtkXMLStructuredGridWriter.h>
 #include <vtkXMLUnstructuredGridWriter.h>
 
 #include <algorithm>
@@ -15,25 +19,28 @@
 #include <vector>
 
 #include "coupling/vtk/arrays.hpp"
-#include "coupling/vtk/disk.hpp"
 #include "coupling/vtk/error.hpp"
 #include "coupling/vtk/grid.hpp"
-#include "coupling/vtk/summary.hpp"
+#include "coupling/vtk/surface.hpp"
+
+namespace surrogate::vtk {
+
+std::string step_file(int32_t step, int32_t rank, const std::string& extension) {
+    char text[64];
+    if (rank < 0)
+        std::snprintf(text, sizeof text, "step_%06d.", step);
+    else
+        std::snprintf(text, sizeof text, "step_%06d_%04d.", step, rank);
+    return text + extension;
+}
+
+std::string piece_file(const surrogate_series& series, int32_t step, int32_t rank) {
+    return step_file(step, series.size == 1 ? -1 : rank, extension_of(series.summary.kind));
+}
+
+}  // namespace surrogate::vtk
 
 using namespace surrogate::vtk;
-
-struct surrogate_series {
-    std::string path;    // out/run.pvd
-    std::string folder;  // out/run
-    std::string name;    // run
-    int32_t rank = 0, size = 1;
-    Compression compression = Compression::lz4;
-    bool unit_in_name = false;
-    int32_t n_written = 0;          // writes so far, good or bad
-    double time_s = 0;              // of the last write
-    SummaryInfo summary;            // of the last write, without pieces
-    std::vector<SeriesStep> steps;  // published; rank 0 only
-};
 
 namespace {
 
@@ -54,21 +61,6 @@ uint64_t layout_of(const SummaryInfo& summary) {
     return hash;
 }
 
-/// "step_000012_0003.vti", or without the rank if rank < 0.
-std::string step_file(int32_t step, int32_t rank, const std::string& extension) {
-    char text[64];
-    if (rank < 0)
-        std::snprintf(text, sizeof text, "step_%06d.", step);
-    else
-        std::snprintf(text, sizeof text, "step_%06d_%04d.", step, rank);
-    return text + extension;
-}
-
-/// The file of a rank's piece: on one rank it is the step itself.
-std::string piece_file(const surrogate_series& series, int32_t step, int32_t rank) {
-    return step_file(step, series.size == 1 ? -1 : rank, extension_of(series.summary.kind));
-}
-
 void check_time(const surrogate_series& series, double time_s) {
     if (!std::isfinite(time_s))
         throw Error(SURROGATE_INVALID_ARGUMENT, "time_s is not a finite number");
@@ -86,12 +78,9 @@ void write_grid(const surrogate_series& series, vtkDataSet* grid, int32_t step) 
                series.compression);
 }
 
-/// What both writes share: fields onto the grid, what the summary will say, the file, the record of
-/// it.
+/// What all writes share: what the summary will say, the file, the record of it.
 template <class Writer>
-void write_piece(surrogate_series& series, vtkDataSet* grid, int32_t n_fields,
-                 const surrogate_series_field* fields, surrogate_piece& piece) {
-    add_fields(grid, n_fields, fields, series.unit_in_name);
+void write_piece(surrogate_series& series, vtkDataSet* grid, surrogate_piece& piece) {
     series.summary.point_arrays = arrays_of(grid, SURROGATE_POINT);
     series.summary.cell_arrays = arrays_of(grid, SURROGATE_CELL);
     piece.layout = layout_of(series.summary);
@@ -105,27 +94,69 @@ void write_piece(surrogate_series& series, vtkDataSet* grid, int32_t n_fields,
 void write_mesh(surrogate_series& series, const surrogate_mesh& mesh, int32_t n_fields,
                 const surrogate_series_field* fields, surrogate_piece& piece) {
     series.summary = {};
-    write_piece<vtkXMLUnstructuredGridWriter>(series, make_grid(mesh), n_fields, fields, piece);
+    const auto grid = make_grid(mesh);
+    add_fields(grid, n_fields, fields, series.unit_in_name);
+    write_piece<vtkXMLUnstructuredGridWriter>(series, grid, piece);
+}
+
+/// No piece: the neighbours hold its points. The fields still tell the layout, without rows.
+template <class Grid, class Writer>
+void write_nothing(surrogate_series& series, int32_t n_fields, const surrogate_series_field* fields,
+                   surrogate_piece& piece) {
+    std::vector<surrogate_series_field> empty;
+    if (n_fields > 0 && fields != nullptr) empty.assign(fields, fields + n_fields);
+    for (auto& field : empty) field.array.shape[0] = 0;
+    const vtkNew<Grid> nothing;
+    add_fields(nothing, n_fields, empty.data(), series.unit_in_name);
+    write_piece<Writer>(series, nothing, piece);
+}
+
+/// A new summary and record of a grid that has extents.
+void set_extents(surrogate_series& series, GridKind kind, const int32_t* whole, const int32_t* own,
+                 surrogate_piece& piece) {
+    series.summary = {};
+    series.summary.kind = kind;
+    std::copy(whole, whole + 6, series.summary.whole_extent.begin());
+    std::copy(whole, whole + 6, piece.whole_extent);
+    std::copy(own, own + 6, piece.extent);
 }
 
 void write_image(surrogate_series& series, const surrogate_image& image, int32_t n_fields,
                  const surrogate_series_field* fields, surrogate_piece& piece) {
-    series.summary = {};
-    series.summary.kind = GridKind::image;
-    std::copy(image.whole_extent, image.whole_extent + 6, series.summary.whole_extent.begin());
+    set_extents(series, GridKind::image, image.whole_extent, image.extent, piece);
     std::copy(image.origin, image.origin + 3, series.summary.origin.begin());
     std::copy(image.spacing, image.spacing + 3, series.summary.spacing.begin());
-    std::copy(image.extent, image.extent + 6, piece.extent);
-    std::copy(image.whole_extent, image.whole_extent + 6, piece.whole_extent);
     const auto grid = make_grid(image);
-    if (has_cells(image))
-        return write_piece<vtkXMLImageDataWriter>(series, grid, n_fields, fields, piece);
-    // No piece: the neighbours hold its points. The fields still tell the layout, without rows.
-    std::vector<surrogate_series_field> empty;
-    if (n_fields > 0 && fields != nullptr) empty.assign(fields, fields + n_fields);
-    for (auto& field : empty) field.array.shape[0] = 0;
-    const vtkNew<vtkImageData> nothing;
-    write_piece<vtkXMLImageDataWriter>(series, nothing, n_fields, empty.data(), piece);
+    if (!has_cells(image))
+        return write_nothing<vtkImageData, vtkXMLImageDataWriter>(series, n_fields, fields, piece);
+    add_fields(grid, n_fields, fields, series.unit_in_name);
+    write_piece<vtkXMLImageDataWriter>(series, grid, piece);
+}
+
+void check_are_point_fields(int32_t n_fields, const surrogate_series_field* fields) {
+    for (int32_t i = 0; fields != nullptr && i < n_fields; ++i)
+        if (fields[i].location == SURROGATE_CELL)
+            throw Error(SURROGATE_INVALID_ARGUMENT,
+                        "fields[" + std::to_string(i) +
+                            "] is at cells; fields on a sphere are at its points");
+}
+
+void write_sphere(surrogate_series& series, const surrogate_sphere_surface& surface,
+                  int32_t n_fields, const surrogate_series_field* fields, surrogate_piece& piece) {
+    const auto open = make_grid(surface);
+    const int32_t whole[6] = {
+        0, static_cast<int32_t>(surface.n_lon), 0, static_cast<int32_t>(surface.n_lat) - 1, 0, 0};
+    int32_t own[6];
+    open->GetExtent(own);
+    ++own[1];  // the closed seam
+    set_extents(series, GridKind::structured, whole, own, piece);
+    check_are_point_fields(n_fields, fields);
+    if (!has_cells(surface))
+        return write_nothing<vtkStructuredGrid, vtkXMLStructuredGridWriter>(series, n_fields,
+                                                                            fields, piece);
+    add_fields(open, n_fields, fields, series.unit_in_name);
+    write_piece<vtkXMLStructuredGridWriter>(
+        series, with_closed_seam(open, surface.is_lon_lat ? 360 : 0), piece);
 }
 
 /// Counts the step, runs the write, and leaves its status in the piece.
@@ -141,7 +172,8 @@ surrogate_status write_step(surrogate_series* series, double time_s, const Mesh*
         require(series, "series");
         piece->step = series->n_written++;
         piece->kind = kind;
-        require(mesh, kind == 0 ? "mesh" : "image");
+        const char* const names[] = {"mesh", "image", "surface"};
+        require(mesh, names[kind]);
         check_time(*series, time_s);
         series->time_s = time_s;
         write(*series, *mesh, n_fields, fields, *piece);
@@ -151,87 +183,6 @@ surrogate_status write_step(surrogate_series* series, double time_s, const Mesh*
         if (status != SURROGATE_SUCCESS) piece->n_points = piece->n_cells = 0;
     }
     return status;
-}
-
-/// The pieces must be of the last step, of one kind, and have the same fields as rank 0.
-void check_piece(const surrogate_series& series, const surrogate_piece& piece,
-                 const surrogate_piece& first, int32_t rank) {
-    const std::string who = "the piece of rank " + std::to_string(rank);
-    if (piece.status != SURROGATE_SUCCESS)
-        throw Error(piece.status, who + " was not written (status " + std::to_string(piece.status) +
-                                      "); that rank's surrogate_vtk_error() says why");
-    if (piece.step != series.n_written - 1)
-        throw Error(SURROGATE_INVALID_ARGUMENT, who + " is of step " + std::to_string(piece.step) +
-                                                    ", rank 0 wrote step " +
-                                                    std::to_string(series.n_written - 1));
-    if (piece.kind != first.kind || piece.layout != first.layout)
-        throw Error(SURROGATE_SHAPE,
-                    who +
-                        " has other fields or another kind of mesh than that of rank 0; all "
-                        "ranks give the same fields in the same order and type, also without "
-                        "points");
-}
-
-int64_t n_cells_of(const int32_t* extent) {
-    int64_t n = 1;
-    for (int axis = 0; axis < 3; ++axis)
-        n *= std::max<int64_t>(1, int64_t{extent[2 * axis + 1]} - extent[2 * axis]);
-    return n;
-}
-
-void check_tiling(const surrogate_piece* pieces, int32_t n_pieces) {
-    int64_t n_cells = 0;
-    for (int32_t rank = 0; rank < n_pieces; ++rank) {
-        if (!std::equal(pieces[rank].whole_extent, pieces[rank].whole_extent + 6,
-                        pieces[0].whole_extent))
-            throw Error(SURROGATE_SHAPE,
-                        "rank " + std::to_string(rank) + " has another whole extent than rank 0");
-        n_cells += pieces[rank].n_cells;
-    }
-    if (n_cells != n_cells_of(pieces[0].whole_extent))
-        throw Error(SURROGATE_SHAPE, "the blocks have " + std::to_string(n_cells) +
-                                         " cells, the whole grid has " +
-                                         std::to_string(n_cells_of(pieces[0].whole_extent)) +
-                                         "; blocks share their border points, see surrogate_image");
-}
-
-/// The file that the .pvd names for this step, in the series' folder.
-std::string write_summary(surrogate_series& series, const surrogate_piece* pieces) {
-    const int32_t step = series.n_written - 1;
-    if (series.size == 1) return piece_file(series, step, 0);
-    SummaryInfo summary = series.summary;
-    for (int32_t rank = 0; rank < series.size; ++rank) {
-        if (pieces[rank].n_points == 0) continue;
-        PieceInfo piece{piece_file(series, step, rank), {}};
-        std::copy(pieces[rank].extent, pieces[rank].extent + 6, piece.extent.begin());
-        summary.pieces.push_back(piece);
-    }
-    const std::string file =
-        step_file(step, -1, std::string("p").append(extension_of(summary.kind)));
-    write_atomically(series.folder + '/' + file, summary_text(summary));
-    return file;
-}
-
-void publish(surrogate_series& series, int32_t n_pieces, const surrogate_piece* pieces) {
-    if (series.rank != 0)
-        throw Error(SURROGATE_INVALID_ARGUMENT,
-                    "only rank 0 publishes, this is rank " + std::to_string(series.rank));
-    if (n_pieces != series.size)
-        throw Error(SURROGATE_INVALID_ARGUMENT, "n_pieces is " + std::to_string(n_pieces) +
-                                                    ", the series has " +
-                                                    std::to_string(series.size) + " ranks");
-    if (series.n_written == 0) throw Error(SURROGATE_INVALID_ARGUMENT, "no step was written yet");
-    for (int32_t rank = 0; rank < n_pieces; ++rank)
-        check_piece(series, pieces[rank], pieces[0], rank);
-    if (!series.steps.empty() && !(series.time_s > series.steps.back().time_s))
-        throw Error(SURROGATE_INVALID_ARGUMENT, "this step was published already");
-    if (std::all_of(pieces, pieces + n_pieces, [](const auto& p) { return p.n_points == 0; }))
-        throw Error(SURROGATE_SHAPE, "no rank has points in this step");
-    if (series.summary.kind == GridKind::image) check_tiling(pieces, n_pieces);
-    std::vector<SeriesStep> steps = series.steps;
-    steps.push_back({series.time_s, series.name + '/' + write_summary(series, pieces)});
-    write_atomically(series.path, pvd_text(steps));
-    series.steps = std::move(steps);
 }
 
 void create(const char* path, int32_t rank, int32_t size, surrogate_series& series) {
@@ -313,6 +264,14 @@ surrogate_status surrogate_series_write_image(surrogate_series* series, double t
                                               const surrogate_series_field* fields,
                                               surrogate_piece* piece) {
     return write_step(series, time_s, image, 1, piece, write_image, n_fields, fields);
+}
+
+surrogate_status surrogate_series_write_sphere(surrogate_series* series, double time_s,
+                                               const surrogate_sphere_surface* surface,
+                                               int32_t n_fields,
+                                               const surrogate_series_field* fields,
+                                               surrogate_piece* piece) {
+    return write_step(series, time_s, surface, 2, piece, write_sphere, n_fields, fields);
 }
 
 surrogate_status surrogate_series_publish(surrogate_series* series, int32_t n_pieces,

@@ -12,6 +12,7 @@ const char* type_name(GridKind kind) {
     switch (kind) {
         case GridKind::image: return "PImageData";
         case GridKind::surface: return "PPolyData";
+        case GridKind::structured: return "PStructuredGrid";
         case GridKind::mesh: break;
     }
     return "PUnstructuredGrid";
@@ -77,19 +78,24 @@ std::string array_lines(const char* element, const std::vector<ArrayInfo>& array
 }
 
 std::string grid_attributes(const SummaryInfo& info) {
-    if (info.kind != GridKind::image) return " GhostLevel=\"0\"";
-    return attribute("WholeExtent", list(info.whole_extent)) + " GhostLevel=\"0\"" +
-           attribute("Origin", list(info.origin)) + attribute("Spacing", list(info.spacing)) +
-           attribute("Direction", list(info.direction));
+    std::string text;
+    if (has_extents(info.kind)) text += attribute("WholeExtent", list(info.whole_extent));
+    text += " GhostLevel=\"0\"";
+    if (info.kind != GridKind::image) return text;
+    return text + attribute("Origin", list(info.origin)) +
+           attribute("Spacing", list(info.spacing)) + attribute("Direction", list(info.direction));
 }
 
 std::string piece_line(GridKind kind, const PieceInfo& piece) {
-    const std::string extent =
-        kind == GridKind::image ? attribute("Extent", list(piece.extent)) : "";
+    const std::string extent = has_extents(kind) ? attribute("Extent", list(piece.extent)) : "";
     return "    <Piece" + extent + attribute("Source", piece.file) + "/>\n";
 }
 
 }  // namespace
+
+bool has_extents(GridKind kind) {
+    return kind == GridKind::image || kind == GridKind::structured;
+}
 
 std::string summary_text(const SummaryInfo& info) {
     const std::string type = type_name(info.kind);
@@ -115,6 +121,7 @@ std::string extension_of(GridKind kind) {
     switch (kind) {
         case GridKind::image: return "vti";
         case GridKind::surface: return "vtp";
+        case GridKind::structured: return "vts";
         case GridKind::mesh: break;
     }
     return "vtu";

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-// The XML files that name other files: .pvtu, .pvti, .pvtp (one step or mesh, its pieces) and .pvd
+// The XML files that name other files: .pvtu, .pvti, .pvtp, .pvts (one step or mesh, its pieces) and .pvd
 // (a series). VTK's parallel writers need VTK's own MPI controller; without one they drop every
 // piece but the first and report success. So the pieces are written by VTK and these few lines by
 // us, from what the ranks said they wrote.
@@ -21,19 +21,22 @@ struct ArrayInfo {
     bool is_global_ids = false;  ///< marked as VTK's global ids
 };
 
-enum class GridKind { mesh, image, surface };  ///< .vtu, .vti, .vtp
+enum class GridKind { mesh, image, surface, structured };  ///< .vtu, .vti, .vtp, .vts
+
+/// Whether pieces are blocks of a whole extent: images and structured grids.
+bool has_extents(GridKind kind);
 
 struct PieceInfo {
     std::string file;           ///< relative to the summary
-    std::array<int, 6> extent;  ///< of an image
+    std::array<int, 6> extent;  ///< of an image or structured grid
 };
 
 struct SummaryInfo {
     GridKind kind = GridKind::mesh;
     std::vector<ArrayInfo> point_arrays, cell_arrays;
-    std::string coordinate_type = "Float64";  ///< of meshes and surfaces
-    std::array<int, 6> whole_extent = {};     ///< of images, as the next two
-    std::array<double, 3> origin = {};
+    std::string coordinate_type = "Float64";  ///< of all but images
+    std::array<int, 6> whole_extent = {};     ///< of images and structured grids
+    std::array<double, 3> origin = {};        ///< of images, as the next two
     std::array<double, 3> spacing = {};
     std::array<double, 9> direction = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     std::vector<PieceInfo> pieces;
@@ -48,7 +51,7 @@ struct SeriesStep {
 
 std::string pvd_text(const std::vector<SeriesStep>& steps);
 
-/// "vtu", "vti", "vtp"
+/// "vtu", "vti", "vtp", "vts"
 std::string extension_of(GridKind kind);
 
 }  // namespace surrogate::vtk

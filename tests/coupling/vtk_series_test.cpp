@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Series written from plain arrays, read back through VTK's readers and compared.
-#include <gtest/gtest.h>
-#include <surrogate/surrogate_vtk.h>
+#include "tests/coupling/vtk_series.hpp"
+
 #include <vtkCell.h>
 #include <vtkCellData.h>
 #include <vtkImageData.h>
@@ -13,90 +13,14 @@
 #include <vtkXMLPUnstructuredGridReader.h>
 #include <vtkXMLUnstructuredGridReader.h>
 
-#include <cmath>
 #include <filesystem>
-#include <limits>
 #include <string>
-#include <surrogate/surrogate.hpp>
 #include <vector>
 
 #include "tests/coupling/vtk_read.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const std::string success;
-
-/// The text of a failed call, "" of one that succeeded: so that a test prints the reason.
-std::string text_of(surrogate_status status) {
-    return status == SURROGATE_SUCCESS ? success : surrogate_vtk_error();
-}
-
-/// The series of all ranks of a job, played by one process.
-class Ranks {
-public:
-    Ranks(const std::string& path, int32_t size)
-        : pieces(static_cast<size_t>(size)), series_(static_cast<size_t>(size)) {
-        for (int32_t rank = 0; rank < size; ++rank)
-            EXPECT_EQ(text_of(surrogate_series_create(path.c_str(), rank, size, &at(rank))),
-                      success);
-    }
-    ~Ranks() {
-        for (auto& series : series_) surrogate_series_close(&series);
-    }
-    Ranks(const Ranks&) = delete;
-    Ranks& operator=(const Ranks&) = delete;
-
-    surrogate_series*& at(int32_t rank) { return series_[static_cast<size_t>(rank)]; }
-    surrogate_piece* piece(int32_t rank) { return &pieces[static_cast<size_t>(rank)]; }
-    surrogate_status publish() {
-        return surrogate_series_publish(at(0), static_cast<int32_t>(pieces.size()), pieces.data());
-    }
-
-    std::vector<surrogate_piece> pieces;
-
-private:
-    std::vector<surrogate_series*> series_;
-};
-
-surrogate_series_field field(const char* name, int32_t location, const surrogate_array& array,
-                             const char* unit = nullptr) {
-    return {name, unit, location, array};
-}
-
-/// Points of one rank with a float and a double field, both strided, and an id.
-struct Cloud {
-    Cloud(int64_t n_points, int64_t first_id) : n(n_points), x(3 * n), both(4 * n), id(n) {
-        for (int64_t i = 0; i < n; ++i) {
-            const auto k = static_cast<size_t>(i);
-            id[k] = first_id + i;
-            for (size_t c = 0; c < 3; ++c)
-                x[3 * k + c] = std::sin(0.1 * static_cast<double>(id[k] + 7 * int64_t(c)));
-            for (size_t c = 0; c < 4; ++c)
-                both[4 * k + c] = 1.0 / static_cast<double>(3 * id[k] + 1 + int64_t(c));
-            temperature.push_back(static_cast<float>(both[4 * k]));
-        }
-    }
-    surrogate_mesh mesh() { return {matrix(x.data(), n, 3), 0, nullptr, nullptr, nullptr}; }
-    std::vector<surrogate_series_field> fields() {
-        surrogate_array velocity = matrix(both.data() + 1, n, 3);
-        velocity.stride[0] = 4;  // three of four interlaced columns
-        return {field("temperature", SURROGATE_POINT, column(temperature.data(), n), "K"),
-                field("velocity", SURROGATE_POINT, velocity, "m/s"),
-                field("id", SURROGATE_CELL, {id.data(), {n, 1}, {1, 1}, SURROGATE_INT64, 0})};
-    }
-    surrogate_status write(surrogate_series* series, double time_s, surrogate_piece* piece) {
-        const auto m = mesh();
-        const auto list = fields();
-        return surrogate_series_write_mesh(series, time_s, &m, static_cast<int32_t>(list.size()),
-                                           list.data(), piece);
-    }
-
-    int64_t n;
-    std::vector<double> x, both;
-    std::vector<int64_t> id;
-    std::vector<float> temperature;
-};
 
 std::string unit_in(vtkDataArray* array) {
     const char* unit = array->GetInformation()->Get(vtkDataArray::UNITS_LABEL());
@@ -178,29 +102,6 @@ TEST(VtkSeries, CellsByConnectivityAndPlaneFloatCoordinates) {
     EXPECT_EQ(grid->GetPoint(4)[0], 2.0);
     EXPECT_EQ(grid->GetPoint(2)[2], 0.0);
     EXPECT_EQ(grid->GetCellData()->GetArray("source")->GetComponent(1, 0), -2.5);
-}
-
-/// A block of a grid of 5 x 4 cells with the cell's number in the whole grid, in reversed memory.
-struct Block {
-    explicit Block(const surrogate_image& block_image) : image(block_image) {
-        for (int j = image.extent[2]; j < image.extent[3]; ++j)
-            for (int i = image.extent[0]; i < image.extent[1]; ++i)
-                backwards.insert(backwards.begin(), static_cast<float>(i + 5 * j));
-    }
-    surrogate_status write(surrogate_series* series, double time_s, surrogate_piece* piece) {
-        const auto n = static_cast<int64_t>(backwards.size());
-        surrogate_array array = column(backwards.data(), n, -1);
-        if (n > 0) array.data = &backwards.back();
-        const auto list = field("number", SURROGATE_CELL, array, "1");
-        return surrogate_series_write_image(series, time_s, &image, 1, &list, piece);
-    }
-    surrogate_image image;
-    std::vector<float> backwards;
-};
-
-surrogate_image block_image(int x_first, int x_last, int y_first, int y_last) {
-    return {
-        {0, 5, 0, 4, 0, 0}, {x_first, x_last, y_first, y_last, 0, 0}, {1, 2, 0}, {0.5, 0.25, 1}};
 }
 
 TEST(VtkSeries, BlocksOfAPlaneGridComeBackAsOneImage) {
@@ -340,189 +241,6 @@ TEST(VtkSeries, ANewSeriesReplacesTheOldOneOfItsName) {
         ASSERT_EQ(text_of(ranks.publish()), success);
     }
     EXPECT_EQ(read_pvd(folder / "run.pvd").size(), 1u);
-}
-
-// ---- what is refused, and with which words ----
-
-struct Refusal {
-    surrogate_status status;
-    const char* word;
-};
-
-void expect_refusal(surrogate_status status, const Refusal& wanted) {
-    EXPECT_EQ(status, wanted.status) << surrogate_vtk_error();
-    EXPECT_NE(std::string(surrogate_vtk_error()).find(wanted.word), std::string::npos)
-        << surrogate_vtk_error();
-}
-
-TEST(VtkSeries, CreateRefusesWhatCannotBe) {
-    const Folder folder;
-    surrogate_series* series = nullptr;
-    expect_refusal(surrogate_series_create(nullptr, 0, 1, &series),
-                   {SURROGATE_INVALID_ARGUMENT, "path is NULL"});
-    expect_refusal(surrogate_series_create((folder / "a.pvd").c_str(), 0, 1, nullptr),
-                   {SURROGATE_INVALID_ARGUMENT, "series is NULL"});
-    expect_refusal(surrogate_series_create((folder / "a.vtu").c_str(), 0, 1, &series),
-                   {SURROGATE_INVALID_ARGUMENT, ".pvd"});
-    expect_refusal(surrogate_series_create((folder / "a.pvd").c_str(), 2, 2, &series),
-                   {SURROGATE_INVALID_ARGUMENT, "rank 2 of 2"});
-    expect_refusal(surrogate_series_create((folder / "no/a.pvd").c_str(), 0, 1, &series),
-                   {SURROGATE_IO, "No such file or directory"});
-    EXPECT_EQ(series, nullptr);
-    surrogate_series_close(&series);
-    surrogate_series_close(nullptr);
-}
-
-TEST(VtkSeries, SetRefusesUnknownKeysAndValues) {
-    const Folder folder;
-    Ranks ranks(folder / "run.pvd", 1);
-    expect_refusal(surrogate_series_set(ranks.at(0), "compres", "lz4"),
-                   {SURROGATE_UNKNOWN_NAME, "compress"});
-    expect_refusal(surrogate_series_set(ranks.at(0), "compress", "gz"),
-                   {SURROGATE_INVALID_ARGUMENT, "zlib"});
-    Cloud cloud(3, 0);
-    ASSERT_EQ(text_of(cloud.write(ranks.at(0), 0, ranks.piece(0))), success);
-    expect_refusal(surrogate_series_set(ranks.at(0), "compress", "lz4"),
-                   {SURROGATE_INVALID_ARGUMENT, "before the first write"});
-}
-
-TEST(VtkSeries, WriteRefusesFieldsThatDoNotFit) {
-    const Folder folder;
-    Ranks ranks(folder / "run.pvd", 1);
-    Cloud cloud(3, 0);
-    const auto mesh = cloud.mesh();
-    surrogate_piece piece;
-    const auto refuse = [&](const surrogate_series_field& wrong, const Refusal& wanted) {
-        expect_refusal(surrogate_series_write_mesh(ranks.at(0), 0, &mesh, 1, &wrong, &piece),
-                       wanted);
-        EXPECT_EQ(piece.status, wanted.status);
-    };
-    std::vector<double> four(4);
-    refuse(field("four", SURROGATE_POINT, column(four.data(), 4)),
-           {SURROGATE_SHAPE, "'four' has 4 rows, this rank's mesh has 3 points"});
-    refuse(field("four", SURROGATE_CELL, column(four.data(), 4)), {SURROGATE_SHAPE, "3 cells"});
-    refuse(field("four", 7, column(four.data(), 3)), {SURROGATE_INVALID_ARGUMENT, "location 7"});
-    refuse(field(nullptr, SURROGATE_POINT, column(four.data(), 3)),
-           {SURROGATE_INVALID_ARGUMENT, "name"});
-    refuse(field("", SURROGATE_POINT, column(four.data(), 3)),
-           {SURROGATE_INVALID_ARGUMENT, "empty"});
-    refuse(field("null", SURROGATE_POINT, column<double>(nullptr, 3)),
-           {SURROGATE_INVALID_ARGUMENT, "data NULL"});
-    refuse(field("none", SURROGATE_POINT, matrix(four.data(), 3, 0)),
-           {SURROGATE_SHAPE, "no component"});
-    surrogate_array elsewhere = column(four.data(), 3);
-    elsewhere.space = SURROGATE_CUDA;
-    refuse(field("device", SURROGATE_POINT, elsewhere), {SURROGATE_NOT_SUPPORTED, "host"});
-    surrogate_array untyped = column(four.data(), 3);
-    untyped.dtype = 99;
-    refuse(field("type", SURROGATE_POINT, untyped), {SURROGATE_INVALID_ARGUMENT, "dtype 99"});
-}
-
-TEST(VtkSeries, WriteRefusesNullsAndTimes) {
-    const Folder folder;
-    Ranks ranks(folder / "run.pvd", 1);
-    Cloud cloud(3, 0);
-    const auto mesh = cloud.mesh();
-    surrogate_piece piece;
-    expect_refusal(surrogate_series_write_mesh(nullptr, 0, &mesh, 0, nullptr, &piece),
-                   {SURROGATE_INVALID_ARGUMENT, "series is NULL"});
-    EXPECT_EQ(piece.status, SURROGATE_INVALID_ARGUMENT);
-    expect_refusal(surrogate_series_write_mesh(ranks.at(0), 0, nullptr, 0, nullptr, &piece),
-                   {SURROGATE_INVALID_ARGUMENT, "mesh is NULL"});
-    expect_refusal(surrogate_series_write_mesh(ranks.at(0), 0, &mesh, 0, nullptr, nullptr),
-                   {SURROGATE_INVALID_ARGUMENT, "piece is NULL"});
-    expect_refusal(surrogate_series_write_mesh(ranks.at(0), 0, &mesh, 1, nullptr, &piece),
-                   {SURROGATE_INVALID_ARGUMENT, "fields is NULL"});
-    expect_refusal(surrogate_series_write_image(ranks.at(0), 0, nullptr, 0, nullptr, &piece),
-                   {SURROGATE_INVALID_ARGUMENT, "image is NULL"});
-    const double nan = std::numeric_limits<double>::quiet_NaN();
-    expect_refusal(cloud.write(ranks.at(0), nan, &piece), {SURROGATE_INVALID_ARGUMENT, "finite"});
-    ASSERT_EQ(text_of(cloud.write(ranks.at(0), 2, ranks.piece(0))), success);
-    ASSERT_EQ(text_of(ranks.publish()), success);
-    expect_refusal(cloud.write(ranks.at(0), 2, &piece),
-                   {SURROGATE_INVALID_ARGUMENT, "time must grow"});
-}
-
-TEST(VtkSeries, WriteRefusesCellsThatNamePointsNotThere) {
-    const Folder folder;
-    Ranks ranks(folder / "run.pvd", 1);
-    std::vector<double> x(9);
-    std::vector<int64_t> offsets = {0, 3}, connectivity = {0, 1, 3};
-    std::vector<uint8_t> types = {5};
-    surrogate_mesh mesh = {matrix(x.data(), 3, 3), 1, offsets.data(), connectivity.data(),
-                           types.data()};
-    surrogate_piece piece;
-    const auto write = [&] {
-        return surrogate_series_write_mesh(ranks.at(0), 0, &mesh, 0, nullptr, &piece);
-    };
-    expect_refusal(write(), {SURROGATE_SHAPE, "mesh.connectivity[2] is 3"});
-    connectivity[2] = 2;
-    offsets = {0, -1};
-    expect_refusal(write(), {SURROGATE_SHAPE, "decreases"});
-    offsets = {0, 3};
-    types = {42};
-    expect_refusal(write(), {SURROGATE_NOT_SUPPORTED, "polyhedron"});
-    types = {5};
-    mesh.types = nullptr;
-    expect_refusal(write(), {SURROGATE_INVALID_ARGUMENT, "mesh.types is NULL"});
-    mesh.types = types.data();
-    mesh.points.shape[1] = 4;
-    expect_refusal(write(), {SURROGATE_SHAPE, "1 to 3"});
-}
-
-TEST(VtkSeries, WriteRefusesExtentsThatDoNotFit) {
-    const Folder folder;
-    Ranks ranks(folder / "run.pvd", 1);
-    surrogate_piece piece;
-    const auto refuse = [&](surrogate_image image, const Refusal& wanted) {
-        expect_refusal(surrogate_series_write_image(ranks.at(0), 0, &image, 0, nullptr, &piece),
-                       wanted);
-    };
-    refuse(block_image(0, 6, 0, 4), {SURROGATE_SHAPE, "leaves the whole extent"});
-    refuse(block_image(-1, 5, 0, 4), {SURROGATE_SHAPE, "{-1, 5, 0, 4, 0, 0}"});
-    surrogate_image image = block_image(0, 5, 0, 4);
-    image.whole_extent[1] = -1;
-    refuse(image, {SURROGATE_SHAPE, "empty"});
-    image = block_image(0, 5, 0, 4);
-    image.spacing[2] = 0;
-    refuse(image, {SURROGATE_INVALID_ARGUMENT, "axis 2"});
-}
-
-TEST(VtkSeries, PublishRefusesPiecesThatDoNotBelongTogether) {
-    const Folder folder;
-    Ranks ranks(folder / "run.pvd", 2);
-    expect_refusal(ranks.publish(), {SURROGATE_INVALID_ARGUMENT, "no step"});
-    Cloud left(3, 0), right(4, 3);
-    ASSERT_EQ(text_of(left.write(ranks.at(0), 0, ranks.piece(0))), success);
-    expect_refusal(surrogate_series_publish(ranks.at(0), 1, ranks.pieces.data()),
-                   {SURROGATE_INVALID_ARGUMENT, "2 ranks"});
-    expect_refusal(surrogate_series_publish(ranks.at(1), 2, ranks.pieces.data()),
-                   {SURROGATE_INVALID_ARGUMENT, "only rank 0"});
-    expect_refusal(surrogate_series_publish(ranks.at(0), 2, nullptr),
-                   {SURROGATE_INVALID_ARGUMENT, "pieces is NULL"});
-
-    auto mesh = right.mesh();
-    auto fields = right.fields();
-    ASSERT_EQ(text_of(surrogate_series_write_mesh(ranks.at(1), 0, &mesh, 2, fields.data(),
-                                                  ranks.piece(1))),
-              success);
-    expect_refusal(ranks.publish(), {SURROGATE_SHAPE, "rank 1 has other fields"});
-    ASSERT_EQ(text_of(right.write(ranks.at(1), 1, ranks.piece(1))), success);
-    expect_refusal(ranks.publish(), {SURROGATE_INVALID_ARGUMENT, "step 1"});
-    EXPECT_FALSE(std::filesystem::exists(folder / "run.pvd"));
-
-    ASSERT_EQ(text_of(left.write(ranks.at(0), 1, ranks.piece(0))), success);
-    ASSERT_EQ(text_of(ranks.publish()), success);
-    expect_refusal(ranks.publish(), {SURROGATE_INVALID_ARGUMENT, "already"});
-}
-
-TEST(VtkSeries, PublishRefusesBlocksWithAGap) {
-    const Folder folder;
-    Ranks ranks(folder / "run.pvd", 2);
-    Block left(block_image(0, 2, 0, 4)), right(block_image(3, 5, 0, 4));
-    ASSERT_EQ(text_of(left.write(ranks.at(0), 0, ranks.piece(0))), success);
-    ASSERT_EQ(text_of(right.write(ranks.at(1), 0, ranks.piece(1))), success);
-    expect_refusal(ranks.publish(), {SURROGATE_SHAPE, "16 cells, the whole grid has 20"});
 }
 
 }  // namespace

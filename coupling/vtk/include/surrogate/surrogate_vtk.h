@@ -23,8 +23,8 @@
  * &mine) right after the write.
  *
  * Files:  out/run.pvd                     the series: open this one in ParaView
- *         out/run/step_000012.pvti        one step (.pvtu for meshes); on one rank directly
- *                                         step_000012.vti (.vtu)
+ *         out/run/step_000012.pvti        one step (.pvtu for meshes, .pvts for spheres); on one
+ *                                         rank directly step_000012.vti (.vtu, .vts)
  *         out/run/step_000012_0003.vti    the piece of rank 3; a rank without points writes none
  *
  * Functions are local (no communication), never print, and return a surrogate_status;
@@ -79,6 +79,35 @@ typedef struct surrogate_image {
 
 enum { SURROGATE_POINT = 0, SURROGATE_CELL = 1 };
 
+/* A rank's rows of a grid on the sphere, whole around it. Written as a curvilinear grid whose seam
+ * is closed: the first column is repeated behind the last.
+ *   n_lat, n_lon  of the whole sphere, at least 2 and 3
+ *   first_lat, n_lat_local
+ *                 this rank's rows first_lat .. first_lat + n_lat_local - 1, in the order of the
+ *                 solver: from north to south or from south to north. A rank may have none.
+ *   latitude      [n_lat_local + n_overlap] degrees north of the rows, in one direction
+ *   longitude     [n_lon] degrees east, eastwards once around (360 may lie anywhere); NULL: 360 *
+ *                 column / n_lon
+ *   radius        of the sphere, > 0, in any unit
+ *   is_lon_lat    0: points lie on the sphere, x, y, z in the unit of the radius
+ *                 1: points are (longitude, latitude, radius), degrees: a map. The repeated column
+ *                 lies 360 degrees east of the first.
+ *   n_overlap     1: latitude and the fields hold one row more, the first row of the rank that owns
+ *                 row first_lat + n_lat_local, with its values. Pieces share their border points,
+ *                 so every rank gives it but the owner of the last row, which has 0.
+ * Point fields only, [(n_lat_local + n_overlap) * n_lon, n_component], longitude fastest.
+ * Rows without cells (fewer than two, with the overlap) write no piece: the rank before holds them.
+ * Grids without pole rows leave a small hole at each pole. */
+typedef struct surrogate_sphere_surface {
+    int64_t n_lat, n_lon;
+    int64_t first_lat, n_lat_local;
+    const double* latitude;
+    const double* longitude;
+    double radius;
+    int32_t is_lon_lat;
+    int32_t n_overlap;
+} surrogate_sphere_surface;
+
 /*   name      array name in the file: the name of the model's card, so that `surrogate predict`
  *             finds it
  *   unit      NULL or the unit; stored as the array's VTK attribute UNITS_LABEL (and in its name if
@@ -104,8 +133,8 @@ typedef struct surrogate_series surrogate_series;
 typedef struct surrogate_piece {
     surrogate_status status; /* of the write */
     int32_t step;            /* 0, 1, ..: counts the writes of the series */
-    int32_t kind;            /* 0 mesh, 1 image */
-    int32_t extent[6];       /* of an image */
+    int32_t kind;            /* 0 mesh, 1 image, 2 sphere */
+    int32_t extent[6];       /* of an image or sphere */
     int32_t whole_extent[6];
     int32_t reserved;
     int64_t n_points, n_cells; /* 0, 0: no file */
@@ -142,11 +171,14 @@ SURROGATE_API surrogate_status surrogate_series_write_image(surrogate_series* se
                                                             int32_t n_fields,
                                                             const surrogate_series_field* fields,
                                                             surrogate_piece* piece);
+SURROGATE_API surrogate_status surrogate_series_write_sphere(
+    surrogate_series* series, double time_s, const surrogate_sphere_surface* surface,
+    int32_t n_fields, const surrogate_series_field* fields, surrogate_piece* piece);
 
 /* Rank 0, after all ranks have written the step: writes its summary and adds it to the .pvd (to a
  * temporary name, to the disk, then renamed). pieces [size], in the order of ranks. Nothing is
- * added if a piece failed, is of another step, has other fields, or if blocks of an image do not
- * fill its whole extent; the series stays as it was. Errors: INVALID_ARGUMENT (other ranks, no
+ * added if a piece failed, is of another step, has other fields, or if blocks of an image or
+ * rows of a sphere leave gaps; the series stays as it was. Errors: INVALID_ARGUMENT (other ranks, no
  * write before), IO (or the failed rank's status), SHAPE. */
 SURROGATE_API surrogate_status surrogate_series_publish(surrogate_series* series, int32_t n_pieces,
                                                         const surrogate_piece* pieces);

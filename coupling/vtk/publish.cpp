@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "coupling/vtk/error.hpp"
+#include "coupling/vtk/series.hpp"
+
+namespace surrogate::vtk {
+
+namespace {
+
+/// The pieces must be of the last step, of one kind, and have the same fields as rank 0.
+void check_piece(const surrogate_series& series, const surrogate_piece& piece,
+                 const surrogate_piece& first, int32_t rank) {
+    const std::string who = "the piece of rank " + std::to_string(rank);
+    if (piece.status != SURROGATE_SUCCESS)
+        throw Error(piece.status, who + " was not written (status " + std::to_string(piece.status) +
+                                      "); that rank's surrogate_vtk_error() says why");
+    if (piece.step != series.n_written - 1)
+        throw Error(SURROGATE_INVALID_ARGUMENT, who + " is of step " + std::to_string(piece.step) +
+                                                    ", rank 0 wrote step " +
+                                                    std::to_string(series.n_written - 1));
+    if (piece.kind != first.kind || piece.layout != first.layout)
+        throw Error(SURROGATE_SHAPE,
+                    who +
+                        " has other fields or another kind of mesh than that of rank 0; all "
+                        "ranks give the same fields in the same order and type, also without "
+                        "points");
+}
+
+int64_t n_cells_of(const int32_t* extent) {
+    int64_t n = 1;
+    for (int axis = 0; axis < 3; ++axis)
+        n *= std::max<int64_t>(1, int64_t{extent[2 * axis + 1]} - extent[2 * axis]);
+    return n;
+}
+
+void check_tiling(const surrogate_piece* pieces, int32_t n_pieces) {
+    int64_t n_cells = 0;
+    for (int32_t rank = 0; rank < n_pieces; ++rank) {
+        if (!std::equal(pieces[rank].whole_extent, pieces[rank].whole_extent + 6,
+                        pieces[0].whole_extent))
+            throw Error(SURROGATE_SHAPE,
+                        "rank " + std::to_string(rank) + " has another whole extent than rank 0");
+        n_cells += pieces[rank].n_cells;
+    }
+    if (n_cells != n_cells_of(pieces[0].whole_extent))
+        throw Error(SURROGATE_SHAPE,
+                    "the blocks have " + std::to_string(n_cells) + " cells, the whole grid has " +
+                        std::to_string(n_cells_of(pieces[0].whole_extent)) +
+                        "; blocks share their border points, see surrogate_image and "
+                        "surrogate_sphere_surface");
+}
+
+/// The file that the .pvd names for this step, in the series' folder.
+std::string write_summary(surrogate_series& series, const surrogate_piece* pieces) {
+    const int32_t step = series.n_written - 1;
+    if (series.size == 1) return piece_file(series, step, 0);
+    SummaryInfo summary = series.summary;
+    for (int32_t rank = 0; rank < series.size; ++rank) {
+        if (pieces[rank].n_points == 0) continue;
+        PieceInfo piece{piece_file(series, step, rank), {}};
+        std::copy(pieces[rank].extent, pieces[rank].extent + 6, piece.extent.begin());
+        summary.pieces.push_back(piece);
+    }
+    const std::string file =
+        step_file(step, -1, std::string("p").append(extension_of(summary.kind)));
+    write_atomically(series.folder + '/' + file, summary_text(summary));
+    return file;
+}
+
+}  // namespace
+
+void publish(surrogate_series& series, int32_t n_pieces, const surrogate_piece* pieces) {
+    if (series.rank != 0)
+        throw Error(SURROGATE_INVALID_ARGUMENT,
+                    "only rank 0 publishes, this is rank " + std::to_string(series.rank));
+    if (n_pieces != series.size)
+        throw Error(SURROGATE_INVALID_ARGUMENT, "n_pieces is " + std::to_string(n_pieces) +
+                                                    ", the series has " +
+                                                    std::to_string(series.size) + " ranks");
+    if (series.n_written == 0) throw Error(SURROGATE_INVALID_ARGUMENT, "no step was written yet");
+    for (int32_t rank = 0; rank < n_pieces; ++rank)
+        check_piece(series, pieces[rank], pieces[0], rank);
+    if (!series.steps.empty() && !(series.time_s > series.steps.back().time_s))
+        throw Error(SURROGATE_INVALID_ARGUMENT, "this step was published already");
+    if (std::all_of(pieces, pieces + n_pieces, [](const auto& p) { return p.n_points == 0; }))
+        throw Error(SURROGATE_SHAPE, "no rank has points in this step");
+    if (has_extents(series.summary.kind)) check_tiling(pieces, n_pieces);
+    std::vector<SeriesStep> steps = series.steps;
+    steps.push_back({series.time_s, series.name + '/' + write_summary(series, pieces)});
+    write_atomically(series.path, pvd_text(steps));
+    series.steps = std::move(steps);
+}
+
+}  // namespace surrogate::vtk

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <surrogate/surrogate_vtk.h>
+
+#include <string>
+#include <vector>
+
+#include "coupling/vtk/disk.hpp"
+#include "coupling/vtk/summary.hpp"
+
+/// A series as one rank knows it: the handle of the C interface.
+struct surrogate_series {
+    std::string path;    // out/run.pvd
+    std::string folder;  // out/run
+    std::string name;    // run
+    int32_t rank = 0, size = 1;
+    surrogate::vtk::Compression compression = surrogate::vtk::Compression::lz4;
+    bool unit_in_name = false;
+    int32_t n_written = 0;                          // writes so far, good or bad
+    double time_s = 0;                              // of the last write
+    surrogate::vtk::SummaryInfo summary;            // of the last write, without pieces
+    std::vector<surrogate::vtk::SeriesStep> steps;  // published; rank 0 only
+};
+
+namespace surrogate::vtk {
+
+/// "step_000012_0003.vti", or without the rank if rank < 0.
+std::string step_file(int32_t step, int32_t rank, const std::string& extension);
+
+/// The file of a rank's piece: on one rank it is the step itself.
+std::string piece_file(const surrogate_series& series, int32_t step, int32_t rank);
+
+/// surrogate_series_publish, of valid pointers. Throws Error; the series then stays as it was.
+void publish(surrogate_series& series, int32_t n_pieces, const surrogate_piece* pieces);
+
+}  // namespace surrogate::vtk

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <surrogate/surrogate_vtk.h>
+#include <vtkSmartPointer.h>
+
+class vtkStructuredGrid;
+
+namespace surrogate::vtk {
+
+/// The rows of a grid on the sphere as a curvilinear grid of n_lon columns, rows with the overlap.
+/// Errors: INVALID_ARGUMENT, SHAPE with the name of what is wrong.
+vtkSmartPointer<vtkStructuredGrid> make_grid(const surrogate_sphere_surface& surface);
+
+/// True if the rows have cells of the sphere (what a summary can name).
+bool has_cells(const surrogate_sphere_surface& surface);
+
+/// A copy with the first column and its values repeated behind the last. `turn` is added to x of
+/// the repeated points: 0 on the sphere, 360 on a map in degrees.
+vtkSmartPointer<vtkStructuredGrid> with_closed_seam(vtkStructuredGrid* open, double turn);
+
+}  // namespace surrogate::vtk
