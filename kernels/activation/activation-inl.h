@@ -56,6 +56,11 @@ HWY_INLINE Vector activation_exponent(Vector u) {
 template <Activation kind, int n>
 HWY_INLINE void activate_vectors(Vector (&u)[n]) {
     if constexpr (kind == Activation::identity) return;
+    if constexpr (kind == Activation::relu) {
+#pragma GCC unroll 16
+        for (int j = 0; j < n; ++j) u[j] = at_least(broadcast(0.0f), u[j]);
+        return;
+    }
     Vector power[n];
 #pragma GCC unroll 16
     for (int j = 0; j < n; ++j) power[j] = activation_exponent<kind>(u[j]);

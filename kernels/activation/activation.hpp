@@ -10,7 +10,8 @@ namespace surrogate::kernels {
 /// gelu: u/2 (1 + erf(u / sqrt(2)))   PyTorch's GELU
 /// gelu_tanh: u/2 (1 + tanh(sqrt(2/pi) (u + 0.044715 u^3)))   PyTorch's GELU(approximate="tanh")
 /// silu: u / (1 + exp(-u))
-enum class Activation { identity, gelu_tanh, silu, gelu };
+/// relu: max(0, u)
+enum class Activation { identity, gelu_tanh, silu, gelu, relu };
 
 /// y(c, i) = f(x(c, i)).  x, y (n_channel, n_point) tiles; y may be x itself, no other overlap.
 /// float: relative error at most 1e-6 of max(|u|, |f|), the same bits on every vector level. double

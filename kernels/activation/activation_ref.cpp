@@ -36,6 +36,7 @@ T value(Activation kind, T u) {
         case Activation::gelu_tanh: return gelu_tanh(u);
         case Activation::silu: return silu(u);
         case Activation::gelu: return gelu(u);
+        case Activation::relu: return u < 0 ? T(0) : u;
     }
     return u;
 }

@@ -39,6 +39,7 @@ void activate(Activation kind, Tile<const float> x, Tile<float> y) {
         case Activation::gelu_tanh: return activate_tile<Activation::gelu_tanh>(x, y);
         case Activation::silu: return activate_tile<Activation::silu>(x, y);
         case Activation::gelu: return activate_tile<Activation::gelu>(x, y);
+        case Activation::relu: return activate_tile<Activation::relu>(x, y);
     }
 }
 

@@ -99,6 +99,7 @@ inline void linear_layer(const Linear<float>& layer, Tile<const float> x, const 
             return linear_layer<Activation::gelu_tanh>(layer, x, epilogue, y);
         case Activation::silu: return linear_layer<Activation::silu>(layer, x, epilogue, y);
         case Activation::gelu: return linear_layer<Activation::gelu>(layer, x, epilogue, y);
+        case Activation::relu: return linear_layer<Activation::relu>(layer, x, epilogue, y);
     }
 }
 
