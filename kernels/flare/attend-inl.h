@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "kernels/base/vector-inl.h"
+#include "kernels/base/softmax-inl.h"
 #include "kernels/flare/flare.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -79,27 +79,6 @@ struct Block {
     }
 };
 
-/// Scores above this size need the careful path: neighbouring floats are then so far apart that m -
-/// 125 may round to m.
-constexpr float huge_score = 0x1p20f;
-
-/// Lower limit of scores beside a maximum m: low enough that 2^(limit - m) counts as nothing, and m
-/// - limit is exact enough. For huge m a fixed distance would be lost in rounding, so the distance
-///   grows with m.
-HWY_INLINE Vector lowest_beside(Vector m) {
-    const Vector size = hn::Abs(m);
-    const Vector distance =
-        hn::IfThenElse(hn::Lt(size, broadcast(huge_score)), broadcast(-lowest_power),
-                       hn::Mul(size, broadcast(0x1p-10f)));
-    return hn::Sub(m, distance);
-}
-
-/// 2^(a - m) for any finite a <= m, at least 2^-125.
-HWY_INLINE Vector power_of_difference(Vector a, Vector m) {
-    const Vector x = hn::Sub(at_least(lowest_beside(m), a), m);
-    return power_of_two(at_least(broadcast(lowest_power), x));
-}
-
 /// S(i, lane) of n_row keys from i on, stored in the buffer; `maximum` follows.
 template <int n_row, int n_vector, class Shape>
 HWY_INLINE void score_rows(const Block<Shape>& block, int64_t i, float* scores, Vector* maximum) {
@@ -144,58 +123,6 @@ HWY_NOINLINE void score_keys(const Block<Shape>& block, float* scores, float* ma
     for (; i + 4 <= block.n_key; i += 4) score_rows<4, n_vector>(block, i, scores, largest);
     for (; i < block.n_key; ++i) score_rows<1, n_vector>(block, i, scores, largest);
     for (int j = 0; j < n_vector; ++j) store(largest[j], maximum + j * width);
-}
-
-/// In lanes whose maximum is huge, replaces scores by max(-125, S - m) and m by 0. Others stay as
-/// they are: their bits must not depend on which lanes share a vector with them.
-HWY_INLINE Vector tame_huge_scores(Vector maximum, int64_t n_key, int64_t step, float* scores) {
-    const auto moderate = hn::Lt(hn::Abs(maximum), broadcast(huge_score));
-    if (hn::AllTrue(Tag(), moderate)) return maximum;
-    const Vector lowest = lowest_beside(maximum);
-    for (int64_t i = 0; i < n_key; ++i) {
-        const Vector score = load(scores + i * step);
-        const Vector below = hn::Sub(at_least(lowest, score), maximum);
-        const Vector tame = at_least(broadcast(lowest_power), below);
-        store(hn::IfThenElse(moderate, score, tame), scores + i * step);
-    }
-    return hn::IfThenElse(moderate, maximum, broadcast(0.0f));
-}
-
-/// n_row keys of weigh_keys(), from `scores` on.
-template <int n_row, int n_vector>
-HWY_INLINE void weigh_rows(const Vector* largest, const Vector* lowest, float* scores,
-                           Vector* sum) {
-    Vector x[n_row * n_vector];
-#pragma GCC unroll 8
-    for (int j = 0; j < n_row * n_vector; ++j) {
-        const Vector score = at_least(lowest[j % n_vector], load(scores + j * width));
-        x[j] = hn::Sub(score, largest[j % n_vector]);
-    }
-    powers_of_two(x);
-#pragma GCC unroll 8
-    for (int j = 0; j < n_row * n_vector; ++j) {
-        sum[j % n_vector] = hn::Add(sum[j % n_vector], x[j]);
-        store(x[j], scores + j * width);
-    }
-}
-
-/// Scores become weights 2^(S - m), in place; returns their sums. A NaN score gives a NaN weight.
-template <int n_vector>
-HWY_NOINLINE void weigh_keys(int64_t n_key, const float* maximum, float* scores, float* sums) {
-    Vector sum[n_vector], largest[n_vector], lowest[n_vector];
-    for (int j = 0; j < n_vector; ++j) {
-        sum[j] = broadcast(0.0f);
-        largest[j] = load(maximum + j * width);
-        lowest[j] = hn::Add(largest[j], broadcast(lowest_power));
-    }
-    constexpr int n_row =
-        width == 16 ? 4 : 2;  // vectors in flight against registers: measured in flare.md
-    int64_t i = 0;
-    for (; i + n_row <= n_key; i += n_row)
-        weigh_rows<n_row, n_vector>(largest, lowest, scores + i * n_vector * width, sum);
-    for (; i < n_key; ++i)
-        weigh_rows<1, n_vector>(largest, lowest, scores + i * n_vector * width, sum);
-    for (int j = 0; j < n_vector; ++j) store(sum[j], sums + j * width);
 }
 
 /// value(d, lane) = rescale * value(d, lane) + sum_i weight(i, lane) v(i, d), for n_row channels
