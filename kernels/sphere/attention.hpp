@@ -41,7 +41,8 @@ void attend_neighbors(const Queue& queue, const Heads& heads, Tile<const T> q, i
 int64_t neighborhood_scratch(const Heads& heads, int64_t n_neighbor);
 
 /// Softmax over keys under way for a tile of at most tile_points queries; keys come in any number
-/// of calls. One block of memory of `size` elements.
+/// of calls. One block of memory of `size` elements (H, e + 2, tile_points): the largest score m of
+/// each query, sum_j w_j 2^(s_j - m), and the same sum with each value channel.
 template <class T>
 struct GlobalState {
     Heads heads;
@@ -50,6 +51,9 @@ struct GlobalState {
     static int64_t size(const Heads& heads) {
         return heads.n_head * (heads.n_value_dim + 2) * tile_points;
     }
+    T* maximum(int64_t head) const { return data + head * (heads.n_value_dim + 2) * tile_points; }
+    T* sum(int64_t head) const { return maximum(head) + tile_points; }
+    T* value(int64_t head) const { return maximum(head) + 2 * tile_points; }  // (e, tile_points)
 };
 
 template <class T>
@@ -69,6 +73,10 @@ void finish(const Queue& queue, GlobalState<T> state, Tile<T> y);
 
 int64_t global_scratch(const Heads& heads);
 
+/// Added to the mean square by normalise_heads: epsilon of single precision, whatever T.
+template <class T>
+constexpr T head_norm_eps = T(0x1p-23);
+
 /// q/k norm of the official layer, per head and point: u / sqrt(mean_c u_c^2 + 2^-23) * (1 + g).
 ///   x, y (H*d, n_point) tiles, may be the same; g (d) = "q_norm_weights" / "k_norm_weights"
 template <class T>
@@ -82,6 +90,8 @@ void attend_neighbors(const Heads& heads, Tile<const T> q, int64_t first_column,
 template <class T>
 void attend_all(const Heads& heads, Tile<const T> q, Tile<const T> k, Tile<const T> v, T w,
                 T* scratch, GlobalState<T> state);
+template <class T>
+void normalise_heads(int64_t n_head, const T* g, Tile<const T> x, Tile<T> y);
 }  // namespace ref
 namespace simd {
 void attend_neighbors(VectorLevel level, const Heads& heads, Tile<const float> q,
@@ -89,6 +99,8 @@ void attend_neighbors(VectorLevel level, const Heads& heads, Tile<const float> q
                       Rings<const float> v, const float* weight, float* scratch, Tile<float> y);
 void attend_all(VectorLevel level, const Heads& heads, Tile<const float> q, Tile<const float> k,
                 Tile<const float> v, float w, float* scratch, GlobalState<float> state);
+void normalise_heads(VectorLevel level, int64_t n_head, const float* g, Tile<const float> x,
+                     Tile<float> y);
 }  // namespace simd
 
 }  // namespace surrogate::kernels::sphere

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/sphere/attention.hpp"
+
+namespace surrogate::kernels::sphere::ref {
+namespace {
+
+/// Calls body(strip, column) for all neighbors of the query in column u, in order.
+template <class Body>
+void for_neighbors(std::span<const Strip> strips, int64_t u, const Body& body) {
+    for (const Strip& strip : strips) {
+        for (int64_t o = 0; o < strip.count; ++o) body(strip, u + strip.first + o);
+    }
+}
+
+/// <q_i, k_j> of one head, whose first channels the pointers name.
+template <class T>
+T product(int64_t n_dim, const T* q, int64_t q_step, const T* k, int64_t k_step) {
+    T sum = 0;
+    for (int64_t c = 0; c < n_dim; ++c) sum += q[c * q_step] * k[c * k_step];
+    return sum;
+}
+
+}  // namespace
+
+template <class T>
+void attend_neighbors(const Heads& heads, Tile<const T> q, int64_t first_column,
+                      std::span<const Strip> strips, Rings<const T> k, Rings<const T> v,
+                      const T* weight, T* scratch, Tile<T> y) {
+    const auto [n_head, n_key_dim, n_value_dim] = heads;
+    const int64_t first_row = k.layout->first_row() * k.layout->n_phase();
+    for (int64_t h = 0; h < n_head; ++h) {
+        for (int64_t i = 0; i < q.shape[1]; ++i) {
+            const int64_t u = first_column + i;
+            T maximum = std::numeric_limits<T>::lowest();
+            int64_t n = 0;
+            for_neighbors(strips, u, [&](const Strip& strip, int64_t j) {
+                scratch[n] = product(n_key_dim, &q(h * n_key_dim, i), q.stride[0],
+                                     k.at(strip.row, h * n_key_dim) + j, k.layout->step(strip.row));
+                maximum = std::max(maximum, scratch[n++]);
+            });
+            T sum = 0;
+            n = 0;
+            for_neighbors(strips, u, [&](const Strip& strip, int64_t) {
+                scratch[n] = weight[strip.row - first_row] * std::exp2(scratch[n] - maximum);
+                sum += scratch[n++];
+            });
+            for (int64_t c = h * n_value_dim; c < (h + 1) * n_value_dim; ++c) {
+                T value = 0;
+                n = 0;
+                for_neighbors(strips, u, [&](const Strip& strip, int64_t j) {
+                    value += scratch[n++] * v.at(strip.row, c)[j];
+                });
+                y(c, i) = value / sum;
+            }
+        }
+    }
+}
+
+template <class T>
+void attend_all(const Heads& heads, Tile<const T> q, Tile<const T> k, Tile<const T> v, T w, T*,
+                GlobalState<T> state) {
+    if (w == 0) return;
+    const auto [n_head, n_key_dim, n_value_dim] = heads;
+    for (int64_t h = 0; h < n_head; ++h) {
+        for (int64_t i = 0; i < q.shape[1]; ++i) {
+            const auto score = [&, n_dim = n_key_dim, channel = h * n_key_dim](int64_t j) {
+                return product(n_dim, &q(channel, i), q.stride[0], &k(channel, j), k.stride[0]);
+            };
+            T maximum = state.maximum(h)[i];
+            for (int64_t j = 0; j < k.shape[1]; ++j) maximum = std::max(maximum, score(j));
+            T* value = state.value(h) + i;
+            const T rescale = std::exp2(state.maximum(h)[i] - maximum);
+            state.maximum(h)[i] = maximum;
+            state.sum(h)[i] *= rescale;
+            for (int64_t c = 0; c < n_value_dim; ++c) value[c * tile_points] *= rescale;
+            for (int64_t j = 0; j < k.shape[1]; ++j) {
+                const T share = w * std::exp2(score(j) - maximum);
+                state.sum(h)[i] += share;
+                for (int64_t c = 0; c < n_value_dim; ++c)
+                    value[c * tile_points] += share * v(h * n_value_dim + c, j);
+            }
+        }
+    }
+}
+
+template <class T>
+void normalise_heads(int64_t n_head, const T* g, Tile<const T> x, Tile<T> y) {
+    const int64_t n_dim = x.shape[0] / n_head;
+    for (int64_t first = 0; first < x.shape[0]; first += n_dim) {
+        for (int64_t i = 0; i < x.shape[1]; ++i) {
+            T square = 0;
+            for (int64_t c = 0; c < n_dim; ++c) square += x(first + c, i) * x(first + c, i);
+            const T scale = 1 / std::sqrt(square / T(n_dim) + head_norm_eps<T>);
+            for (int64_t c = 0; c < n_dim; ++c)
+                y(first + c, i) = x(first + c, i) * scale * (1 + g[c]);
+        }
+    }
+}
+
+template void attend_neighbors(const Heads&, Tile<const float>, int64_t, std::span<const Strip>,
+                               Rings<const float>, Rings<const float>, const float*, float*,
+                               Tile<float>);
+template void attend_all(const Heads&, Tile<const float>, Tile<const float>, Tile<const float>,
+                         float, float*, GlobalState<float>);
+template void normalise_heads(int64_t, const float*, Tile<const float>, Tile<float>);
+template void attend_neighbors(const Heads&, Tile<const double>, int64_t, std::span<const Strip>,
+                               Rings<const double>, Rings<const double>, const double*, double*,
+                               Tile<double>);
+template void attend_all(const Heads&, Tile<const double>, Tile<const double>, Tile<const double>,
+                         double, double*, GlobalState<double>);
+template void normalise_heads(int64_t, const double*, Tile<const double>, Tile<double>);
+
+}  // namespace surrogate::kernels::sphere::ref

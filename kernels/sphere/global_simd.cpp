@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/base/simd_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/sphere/global_simd.cpp"
+#include <hwy/foreach_target.h>
+
+#include <algorithm>
+
+#include "kernels/base/softmax-inl.h"
+#include "kernels/sphere/attention.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace surrogate::kernels::sphere::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using namespace surrogate::kernels::HWY_NAMESPACE;
+
+/// Keys of one pass through the score buffer: 128 keys x 16 lanes x 4 bytes = 8 KiB, a quarter of a
+/// first-level cache.
+constexpr int64_t key_block = 128;
+
+/// Vectors of queries that go together: 16 lanes at every level that has them.
+constexpr int n_vector = width == 8 ? 2 : 1;
+constexpr int64_t n_lane = n_vector * width;
+
+/// Rows of channels, all columns of which have one distance.
+struct Rows {
+    const float* data;
+    int64_t row, n_dim;
+
+    Rows from(int64_t column) const { return {data + column, row, n_dim}; }
+};
+
+/// Over the keys of a block: the largest score and 0, or NaN if a score is none. The exponential alone
+/// would not carry every NaN on (flare.md).
+struct Extent {
+    Vector maximum[n_vector], taint[n_vector];
+};
+
+/// S(j, lane) of n_key keys for n_lane queries.
+template <int n_key>
+HWY_INLINE void score_block(Rows q, const float* k, int64_t k_row, float* scores, Extent& extent) {
+    Vector sum[n_key][n_vector];
+#pragma GCC unroll 8
+    for (int r = 0; r < n_key; ++r) {
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) sum[r][j] = broadcast(0.0f);
+    }
+    const float* query = q.data;
+    for (int64_t c = 0; c < q.n_dim; ++c, query += q.row, k += k_row) {
+        Vector point[n_vector];
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) point[j] = load(query + j * width);
+#pragma GCC unroll 8
+        for (int r = 0; r < n_key; ++r) {
+            const Vector key = broadcast(k[r]);
+#pragma GCC unroll 2
+            for (int j = 0; j < n_vector; ++j) sum[r][j] = mul_add(point[j], key, sum[r][j]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < n_key; ++r) {
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) {
+            store(sum[r][j], scores + r * n_lane + j * width);
+            extent.maximum[j] = at_least(sum[r][j], extent.maximum[j]);  // NaN is no maximum
+            extent.taint[j] = mul_add(sum[r][j], broadcast(0.0f), extent.taint[j]);
+        }
+    }
+}
+
+/// `maximum` is raised, `taint` set.
+HWY_NOINLINE void score_keys(Rows q, Rows k, int64_t n_key, float* scores, float* maximum,
+                             float* taint) {
+    Extent extent;
+    for (int j = 0; j < n_vector; ++j) {
+        extent.maximum[j] = load(maximum + j * width);
+        extent.taint[j] = broadcast(0.0f);
+    }
+    int64_t i = 0;
+    for (; i + 6 <= n_key; i += 6)
+        score_block<6>(q, k.data + i, k.row, scores + i * n_lane, extent);
+    for (; i < n_key; ++i) score_block<1>(q, k.data + i, k.row, scores + i * n_lane, extent);
+    for (int j = 0; j < n_vector; ++j) {
+        store(extent.maximum[j], maximum + j * width);
+        store(extent.taint[j], taint + j * width);
+    }
+}
+
+/// value(c, lane) = rescale * value(c, lane) + w sum_j weight(j, lane) v(c, j) for n_row channels.
+template <int n_row>
+HWY_INLINE void gather_rows(const float* weights, const float* v, int64_t v_row, int64_t n_key,
+                            const float* rescale, float w, float* value) {
+    Vector sum[n_row][n_vector];
+#pragma GCC unroll 8
+    for (int r = 0; r < n_row; ++r) {
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) sum[r][j] = broadcast(0.0f);
+    }
+    for (int64_t i = 0; i < n_key; ++i) {
+        Vector weight[n_vector];
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) weight[j] = load(weights + i * n_lane + j * width);
+#pragma GCC unroll 8
+        for (int r = 0; r < n_row; ++r) {
+            const Vector x = broadcast(v[r * v_row + i]);
+#pragma GCC unroll 2
+            for (int j = 0; j < n_vector; ++j) sum[r][j] = mul_add(weight[j], x, sum[r][j]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < n_row; ++r) {
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) {
+            float* place = value + r * tile_points + j * width;
+            const Vector old = hn::Mul(load(place), load(rescale + j * width));
+            store(mul_add(sum[r][j], broadcast(w), old), place);
+        }
+    }
+}
+
+HWY_NOINLINE void gather_values(const float* weights, Rows v, int64_t n_key, const float* rescale,
+                                float w, float* value) {
+    int64_t c = 0;
+    for (; c + 6 <= v.n_dim; c += 6)
+        gather_rows<6>(weights, v.data + c * v.row, v.row, n_key, rescale, w,
+                       value + c * tile_points);
+    for (; c < v.n_dim; ++c)
+        gather_rows<1>(weights, v.data + c * v.row, v.row, n_key, rescale, w,
+                       value + c * tile_points);
+}
+
+/// Softmax under way of n_lane queries of one head.
+struct Lanes {
+    float *maximum, *sum, *value;
+};
+
+void attend_block(Rows q, Rows k, Rows v, int64_t n_key, float w, float* scores, Lanes state) {
+    alignas(64) float maximum[n_lane], rescale[n_lane], sum[n_lane], taint[n_lane];
+    for (int64_t j = 0; j < n_lane; j += width) store(load(state.maximum + j), maximum + j);
+    score_keys(q, k, n_key, scores, maximum, taint);
+    for (int64_t j = 0; j < n_lane; j += width) {
+        const Vector largest = load(maximum + j);
+        store(power_of_difference(load(state.maximum + j), largest), rescale + j);
+        store(largest, state.maximum + j);
+        store(tame_huge_scores(largest, n_key, n_lane, scores + j), maximum + j);
+    }
+    weigh_keys<n_vector>(n_key, maximum, scores, sum);
+    for (int64_t j = 0; j < n_lane; j += width) {
+        const Vector old = mul_add(load(state.sum + j), load(rescale + j), load(taint + j));
+        store(mul_add(load(sum + j), broadcast(w), old), state.sum + j);
+    }
+    gather_values(scores, v, n_key, rescale, w, state.value);
+}
+
+void attend_all(const Heads& heads, Tile<const float> q, Tile<const float> k, Tile<const float> v,
+                float w, float* scratch, GlobalState<float> state) {
+    if (w == 0) return;
+    const int64_t n_key = k.shape[1], n_query = round_up(q.shape[1], lane_count);
+    for (int64_t h = 0; h < heads.n_head; ++h) {
+        const int64_t d = heads.n_key_dim, e = heads.n_value_dim;
+        const Rows queries{q.data + h * d * q.stride[0], q.stride[0], d};
+        const Rows keys{k.data + h * d * k.stride[0], k.stride[0], d};
+        const Rows values{v.data + h * e * v.stride[0], v.stride[0], e};
+        for (int64_t first = 0; first < n_key; first += key_block) {
+            const int64_t count = std::min(key_block, n_key - first);
+            for (int64_t i = 0; i < n_query; i += n_lane)
+                attend_block(queries.from(i), keys.from(first), values.from(first), count, w,
+                             scratch, {state.maximum(h) + i, state.sum(h) + i, state.value(h) + i});
+        }
+    }
+}
+
+}  // namespace
+}  // namespace surrogate::kernels::sphere::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace surrogate::kernels::sphere::simd {
+
+void attend_all(VectorLevel level, const Heads& heads, Tile<const float> q, Tile<const float> k,
+                Tile<const float> v, float w, float* scratch, GlobalState<float> state) {
+    SURROGATE_AT_LEVEL(level, attend_all)(heads, q, k, v, w, scratch, state);
+}
+
+}  // namespace surrogate::kernels::sphere::simd
+#endif
