@@ -44,6 +44,11 @@ struct Stencil {
         const auto i = static_cast<size_t>(((row - first_row) * n_phase_out + phase) * n_basis + k);
         return {strips.data() + begin[i], static_cast<size_t>(begin[i + 1] - begin[i])};
     }
+    /// Where in `values` the weights of a list begin.
+    int64_t value_of(int64_t row, int64_t phase, int64_t k) const {
+        return value_begin[static_cast<size_t>(((row - first_row) * n_phase_out + phase) * n_basis +
+                                               k)];
+    }
     /// Pairs (input point, output point) of one output column of all phases of a row, basis functions
     /// apart: the cost of a row is n_column times this.
     int64_t pairs(int64_t row) const;
