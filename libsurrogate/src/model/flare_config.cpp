@@ -4,78 +4,13 @@
 #include <cmath>
 
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/model/parameters.hpp"
 
 namespace surrogate::impl {
 
 using kernels::Activation;
 
 namespace {
-
-[[noreturn]] void refuse(const std::string& key, const std::string& expected,
-                         const nlohmann::json& found) {
-    throw Error(Status::bad_file, "card: network." + key + " must be " + expected + ", is " +
-                                      printable(found.dump(), 60));
-}
-
-/// Reads keys with their defaults, and refuses those that nobody asked for.
-class Reader {
-public:
-    explicit Reader(const nlohmann::json& object) : object_(object) {}
-
-    int64_t integer(const char* key, int64_t low, int64_t high, int64_t fallback) {
-        const nlohmann::json* value = find(key);
-        if (!value) return fallback;
-        const std::string expected =
-            "a whole number from " + std::to_string(low) + " to " + std::to_string(high);
-        if (!value->is_number_integer()) refuse(key, expected, *value);
-        // An unsigned number beyond int64 would wrap below.
-        const bool fits =
-            !value->is_number_unsigned() || value->get<uint64_t>() <= static_cast<uint64_t>(high);
-        if (!fits || value->get<int64_t>() < low || value->get<int64_t>() > high)
-            refuse(key, expected, *value);
-        return value->get<int64_t>();
-    }
-    double positive(const char* key, double fallback) {
-        const nlohmann::json* value = find(key);
-        if (!value) return fallback;
-        if (!value->is_number() || !(value->get<double>() > 0) ||
-            !std::isfinite(value->get<double>())) {
-            refuse(key, "a positive number", *value);
-        }
-        return value->get<double>();
-    }
-    bool boolean(const char* key, bool fallback) {
-        const nlohmann::json* value = find(key);
-        if (!value) return fallback;
-        if (!value->is_boolean()) refuse(key, "true or false", *value);
-        return value->get<bool>();
-    }
-    std::string text(const char* key, const std::string& fallback) {
-        const nlohmann::json* value = find(key);
-        if (!value) return fallback;
-        if (!value->is_string()) refuse(key, "a string", *value);
-        return value->get<std::string>();
-    }
-    void refuse_unknown() const {
-        for (const auto& [key, value] : object_.items()) {
-            if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
-                throw Error(Status::bad_file, "card: network." + printable(key) +
-                                                  " is not a parameter of FLAREModel" +
-                                                  did_you_mean(key, known_));
-            }
-        }
-    }
-
-private:
-    /// null where the key is absent or None.
-    const nlohmann::json* find(const char* key) {
-        known_.push_back(key);
-        const auto found = object_.find(key);
-        return found == object_.end() || found->is_null() ? nullptr : &*found;
-    }
-    const nlohmann::json& object_;
-    std::vector<std::string> known_;
-};
 
 constexpr int64_t max_width = 1 << 20;  // bounds every product of two widths below 2^41
 
@@ -130,7 +65,7 @@ FlareConfig parse_flare_config(const nlohmann::json& network) {
     if (network.is_object() && network.contains("model") && network["model"].is_string()) {
         require_class(network["model"].get<std::string>());
     }
-    Reader read(network);
+    Parameters read(network, "FLAREModel");
     FlareConfig c;
     require_class(read.text("model", "FLAREModel"));
     c.in_dim = read.integer("in_dim", 1, max_width, 0);
