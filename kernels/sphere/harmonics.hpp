@@ -29,8 +29,11 @@ void legendre_functions(double theta, int64_t n_degree, double* p);
 /// Tables of one transform. Immutable.
 class Harmonics {
 public:
-    /// csphase: odd orders change sign.
+    /// csphase: odd orders change sign. Tables hold n_degree^2 / 2 numbers a row; a rank that
+    /// transforms back some rows only makes those of [first_row, end_row).
     Harmonics(const Grid& grid, Truncation truncation, bool csphase);
+    Harmonics(const Grid& grid, Truncation truncation, bool csphase, int64_t first_row,
+              int64_t end_row);
 
     const Grid& grid() const { return grid_; }
     int64_t n_degree() const { return n_degree_; }
@@ -42,7 +45,7 @@ public:
     /// The inverse, with Re G[0] + 2 sum Re(G[m] exp(i m lambda)).
     void orders_to_row(const Complex* orders, double* f) const;
 
-    // Whole fields on one rank, row-major: f (n_lat, n_lon); c (n_degree, n_degree) [l][m].
+    // Whole fields on one rank, for tables of all rows, row-major: f (n_lat, n_lon); c (n_degree, n_degree) [l][m].
     void forward(const double* f, Complex* c) const;
     void inverse(const Complex* c, double* f) const;
     /// v (2, n_lat, n_lon): along theta, along lambda. c (2, n_degree, n_degree): spheroidal,
@@ -50,15 +53,22 @@ public:
     void vector_forward(const double* v, Complex* c) const;
     void vector_inverse(const Complex* c, double* v) const;
 
-    /// Only rows [first_row, end_row) of the inverse: f (end_row - first_row, n_lon).
+    /// Only rows [first_row, end_row) of the inverse, which must have tables: f (end_row - first_row, n_lon).
     void inverse_rows(const Complex* c, int64_t first_row, int64_t end_row, double* f) const;
 
 private:
+    size_t half() const { return static_cast<size_t>(grid_.n_lon / 2 + 1); }
+    const double* legendre_row(int64_t row) const;
+    void inverse_row(const Complex* c, int64_t row, double* f) const;
+    void fill_derivatives(int64_t row, double* d0, double* d1) const;
+
     Grid grid_;
-    int64_t n_degree_ = 0;
+    int64_t n_degree_ = 0, first_row_ = 0;
     Latitudes latitudes_;
-    std::vector<double> p_, d0_, d1_;  // (n_lat, n_degree, n_degree) [k][m][l]
-    std::vector<double> cosine_, sine_;
+    double odd_sign_ = 1;  ///< of odd orders
+    /// (row, triangle [m][l - m], l <= n_degree): one degree more, for the derivatives.
+    std::vector<double> p_;
+    std::vector<double> cosine_, sine_;  ///< (n_degree, half) of m lambda_j, j <= n_lon / 2
 };
 
 /// Spectral position embedding E(channel, row, :) for channels 0 .. n_channel - 1 on rows [first_row,

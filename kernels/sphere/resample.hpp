@@ -20,16 +20,26 @@ enum class Interpolation { bilinear, bilinear_spherical };
 struct Resampling {
     Grid out, in;
     Interpolation interpolation = Interpolation::bilinear;
-    bool is_identity = false;  ///< equal grids: copy, whatever the tables say
+    bool is_identity = false;  ///< equal grids: the tables then copy every row exactly
     bool has_poles = false;
     std::vector<int32_t> above;  ///< (n_lat_out)
     std::vector<double> lat_t;   ///< (n_lat_out) weight parameter t in [0, 1]
     std::vector<double> lat_w;   ///< (n_lat_out) angular gap, for bilinear_spherical
-    std::vector<int32_t> left;   ///< (n_lon_out)
+    // Columns: n_lon_out entries, filled up to a multiple of lane_count with repetitions.
+    std::vector<int32_t> left;
     std::vector<double> lon_t;
-    std::vector<double> lon_w;
+    double lon_w = 0;
     std::vector<float> lon_t_single;  ///< rounded once, as the kernels on float want it
+    /// Weights (a, b) of left and right for bilinear_spherical; empty for bilinear.
+    std::vector<float> lon_a_single, lon_b_single;
 };
+
+/// Weights of two neighbors an angle w apart for bilinear_spherical: sin((1 - t) w) / sin(w) and
+/// sin(t w) / sin(w), linear where sin(w) <= 1e-4.
+struct PairWeights {
+    double a = 0, b = 0;
+};
+PairWeights spherical_weights(double t, double w);
 
 /// Source: spec of the sphere, section 7.
 Resampling resampling(const Grid& out, const Grid& in, Interpolation interpolation);
