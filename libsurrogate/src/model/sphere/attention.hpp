@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "kernels/sphere/attention.hpp"
+#include "libsurrogate/src/core/exchange.hpp"
+#include "libsurrogate/src/model/sphere/bands.hpp"
+#include "libsurrogate/src/model/sphere/frame.hpp"
+#include "libsurrogate/src/model/sphere/weights.hpp"
+
+namespace surrogate::impl::sphere {
+
+using kernels::sphere::RingLayout;
+using kernels::sphere::Rings;
+using kernels::sphere::Stencil;
+
+/// Attention of the queries of this rank's rows: projections, what must come from other ranks,
+/// and the average of values; the output projection is the caller's, who has something to add.
+/// Neighborhood attention keeps keys and values of the rows that its queries reach, global attention
+/// those of all rows.
+///
+/// Keys and values of other ranks' rows come in one of two ways: they are exchanged (models: bands
+/// of the key grid are given), or the caller brings the inputs of all rows in key_rows(), and they
+/// are projected here again (single layers, whose inputs travel anyway). Exchanging inputs instead
+/// inside a model would halve the bytes, and cost n_in * (n_key + n_value) multiply-adds a point
+/// that take longer than its bytes on any network a CPU is attached to.
+template <class T>
+class AttentionLayer {
+public:
+    /// Local. prefix of the weights' names: "" or "blocks.0.self_attn.".
+    AttentionLayer(const Frame& frame, const Attention& config, const Weights<T>& weights,
+                   const std::string& prefix);
+
+    /// Fields and tables of a run; layers of one shape share one.
+    struct Workspace {
+        Field<T> queries;       ///< (rows, n_key)
+        Field<T> keys, values;  ///< only if the key grid has phases
+        Field<T> averages;      ///< only if the query grid has phases
+        RingLayout query_layout, key_layout, value_layout;
+        Buffer<T> query_memory, key_memory, value_memory;
+        Buffer<T> states;   ///< of global attention, a tile of queries each
+        Buffer<T> scratch;  ///< (thread, n)
+        Stencil stencil;    ///< of neighborhood attention
+        NeighborExchange exchange;
+        Schedule all, interior, boundary;  ///< of query columns
+        Schedule key_tiles, query_tiles;
+        Range key_rows, own_keys;
+        int64_t scratch_step = 0;
+        int64_t bytes() const;
+    };
+    /// Local: takes the memory. key_bands: who computes which keys, or null: the caller brings them.
+    static void prepare(const Frame& frame, const Attention& config, Range out_rows,
+                        const Bands* key_bands, Workspace& workspace);
+    /// Collective; once for a workspace.
+    static void connect(const Frame& frame, const Attention& config, const Bands* key_bands,
+                        Workspace& workspace);
+
+    /// Input rows that the queries reach: what the caller must bring without key_bands.
+    static Range key_rows(const Attention& config, Range out_rows);
+
+    // A run, in this order; tiles of work are columns of a row of the query or key grid.
+
+    /// x (n_in, work.count)
+    void project_queries(Workspace& ws, const Work& work, Tile<const T> x) const;
+    void project_keys(Workspace& ws, const Work& work, Tile<const T> key,
+                      Tile<const T> value) const;
+
+    /// Collective: exchanges, and averages. add(work, heads, thread) takes the averages of a tile of
+    /// queries, (n_value, work.count), before the output projection.
+    template <class Add>
+    void attend(Workspace& ws, Scratch<T>& scratch, const Add& add) const;
+
+    const kernels::Linear<T>& projection() const { return proj_; }
+    LayerCost cost(const std::string& name, const Workspace& ws) const;
+
+    /// Slot of the scratch tiles that attend() uses, n_value wide.
+    static constexpr int heads_slot = 1;
+
+private:
+    void close_rings(Workspace& ws) const;
+    void begin_exchange(Workspace& ws) const;
+    void finish_exchange(Workspace& ws) const;
+    void attend_tile(Workspace& ws, const Work& work, int64_t phase, int thread, Tile<T> y) const;
+    template <class Add>
+    void attend_rows(Workspace& ws, const Schedule& schedule, Scratch<T>& scratch,
+                     const Add& add) const;
+    template <class Add>
+    void attend_globally(Workspace& ws, Scratch<T>& scratch, const Add& add) const;
+    void accumulate(Workspace& ws, Range key_rows) const;
+    void store_phases(Workspace& ws) const;
+
+    const Frame& frame_;
+    Attention config_;
+    kernels::sphere::Heads heads_;
+    kernels::Linear<T> q_, k_, v_, proj_;
+    Buffer<T> q_weight_, q_bias_;  // times scale * log2(e)
+    const T *q_norm_ = nullptr, *k_norm_ = nullptr;
+    Buffer<T> q_scale_, q_shift_;  // with q/k norm: the scale comes after it
+    Buffer<T> row_weight_;         // (key phase row) quadrature weight of one of its points
+};
+
+/// What a column of a row costs: its projections, and each of its pairs.
+RowWork attention_work(const Attention& config);
+
+}  // namespace surrogate::impl::sphere
+
+#include "libsurrogate/src/model/sphere/attention-inl.hpp"

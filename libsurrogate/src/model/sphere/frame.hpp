@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/base/queue.hpp"
+#include "kernels/base/view.hpp"
+#include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/model/partition.hpp"
+
+/// What the layers of a sphere model share: where they run, fields on rows, scratch tiles, and how
+/// rows are dealt to threads.
+namespace surrogate::impl::sphere {
+
+using kernels::Buffer;
+using kernels::round_up;
+using kernels::Tile;
+using kernels::tile_points;
+
+/// Where a plan runs. Layers keep a reference.
+struct Frame {
+    Communicator& comm;
+    kernels::Queue queue;
+    bool reproducible = false;
+
+    int rank() const { return comm.rank(); }
+};
+
+/// Some consecutive rows of a grid with all their columns: (row, channel, column), a tile a row.
+/// Channels of a row are an odd multiple of lane_count apart, so that they do not share cache sets.
+template <class T>
+class Field {
+public:
+    Field() = default;
+    Field(Range rows, int64_t n_column, int64_t n_channel)
+        : rows_(rows), n_column_(n_column), n_channel_(n_channel) {
+        step_ = round_up(n_column, kernels::lane_count);
+        if (step_ / kernels::lane_count % 2 == 0) step_ += kernels::lane_count;
+        memory_ = Buffer<T>(rows.size() * n_channel * step_);
+    }
+    Range rows() const { return rows_; }
+    int64_t n_channel() const { return n_channel_; }
+    int64_t n_column() const { return n_column_; }
+    int64_t bytes() const { return memory_.bytes(); }
+
+    Tile<T> row(int64_t row) { return tile(row, 0, n_column_); }
+    Tile<T> tile(int64_t row, int64_t first, int64_t count) {
+        T* begin = memory_.data() + (row - rows_.begin) * n_channel_ * step_ + first;
+        return {begin, {n_channel_, count}, {step_, 1}};
+    }
+
+private:
+    Range rows_;
+    int64_t n_column_ = 0, n_channel_ = 0, step_ = 0;
+    Buffer<T> memory_;
+};
+
+/// Columns [first, first + count) of one row: what one call of a kernel works on.
+struct Work {
+    int64_t row = 0, first = 0, count = 0;
+};
+
+/// Tiles of some rows, dealt to threads in shares of equal cost. Immutable once made.
+class Schedule {
+public:
+    Schedule() = default;
+    /// Tiles of at most `width` columns of the rows; cost(row) is that of a column.
+    template <class Cost>
+    Schedule(const std::vector<int64_t>& rows, int64_t n_column, int64_t width, int n_thread,
+             const Cost& cost) {
+        std::vector<double> sums = {0};
+        for (const int64_t row : rows) {
+            for (int64_t first = 0; first < n_column; first += width) {
+                const int64_t count = std::min(width, n_column - first);
+                work_.push_back({row, first, count});
+                sums.push_back(sums.back() + cost(row) * static_cast<double>(count));
+            }
+        }
+        for (int thread = 0; thread <= n_thread; ++thread) {
+            const double share = sums.back() * thread / n_thread;
+            const auto at = std::lower_bound(sums.begin(), sums.end(), share);
+            bounds_.push_back(std::min<int64_t>(at - sums.begin(), std::ssize(work_)));
+        }
+        bounds_.back() = std::ssize(work_);
+    }
+
+    /// body(work, thread).
+    template <class Body>
+    void run(const kernels::Queue& queue, const Body& body) const {
+        if (work_.empty()) return;
+        queue.parallel_for(queue.n_thread(), [&](int64_t share, int thread) {
+            for (auto i = bounds_[static_cast<size_t>(share)];
+                 i < bounds_[static_cast<size_t>(share) + 1]; ++i)
+                body(work_[static_cast<size_t>(i)], thread);
+        });
+    }
+    int64_t size() const { return std::ssize(work_); }
+    const Work& operator[](int64_t i) const { return work_[static_cast<size_t>(i)]; }
+
+private:
+    std::vector<Work> work_;
+    std::vector<int64_t> bounds_;
+};
+
+inline std::vector<int64_t> rows_of(Range range) {
+    std::vector<int64_t> rows(static_cast<size_t>(range.size()));
+    std::iota(rows.begin(), rows.end(), range.begin);
+    return rows;
+}
+
+/// A schedule of tiles of equal cost.
+inline Schedule even_schedule(Range rows, int64_t n_column, int n_thread,
+                              int64_t width = tile_points) {
+    return {rows_of(rows), n_column, width, n_thread, [](int64_t) { return 1.0; }};
+}
+
+/// Scratch tiles of one thread: slot (n_channel, tile_points).
+template <class T>
+class Scratch {
+public:
+    /// Collects what layers need before memory is taken.
+    void require(int slot, int64_t n_channel) {
+        widths_[slot] = std::max(widths_[slot], n_channel);
+    }
+    void allocate(int n_thread) {
+        int64_t n = 0;
+        for (int slot = 0; slot < n_slot; ++slot) {
+            offsets_[slot] = n;
+            n += widths_[slot] * tile_points;
+        }
+        step_ = n;
+        memory_ = Buffer<T>(n * n_thread);
+    }
+    Tile<T> tile(int thread, int slot, int64_t n_channel, int64_t n_point) {
+        return {memory_.data() + thread * step_ + offsets_[slot],
+                {n_channel, n_point},
+                {tile_points, 1}};
+    }
+    int64_t bytes() const { return memory_.bytes(); }
+
+    static constexpr int n_slot = 4;
+
+private:
+    int64_t widths_[n_slot] = {}, offsets_[n_slot] = {}, step_ = 0;
+    Buffer<T> memory_;
+};
+
+/// Copies (n_channel, n_point) tiles.
+template <class T>
+void copy(Tile<const T> from, Tile<T> to) {
+    for (int64_t c = 0; c < from.shape[0]; ++c)
+        std::copy_n(from.data + c * from.stride[0], from.shape[1], to.data + c * to.stride[0]);
+}
+
+/// A tile over packed values (n_channel, n_point), as exchanges carry them. Not padded: copied, never
+/// handed to kernels.
+template <class T>
+Tile<T> packed(T* data, int64_t n_channel, int64_t n_point) {
+    return {data, {n_channel, n_point}, {n_point, 1}};
+}
+
+}  // namespace surrogate::impl::sphere

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "libsurrogate/src/core/exchange.hpp"
+#include "libsurrogate/src/model/sphere/bands.hpp"
+#include "libsurrogate/src/model/sphere/domain.hpp"
+#include "libsurrogate/src/model/sphere/frame.hpp"
+
+namespace surrogate::impl::sphere {
+
+/// The way of a network input from the solver's blocks to whole rows: normalised into a copy of the
+/// block, then exchanged, flipped and shifted.
+template <class T>
+class InputPort {
+public:
+    /// Local. The network wants the rows `rows`, whole, on this rank.
+    InputPort(const SphereDomain& domain, int64_t n_channel, Range rows);
+    /// Collective.
+    void connect(const Frame& frame);
+
+    /// Local: reads the solver's arrays. Points count from 0 in the solver's block.
+    BadValue gather(const Frame& frame, std::span<const Column> columns);
+    /// Collective.
+    void deliver(const Frame& frame);
+
+    /// The network's rows (n_channel channels); a layer may read and change them after deliver().
+    Field<T>& field() { return field_; }
+    int64_t n_channel() const { return n_channel_; }
+    const NeighborExchange& exchange() const { return exchange_; }
+    int64_t bytes() const { return block_.bytes() + field_.bytes() + exchange_.bytes(); }
+
+private:
+    const SphereDomain& domain_;
+    int64_t n_channel_;
+    Field<T> block_;  // rows and columns as the solver counts them, from 0
+    Field<T> field_;
+    NeighborExchange exchange_;
+    std::vector<BadValue> bad_;  // (local row)
+};
+
+/// The reverse: rows that ranks computed to the solver's blocks.
+template <class T>
+class OutputPort {
+public:
+    /// Local. `bands`: who computes which rows.
+    OutputPort(const SphereDomain& domain, int64_t n_channel, const Bands& bands);
+    /// Collective.
+    void connect(const Frame& frame, const Bands& bands);
+
+    /// Collective: predictions from the rows that this rank computed.
+    void deliver(const Frame& frame);
+    /// Local: to the solver's arrays.
+    BadValue scatter(const Frame& frame, std::span<const Column> columns);
+
+    Field<T>& field() { return field_; }
+    int64_t n_channel() const { return n_channel_; }
+    const NeighborExchange& exchange() const { return exchange_; }
+    int64_t bytes() const { return block_.bytes() + field_.bytes() + exchange_.bytes(); }
+
+private:
+    const SphereDomain& domain_;
+    int64_t n_channel_;
+    Field<T> block_, field_;
+    NeighborExchange exchange_;
+    std::vector<BadValue> bad_;
+};
+
+/// NaN to all points of this rank's block.
+void fill_nan(const SphereDomain& domain, std::span<const Column> columns);
+
+}  // namespace surrogate::impl::sphere
