@@ -55,18 +55,19 @@ public:
         begin_messages(comm, n_channel * static_cast<int64_t>(sizeof(T)));
     }
 
-    /// Collective: waits for the messages. unpack(segment, from) takes what pack() wrote.
+    /// Collective: waits for the messages. unpack(segment, from, thread) takes what pack() wrote.
     template <class T, class Unpack>
     void finish(Communicator& comm, const kernels::Queue& queue, int64_t n_channel,
                 const Unpack& unpack) {
         if (has_messages_) comm.finish_exchange();
-        queue.parallel_for(std::ssize(receive_.segments), [&](int64_t i, int) {
+        queue.parallel_for(std::ssize(receive_.segments), [&](int64_t i, int thread) {
             const auto s = static_cast<size_t>(i);
             const bool is_own = s >= own_receive_begin_ && s < own_receive_end_;
             // Own segments were packed, and stay where they are.
             const int64_t offset = is_own ? receive_.offsets[s] + own_offset_ : receive_.offsets[s];
             const auto* buffer = is_own ? send_.buffer.data() : receive_.buffer.data();
-            unpack(receive_.segments[s], reinterpret_cast<const T*>(buffer) + offset * n_channel);
+            unpack(receive_.segments[s], reinterpret_cast<const T*>(buffer) + offset * n_channel,
+                   thread);
         });
     }
 

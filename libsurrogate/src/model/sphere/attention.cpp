@@ -265,7 +265,7 @@ void AttentionLayer<T>::finish_exchange(Workspace& ws) const {
         v{&ws.value_layout, ws.value_memory.data()};
     const int64_t n_key = config_.n_key, n_value = config_.n_value;
     ws.exchange.template finish<T>(
-        frame_.comm, frame_.queue, n_key + n_value, [&](const Segment& s, const T* from) {
+        frame_.comm, frame_.queue, n_key + n_value, [&](const Segment& s, const T* from, int) {
             copy<T>(packed(from, n_key, s.count), k.row(s.row));
             copy<T>(packed(from + n_key * s.count, n_value, s.count), v.row(s.row));
             if (config_.is_global) return;

@@ -106,9 +106,10 @@ void InputPort<T>::deliver(const Frame& frame) {
             block_.tile(domain_.local_row(s.row), domain_.local_column(s.first), s.count);
         copy<T>(from, packed(to, n_channel_, s.count));
     });
-    exchange_.finish<T>(frame.comm, frame.queue, n_channel_, [&](const Segment& s, const T* from) {
-        copy<T>(packed(from, n_channel_, s.count), field_.tile(s.row, s.first, s.count));
-    });
+    exchange_.finish<T>(
+        frame.comm, frame.queue, n_channel_, [&](const Segment& s, const T* from, int) {
+            copy<T>(packed(from, n_channel_, s.count), field_.tile(s.row, s.first, s.count));
+        });
 }
 
 template <class T>
@@ -131,11 +132,12 @@ void OutputPort<T>::deliver(const Frame& frame) {
     exchange_.begin<T>(frame.comm, frame.queue, n_channel_, [&](const Segment& s, T* to) {
         copy<T>(field_.tile(s.row, s.first, s.count), packed(to, n_channel_, s.count));
     });
-    exchange_.finish<T>(frame.comm, frame.queue, n_channel_, [&](const Segment& s, const T* from) {
-        const Tile<T> to =
-            block_.tile(domain_.local_row(s.row), domain_.local_column(s.first), s.count);
-        copy<T>(packed(from, n_channel_, s.count), to);
-    });
+    exchange_.finish<T>(
+        frame.comm, frame.queue, n_channel_, [&](const Segment& s, const T* from, int) {
+            const Tile<T> to =
+                block_.tile(domain_.local_row(s.row), domain_.local_column(s.first), s.count);
+            copy<T>(packed(from, n_channel_, s.count), to);
+        });
 }
 
 template <class T>

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "kernels/sphere/convolve.hpp"
+#include "libsurrogate/src/core/exchange.hpp"
+#include "libsurrogate/src/model/sphere/bands.hpp"
+#include "libsurrogate/src/model/sphere/frame.hpp"
+#include "libsurrogate/src/model/sphere/weights.hpp"
+
+namespace surrogate::impl::sphere {
+
+using kernels::sphere::RingLayout;
+using kernels::sphere::Rings;
+using kernels::sphere::Stencil;
+
+/// A discrete-continuous convolution, transposed or not, for this rank's output rows. Geometry and
+/// weights are contracted in the order that takes fewer operations.
+template <class T>
+class ConvolutionLayer {
+public:
+    /// Tables and rows of a run; layers of one shape share one.
+    struct Workspace {
+        Stencil stencil;
+        Buffer<T> values;  ///< the stencil's, rounded once
+        RingLayout layout;
+        Buffer<T> memory;      ///< rings of n_ring_channel channels
+        Buffer<T> row_memory;  ///< (thread, row_channels, n_lon): a row on its way to the rings
+        Range in_rows;         ///< input rows that the output rows read
+        Range own_rows;        ///< input rows that this rank computes itself; see connect()
+        NeighborExchange exchange;
+        Schedule tiles;  ///< of phase columns of the output rows
+        int64_t n_phase_out = 1;
+        Tile<T> row(const Convolution& config, int thread, int64_t first, int64_t n_channel);
+        int64_t bytes() const;
+    };
+
+    /// Local. prefix of the weights' names: "encoder.conv.".
+    ConvolutionLayer(const Frame& frame, const Convolution& config, const Weights<T>& weights,
+                     const std::string& prefix);
+    /// With a weight (n_out, n_in / groups, n_basis) of the caller's, and no bias.
+    ConvolutionLayer(const Frame& frame, const Convolution& config, const T* weight);
+
+    /// Local: takes the memory.
+    static void prepare(const Frame& frame, const Convolution& config, Range out_rows,
+                        Workspace& ws);
+    /// Collective: for inputs that ranks compute, input rows in bands.
+    static void connect(const Frame& frame, const Convolution& config, const Bands& in_bands,
+                        Workspace& ws);
+    static void require(const Convolution& config, Scratch<T>& scratch);
+
+    // A run: the input rows, by one of the two, then tiles of the output.
+
+    /// Input rows from `source`, which holds those this rank computed (n_in); collective.
+    void exchange(Workspace& ws, Field<T>& source) const;
+    /// Input rows from `source`, which holds them all.
+    void load(Workspace& ws, Field<T>& source) const;
+    /// One input row of ring channels, written by the caller: (n_ring_channel, n_lon_in). Only for
+    /// inputs without phases; then close().
+    Tile<T> ring_row(Workspace& ws, int64_t row) const;
+    void close(Workspace& ws, int64_t row) const;
+
+    /// y (n_out, work.count * n_phase_out): the natural columns that belong to the phase columns of
+    /// `work`, one of ws.tiles.
+    void convolve(Workspace& ws, Scratch<T>& scratch, const Work& work, int thread,
+                  Tile<T> y) const;
+
+    /// Weights first: what a point contributes before geometry, (n_in) to (n_ring_channel).
+    static bool is_weights_first(const Convolution& config);
+    static int64_t n_ring_channel(const Convolution& config);
+    void expand(Tile<const T> x, Tile<T> t) const;
+
+    LayerCost cost(const std::string& name, const Workspace& ws) const;
+
+    static constexpr int basis_slot = 2, phase_slot = 3;
+
+private:
+    static int64_t row_channels(const Convolution& config);
+    void set_weight(const T* weight);
+    void store(Workspace& ws, int64_t row, int thread, Tile<const T> x) const;
+
+    const Frame& frame_;
+    Convolution config_;
+    const T* weight_ = nullptr;
+    const T* bias_ = nullptr;
+    Buffer<T> reordered_;  // weights first: (n_out, n_basis, n_in)
+};
+
+/// Work of a column of the output and of each of its pairs in the neighborhood of the filter's
+/// radius (every pair has up to four basis functions).
+RowWork convolution_work(const Convolution& config);
+
+}  // namespace surrogate::impl::sphere

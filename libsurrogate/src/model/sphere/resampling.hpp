@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "kernels/sphere/resample.hpp"
+#include "libsurrogate/src/core/exchange.hpp"
+#include "libsurrogate/src/model/sphere/bands.hpp"
+#include "libsurrogate/src/model/sphere/frame.hpp"
+
+namespace surrogate::impl::sphere {
+
+/// Interpolation to other rows and columns, for the output rows that this rank reads.
+template <class T>
+class ResampleLayer {
+public:
+    /// Local.
+    ResampleLayer(const Frame& frame, const Resample& config, int64_t n_channel, Range out_rows);
+    /// Collective: for inputs that ranks compute, input rows in bands.
+    void connect(const Bands& in_bands);
+
+    /// Input rows that the output rows are made of.
+    Range in_rows() const { return in_rows_; }
+
+    /// Input rows from `source`, which holds those this rank computed; collective.
+    void exchange(Field<T>& source);
+    /// Input rows from `source`, which holds them all.
+    void load(Field<T>& source);
+
+    /// One output row, (n_channel, n_lon_out).
+    void row(int64_t row, int thread, bool accumulate, Tile<T> y);
+
+    LayerCost cost(const std::string& name) const;
+    int64_t bytes() const { return rows_.bytes() + scratch_.bytes() + exchange_.bytes(); }
+
+private:
+    void load_own(Field<T>& source);
+    void fill_poles();
+    int64_t extended(int64_t row) const { return row + (table_.has_poles ? 1 : 0); }
+
+    const Frame& frame_;
+    kernels::sphere::Resampling table_;
+    int64_t n_channel_;
+    Range out_rows_, in_rows_, own_rows_;
+    Field<T> rows_;     // extended rows, see Resampling
+    Field<T> scratch_;  // a row a thread
+    NeighborExchange exchange_;
+};
+
+}  // namespace surrogate::impl::sphere
