@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "kernels/sphere/harmonics.hpp"
+#include "libsurrogate/src/core/exchange.hpp"
+#include "libsurrogate/src/model/sphere/bands.hpp"
+#include "libsurrogate/src/model/sphere/frame.hpp"
+
+namespace surrogate::impl::sphere {
+
+/// Interpolation by spherical harmonics: analysis on a coarse grid, synthesis of some rows of a fine
+/// one. Coarse grids are small: every rank gets all rows and analyses them, in the same order, so
+/// that the result does not depend on the number of ranks.
+template <class T>
+class HarmonicUpsampling {
+public:
+    /// Local. Throws bad_file for grids without a transform.
+    HarmonicUpsampling(const Frame& frame, const Grid& out, const Grid& in, int64_t n_channel,
+                       Range out_rows);
+    /// Collective.
+    void connect(const Bands& in_bands);
+
+    /// Collective: all rows of the input, analysed. `source` holds those this rank computed.
+    void exchange(Field<T>& source);
+    /// One output row, (n_channel, n_lon_out).
+    void row(int64_t row, Tile<T> y);
+
+    LayerCost cost(const std::string& name) const;
+    int64_t bytes() const;
+
+private:
+    const Frame& frame_;
+    kernels::sphere::Harmonics in_, out_;
+    int64_t n_channel_;
+    Range out_rows_;
+    Buffer<double> fields_;                      // (channel, n_lat_in, n_lon_in)
+    Buffer<std::complex<double>> coefficients_;  // (channel, n_degree, n_degree)
+    Buffer<double> synthesis_;                   // (channel, out row, n_lon_out)
+    NeighborExchange exchange_;
+};
+
+}  // namespace surrogate::impl::sphere

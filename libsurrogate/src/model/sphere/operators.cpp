@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single layers as programs: their inputs travel from the solver straight to where they are read.
+#include "libsurrogate/src/model/sphere/program.hpp"
+
+namespace surrogate::impl::sphere {
+
+namespace {
+
+// ---- attention ----
+
+template <class T>
+class AttentionProgram final : public Program<T> {
+public:
+    AttentionProgram(const ProgramRequest& request, const Attention& config,
+                     const Weights<T>& weights)
+        : Program<T>(request.frame),
+          config_(config),
+          is_self_(config.in == config.out),
+          layer_(request.frame, config, weights, "") {
+        const Frame& frame = request.frame;
+        RowWork work = attention_work(config);
+        if (config.is_global) work.pair_flops = 0;
+        bands_ = choose_bands(frame, request.output,
+                              row_costs(config.out, config.in, config.theta_cutoff, work),
+                              config.n_in, this->notes_);
+        const Range rows = bands_.of(frame.rank());
+        AttentionLayer<T>::prepare(frame, config, rows, nullptr, ws_);
+        const auto add_input = [&](const SphereDomain& domain, Range wanted) {
+            this->inputs_.push_back(std::make_unique<InputPort<T>>(domain, config.n_in, wanted));
+        };
+        if (is_self_) {
+            add_input(request.input, hull(rows, ws_.key_rows));
+        } else {
+            add_input(request.output, rows);
+            add_input(request.input, ws_.key_rows);
+            add_input(request.input, ws_.key_rows);
+        }
+        this->output_ = std::make_unique<OutputPort<T>>(request.output, config.n_value, bands_);
+        this->scratch_.require(AttentionLayer<T>::heads_slot, config.n_value);
+        this->scratch_.allocate(frame.queue.n_thread());
+    }
+
+    void connect() override {
+        AttentionLayer<T>::connect(this->frame_, config_, nullptr, ws_);
+        this->connect_ports(bands_);
+    }
+
+    bool run() override {
+        const kernels::Queue& queue = this->frame_.queue;
+        Field<T>& query = this->inputs_.front()->field();
+        Field<T>& key = this->inputs_[is_self_ ? 0 : 1]->field();
+        Field<T>& value = this->inputs_[is_self_ ? 0 : 2]->field();
+        ws_.query_tiles.run(queue, [&](const Work& w, int) {
+            layer_.project_queries(ws_, w, query.tile(w.row, w.first, w.count));
+        });
+        ws_.key_tiles.run(queue, [&](const Work& w, int) {
+            layer_.project_keys(ws_, w, key.tile(w.row, w.first, w.count),
+                                value.tile(w.row, w.first, w.count));
+        });
+        Field<T>& y = this->output_->field();
+        layer_.attend(ws_, this->scratch_, [&](const Work& w, Tile<const T> heads, int) {
+            kernels::linear<T>(queue, layer_.projection(), heads, {},
+                               y.tile(w.row, w.first, w.count));
+        });
+        return true;
+    }
+
+    std::vector<LayerCost> costs() const override {
+        std::vector<LayerCost> list;
+        this->add_port_costs(list, true);
+        list.push_back(layer_.cost("attention", ws_));
+        this->add_port_costs(list, false);
+        return list;
+    }
+    int64_t bytes() const override { return this->port_bytes() + ws_.bytes(); }
+
+private:
+    Attention config_;
+    bool is_self_;
+    Bands bands_;
+    AttentionLayer<T> layer_;
+    typename AttentionLayer<T>::Workspace ws_;
+};
+
+// ---- convolution ----
+
+template <class T>
+class ConvolutionProgram final : public Program<T> {
+public:
+    ConvolutionProgram(const ProgramRequest& request, const Convolution& config,
+                       const Weights<T>& weights)
+        : Program<T>(request.frame), layer_(request.frame, config, weights, "") {
+        const Frame& frame = request.frame;
+        bands_ = choose_bands(
+            frame, request.output,
+            row_costs(config.out, config.in, config.filter.theta_cutoff, convolution_work(config)),
+            config.n_in, this->notes_);
+        ConvolutionLayer<T>::prepare(frame, config, bands_.of(frame.rank()), ws_);
+        this->inputs_.push_back(
+            std::make_unique<InputPort<T>>(request.input, config.n_in, ws_.in_rows));
+        this->output_ = std::make_unique<OutputPort<T>>(request.output, config.n_out, bands_);
+        ConvolutionLayer<T>::require(config, this->scratch_);
+        this->scratch_.allocate(frame.queue.n_thread());
+    }
+
+    void connect() override { this->connect_ports(bands_); }
+
+    bool run() override {
+        layer_.load(ws_, this->inputs_.front()->field());
+        ws_.tiles.run(this->frame_.queue, [&](const Work& w, int thread) {
+            const int64_t p = ws_.n_phase_out;
+            layer_.convolve(ws_, this->scratch_, w, thread,
+                            this->output_->field().tile(w.row, w.first * p, w.count * p));
+        });
+        return true;
+    }
+
+    std::vector<LayerCost> costs() const override {
+        std::vector<LayerCost> list;
+        this->add_port_costs(list, true);
+        list.push_back(layer_.cost("convolution", ws_));
+        this->add_port_costs(list, false);
+        return list;
+    }
+    int64_t bytes() const override { return this->port_bytes() + ws_.bytes(); }
+
+private:
+    Bands bands_;
+    ConvolutionLayer<T> layer_;
+    typename ConvolutionLayer<T>::Workspace ws_;
+};
+
+// ---- resampling ----
+
+template <class T>
+class ResampleProgram final : public Program<T> {
+public:
+    ResampleProgram(const ProgramRequest& request, const Resample& config)
+        : Program<T>(request.frame),
+          bands_(choose_bands(request.frame, request.output,
+                              row_costs(config.out, config.in, 0, {6.0, 0}), config.n_channel,
+                              this->notes_)),
+          layer_(request.frame, config, config.n_channel, bands_.of(request.frame.rank())) {
+        this->inputs_.push_back(
+            std::make_unique<InputPort<T>>(request.input, config.n_channel, layer_.in_rows()));
+        this->output_ = std::make_unique<OutputPort<T>>(request.output, config.n_channel, bands_);
+    }
+
+    void connect() override { this->connect_ports(bands_); }
+
+    bool run() override {
+        layer_.load(this->inputs_.front()->field());
+        Field<T>& y = this->output_->field();
+        this->frame_.queue.parallel_for(y.rows().size(), [&](int64_t i, int thread) {
+            const int64_t row = y.rows().begin + i;
+            layer_.row(row, thread, false, y.row(row));
+        });
+        return true;
+    }
+
+    std::vector<LayerCost> costs() const override {
+        std::vector<LayerCost> list;
+        this->add_port_costs(list, true);
+        list.push_back(layer_.cost("resampling"));
+        this->add_port_costs(list, false);
+        return list;
+    }
+    int64_t bytes() const override { return this->port_bytes() + layer_.bytes(); }
+
+private:
+    Bands bands_;
+    ResampleLayer<T> layer_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Program<T>> make_program(const ProgramRequest& request, const Attention& config,
+                                         const Weights<T>& weights) {
+    return std::make_unique<AttentionProgram<T>>(request, config, weights);
+}
+
+template <class T>
+std::unique_ptr<Program<T>> make_program(const ProgramRequest& request, const Convolution& config,
+                                         const Weights<T>& weights) {
+    return std::make_unique<ConvolutionProgram<T>>(request, config, weights);
+}
+
+template <class T>
+std::unique_ptr<Program<T>> make_program(const ProgramRequest& request, const Resample& config,
+                                         const Weights<T>&) {
+    return std::make_unique<ResampleProgram<T>>(request, config);
+}
+
+#define SURROGATE_PROGRAM(Config)                                                                \
+    template std::unique_ptr<Program<float>> make_program(const ProgramRequest&, const Config&,  \
+                                                          const Weights<float>&);                \
+    template std::unique_ptr<Program<double>> make_program(const ProgramRequest&, const Config&, \
+                                                           const Weights<double>&);
+SURROGATE_PROGRAM(Attention)
+SURROGATE_PROGRAM(Convolution)
+SURROGATE_PROGRAM(Resample)
+#undef SURROGATE_PROGRAM
+
+}  // namespace surrogate::impl::sphere
