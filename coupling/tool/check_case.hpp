@@ -13,21 +13,39 @@ namespace surrogate::tool {
 /// How a check case is run. Empty texts leave the choice to the plan; values are those of
 /// surrogate_options_set.
 struct CheckSettings {
-    std::string partition = "contiguous";  ///< of surrogate_partition
+    std::string partition = "contiguous";  ///< of surrogate_partition(_sphere)
     bool is_reproducible = false;
     std::string backend, precision, threads, vector;
 };
 
+/// Where an element of a tensor lies, counted in elements: sample, point, channel. Points of a grid
+/// on the sphere are numbered row by row from the north, longitude fastest.
+struct TensorLayout {
+    int64_t sample = 0, point = 0, channel = 0;
+};
+
+/// A tensor of the case, and the port of the network that it feeds or judges.
+template <class T>
+struct CaseTensor {
+    std::string name;  ///< of the port
+    int64_t n_channel = 0;
+    int side = 0;  ///< of which domain its points are: 0 input, 1 output
+    TensorLayout layout;
+    const T* data = nullptr;  ///< whole, on every rank
+};
+
 /// A model and the tensors of its check case. Every rank holds them whole; pointers belong to
-/// `tensors`.
+/// `tensors`. Points:  (n_sample, n_point, n_channel);  sphere: (n_sample, n_channel, n_lat, n_lon).
 struct LoadedCase {
     Model model;
     CheckCase tensors;
-    int64_t n_sample = 0, n_point = 0, n_in = 0, n_out = 0;
+    int64_t n_sample = 0;
+    int64_t n_point[2] = {0, 0};  ///< of the input and the output domain
+    std::vector<CaseTensor<float>> inputs = {};
+    CaseTensor<float> y = {};           ///< the official single precision run
+    CaseTensor<double> y64 = {};        ///< the same in double: the truth
     std::vector<int64_t> y_shape = {};  ///< of check/output/y
-    const float* x = nullptr;           ///< (n_sample, n_point, n_in)
-    const float* y = nullptr;     ///< (n_sample, n_point, n_out), the official single precision run
-    const double* y64 = nullptr;  ///< (n_sample, n_point, n_out), the same in double: the truth
+    int64_t n_y() const { return n_sample * n_point[y.side] * y.n_channel; }
 };
 
 /// Reads model and check case. Collective.
@@ -47,12 +65,12 @@ struct CheckResult {
     bool is_passed = false;
     int64_t bytes_sent_per_rank = 0, collectives = 0;  ///< of one sample, the largest over ranks
     double seconds_plan = 0, seconds_run = 0;          ///< largest over ranks; second of two runs
-    std::vector<double> y;  ///< rank 0: (n_sample, n_point, n_out) in global order
+    std::vector<double> y;  ///< rank 0: in the memory order of check/output/y
 };
 
-/// Spreads the rows of the case over the ranks, runs sample after sample on one plan, and compares.
-/// Collective. Points are known by their row number and have no coordinates; ranks may own no
-/// point. Errors: Failure (a run that failed, on any rank), surrogate::Error (options, partition,
+/// Spreads the points of the case over the ranks, runs sample after sample on one plan, and compares.
+/// Collective. Scattered points are known by their row number and have no coordinates; a grid is cut
+/// by surrogate_partition_sphere, each of two grids by itself. Ranks may own no point. Errors: Failure (a run that failed, on any rank), surrogate::Error (options, partition,
 /// plan).
 CheckResult run_check(const Job& job, const Context& context, const LoadedCase& loaded,
                       const CheckSettings& settings);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "coupling/tool/grid_domain.hpp"
 #include "coupling/tool/text.hpp"
 
 namespace surrogate::tool {
@@ -68,26 +69,53 @@ std::string fields_of(const Model& model) {
 }
 
 /// check in the description: tensor name -> shape
-std::string check_of(const Json& check) {
-    if (!check.contains("input/x") || !check.contains("output/y"))
-        return "none: surrogate check cannot judge this file";
-    const auto tensor = [&](const char* name) {
-        return std::string(name) + " " + check[name].dump();
-    };
-    return tensor("input/x") + " -> " + tensor("output/y");
+std::string check_of(const Json& check, const std::vector<surrogate_port_info>& ports) {
+    std::string inputs, outputs;
+    for (const auto& port : ports) {
+        const std::string name = (port.is_output ? "output/" : "input/") + std::string(port.name);
+        if (!check.contains(name)) return "none: surrogate check cannot judge this file";
+        std::string& list = port.is_output ? outputs : inputs;
+        list += (list.empty() ? "" : ", ") + name + " " + check[name].dump();
+    }
+    return inputs + " -> " + outputs;
 }
 
-void print_model(const std::string& file, const Model& model, const MemoryNeed& need) {
+std::string grid_of(const surrogate_domain_info& domain) {
+    return std::string(domain.grid) + " " + std::to_string(domain.n_lat) + " x " +
+           std::to_string(domain.n_lon);
+}
+
+/// "points", "sphere, legendre-gauss 64 x 128", "sphere, equiangular 16 x 32 -> lobatto 9 x 16"
+std::string domain_of(const Model& model) {
+    if (model.input_domain().kind == SURROGATE_POINTS) return "points";
+    const std::string in = grid_of(model.input_domain()), out = grid_of(model.output_domain());
+    return "sphere, " + in + (in == out ? "" : " -> " + out);
+}
+
+/// "x 3 -> y 3", "query 6 (at the output points), key 6, value 6 -> y 9"
+std::string ports_of(const std::vector<surrogate_port_info>& ports) {
+    std::string inputs, outputs;
+    for (const auto& port : ports) {
+        std::string& list = port.is_output ? outputs : inputs;
+        list += (list.empty() ? "" : ", ") + std::string(port.name) + " " +
+                std::to_string(port.n_channel);
+        if (!port.is_output && port.is_on_output_domain) list += " (at the output points)";
+    }
+    return inputs + " -> " + outputs;
+}
+
+void print_model(const std::string& file, const Model& model, const std::string& memory) {
     const Json about = Json::parse(model.describe());
     const Json network = about.at("card").value("network", Json::object());
     const Json provenance = about.at("card").value("provenance", Json::object());
     Lines lines;
     lines.add("family", plain(about.at("family")));
+    lines.add("domain", domain_of(model));
+    lines.add("channels", ports_of(model.ports()));
     lines.add("parameters", grouped(about.at("parameters").get<int64_t>()));
     lines.add("network", pairs(network));
-    lines.add("check case", check_of(about.at("check")));
-    lines.add("memory", bytes(need.bytes_per_point) + " a point and " + bytes(need.fixed_bytes) +
-                            " a rank, beside the solver's own arrays");
+    lines.add("check case", check_of(about.at("check"), model.ports()));
+    lines.add("memory", memory + ", beside the solver's own arrays");
     for (const auto& [key, value] : provenance.items()) lines.add(key, plain(value));
     std::printf("%s\n%s\n%s", file.c_str(), lines.text().c_str(), fields_of(model).c_str());
 }
@@ -115,6 +143,22 @@ double plan_bytes(const Context& context, const Model& model, int64_t n) {
     return static_cast<double>(Plan(model, domain).counter("workspace_bytes"));
 }
 
+std::string memory_of_points(const Job& job, const Context& context, const Model& model) {
+    const MemoryNeed need = memory_need(job, context, model);
+    return bytes(need.bytes_per_point) + " a point and " + bytes(need.fixed_bytes) + " a rank";
+}
+
+/// The grid is given, so this is what the plan takes on the ranks of this job.
+std::string memory_of_grid(const Job& job, const Context& context, const Model& model) {
+    const Domain input = grid_domain(job, context, "contiguous", model.input_domain());
+    const Domain output = grid_domain(job, context, "contiguous", model.output_domain());
+    const bool is_one = is_same_grid(model.input_domain(), model.output_domain());
+    const Plan plan(model, input, is_one ? input : output);
+    const double largest = job.max(static_cast<double>(plan.counter("workspace_bytes")));
+    return bytes(largest) + " a rank on " + std::to_string(job.size()) +
+           (job.size() == 1 ? " rank" : " ranks");
+}
+
 }  // namespace
 
 MemoryNeed memory_need(const Job& job, const Context& context, const Model& model) {
@@ -134,8 +178,10 @@ void info(const Job& job, const std::string& file) {
         return;
     }
     const Model model(context, file);
-    const MemoryNeed need = memory_need(job, context, model);
-    if (job.is_root()) print_model(file, model, need);
+    const bool is_grid = model.input_domain().kind == SURROGATE_SPHERE;
+    const std::string memory =
+        is_grid ? memory_of_grid(job, context, model) : memory_of_points(job, context, model);
+    if (job.is_root()) print_model(file, model, memory);
 }
 
 }  // namespace surrogate::tool
