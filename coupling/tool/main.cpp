@@ -56,7 +56,7 @@ void add_predict(CLI::App& app, Arguments& arguments) {
     auto* verb = app.add_subcommand("predict", "Evaluate a model on a mesh file (VTK)");
     PredictArguments& predict = arguments.predict;
     verb->add_option("MODEL", predict.model, "Model file (safetensors with a card)")->required();
-    verb->add_option("--mesh", predict.mesh, "Input: .vtu .vti .vtp, or parallel .pvtu ..")
+    verb->add_option("--mesh", predict.mesh, "Input: .vtu .vti .vtp .vts, or parallel .pvtu ..")
         ->required();
     verb->add_option("--out", predict.out, "Output, the same kind of mesh")->required();
     verb->add_option("--map", arguments.predict_maps,

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/predict.hpp"
 
+#include <surrogate/surrogate_vtk.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <memory>
 #include <optional>
 
+#include "coupling/tool/grid_domain.hpp"
 #include "coupling/tool/mesh_fields.hpp"
+#include "coupling/tool/mesh_output.hpp"
+#include "coupling/tool/placement.hpp"
 #include "coupling/tool/progress.hpp"
-#include "coupling/tool/shared_rows.hpp"
 #include "coupling/tool/text.hpp"
-#include "coupling/vtk/disk.hpp"
-#include "coupling/vtk/mesh_file.hpp"
 
 namespace surrogate::tool {
 
@@ -59,6 +60,28 @@ MeshArrays agree_arrays(const Job& job, const MeshFile& mesh) {
     return MeshArrays::unpacked({reinterpret_cast<const char*>(received.data()), received.size()});
 }
 
+/// The grid of the file, for a model that works on one.
+vtk::SphereFile read_sphere(const PredictArguments& arguments, const Model& model) {
+    const surrogate_domain_info grid = model.input_domain();
+    if (!is_same_grid(grid, model.output_domain()))
+        throw Failure(Exit::bad_usage,
+                      "the model predicts on another grid than that of its inputs; a mesh file has "
+                      "one");
+    if (mesh_name(arguments.mesh).kind != vtk::GridKind::structured)
+        throw Failure(
+            Exit::bad_usage,
+            "the model works on the grid " + std::string(grid.grid) + " of " +
+                std::to_string(grid.n_lat) + " x " + std::to_string(grid.n_lon) +
+                " points on the sphere; the mesh must be a structured grid (.vts, .pvts), "
+                "'" +
+                arguments.mesh + "' is not");
+    if (arguments.at == "cells")
+        throw Failure(Exit::bad_usage,
+                      "--at cells: a model on the sphere is evaluated at the points of its grid; "
+                      "make point data of the cell arrays first");
+    return vtk::read_sphere_file(arguments.mesh);
+}
+
 /// A piece of a parallel file may lack an array that others have.
 void check_piece(const MeshFile& mesh, const FieldPlan& plan) {
     if (mesh.n_rows(plan.location) == 0) return;
@@ -88,37 +111,16 @@ std::vector<double> picked(const std::vector<double>& all, const std::vector<int
 /// What this rank evaluates: the chosen rows, each point of the mesh on one rank.
 struct Sample {
     std::vector<double> x;                    ///< [n][3]
-    std::vector<int64_t> ids;                 ///< [n] or empty
     std::vector<std::vector<double>> fields;  ///< as FieldPlan::inputs, each [n]
     int64_t n() const { return static_cast<int64_t>(x.size() / 3); }
 };
 
-RowKeys read_keys(const Job& job, const MeshFile& mesh, const FieldPlan& plan) {
-    RowKeys keys;
-    job.agree([&] {
-        keys.x = mesh.positions(plan.location);
-        for (const FieldSource& source : plan.inputs)
-            keys.values.push_back(mesh.values(plan.location, source.array.name, source.component));
-        keys.ids = mesh.global_ids(plan.location);
-        keys.is_ghost = mesh.is_ghost(plan.location);
-        keys.is_hidden = mesh.is_hidden(plan.location);
-    });
-    const int64_t n = mesh.n_rows(plan.location);
-    keys.is_ghost.resize(static_cast<size_t>(n));
-    keys.is_hidden.resize(static_cast<size_t>(n));
-    // Ids on some pieces only would not tell points of others apart.
-    const bool lacks_ids = n > 0 && keys.ids.empty();
-    keys.has_ids = job.max(int64_t{lacks_ids ? 1 : 0}) == 0;
-    return keys;
-}
-
-Sample make_sample(const RowKeys& keys, const SharedRows& rows) {
+Sample make_sample(const MeshFile& mesh, const FieldPlan& plan, const Placement& placement) {
     Sample sample;
-    sample.x = picked(keys.x, rows.chosen(), 3);
-    for (const auto& values : keys.values) sample.fields.push_back(picked(values, rows.chosen()));
-    if (keys.has_ids)
-        for (const int64_t row : rows.chosen())
-            sample.ids.push_back(keys.ids[static_cast<size_t>(row)]);
+    sample.x = picked(mesh.positions(plan.location), placement.chosen(), 3);
+    for (const FieldSource& source : plan.inputs)
+        sample.fields.push_back(picked(
+            mesh.values(plan.location, source.array.name, source.component), placement.chosen()));
     return sample;
 }
 
@@ -181,109 +183,12 @@ std::string range_report(const Job& job, const Model& model, const Sample& sampl
     return text;
 }
 
-/// Adds `before` (rows on lower ranks) where a rank holds whole pieces.
-std::vector<int64_t> absolute_rows(const Job& job, const MeshFile& mesh, int location) {
-    const std::vector<int64_t> mine = {mesh.n_rows(location)};
-    std::vector<std::vector<std::byte>> counts(static_cast<size_t>(job.size()));
-    for (auto& bytes : counts) {
-        bytes.resize(sizeof(int64_t));
-        std::memcpy(bytes.data(), mine.data(), sizeof(int64_t));
-    }
-    const auto received = job.exchange(counts);
-    int64_t before = 0;
-    for (int rank = 0; rank < job.rank(); ++rank) {
-        int64_t n = 0;
-        std::memcpy(&n, received[static_cast<size_t>(rank)].data(), sizeof n);
-        before += n;
-    }
-    std::vector<int64_t> rows = mesh.file_rows(location);
-    if (mesh.rows_are_relative())
-        for (int64_t& row : rows) row += before;
-    return rows;
-}
-
-vtk::ArrayInfo array_info(const FieldPlan& plan, size_t i) {
-    return {plan.outputs[i].second, plan.is_float ? "Float32" : "Float64", 1,
-            plan.outputs[i].first.unit, false};
-}
-
-/// One file: rank 0 gathers the values and holds the whole mesh.
-void write_one(const Job& job, const PredictArguments& arguments, MeshFile& mesh,
-               const FieldPlan& plan, const std::vector<std::vector<double>>& outputs) {
-    if (job.size() == 1) {
-        job.agree([&] {
-            for (size_t i = 0; i < outputs.size(); ++i)
-                mesh.add(plan.location, array_info(plan, i), outputs[i]);
-            mesh.write(arguments.out);
-        });
-        return;
-    }
-    const auto rows = job.gather(absolute_rows(job, mesh, plan.location));
-    std::vector<std::vector<double>> gathered;
-    for (const auto& values : outputs) gathered.push_back(job.gather(values));
-    job.agree([&] {
-        if (!job.is_root()) return;
-        MeshFile whole(arguments.mesh, 0, 1);
-        for (size_t i = 0; i < gathered.size(); ++i) {
-            std::vector<double> all(static_cast<size_t>(whole.n_rows(plan.location)), std::nan(""));
-            for (size_t k = 0; k < rows.size(); ++k)
-                all.at(static_cast<size_t>(rows[k])) = gathered[i][k];
-            whole.add(plan.location, array_info(plan, i), all);
-        }
-        whole.write(arguments.out);
-    });
-}
-
-/// "out/out_0003.vtu" of out.pvtu and rank 3
-std::string piece_file(const std::string& out, int rank, const std::string& extension) {
-    char text[32];
-    std::snprintf(text, sizeof text, "_%04d.", rank);
-    const std::string stem = vtk::stem_of(out);
-    return stem + "/" + stem + text + extension;
-}
-
-/// One piece a rank that has points, and the summary by the first of them, which knows the arrays.
-void write_pieces(const Job& job, const PredictArguments& arguments, MeshFile& mesh,
-                  const FieldPlan& plan, const std::vector<std::vector<double>>& outputs) {
-    const std::string folder = vtk::directory_of(arguments.out);
-    const std::string extension = vtk::extension_of(mesh.kind());
-    const bool has_piece = mesh.n_rows(SURROGATE_POINT) > 0;
-    job.agree([&] {
-        vtk::make_directory(folder + vtk::stem_of(arguments.out));
-        if (!has_piece) return;
-        for (size_t i = 0; i < outputs.size(); ++i)
-            mesh.add(plan.location, array_info(plan, i), outputs[i]);
-        mesh.write(folder + piece_file(arguments.out, job.rank(), extension));
-    });
-    const int64_t first = -job.max(has_piece ? -int64_t{job.rank()} : -int64_t{job.size()});
-    std::vector<std::vector<std::byte>> to_rank(static_cast<size_t>(job.size()));
-    if (has_piece) {
-        const vtk::PieceInfo piece = mesh.piece("");
-        auto& bytes = to_rank[static_cast<size_t>(first)];
-        bytes.resize(sizeof piece.extent);
-        std::memcpy(bytes.data(), piece.extent.data(), bytes.size());
-    }
-    const auto extents = job.exchange(to_rank);
-    job.agree([&] {
-        if (job.rank() != first) return;
-        vtk::SummaryInfo summary = mesh.summary();
-        for (int rank = 0; rank < job.size(); ++rank) {
-            const auto& bytes = extents[static_cast<size_t>(rank)];
-            if (bytes.empty()) continue;
-            vtk::PieceInfo piece{piece_file(arguments.out, rank, extension), {}};
-            std::memcpy(piece.extent.data(), bytes.data(), bytes.size());
-            summary.pieces.push_back(piece);
-        }
-        vtk::write_atomically(arguments.out, vtk::summary_text(summary));
-    });
-}
-
 void say(const Job& job, const PredictArguments& arguments, const std::string& text) {
     if (job.is_root() && !arguments.quiet) std::printf("%s\n", text.c_str());
 }
 
 void report(const Job& job, const PredictArguments& arguments, const FieldPlan& plan,
-            const SharedRows& rows, int64_t n_local, const Sample& sample) {
+            const Placement& rows, int64_t n_local, const Sample& sample) {
     const char* what = plan.location == SURROGATE_POINT ? "points" : "cell centres";
     const int64_t n_held = job.sum(n_local), n_points = job.sum(sample.n());
     const int64_t largest = job.max(sample.n());
@@ -294,8 +199,7 @@ void report(const Job& job, const PredictArguments& arguments, const FieldPlan& 
     if (n_held > n_points)
         say(job, arguments,
             "  " + std::to_string(n_held - n_points) +
-                " copies (pieces share them, or ghosts) "
-                "counted once");
+                " copies (pieces share them, ghosts, a closed seam) counted once");
     if (rows.n_split() > 0)
         say(job, arguments,
             "  " + std::to_string(rows.n_split()) +
@@ -320,39 +224,36 @@ void predict(Job& job, const PredictArguments& arguments) {
 
     progress.stage("reading the mesh");
     std::optional<MeshFile> mesh;
-    job.agree([&] { mesh.emplace(arguments.mesh, job.rank(), job.size()); });
+    std::optional<vtk::SphereFile> sphere;
+    job.agree([&] {
+        if (model->input_domain().kind == SURROGATE_SPHERE) sphere = read_sphere(arguments, *model);
+        mesh.emplace(arguments.mesh, job.rank(), job.size(), sphere ? sphere->lat_axis : -1);
+    });
     const MeshArrays arrays = agree_arrays(job, *mesh);
-    const FieldPlan plan =
-        plan_fields({arguments.mesh, arguments.maps, arguments.at, arguments.ignore_units}, arrays,
-                    model->inputs(), model->outputs());
+    const FieldPlan plan = plan_fields(
+        {arguments.mesh, arguments.maps, sphere ? "points" : arguments.at, arguments.ignore_units},
+        arrays, model->inputs(), model->outputs());
     job.agree([&] { check_piece(*mesh, plan); });
 
     progress.stage("matching shared points");
-    const int64_t n_local = mesh->n_rows(plan.location);
-    const RowKeys keys = read_keys(job, *mesh, plan);
-    const SharedRows rows(job, keys, n_local);
-    const Sample sample = make_sample(keys, rows);
+    const auto placement =
+        sphere ? place_on_sphere(job, *mesh, *sphere, *model) : place_points(job, *mesh, plan);
+    const Sample sample = make_sample(*mesh, plan, *placement);
 
     progress.stage("planning");
     std::optional<Domain> domain;
-    job.agree([&] {
-        domain.emplace(*context, matrix(sample.x.data(), sample.n(), 3),
-                       keys.has_ids ? sample.ids.data() : nullptr);
-    });
+    job.agree([&] { domain.emplace(placement->make_domain(*context)); });
     const auto evaluated =
         plan.is_float ? evaluate<float>(job, *model, *domain, arguments, plan, sample, progress)
                       : evaluate<double>(job, *model, *domain, arguments, plan, sample, progress);
     std::vector<std::vector<double>> outputs;
-    for (const auto& values : evaluated) outputs.push_back(rows.spread(job, values));
+    for (const auto& values : evaluated) outputs.push_back(placement->spread(job, values));
 
     progress.stage("writing the mesh");
-    if (vtk::parse_mesh_name(arguments.out).is_parallel)
-        write_pieces(job, arguments, *mesh, plan, outputs);
-    else
-        write_one(job, arguments, *mesh, plan, outputs);
+    write_mesh(job, arguments.mesh, arguments.out, *mesh, plan, outputs);
     const std::string ranges = range_report(job, *model, sample);
     progress.finish();
-    report(job, arguments, plan, rows, n_local, sample);
+    report(job, arguments, plan, *placement, mesh->n_rows(plan.location), sample);
     if (!ranges.empty())
         say(job, arguments, "share of points outside the training data:\n" + ranges);
     say(job, arguments, "wrote " + arguments.out);

@@ -12,7 +12,7 @@ namespace surrogate::tool {
 /// The command line of `surrogate predict MODEL --mesh IN --out OUT`.
 struct PredictArguments {
     std::string model;  ///< MODEL, a model file
-    std::string mesh;   ///< --mesh: .vtu .vti .vtp or their parallel .pvtu ..
+    std::string mesh;   ///< --mesh: .vtu .vti .vtp .vts or their parallel .pvtu ..
     std::string out;    ///< --out: the same kind; .vtu: one file, .pvtu: one piece a rank
     std::vector<std::pair<std::string, std::string>>
         maps;        ///< --map field=array, repeatable; "array:2" is component 2

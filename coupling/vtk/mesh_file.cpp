@@ -14,73 +14,25 @@
 #include <vtkPointSet.h>
 #include <vtkPoints.h>
 #include <vtkPolyData.h>
-#include <vtkStreamingDemandDrivenPipeline.h>
+#include <vtkStructuredGrid.h>
 #include <vtkUnstructuredGrid.h>
-#include <vtkXMLImageDataReader.h>
 #include <vtkXMLImageDataWriter.h>
-#include <vtkXMLPImageDataReader.h>
-#include <vtkXMLPPolyDataReader.h>
-#include <vtkXMLPStructuredGridReader.h>
 #include <vtkXMLPUnstructuredGridReader.h>
-#include <vtkXMLPolyDataReader.h>
 #include <vtkXMLPolyDataWriter.h>
-#include <vtkXMLStructuredGridReader.h>
 #include <vtkXMLStructuredGridWriter.h>
-#include <vtkXMLUnstructuredGridReader.h>
 #include <vtkXMLUnstructuredGridWriter.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <numeric>
 
 #include "coupling/vtk/arrays.hpp"
 #include "coupling/vtk/cut.hpp"
 #include "coupling/vtk/disk.hpp"
 #include "coupling/vtk/error.hpp"
-#include "coupling/vtk/mesh_geometry.hpp"
-#include "coupling/vtk/read_errors.hpp"
 
 namespace surrogate::vtk {
 
 namespace {
-
-vtkSmartPointer<vtkXMLReader> make_reader(const MeshName& name) {
-    const auto pick = [&](vtkXMLReader* serial, vtkXMLReader* parallel) {
-        auto reader = vtkSmartPointer<vtkXMLReader>::Take(name.is_parallel ? parallel : serial);
-        (name.is_parallel ? serial : parallel)->Delete();
-        return reader;
-    };
-    switch (name.kind) {
-        case GridKind::image:
-            return pick(vtkXMLImageDataReader::New(), vtkXMLPImageDataReader::New());
-        case GridKind::surface:
-            return pick(vtkXMLPolyDataReader::New(), vtkXMLPPolyDataReader::New());
-        case GridKind::structured:
-            return pick(vtkXMLStructuredGridReader::New(), vtkXMLPStructuredGridReader::New());
-        case GridKind::mesh: break;
-    }
-    return pick(vtkXMLUnstructuredGridReader::New(), vtkXMLPUnstructuredGridReader::New());
-}
-
-void check_can_open(const std::string& path) {
-    errno = 0;
-    const std::ifstream file(path, std::ios::binary);
-    if (!file)
-        throw Error(SURROGATE_IO, "cannot open the mesh '" + path + "': " +
-                                      (errno != 0 ? std::strerror(errno) : "unknown reason"));
-}
-
-/// Runs a step of reading and turns what VTK reports into an error.
-template <class Step>
-void reading(const std::string& path, Step&& step) {
-    const ReadErrors errors;
-    step();
-    if (!errors.text().empty())
-        throw Error(SURROGATE_BAD_FILE,
-                    "cannot read the mesh '" + path + "'; VTK says: " + errors.text());
-}
 
 /// Rows whose vtkGhostType has one of the bits.
 std::vector<uint8_t> marked(vtkDataSet* grid, int location, int bits) {
@@ -106,6 +58,13 @@ vtkSmartPointer<vtkDataArray> make_array(const ArrayInfo& info, const std::vecto
     return array;
 }
 
+/// A reader may bring more than asked for.
+template <class Grid>
+void crop(Grid* grid, const Extent& own) {
+    if (own[0] <= own[1] && !std::equal(own.begin(), own.end(), grid->GetExtent()))
+        grid->Crop(own.data());
+}
+
 template <class Writer>
 void write_as(vtkDataSet* grid, const std::string& path) {
     vtkNew<Writer> writer;
@@ -115,57 +74,48 @@ void write_as(vtkDataSet* grid, const std::string& path) {
 
 }  // namespace
 
-MeshName parse_mesh_name(const std::string& path) {
-    const std::string extension = extension_of(path);
-    for (const GridKind kind : {GridKind::mesh, GridKind::image, GridKind::surface}) {
-        if (extension == std::string(".").append(extension_of(kind))) return {kind, false};
-        if (extension == std::string(".p").append(extension_of(kind))) return {kind, true};
-    }
-    throw Error(SURROGATE_NOT_SUPPORTED,
-                "'" + path +
-                    "' is no mesh file this program knows; it reads and writes .vtu, .vti, "
-                    ".vtp, and in pieces .pvtu, .pvti, .pvtp (other formats: `meshio "
-                    "convert IN OUT.vtu`)");
-}
-
-MeshFile::MeshFile(const std::string& path, int rank, int size) : name_(parse_mesh_name(path)) {
-    check_can_open(path);
-    if (name_.kind == GridKind::image)
-        read_image(path, rank, size);
+MeshFile::MeshFile(const std::string& path, int rank, int size, int axis)
+    : name_(parse_mesh_name(path)) {
+    if (has_extents(name_.kind))
+        read_block(path, rank, size, axis);
     else
         read_cells(path, rank, size);
     summary_.kind = name_.kind;
 }
 
-void MeshFile::read_image(const std::string& path, int rank, int size) {
-    const auto reader = make_reader(name_);
-    reader->SetFileName(path.c_str());
-    reading(path, [&] { reader->UpdateInformation(); });
-    Extent whole;
-    vtkInformation* info = reader->GetOutputInformation(0);
-    if (!info->Has(vtkStreamingDemandDrivenPipeline::WHOLE_EXTENT()))
-        throw Error(SURROGATE_BAD_FILE, "'" + path + "' has no whole extent");
-    info->Get(vtkStreamingDemandDrivenPipeline::WHOLE_EXTENT(), whole.data());
-    const Extent own = slab(whole, rank, size);
+void MeshFile::read_block(const std::string& path, int rank, int size, int axis) {
+    const auto reader = open_mesh(path, name_);
+    const Extent whole = whole_extent(reader, path);
+    const Extent own = axis < 0 ? slab(whole, rank, size) : slab(whole, rank, size, axis);
     if (own[0] <= own[1]) reading(path, [&] { reader->UpdateExtent(own.data()); });
-    auto* found = vtkImageData::SafeDownCast(reader->GetOutputDataObject(0));
-    auto image = vtkSmartPointer<vtkImageData>::New();
-    image->ShallowCopy(found);
-    if (own[0] <= own[1] && !std::equal(own.begin(), own.end(), image->GetExtent()))
-        image->Crop(own.data());  // a reader may bring more than asked for
-    grid_ = image;
+    if (name_.kind == GridKind::image)
+        take_image(vtkImageData::SafeDownCast(reader->GetOutputDataObject(0)), own);
+    else
+        take_structured(vtkStructuredGrid::SafeDownCast(reader->GetOutputDataObject(0)), own);
     point_rows_ = image_rows(whole, own, SURROGATE_POINT);
     cell_rows_ = image_rows(whole, own, SURROGATE_CELL);
     summary_.whole_extent = whole;
+}
+
+void MeshFile::take_image(vtkImageData* found, const Extent& own) {
+    auto image = vtkSmartPointer<vtkImageData>::New();
+    image->ShallowCopy(found);
+    crop(image.Get(), own);
+    grid_ = image;
     std::copy_n(image->GetOrigin(), 3, summary_.origin.begin());
     std::copy_n(image->GetSpacing(), 3, summary_.spacing.begin());
     std::copy_n(image->GetDirectionMatrix()->GetData(), 9, summary_.direction.begin());
 }
 
+void MeshFile::take_structured(vtkStructuredGrid* found, const Extent& own) {
+    auto grid = vtkSmartPointer<vtkStructuredGrid>::New();
+    if (own[0] <= own[1]) grid->ShallowCopy(found);
+    crop(grid.Get(), own);
+    grid_ = grid;
+}
+
 void MeshFile::read_cells(const std::string& path, int rank, int size) {
-    const auto reader = make_reader(name_);
-    reader->SetFileName(path.c_str());
-    reading(path, [&] { reader->UpdateInformation(); });
+    const auto reader = open_mesh(path, name_);
     auto* pieces = vtkXMLPUnstructuredGridReader::SafeDownCast(reader);
     const bool deals_pieces = pieces != nullptr && pieces->GetNumberOfPieces() >= size && size > 1;
     reading(path, [&] {
@@ -284,6 +234,7 @@ SummaryInfo MeshFile::summary() const {
 PieceInfo MeshFile::piece(const std::string& file) const {
     PieceInfo piece{file, {}};
     if (auto* image = vtkImageData::SafeDownCast(grid_)) image->GetExtent(piece.extent.data());
+    if (auto* grid = vtkStructuredGrid::SafeDownCast(grid_)) grid->GetExtent(piece.extent.data());
     return piece;
 }
 

@@ -8,24 +8,20 @@
 #include <string>
 #include <vector>
 
+#include "coupling/vtk/mesh_geometry.hpp"
+#include "coupling/vtk/mesh_reader.hpp"
 #include "coupling/vtk/summary.hpp"
 
 class vtkDataArray;
 class vtkDataSet;
+class vtkImageData;
+class vtkStructuredGrid;
 
 namespace surrogate::vtk {
 
-/// What kind of mesh a file name says: ".vtu" and ".pvtu", ".vti" and ".pvti", ".vtp" and ".pvtp".
-struct MeshName {
-    GridKind kind;
-    bool is_parallel;
-};
-
-/// Throws NOT_SUPPORTED with the list of extensions.
-MeshName parse_mesh_name(const std::string& path);
-
 /// One rank's share of a mesh file.
-///   image     a slab of the grid along its longest axis; each rank reads its slab only
+///   image     a slab of the grid along its longest axis; each rank reads its slab only. The same
+///             for structured grids
 ///   parallel  as many pieces as ranks or more: whole pieces, in order; each rank reads its own
 ///             only
 ///   other     the file is read whole by every rank (memory!) and cut into equal ranges of cells,
@@ -36,7 +32,8 @@ MeshName parse_mesh_name(const std::string& path);
 class MeshFile {
 public:
     /// Local. Throws IO (no such file), BAD_FILE (with what VTK says), NOT_SUPPORTED.
-    MeshFile(const std::string& path, int rank, int size);
+    ///   axis  0, 1, 2: the slabs of an image or structured grid cut this axis instead
+    MeshFile(const std::string& path, int rank, int size, int axis = -1);
 
     GridKind kind() const { return name_.kind; }
     int64_t n_rows(int location) const;
@@ -78,7 +75,9 @@ public:
     PieceInfo piece(const std::string& file) const;
 
 private:
-    void read_image(const std::string& path, int rank, int size);
+    void read_block(const std::string& path, int rank, int size, int axis);
+    void take_image(vtkImageData* found, const Extent& own);
+    void take_structured(vtkStructuredGrid* found, const Extent& own);
     void read_cells(const std::string& path, int rank, int size);
 
     MeshName name_;

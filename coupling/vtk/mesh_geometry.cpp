@@ -27,13 +27,20 @@ Extent slab(const Extent& whole, int rank, int size) {
     const auto n_cells = [&](size_t axis) { return whole[2 * axis + 1] - whole[2 * axis]; };
     for (size_t axis = 1; axis < 3; ++axis)
         if (n_cells(axis) >= n_cells(longest)) longest = axis;  // the last one: contiguous memory
+    return slab(whole, rank, size, static_cast<int>(longest));
+}
+
+Extent slab(const Extent& whole, int rank, int size, int axis) {
+    const auto at = 2 * static_cast<size_t>(axis);
+    const int n_cells = whole[at + 1] - whole[at];
+    const Extent nothing = {0, -1, 0, -1, 0, -1};
+    if (n_cells == 0) return rank == 0 ? whole : nothing;
+    const int first = static_cast<int>(range_begin(n_cells, rank, size));
+    const int end = static_cast<int>(range_begin(n_cells, rank + 1, size));
+    if (first == end) return nothing;
     Extent own = whole;
-    if (n_cells(longest) == 0) return rank == 0 ? whole : Extent{0, -1, 0, -1, 0, -1};
-    const int first = static_cast<int>(range_begin(n_cells(longest), rank, size));
-    const int end = static_cast<int>(range_begin(n_cells(longest), rank + 1, size));
-    if (first == end) return {0, -1, 0, -1, 0, -1};
-    own[2 * longest + 1] = own[2 * longest] + end;
-    own[2 * longest] += first;
+    own[at + 1] = own[at] + end;
+    own[at] += first;
     return own;
 }
 

@@ -13,8 +13,10 @@ namespace surrogate::vtk {
 /// First and last grid point along x, y, z, as VTK counts.
 using Extent = std::array<int, 6>;
 
-/// Slab `rank` of `size` along the longest axis: equal ranges of cells; first > last: no cells.
+/// Slab `rank` of `size` along the longest axis, or along `axis`: equal ranges of cells; first >
+/// last: no cells.
 Extent slab(const Extent& whole, int rank, int size);
+Extent slab(const Extent& whole, int rank, int size, int axis);
 
 /// Numbers of the points (cells) of `own` in the whole image, x fastest.
 std::vector<int64_t> image_rows(const Extent& whole, const Extent& own, int location);

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "coupling/tool/placement.hpp"
+#include "coupling/tool/shared_rows.hpp"
+
+namespace surrogate::tool {
+
+namespace {
+
+RowKeys read_keys(const Job& job, const vtk::MeshFile& mesh, const FieldPlan& plan) {
+    RowKeys keys;
+    job.agree([&] {
+        keys.x = mesh.positions(plan.location);
+        for (const FieldSource& source : plan.inputs)
+            keys.values.push_back(mesh.values(plan.location, source.array.name, source.component));
+        keys.ids = mesh.global_ids(plan.location);
+        keys.is_ghost = mesh.is_ghost(plan.location);
+        keys.is_hidden = mesh.is_hidden(plan.location);
+    });
+    const int64_t n = mesh.n_rows(plan.location);
+    keys.is_ghost.resize(static_cast<size_t>(n));
+    keys.is_hidden.resize(static_cast<size_t>(n));
+    // Ids on some pieces only would not tell points of others apart.
+    const bool lacks_ids = n > 0 && keys.ids.empty();
+    keys.has_ids = job.max(int64_t{lacks_ids ? 1 : 0}) == 0;
+    return keys;
+}
+
+class Points final : public Placement {
+public:
+    Points(const Job& job, const RowKeys& keys, int64_t n)
+        : rows_(job, keys, n), has_ids_(keys.has_ids) {
+        chosen_ = rows_.chosen();
+        for (const int64_t row : chosen_) {
+            const auto at = static_cast<size_t>(row);
+            x_.insert(x_.end(), {keys.x[3 * at], keys.x[3 * at + 1], keys.x[3 * at + 2]});
+            if (has_ids_) ids_.push_back(keys.ids[at]);
+        }
+        ids_.reserve(1);  // a rank without points still says that points have numbers
+    }
+    Domain make_domain(const Context& context) const override {
+        const auto n = static_cast<int64_t>(chosen_.size());
+        return Domain(context, matrix(x_.data(), n, 3), has_ids_ ? ids_.data() : nullptr);
+    }
+    std::vector<double> spread(const Job& job,
+                               const std::vector<double>& of_chosen) const override {
+        return rows_.spread(job, of_chosen);
+    }
+    int64_t n_split() const override { return rows_.n_split(); }
+
+private:
+    SharedRows rows_;
+    bool has_ids_;
+    std::vector<double> x_;     ///< [n][3]
+    std::vector<int64_t> ids_;  ///< [n] or empty
+};
+
+}  // namespace
+
+std::unique_ptr<Placement> place_points(const Job& job, const vtk::MeshFile& mesh,
+                                        const FieldPlan& plan) {
+    return std::make_unique<Points>(job, read_keys(job, mesh, plan), mesh.n_rows(plan.location));
+}
+
+}  // namespace surrogate::tool
