@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <memory>
+#include <cstring>
 #include <numbers>
-#include <stdexcept>
 #include <vector>
+
+#include "shared_file.hpp"
+#include "stop.hpp"
 
 namespace shallow_water {
 
@@ -84,27 +85,6 @@ void balance(Solver& solver, const std::vector<double>& u, const Complex* zeta_c
     for (std::size_t i = 0; i < n_coefficient; ++i) (*phi)[i] = curl[i] - kinetic[i];
 }
 
-struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
-/// The doubles of a file; *problem says what is wrong, or is empty.
-std::vector<double> read_doubles(const std::string& path, std::size_t n, std::string* problem) {
-    std::vector<double> values(n + 1);
-    const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
-    const std::size_t n_read =
-        file ? std::fread(values.data(), sizeof(double), values.size(), file.get()) : 0;
-    values.resize(n);
-    if (!file)
-        *problem = "-initial " + path + ": no such file, and none of galewsky, perturbed, random";
-    else if (n_read != n)
-        *problem = path + " does not hold the " + std::to_string(n) +
-                   " doubles of three fields of this resolution";
-    else if (!std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); }))
-        *problem = path + " has numbers that are not finite";
-    return values;
-}
-
 }  // namespace
 
 void galewsky_jet(Solver& solver, State* state) {
@@ -170,14 +150,15 @@ void read_initial(Solver& solver, const std::string& path, State* state) {
     const Layout& layout = solver.layout();
     const Resolution& r = layout.resolution();
     const int64_t n_sphere = r.n_lat * r.n_lon;
-    std::string problem;
-    const std::vector<double> all =
-        read_doubles(path, static_cast<std::size_t>(n_field * n_sphere), &problem);
-    int has_failed = !problem.empty();
-    MPI_Allreduce(MPI_IN_PLACE, &has_failed, 1, MPI_INT, MPI_MAX, layout.comm());
-    if (has_failed)
-        throw std::runtime_error(problem.empty() ? path + ": another rank cannot read it"
-                                                 : problem);
+    std::vector<double> all(static_cast<std::size_t>(n_field * n_sphere));
+    const std::vector<char> bytes = read_shared(layout.comm(), path);
+    if (bytes.size() != all.size() * sizeof(double))
+        throw Stop(path + " has " + std::to_string(bytes.size()) +
+                   " bytes, three fields of this grid are " +
+                   std::to_string(all.size() * sizeof(double)));
+    std::memcpy(all.data(), bytes.data(), bytes.size());
+    if (!std::all_of(all.begin(), all.end(), [](double x) { return std::isfinite(x); }))
+        throw Stop(path + " has numbers that are not finite");
     Fields fields = solver.new_fields();
     for (int64_t f = 0; f < n_field; ++f)
         std::copy_n(all.data() + f * n_sphere + layout.first_row() * r.n_lon, layout.n_point(),

@@ -23,7 +23,7 @@ void random_waves(const Solver& solver, uint64_t seed, State* state);
 void perturbed_jet(Solver& solver, uint64_t seed, State* state);
 
 /// Fields of a file of doubles, [n_field][n_lat][n_lon], rows north to south. Throws
-/// std::runtime_error on all ranks if its size is another one or a number is not finite.
+/// Stop if it is not there, its size is another one or a number is not finite.
 /// Collective.
 void read_initial(Solver& solver, const std::string& path, State* state);
 

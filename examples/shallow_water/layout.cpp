@@ -65,18 +65,32 @@ Layout::Layout(MPI_Comm comm, const Resolution& resolution, std::vector<int64_t>
     orders_ = deal_orders(resolution.n_degree, size_);
 }
 
+void Layout::shares(int64_t per_row, std::vector<int>* count, std::vector<int>* at) const {
+    for (int r = 0; r < size_; ++r) {
+        count->push_back(static_cast<int>(n_row(r) * per_row));
+        at->push_back(static_cast<int>(first_row(r) * per_row));
+    }
+}
+
 std::vector<double> Layout::sum_rows(const std::vector<double>& per_row, int64_t n) const {
     std::vector<int> count, at;
-    for (int r = 0; r < size_; ++r) {
-        count.push_back(static_cast<int>(n_row(r) * n));
-        at.push_back(static_cast<int>(first_row(r) * n));
-    }
+    shares(n, &count, &at);
     std::vector<double> all(static_cast<std::size_t>(resolution_.n_lat * n));
     MPI_Allgatherv(per_row.data(), static_cast<int>(n_row() * n), MPI_DOUBLE, all.data(),
                    count.data(), at.data(), MPI_DOUBLE, comm_);
     std::vector<double> sum(static_cast<std::size_t>(n));
     for (std::size_t i = 0; i < all.size(); ++i) sum[i % sum.size()] += all[i];
     return sum;
+}
+
+std::vector<double> Layout::gather_rows(const double* field) const {
+    std::vector<int> count, at;
+    shares(resolution_.n_lon, &count, &at);
+    const int64_t n_sphere = resolution_.n_lat * resolution_.n_lon;
+    std::vector<double> all(rank_ == 0 ? static_cast<std::size_t>(n_sphere) : 0);
+    MPI_Gatherv(field, static_cast<int>(n_point()), MPI_DOUBLE, all.data(), count.data(), at.data(),
+                MPI_DOUBLE, 0, comm_);
+    return all;
 }
 
 }  // namespace shallow_water

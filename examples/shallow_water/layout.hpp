@@ -47,7 +47,13 @@ public:
     /// rows, so that the result has the same bits on any number of ranks. Collective.
     std::vector<double> sum_rows(const std::vector<double>& per_row, int64_t n) const;
 
+    /// A field [n_row][n_lon] of all ranks as [n_lat][n_lon] on rank 0, empty elsewhere. Collective.
+    std::vector<double> gather_rows(const double* field) const;
+
 private:
+    /// Count and first of what every rank has, per_row numbers a row.
+    void shares(int64_t per_row, std::vector<int>* count, std::vector<int>* at) const;
+
     MPI_Comm comm_;
     int rank_ = 0, size_ = 1;
     Resolution resolution_;

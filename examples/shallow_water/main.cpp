@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// A jet on a rotating sphere that breaks into storms: a spectral shallow-water solver on MPI ranks
+// and, beside it or in its place, a trained emulator of one hour (attention on the sphere).
+//
+// Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
+// build/bin/shallow_water):
+//     cmake -S examples/shallow_water -B build-swe -DCMAKE_PREFIX_PATH=PREFIX && cmake --build
+//     build-swe
+//
+// Sample runs:
+//     mpirun -n 2 shallow_water -output out                    emulator beside solver for a day,
+//                                                              out/*.pvd, out/vorticity.png
+//     mpirun -n 2 shallow_water -initial perturbed -seed 3     from a state as in its training
+//     mpirun -n 4 shallow_water -step surrogate -days 3 -check_every 3
+//                                                              the emulator until it is no longer
+//                                                              believed, then the solver
+//     mpirun -n 4 shallow_water -step solver -days 6 -nlat 128 -nlon 256 -L 43
+//                                                              the solver alone, finer
+//     shallow_water -days 2 -save day2; shallow_water -restart day2
+//                                                              goes on to the bit
+//     shallow_water -help                                      all options
+//
+// Prints a line of what runs, then the table: errors of the emulator against the solver by lead
+// time, beside those of an unchanged initial state; drift of mass and energy of both; seconds a
+// simulated day of both. Exit status 0, 1 when a run failed, 2 for arguments that cannot be.
+//
+// Where to look for the coupling: emulator.cpp (all calls of libsurrogate but those that write
+// files) and run.cpp (the hours).
+#include <cstdio>
+#include <memory>
+
+#include "emulator.hpp"
+#include "report.hpp"
+#include "run.hpp"
+#include "settings.hpp"
+#include "stop.hpp"
+
+namespace shallow_water {
+
+namespace {
+
+/// Without one, the solver goes on by itself; *problem says why.
+std::unique_ptr<Emulator> make_emulator(const Settings& settings, Solver& solver,
+                                        std::string* problem) {
+    if (settings.step == Step::solver) return nullptr;
+    try {
+        return std::make_unique<Emulator>(solver.layout(), solver.transform().latitudes(),
+                                          settings.model);
+    } catch (const surrogate::Error& error) {
+        *problem = error.what();
+        return nullptr;
+    }
+}
+
+void program(MPI_Comm comm, const Settings& settings) {
+    Solver solver(Layout(comm, settings.resolution), settings.dt_s, settings.official_rounding);
+    std::string problem;
+    const std::unique_ptr<Emulator> emulator = make_emulator(settings, solver, &problem);
+    Run run(settings, solver, emulator.get());
+    run.begin();
+    print_head(settings, solver.layout(), emulator.get(), problem);
+    run.go();
+    print_report(settings, solver.layout(), run.record());
+    if (!settings.save.empty()) save(solver, run.progress(), settings.save);
+}
+
+int guarded(MPI_Comm comm, int argc, char** argv) {
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    const auto tell = [&](const std::exception& error) {
+        if (rank == 0) std::fprintf(stderr, "shallow_water: %s\n", error.what());
+    };
+    try {
+        const Settings settings = Settings::read({argv + 1, argv + argc});
+        if (!settings.asks_for_help)
+            program(comm, settings);
+        else if (rank == 0)
+            std::fputs(Settings::help().c_str(), stdout);
+        return 0;
+    } catch (const std::invalid_argument& error) {  // arguments: every rank has the same
+        tell(error);
+        return 2;
+    } catch (const Stop& error) {
+        tell(error);
+        return 1;
+    } catch (const std::exception& error) {  // of this rank: others may wait for it
+        std::fprintf(stderr, "shallow_water, rank %d: %s\n", rank, error.what());
+        MPI_Abort(comm, 1);
+    }
+    return 1;
+}
+
+}  // namespace
+
+}  // namespace shallow_water
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    const int status = shallow_water::guarded(MPI_COMM_WORLD, argc, argv);
+    MPI_Finalize();
+    return status;
+}

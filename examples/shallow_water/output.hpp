@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <surrogate/surrogate_vtk.h>
+
+#include <string>
+#include <vector>
+
+#include "solver.hpp"
+
+namespace shallow_water {
+
+/// A time series of the three fields on the sphere, DIR/NAME.pvd, for ParaView: one piece a rank
+/// and state. It is complete after every state, so a run that is killed leaves one that opens.
+class Series {
+public:
+    /// The directory exists. Throws std::runtime_error. Collective.
+    Series(const Layout& layout, const Latitudes& latitudes, const std::string& directory,
+           const std::string& name);
+    ~Series() { surrogate_series_close(&series_); }
+    Series(const Series&) = delete;
+    Series& operator=(const Series&) = delete;
+
+    /// Throws std::runtime_error on the ranks that fail. Collective.
+    void write(double time_s, const Fields& fields);
+
+private:
+    void add_next_row(const Fields& fields);
+    void publish(const surrogate_piece& mine);
+
+    Layout layout_;
+    surrogate_series* series_ = nullptr;
+    int north_, south_;             // ranks with rows beside mine, or MPI_PROC_NULL
+    std::vector<double> latitude_;  // degrees, with the first row of the south
+    std::vector<double> rows_;  // [n_field][n_row + 1][n_lon]: with that row, where there is one
+};
+
+/// One disk of a picture.
+struct Disk {
+    const double* field;  ///< [n_row][n_lon] of this rank
+    double min, max;      ///< ends of the colour map, which is blue, white, red
+};
+
+/// Fields side by side as seen from far above the middle of the storm: longitude 180, 45 degrees
+/// north, or south if the first field is stronger there. A PNG file that rank 0 writes. Throws
+/// std::runtime_error there. Collective.
+void write_picture(const Layout& layout, const Latitudes& latitudes, const std::string& path,
+                   const std::vector<Disk>& disks);
+
+/// The directory with all above it. Throws Stop. Collective.
+void make_directory(MPI_Comm comm, const std::string& path);
+
+}  // namespace shallow_water

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Orthographic pictures: what a field on longitudes and latitudes looks like from far away.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <stdexcept>
+
+#include "output.hpp"
+
+namespace shallow_water {
+
+namespace {
+
+constexpr int64_t n_pixel = 400;  // of a panel's side: the least that a picture has
+constexpr double pi = std::numbers::pi;
+
+/// A whole field, looked up between its nodes.
+class Globe {
+public:
+    Globe(const Layout& layout, const Latitudes& latitudes, const std::vector<double>& field)
+        : n_lon_(layout.resolution().n_lon), field_(field) {
+        for (int64_t k = 0; k < layout.resolution().n_lat; ++k)
+            north_.push_back(latitudes.latitude(k));
+    }
+
+    /// Bilinear; beyond the outermost rows the value of that row.
+    double operator()(double latitude, double longitude) const {
+        const auto below = std::lower_bound(north_.begin(), north_.end(), latitude, std::greater());
+        const auto last = static_cast<int64_t>(north_.size()) - 1;
+        const int64_t south = std::min<int64_t>(below - north_.begin(), last);
+        const int64_t north = std::max<int64_t>(below - north_.begin() - 1, 0);
+        const double gap = at(north) - at(south);
+        const double share = gap > 0 ? (at(north) - latitude) / gap : 0;
+        return (1 - share) * along(north, longitude) + share * along(south, longitude);
+    }
+
+    /// Sum of squares in the northern minus those in the southern half.
+    double northern_excess() const {
+        double sum = 0;
+        for (std::size_t i = 0; i < field_.size(); ++i)
+            sum += (2 * i < field_.size() ? 1 : -1) * field_[i] * field_[i];
+        return sum;
+    }
+
+private:
+    double at(int64_t row) const { return north_[static_cast<std::size_t>(row)]; }
+
+    double along(int64_t row, double longitude) const {
+        double column = longitude / (2 * pi) * double(n_lon_);
+        column -= double(n_lon_) * std::floor(column / double(n_lon_));
+        const int64_t west = std::min(static_cast<int64_t>(column), n_lon_ - 1);
+        const double share = column - double(west);
+        const auto value = [&](int64_t j) {
+            return field_[static_cast<std::size_t>(row * n_lon_ + j)];
+        };
+        return (1 - share) * value(west) + share * value((west + 1) % n_lon_);
+    }
+
+    int64_t n_lon_;
+    const std::vector<double>& field_;
+    std::vector<double> north_;  // latitude by row, descending
+};
+
+/// The disk [row from the bottom][column], NaN around it, seen from above (latitude, 180 east).
+std::vector<double> seen_from(double latitude, const Globe& globe) {
+    std::vector<double> pixels;
+    const double c = std::cos(latitude), s = std::sin(latitude);
+    for (int64_t j = 0; j < n_pixel; ++j)
+        for (int64_t i = 0; i < n_pixel; ++i) {
+            const double x = 2 * (double(i) + 0.5) / n_pixel - 1;
+            const double y = 2 * (double(j) + 0.5) / n_pixel - 1;
+            const double z2 = 1 - x * x - y * y;
+            if (z2 < 0) {
+                pixels.push_back(std::numeric_limits<double>::quiet_NaN());
+                continue;
+            }
+            const double z = std::sqrt(z2);  // towards the eye
+            pixels.push_back(globe(std::asin(std::clamp(z * s + y * c, -1.0, 1.0)),
+                                   pi + std::atan2(x, z * c - y * s)));
+        }
+    return pixels;
+}
+
+}  // namespace
+
+void write_picture(const Layout& layout, const Latitudes& latitudes, const std::string& path,
+                   const std::vector<Disk>& disks) {
+    std::vector<std::vector<double>> pixels;
+    double latitude = 0;
+    for (const Disk& disk : disks) {
+        const std::vector<double> field = layout.gather_rows(disk.field);
+        if (layout.rank() != 0) continue;
+        const Globe globe(layout, latitudes, field);
+        if (pixels.empty()) latitude = globe.northern_excess() >= 0 ? pi / 4 : -pi / 4;
+        pixels.push_back(seen_from(latitude, globe));
+    }
+    if (layout.rank() != 0) return;
+    std::vector<surrogate_png_panel> panels;
+    for (std::size_t d = 0; d < disks.size(); ++d)
+        panels.push_back({{pixels[d].data(),
+                           {n_pixel, n_pixel},
+                           {1, n_pixel},
+                           SURROGATE_FLOAT64,
+                           SURROGATE_HOST},
+                          disks[d].min,
+                          disks[d].max,
+                          SURROGATE_COLOR_DIVERGING});
+    const surrogate_status status =
+        surrogate_png_write(path.c_str(), static_cast<int32_t>(panels.size()), panels.data());
+    if (status != SURROGATE_SUCCESS) throw std::runtime_error(surrogate_vtk_error());
+}
+
+}  // namespace shallow_water

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "emulator.hpp"
+#include "measure.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "settings.hpp"
+
+namespace shallow_water {
+
+/// One hour of a run. What does not run has a depth of 0.
+struct Sample {
+    int64_t hour = 0;  ///< since the start of forecasts
+    Budget solver, emulator;
+    PerField error{}, persistence{};  ///< against the solver: of the emulator, of the initial state
+};
+
+struct Cost {
+    int64_t n_hour = 0;
+    double seconds = 0;  ///< of this rank
+};
+
+/// What a run did.
+struct Record {
+    std::vector<Sample> samples;  ///< of all hours that were kept
+    Cost solver, emulator;
+    int64_t lost_hour = -1;       ///< at which the emulator's numbers were no longer finite
+    int64_t hand_over_hour = -1;  ///< from which the solver went on
+    std::string reason;           ///< for that
+    std::string picture;          ///< what it shows
+};
+
+/// Solver, emulator or both, hour by hour. Functions are collective.
+class Run {
+public:
+    /// emulator null: there is none, the solver does what it was to do.
+    Run(const Settings& settings, Solver& solver, Emulator* emulator);
+
+    /// From the initial state or the saved one of the settings.
+    void begin();
+    /// The hours of the settings; with files, if they are asked for.
+    void go();
+
+    const Record& record() const { return record_; }
+    const Progress& progress() const { return progress_; }
+
+private:
+    bool guards() const;
+    void open_files();
+    void solve_hour();
+    bool emulate_hour();
+    void hand_over(const std::string& reason);
+    void check_emulator();
+    void keep(int64_t hour, const Fields& emulated);
+    void measure(int64_t hour, const Fields& solved, const Fields& emulated);
+    void draw(int64_t hour, const Fields& solved, const Fields& emulated);
+    double largest_vorticity(const Fields& fields) const;
+
+    const Settings& settings_;
+    Solver& solver_;
+    Emulator* emulator_;
+    Progress progress_;
+    Record record_;
+    bool solver_runs_ = false, emulator_runs_ = false;
+    int64_t end_hour_ = 0;
+    // With -check_every: the last state that was believed, and those after it, not yet written.
+    int64_t good_hour_ = 0;
+    Fields good_;
+    std::vector<Fields> unchecked_;
+    std::unique_ptr<Series> solver_series_, emulator_series_;
+};
+
+}  // namespace shallow_water
