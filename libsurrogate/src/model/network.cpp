@@ -6,6 +6,7 @@
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/model/flare_network.hpp"
+#include "libsurrogate/src/model/sphere/network.hpp"
 
 namespace surrogate::impl {
 
@@ -20,6 +21,7 @@ struct Family {
 const Family& find_family(const std::string& name) {
     static const Family table[] = {
         {"flare", flare_tensors, make_flare},
+        {"sphere", sphere_tensors, make_sphere},
     };
     std::string built;
     for (const Family& family : table) {

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libsurrogate/src/model/network.hpp"
+
+/// Attention on the Sphere: models and single layers of torch-harmonics.
+namespace surrogate::impl {
+
+std::vector<TensorSpec> sphere_tensors(const Card& card, int64_t n_found);
+std::unique_ptr<Network> make_sphere(ModelFile file);
+
+}  // namespace surrogate::impl
