@@ -25,13 +25,13 @@
 // simulated day of both. Exit status 0, 1 when a run failed, 2 for arguments that cannot be.
 //
 // Where to look for the coupling: emulator.cpp (all calls of libsurrogate but those that write
-// files) and run.cpp (the hours).
+// files) and forecast.cpp (the hours).
 #include <cstdio>
 #include <memory>
 
 #include "emulator.hpp"
+#include "forecast.hpp"
 #include "report.hpp"
-#include "run.hpp"
 #include "settings.hpp"
 #include "stop.hpp"
 
@@ -56,12 +56,12 @@ void program(MPI_Comm comm, const Settings& settings) {
     Solver solver(Layout(comm, settings.resolution), settings.dt_s, settings.official_rounding);
     std::string problem;
     const std::unique_ptr<Emulator> emulator = make_emulator(settings, solver, &problem);
-    Run run(settings, solver, emulator.get());
-    run.begin();
+    Forecast forecast(settings, solver, emulator.get());
+    forecast.begin();
     print_head(settings, solver.layout(), emulator.get(), problem);
-    run.go();
-    print_report(settings, solver.layout(), run.record());
-    if (!settings.save.empty()) save(solver, run.progress(), settings.save);
+    forecast.go();
+    print_report(settings, solver.layout(), forecast.record());
+    if (!settings.save.empty()) save(solver, forecast.progress(), settings.save);
 }
 
 int guarded(MPI_Comm comm, int argc, char** argv) {

@@ -35,18 +35,6 @@ private:
     std::vector<double> rows_;  // [n_field][n_row + 1][n_lon]: with that row, where there is one
 };
 
-/// One disk of a picture.
-struct Disk {
-    const double* field;  ///< [n_row][n_lon] of this rank
-    double min, max;      ///< ends of the colour map, which is blue, white, red
-};
-
-/// Fields side by side as seen from far above the middle of the storm: longitude 180, 45 degrees
-/// north, or south if the first field is stronger there. A PNG file that rank 0 writes. Throws
-/// std::runtime_error there. Collective.
-void write_picture(const Layout& layout, const Latitudes& latitudes, const std::string& path,
-                   const std::vector<Disk>& disks);
-
 /// The directory with all above it. Throws Stop. Collective.
 void make_directory(MPI_Comm comm, const std::string& path);
 

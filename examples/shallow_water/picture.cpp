@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orthographic pictures: what a field on longitudes and latitudes looks like from far away.
+#include "picture.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,10 +19,10 @@ constexpr double pi = std::numbers::pi;
 /// A whole field, looked up between its nodes.
 class Globe {
 public:
-    Globe(const Layout& layout, const Latitudes& latitudes, const std::vector<double>& field)
-        : n_lon_(layout.resolution().n_lon), field_(field) {
-        for (int64_t k = 0; k < layout.resolution().n_lat; ++k)
-            north_.push_back(latitudes.latitude(k));
+    Globe(const Latitudes& latitudes, const std::vector<double>& field)
+        : n_lon_(static_cast<int64_t>(field.size() / latitudes.sine.size())), field_(field) {
+        for (std::size_t k = 0; k < latitudes.sine.size(); ++k)
+            north_.push_back(latitudes.latitude(static_cast<int64_t>(k)));
     }
 
     /// Bilinear; beyond the outermost rows the value of that row.
@@ -33,14 +34,6 @@ public:
         const double gap = at(north) - at(south);
         const double share = gap > 0 ? (at(north) - latitude) / gap : 0;
         return (1 - share) * along(north, longitude) + share * along(south, longitude);
-    }
-
-    /// Sum of squares in the northern minus those in the southern half.
-    double northern_excess() const {
-        double sum = 0;
-        for (std::size_t i = 0; i < field_.size(); ++i)
-            sum += (2 * i < field_.size() ? 1 : -1) * field_[i] * field_[i];
-        return sum;
     }
 
 private:
@@ -62,27 +55,34 @@ private:
     std::vector<double> north_;  // latitude by row, descending
 };
 
-/// The disk [row from the bottom][column], NaN around it, seen from above (latitude, 180 east).
-std::vector<double> seen_from(double latitude, const Globe& globe) {
+/// Whether squares weigh more in the northern rows than in the southern ones.
+bool is_northern(const std::vector<double>& field) {
+    double excess = 0;
+    for (std::size_t i = 0; i < field.size(); ++i)
+        excess += (2 * i < field.size() ? 1 : -1) * field[i] * field[i];
+    return !(excess < 0);
+}
+
+}  // namespace
+
+std::vector<double> orthographic(const Latitudes& latitudes, const std::vector<double>& field,
+                                 double latitude, double longitude, int64_t n_pixel) {
+    const Globe globe(latitudes, field);
     std::vector<double> pixels;
     const double c = std::cos(latitude), s = std::sin(latitude);
     for (int64_t j = 0; j < n_pixel; ++j)
         for (int64_t i = 0; i < n_pixel; ++i) {
-            const double x = 2 * (double(i) + 0.5) / n_pixel - 1;
-            const double y = 2 * (double(j) + 0.5) / n_pixel - 1;
+            const double x = (2 * double(i) + 1) / double(n_pixel) - 1;
+            const double y = (2 * double(j) + 1) / double(n_pixel) - 1;
             const double z2 = 1 - x * x - y * y;
-            if (z2 < 0) {
-                pixels.push_back(std::numeric_limits<double>::quiet_NaN());
-                continue;
-            }
-            const double z = std::sqrt(z2);  // towards the eye
-            pixels.push_back(globe(std::asin(std::clamp(z * s + y * c, -1.0, 1.0)),
-                                   pi + std::atan2(x, z * c - y * s)));
+            const double z = std::sqrt(std::max(z2, 0.0));  // towards the eye
+            const double north = std::asin(std::clamp(z * s + y * c, -1.0, 1.0));
+            const double east = longitude + std::atan2(x, z * c - y * s);
+            pixels.push_back(z2 < 0 ? std::numeric_limits<double>::quiet_NaN()
+                                    : globe(north, east));
         }
     return pixels;
 }
-
-}  // namespace
 
 void write_picture(const Layout& layout, const Latitudes& latitudes, const std::string& path,
                    const std::vector<Disk>& disks) {
@@ -91,9 +91,8 @@ void write_picture(const Layout& layout, const Latitudes& latitudes, const std::
     for (const Disk& disk : disks) {
         const std::vector<double> field = layout.gather_rows(disk.field);
         if (layout.rank() != 0) continue;
-        const Globe globe(layout, latitudes, field);
-        if (pixels.empty()) latitude = globe.northern_excess() >= 0 ? pi / 4 : -pi / 4;
-        pixels.push_back(seen_from(latitude, globe));
+        if (pixels.empty()) latitude = is_northern(field) ? pi / 4 : -pi / 4;
+        pixels.push_back(orthographic(latitudes, field, latitude, pi, n_pixel));
     }
     if (layout.rank() != 0) return;
     std::vector<surrogate_png_panel> panels;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "run.hpp"
+#include "forecast.hpp"
 
 namespace shallow_water {
 

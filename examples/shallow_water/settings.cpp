@@ -92,7 +92,7 @@ void check_together(const Settings& s) {
     if (s.check_every > 0 && s.step != Step::surrogate)
         throw std::invalid_argument("-check_every goes with -step surrogate");
     const double n_step = 3600 / s.dt_s;
-    if (!(s.dt_s > 0) || !(n_step < 1e6) || n_step != std::round(n_step))
+    if (!(n_step >= 1 && n_step < 1e6) || n_step != std::round(n_step))
         throw std::invalid_argument(
             "-dt: an hour of 3600 s is a whole number of steps, at most a million");
 }

@@ -8,6 +8,7 @@
 #include "emulator.hpp"
 #include "measure.hpp"
 #include "output.hpp"
+#include "picture.hpp"
 #include "progress.hpp"
 #include "settings.hpp"
 
@@ -36,10 +37,10 @@ struct Record {
 };
 
 /// Solver, emulator or both, hour by hour. Functions are collective.
-class Run {
+class Forecast {
 public:
     /// emulator null: there is none, the solver does what it was to do.
-    Run(const Settings& settings, Solver& solver, Emulator* emulator);
+    Forecast(const Settings& settings, Solver& solver, Emulator* emulator);
 
     /// From the initial state or the saved one of the settings.
     void begin();

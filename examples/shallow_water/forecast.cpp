@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run.hpp"
+#include "forecast.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -41,18 +41,18 @@ void set_initial(const Settings& settings, Solver& solver, State* state) {
 
 }  // namespace
 
-Run::Run(const Settings& settings, Solver& solver, Emulator* emulator)
+Forecast::Forecast(const Settings& settings, Solver& solver, Emulator* emulator)
     : settings_(settings), solver_(solver), emulator_(emulator) {
     solver_runs_ = settings.step != Step::surrogate || !emulator;
     emulator_runs_ = settings.step != Step::solver && emulator;
 }
 
 /// Whether the emulator is on its own and watched.
-bool Run::guards() const {
+bool Forecast::guards() const {
     return settings_.check_every > 0 && emulator_runs_;
 }
 
-void Run::begin() {
+void Forecast::begin() {
     if (!settings_.restart.empty()) {
         progress_ = restart(solver_, settings_.restart);
     } else {
@@ -78,7 +78,7 @@ void Run::begin() {
     end_hour_ = progress_.hour + settings_.n_hour;
 }
 
-void Run::open_files() {
+void Forecast::open_files() {
     if (settings_.output.empty()) return;
     const Layout& layout = solver_.layout();
     const Latitudes& latitudes = solver_.transform().latitudes();
@@ -90,7 +90,7 @@ void Run::open_files() {
         solver_series_ = std::make_unique<Series>(layout, latitudes, settings_.output, "solver");
 }
 
-void Run::go() {
+void Forecast::go() {
     open_files();
     if (guards()) {
         good_hour_ = progress_.hour;
@@ -116,13 +116,13 @@ void Run::go() {
     }
 }
 
-void Run::solve_hour() {
+void Forecast::solve_hour() {
     const Stopwatch watch(&record_.solver);
     solver_.step(settings_.steps_per_hour(), &progress_.state);
 }
 
 /// False once its numbers are no longer finite.
-bool Run::emulate_hour() {
+bool Forecast::emulate_hour() {
     if (record_.lost_hour >= 0) return false;
     bool is_finite = false;
     {
@@ -134,7 +134,7 @@ bool Run::emulate_hour() {
 }
 
 /// The solver goes on from the last good state; what came after it is forgotten.
-void Run::hand_over(const std::string& reason) {
+void Forecast::hand_over(const std::string& reason) {
     record_.reason = "at hour " + std::to_string(progress_.hour) + " " + reason;
     record_.hand_over_hour = good_hour_;
     progress_.hour = good_hour_;
@@ -148,7 +148,7 @@ void Run::hand_over(const std::string& reason) {
     std::swap(solver_series_, emulator_series_);  // one series, of what was believed
 }
 
-void Run::check_emulator() {
+void Forecast::check_emulator() {
     unchecked_.push_back(progress_.emulated);
     const bool is_due = progress_.hour % settings_.check_every == 0 || progress_.hour == end_hour_;
     if (!is_due) return;
@@ -162,7 +162,7 @@ void Run::check_emulator() {
 }
 
 /// An hour that counts: measured, written, drawn.
-void Run::keep(int64_t hour, const Fields& emulated) {
+void Forecast::keep(int64_t hour, const Fields& emulated) {
     Fields solved;
     if (solver_runs_) {
         solved = solver_.new_fields();
@@ -179,7 +179,7 @@ void Run::keep(int64_t hour, const Fields& emulated) {
     if (hour == settings_.picture_hour || is_last) draw(hour, solved, emulated);
 }
 
-void Run::measure(int64_t hour, const Fields& solved, const Fields& emulated) {
+void Forecast::measure(int64_t hour, const Fields& solved, const Fields& emulated) {
     Sample sample;
     sample.hour = hour - progress_.start_hour;
     if (emulator_runs_) sample.emulator = budget_of(solver_, emulated);
@@ -197,7 +197,7 @@ void Run::measure(int64_t hour, const Fields& solved, const Fields& emulated) {
     record_.samples.push_back(sample);
 }
 
-double Run::largest_vorticity(const Fields& fields) const {
+double Forecast::largest_vorticity(const Fields& fields) const {
     const auto n = static_cast<std::size_t>(solver_.layout().n_point());
     double largest = 0;
     for (std::size_t i = vorticity * n; i < (vorticity + 1) * n; ++i)
@@ -207,7 +207,7 @@ double Run::largest_vorticity(const Fields& fields) const {
 }
 
 /// vorticity of what runs, and the difference of two.
-void Run::draw(int64_t hour, const Fields& solved, const Fields& emulated) {
+void Forecast::draw(int64_t hour, const Fields& solved, const Fields& emulated) {
     const int64_t at = vorticity * solver_.layout().n_point();
     std::vector<Disk> disks;
     Fields difference;

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "layout.hpp"
+#include "legendre.hpp"
+
+namespace shallow_water {
+
+/// What a field [n_lat][n_lon] looks like from far above a point (radians): n_pixel x n_pixel values
+/// [row from the bottom][column], bilinear between the nodes, beyond the outermost rows constant
+/// along a meridian, NaN around the disk.
+std::vector<double> orthographic(const Latitudes& latitudes, const std::vector<double>& field,
+                                 double latitude, double longitude, int64_t n_pixel);
+
+/// One disk of a picture.
+struct Disk {
+    const double* field;  ///< [n_row][n_lon] of this rank
+    double min, max;      ///< ends of the colour map, which is blue, white, red
+};
+
+/// Fields side by side as seen from far above the middle of the storm: longitude 180, 45 degrees
+/// north, or south if the first field is stronger there. A PNG file that rank 0 writes. Throws
+/// std::runtime_error there. Collective.
+void write_picture(const Layout& layout, const Latitudes& latitudes, const std::string& path,
+                   const std::vector<Disk>& disks);
+
+}  // namespace shallow_water
