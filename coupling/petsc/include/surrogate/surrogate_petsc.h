@@ -65,6 +65,25 @@ SURROGATE_API PetscErrorCode surrogate_plan_create_petsc(const surrogate_model* 
 SURROGATE_API PetscErrorCode surrogate_domain_create_dm(surrogate_context* context, DM dm,
                                                         surrogate_domain** domain);
 
+/* The block of a grid on the sphere that this rank owns, in the order of the DM's global vectors.
+ * Collective.
+ *   dm    a DMDA of 2 dimensions, any number of components: x along longitude, periodic; y along
+ *         latitude, in either direction. Ranks may hold rows or blocks.
+ *   grid  where the rows lie: a name of surrogate_sphere
+ *   south_to_north
+ *         for a DM without coordinates, whose rows are then the nodes of the grid, and whose column
+ *         0 lies at longitude 0: PETSC_TRUE if row 0 is the southernmost
+ * Coordinates, if the DM has them, are (longitude, latitude) in degrees and must be nodes of the
+ * grid; longitudes start anywhere: DMDASetUniformCoordinates(da, -180, 180, -90, 90, 0, 0) is an
+ * equiangular grid from south to north.
+ * Errors: another type of DM or number of dimensions (PETSC_ERR_SUP), not periodic in x alone
+ * (PETSC_ERR_ARG_INCOMP), a DM on another communicator (PETSC_ERR_ARG_NOTSAMECOMM), and those of
+ * surrogate_domain_create_sphere. */
+SURROGATE_API PetscErrorCode surrogate_domain_create_dm_sphere(surrogate_context* context, DM dm,
+                                                               const char* grid,
+                                                               PetscBool south_to_north,
+                                                               surrogate_domain** domain);
+
 /* A field of the model's card in a Vec. A Vec that interlaces several fields appears once for each
  * of them.
  *   name         name of the field on the card
