@@ -14,10 +14,12 @@
 #include <vtkPointData.h>
 #include <vtkPoints.h>
 #include <vtkPolyData.h>
+#include <vtkStructuredGrid.h>
 #include <vtkUnsignedCharArray.h>
 #include <vtkUnstructuredGrid.h>
 #include <vtkXMLImageDataWriter.h>
 #include <vtkXMLPolyDataWriter.h>
+#include <vtkXMLStructuredGridWriter.h>
 #include <vtkXMLUnstructuredGridWriter.h>
 
 #include <cmath>
@@ -126,6 +128,19 @@ inline vtkSmartPointer<vtkImageData> make_image(const Strip& strip) {
     return image;
 }
 
+inline vtkSmartPointer<vtkStructuredGrid> make_structured(const Strip& strip) {
+    auto grid = vtkSmartPointer<vtkStructuredGrid>::New();
+    vtkNew<vtkPoints> points;
+    points->SetDataTypeToDouble();
+    for (int j = 0; j <= n_y; ++j)
+        for (int i = strip.i_first; i <= strip.i_end; ++i)
+            points->InsertNextPoint(point(i, j).data());
+    grid->SetExtent(strip.i_first, strip.i_end, 0, n_y, 0, 0);
+    grid->SetPoints(points);
+    add_arrays<vtkDoubleArray>(grid, strip, Ids::none, strip.i_first, strip.i_end);
+    return grid;
+}
+
 template <class Writer>
 void write_grid(vtkDataSet* grid, const std::string& path) {
     vtkNew<Writer> writer;
@@ -175,6 +190,7 @@ inline void write_meshes(const std::string& folder) {
     write_grid<QuadWriter>(make_quads<Quads>(whole, Ids::global), folder + "/ids.vtu");
     write_grid<vtkXMLPolyDataWriter>(make_quads<vtkPolyData>(whole), folder + "/serial.vtp");
     write_grid<vtkXMLImageDataWriter>(make_image(whole), folder + "/serial.vti");
+    write_grid<vtkXMLStructuredGridWriter>(make_structured(whole), folder + "/serial.vts");
 
     const auto plain = [](const Strip& strip, int, int) { return make_quads<Quads>(strip); };
     const auto with_ids = [](const Strip& strip, int first, int end) {
@@ -193,6 +209,9 @@ inline void write_meshes(const std::string& folder) {
     write_strips<vtkXMLImageDataWriter>(
         folder + "/blocks", GridKind::image, {4, 9, n_x}, 0,
         [](const Strip& strip, int, int) { return make_image(strip); });
+    write_strips<vtkXMLStructuredGridWriter>(
+        folder + "/strips", GridKind::structured, {4, 9, n_x}, 0,
+        [](const Strip& strip, int, int) { return make_structured(strip); });
 }
 
 }  // namespace surrogate::test

@@ -10,10 +10,9 @@
 
 #include <cmath>
 #include <filesystem>
-#include <functional>
-#include <memory>
 
 #include "coupling/vtk/mesh_file.hpp"
+#include "tests/coupling/predict_job.hpp"
 #include "tests/coupling/predict_meshes.hpp"
 #include "tests/coupling/vtk_read.hpp"
 
@@ -21,42 +20,14 @@ namespace surrogate::test {
 namespace {
 
 using tool::Failure;
-using tool::Job;
 using tool::PredictArguments;
 using vtk::MeshFile;
 
 const std::string model_file = std::string(SURROGATE_SHARE) + "/models/darcy_flow.safetensors";
 
-/// The meshes, written by rank 0, and a folder for results; one for all tests.
-class Meshes : public testing::Environment {
-public:
-    static Job& job() { return *instance().job_; }
-    static std::string in(const std::string& file) { return instance().folder_ + "/" + file; }
-    static Meshes& instance() { return *instance_; }
-
-    Meshes() { instance_ = this; }
-    void SetUp() override {
-        job_ = std::make_unique<Job>();
-        if (job_->is_root()) {
-            owner_ = std::make_unique<Folder>();
-            write_meshes(*owner_ / "");
-        }
-        folder_ = job_->broadcast(owner_ ? *owner_ / "" : "");
-    }
-    void TearDown() override {
-        job_->barrier();
-        owner_.reset();
-        job_.reset();
-    }
-
-private:
-    static Meshes* instance_;
-    std::unique_ptr<Job> job_;
-    std::unique_ptr<Folder> owner_;
-    std::string folder_;
-};
-Meshes* Meshes::instance_ = nullptr;
-[[maybe_unused]] const auto* const environment = testing::AddGlobalTestEnvironment(new Meshes);
+using Meshes = MeshFolder;
+[[maybe_unused]] const auto* const environment =
+    testing::AddGlobalTestEnvironment(new Meshes(write_meshes));
 
 /// Predictions of the library itself, one rank, at points or cell centres of the square in their
 /// natural order.
@@ -186,7 +157,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Cut{"three.pvtp", "j.vtp"},       //
                     Cut{"serial.vti", "k.pvti"},      // slabs that share a line of points
                     Cut{"serial.vti", "l.vti"},       //
-                    Cut{"blocks.pvti", "m.pvti"}),
+                    Cut{"blocks.pvti", "m.pvti"},     //
+                    Cut{"serial.vts", "r.pvts"},      // points of their own, no ids
+                    Cut{"strips.pvts", "s.vts"}),
     [](const auto& cut) {
         std::string name = std::string(cut.param.in) + "_to_" + cut.param.out;
         std::replace(name.begin(), name.end(), '.', '_');
@@ -223,23 +196,6 @@ TEST(Predict, MapsNameArraysAndOutputs) {
     tool::predict(Meshes::job(), options);
     EXPECT_EQ(names("q.vtu"), "mobility_input mobility ");
     Meshes::job().barrier();
-}
-
-/// The text of the failure, the same on every rank, with status "bad usage".
-std::string refusal(const PredictArguments& options) {
-    std::string text = "no failure";
-    try {
-        tool::predict(Meshes::job(), options);
-    } catch (const Failure& failure) {
-        EXPECT_EQ(failure.status(), tool::Exit::bad_usage);
-        text = failure.what();
-    }
-    EXPECT_EQ(text, Meshes::job().broadcast(text));
-    return text;
-}
-
-void expect_words(const std::string& text, std::initializer_list<const char*> words) {
-    for (const char* word : words) EXPECT_NE(text.find(word), std::string::npos) << text;
 }
 
 TEST(PredictRefuses, AMeshWithoutTheArrayNamingWhatIsThere) {
