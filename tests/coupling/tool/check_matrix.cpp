@@ -3,15 +3,14 @@
 // answer, what it cost in messages, and in reproducible mode the bits.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <iostream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "coupling/tool/check_case.hpp"
+#include "tests/coupling/tool/check_hashes.hpp"
 
 namespace surrogate::tool {
 namespace {
@@ -22,31 +21,6 @@ std::string path_of(const std::string& name) {
     if (name == "darcy_flow") return SURROGATE_SHARE "/models/darcy_flow.safetensors";
     return std::string(SURROGATE_TEST_DATA "/flare/") + name + ".safetensors";
 }
-
-/// Hashes of the launch on one rank, by "file backend".
-class Hashes {
-public:
-    explicit Hashes(bool is_author) : is_author_(is_author) {
-        std::ifstream file(SURROGATE_HASH_FILE);
-        std::string name, backend, hash;
-        while (!is_author && file >> name >> backend >> hash) known_[name + " " + backend] = hash;
-    }
-    ~Hashes() {
-        if (!is_author_) return;
-        std::ofstream file(SURROGATE_HASH_FILE);
-        for (const auto& [key, hash] : known_) file << key << " " << hash << "\n";
-    }
-    /// The hash to be met; on one rank the first one that is seen.
-    std::string expected(const std::string& key, const std::string& found) {
-        if (is_author_) known_.try_emplace(key, found);
-        return known_.count(key) ? known_[key]
-                                 : "(no hash from one rank: run check_matrix_1 first)";
-    }
-
-private:
-    bool is_author_;
-    std::map<std::string, std::string> known_;
-};
 
 /// FLARE's only traffic: two all-reduces a block, 4 M (C + 2 H) bytes in single precision.
 struct Traffic {
@@ -101,7 +75,7 @@ protected:
         return ranks;
     }
     static Hashes& hashes() {
-        static Hashes all(job().size() == 1);
+        static Hashes all(SURROGATE_HASH_FILE, job().size() == 1);
         return all;
     }
 
