@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/sphere/grid.hpp"
+#include "kernels/sphere/harmonics_fourier.hpp"
 
 /// Real spherical harmonic transforms in double, orthonormal, split where ranks meet: Fourier along
 /// rows (local to a row), Legendre along columns (local to an order m).
@@ -57,18 +58,15 @@ public:
     void inverse_rows(const Complex* c, int64_t first_row, int64_t end_row, double* f) const;
 
 private:
-    size_t half() const { return static_cast<size_t>(grid_.n_lon / 2 + 1); }
-    const double* legendre_row(int64_t row) const;
-    void inverse_row(const Complex* c, int64_t row, double* f) const;
-    void fill_derivatives(int64_t row, double* d0, double* d1) const;
+    const double* triangle(int64_t row) const;
+    double sign(int64_t order) const { return order % 2 == 1 ? odd_sign_ : 1; }
 
     Grid grid_;
     int64_t n_degree_ = 0, first_row_ = 0;
     Latitudes latitudes_;
     double odd_sign_ = 1;  ///< of odd orders
-    /// (row, triangle [m][l - m], l <= n_degree): one degree more, for the derivatives.
-    std::vector<double> p_;
-    std::vector<double> cosine_, sine_;  ///< (n_degree, half) of m lambda_j, j <= n_lon / 2
+    FourierRow fourier_;
+    std::vector<double> p_;  ///< (row, triangle of n_degree + 1): derivatives need one degree more
 };
 
 /// Spectral position embedding E(channel, row, :) for channels 0 .. n_channel - 1 on rows [first_row,

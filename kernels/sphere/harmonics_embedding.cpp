@@ -51,11 +51,12 @@ std::vector<float> spectral_embedding(const Grid& grid, int64_t n_channel, int64
                         std::to_string(n_known * n_known) + " channels, " +
                         std::to_string(n_channel) + " asked for");
     const int64_t n_degree = Harmonic(n_channel - 1).l + 1;
-    const LegendreTriangle triangle(n_degree);
+    const LegendreRecurrence recurrence(n_degree);
     const std::vector<double> theta = latitudes(grid.kind, grid.n_lat).theta;
-    std::vector<double> p(theta.size() * triangle.size());  // (n_lat, triangle)
+    const size_t size = triangle_size(n_degree);
+    std::vector<double> p(theta.size() * size);  // (n_lat, triangle)
     for (size_t row = 0; row < theta.size(); ++row)
-        triangle.evaluate(theta[row], p.data() + row * triangle.size());
+        recurrence.evaluate(theta[row], p.data() + row * size);
 
     const auto n_lon = static_cast<size_t>(grid.n_lon);
     std::vector<float> embedding(static_cast<size_t>((end_row - first_row) * n_channel) * n_lon);
@@ -64,9 +65,7 @@ std::vector<float> spectral_embedding(const Grid& grid, int64_t n_channel, int64
         const int64_t m = std::abs(harmonic.m);
         std::vector<double> along(theta.size());
         for (size_t row = 0; row < theta.size(); ++row)
-            along[row] =
-                (m % 2 == 1 ? -1 : 1) *
-                p[row * triangle.size() + LegendreTriangle::index(n_degree, m, harmonic.l)];
+            along[row] = (m % 2 == 1 ? -1 : 1) * p[row * size + triangle_index(harmonic.l, m)];
         const std::vector<double> around = wave(harmonic.m, grid.n_lon);
         // sin(n_lon / 2 lambda) is nothing but rounding noise.
         if (!(largest(around) > 1e-9))
