@@ -62,7 +62,7 @@ private:
     void draw(int64_t hour, const Fields& solved, const Fields& emulated);
     double largest_vorticity(const Fields& fields) const;
 
-    const Settings& settings_;
+    Settings settings_;
     Solver& solver_;
     Emulator* emulator_;
     Progress progress_;
