@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/sphere/convolve.hpp"
+#include "kernels/sphere/resample.hpp"
+
+namespace surrogate::bench {
+
+/// Psi of the models' filter, (5, 4) piecewise linear, on a whole field of fixed random numbers;
+/// before the channel weights (`apply_basis`) or behind them (`sum_basis`).
+class ConvolveCase {
+public:
+    enum Order { geometry_first, weights_first };
+
+    ConvolveCase(Order order, kernels::sphere::Grid out, kernels::sphere::Grid in,
+                 double theta_cutoff, int64_t n_channel);
+
+    void run(const kernels::Queue& queue);
+    /// Largest difference from `ref` in double over some rows, relative to the largest result.
+    double error(const kernels::Queue& queue);
+    /// Products of weights and values; those with channel weights belong to the layer around.
+    double flops() const;
+
+private:
+    kernels::Tile<float> tile(int64_t row) const;
+    int64_t n_result() const;
+
+    Order order_;
+    kernels::sphere::Grid out_, in_;
+    int64_t n_channel_;
+    kernels::sphere::Stencil stencil_;
+    kernels::sphere::RingLayout layout_;
+    std::vector<float> values_;
+    kernels::Buffer<float> x_;
+    mutable kernels::Buffer<float> y_;  // (row, channel, column)
+};
+
+/// Bilinear resampling of whole fields, fixed random numbers.
+class ResampleCase {
+public:
+    ResampleCase(kernels::sphere::Grid out, kernels::sphere::Grid in, int64_t n_channel);
+
+    void run(const kernels::Queue& queue);
+    double error(const kernels::Queue& queue);
+    double n_result() const;
+
+private:
+    kernels::sphere::Resampling table_;
+    int64_t n_channel_, step_in_, step_out_;
+    kernels::Buffer<float> x_, y_;    // (extended row, channel, column), (row, channel, column)
+    kernels::Buffer<float> scratch_;  // (thread, channel, column)
+};
+
+}  // namespace surrogate::bench
