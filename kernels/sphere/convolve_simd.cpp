@@ -92,18 +92,18 @@ HWY_INLINE void write_block(const Lists& lists, int64_t column, bool accumulate,
     }
 }
 
-/// n_row rows of y, `step` elements apart, n_point columns.
+/// n_row rows of y, `step` elements apart, n_point columns: as many vectors at once as there are.
 template <int n_row>
 void filter_rows(const Lists& lists, int64_t first_column, int64_t n_point, bool accumulate,
                  float* y, int64_t step) {
-    constexpr int n_vector = width == 16 ? 2 : 4;
-    constexpr int n_last = width == 1 ? 4 : static_cast<int>(lane_count / width);
     const int64_t n_lane = round_up(n_point, lane_count);
     int64_t i = 0;
-    for (; i + n_vector * width <= n_lane; i += n_vector * width)
-        write_block<n_row, n_vector>(lists, first_column + i, accumulate, y + i, step);
-    for (; i < n_lane; i += n_last * width)
-        write_block<n_row, n_last>(lists, first_column + i, accumulate, y + i, step);
+    for (; i + 4 * width <= n_lane; i += 4 * width)
+        write_block<n_row, 4>(lists, first_column + i, accumulate, y + i, step);
+    for (; i + 2 * width <= n_lane; i += 2 * width)
+        write_block<n_row, 2>(lists, first_column + i, accumulate, y + i, step);
+    for (; i < n_lane; i += width)
+        write_block<n_row, 1>(lists, first_column + i, accumulate, y + i, step);
 }
 
 /// Calls filter(number of rows as a type, first row) for blocks that cover n rows.
