@@ -26,6 +26,16 @@ std::string text_of(const std::vector<int64_t>& shape) {
     return "(" + text + ")";
 }
 
+const char* name_of(int32_t dtype) {
+    switch (dtype) {
+        case SURROGATE_FLOAT32: return "float32";
+        case SURROGATE_FLOAT64: return "float64";
+        case SURROGATE_INT32: return "int32";
+        case SURROGATE_INT64: return "int64";
+        default: return "another type";
+    }
+}
+
 /// The shape a port's tensor must have; -1: free.
 std::vector<int64_t> expected_shape(const surrogate_domain_info& domain, int64_t n_sample,
                                     int64_t n_point, int64_t n_channel) {
@@ -47,10 +57,10 @@ void require(const surrogate_tensor& t, int32_t dtype, const std::vector<int64_t
                                                        : "(samples, points, channels)";
     std::string wanted = text_of(expected);
     for (size_t at; (at = wanted.find("-1")) != std::string::npos;) wanted.replace(at, 2, "any");
-    throw Failure(Exit::bad_usage, std::string("tensor check/") + t.name + " has shape " +
-                                       text_of(shape_of(t)) + ", data type " +
-                                       std::to_string(t.dtype) + "; expected " + wanted + " " +
-                                       axes + ", data type " + std::to_string(dtype));
+    throw Failure(Exit::bad_usage, std::string("tensor check/") + t.name + " is " +
+                                       name_of(t.dtype) + " " + text_of(shape_of(t)) +
+                                       "; expected " + name_of(dtype) + " " + wanted + " = " +
+                                       axes);
 }
 
 TensorLayout layout_of(const surrogate_domain_info& domain, int64_t n_point, int64_t n_channel) {

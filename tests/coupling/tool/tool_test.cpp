@@ -5,7 +5,9 @@
 #include <sys/wait.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +24,7 @@ namespace {
 using nlohmann::json;
 const std::string tiny = SURROGATE_TEST_DATA "/flare/tiny.safetensors";
 const std::string odd = SURROGATE_TEST_DATA "/flare/odd.safetensors";
+const std::string sphere = SURROGATE_TEST_DATA "/sphere/";
 const std::string darcy = SURROGATE_SHARE "/models/darcy_flow.safetensors";
 
 struct Outcome {
@@ -230,6 +233,74 @@ TEST_F(ToolTest, FilesThatCannotBeWrittenAreStatusTwo) {
     check(2, tiny + " --save " + file("no/folder.safetensors"));
 }
 
+TEST_F(ToolTest, SavedPredictionOnASphereHasTheMemoryOrderOfTheOfficialOne) {
+    const std::string two_samples = sphere + "transformer_heads_bias_33x64.safetensors";
+    const json report = check(0, two_samples + " --partition scattered --save " + file("y"));
+    EXPECT_EQ(keys_of(report), keys);
+    EXPECT_EQ(report["family"], "sphere");
+    const TensorFile saved(file("y")), model(two_samples);
+    EXPECT_EQ(saved.header["y"]["shape"], json({2, 2, 33, 64}));
+    const size_t n = 2 * 2 * 33 * 64;
+    double largest = 0;
+    for (size_t i = 0; i < n; ++i) {
+        float found = 0, wanted = 0;
+        std::memcpy(&found, saved.bytes.data() + saved.offset("y") + i * 4, 4);
+        std::memcpy(&wanted, model.bytes.data() + model.offset("check/output/y") + i * 4, 4);
+        largest = std::max(largest, std::abs(double(found) - double(wanted)));
+    }
+    EXPECT_LE(largest, 1e-5);
+    char hash[17];
+    std::snprintf(hash, sizeof hash, "%016llx",
+                  static_cast<unsigned long long>(
+                      XXH3_64bits(saved.bytes.data() + saved.data, n * sizeof(float))));
+    EXPECT_EQ(report["hash"], hash);
+}
+
+TEST_F(ToolTest, DataForTestsOfTheSphereAreNoCheckCase) {
+    for (const char* name : {"sht_0", "sht_1", "swe_0_f4", "swe_0_f8"}) {
+        const json report = check(3, sphere + "operators/" + name + ".safetensors");
+        EXPECT_NE(report["error"].get<std::string>().find("check case"), std::string::npos);
+    }
+    // Without a card it is no model file either.
+    check(2, sphere + "operators/grid.safetensors");
+}
+
+TEST_F(ToolTest, TensorsThatDoNotFitTheNetworkAreNamed) {
+    // The same number of values in another shape.
+    std::string bytes = read(sphere + "operators/attention_2.safetensors");
+    const std::string from = "[1,8,6,12]", to = "[1,8,12,6]";
+    const size_t at = bytes.find(from, bytes.find("check/input/query"));
+    ASSERT_NE(at, std::string::npos);
+    write(file("turned.safetensors"), bytes.replace(at, from.size(), to));
+    const json report = check(2, file("turned.safetensors"));
+    const std::string error = report["error"];
+    for (const char* part : {"check/input/query", "(1, 8, 12, 6)", "(any, 8, 6, 12)", "n_lat"})
+        EXPECT_NE(error.find(part), std::string::npos) << part << " in " << error;
+}
+
+TEST_F(ToolTest, ATensorThatIsMissingIsNamed) {
+    std::string bytes = read(sphere + "operators/attention_2.safetensors");
+    const size_t at = bytes.find("check/input/value");
+    ASSERT_NE(at, std::string::npos);
+    write(file("missing.safetensors"), bytes.replace(at, 17, "check/input/valve"));
+    const json report = check(3, file("missing.safetensors"));
+    EXPECT_NE(report["error"].get<std::string>().find("check/input/value"), std::string::npos);
+}
+
+TEST_F(ToolTest, InfoTellsGridsAndChannelsOfTheSphere) {
+    const Outcome model = surrogate("info " SURROGATE_SHARE "/models/shallow_water.safetensors");
+    EXPECT_EQ(model.status, 0);
+    for (const char* part : {"legendre-gauss 64 x 128", "x 3 -> y 3", "vorticity", "1/s",
+                             "a rank on 1 rank", "input/x [2,3,64,128]"})
+        EXPECT_NE(model.text.find(part), std::string::npos) << part << " in\n" << model.text;
+    const Outcome layer = surrogate("info " + sphere + "operators/attention_5.safetensors");
+    EXPECT_EQ(layer.status, 0);
+    for (const char* part :
+         {"equiangular 8 x 24 -> lobatto 5 x 12", "query 6 (at the output points)",
+          "value 6 -> y 9", "input/key [1,6,8,24]"})
+        EXPECT_NE(layer.text.find(part), std::string::npos) << part << " in\n" << layer.text;
+}
+
 TEST_F(ToolTest, InfoTellsWhatAModelIs) {
     const Outcome outcome = surrogate("info " + darcy);
     EXPECT_EQ(outcome.status, 0);
@@ -274,6 +345,14 @@ TEST_F(ToolTest, ThreeRanksReportOnceAndAgreeWithOne) {
     EXPECT_EQ(three["hash"], one["hash"]);
     const Outcome outcome = shell(SURROGATE_MPIRUN " 3 " SURROGATE_PROGRAM " check " + odd);
     EXPECT_EQ(count(outcome.text, "relative L2 error"), 1u) << outcome.text;
+}
+
+TEST_F(ToolTest, RanksOnASphereAgreeWithOneToTheBit) {
+    const std::string model = sphere + "operators/attention_5.safetensors --reproducible";
+    const json one = check(0, model);
+    const json five = check(0, model + " --partition uneven", SURROGATE_MPIRUN " 5");
+    EXPECT_EQ(five["ranks"], 5);
+    EXPECT_EQ(five["hash"], one["hash"]);
 }
 
 TEST_F(ToolTest, ThreeRanksFailWithOneStatusAndOneText) {
