@@ -16,14 +16,13 @@ constexpr T lowest_score = std::numeric_limits<T>::lowest() / 16 * 15;
 }  // namespace
 
 template <class T>
-void attend_neighbors(const Queue& queue, const Heads& heads, Tile<const T> q, int64_t first_column,
-                      std::span<const Strip> strips, Rings<const T> k, Rings<const T> v,
-                      const T* weight, T* scratch, Tile<T> y) {
+void attend_neighbors(const Queue& queue, const Heads& heads,
+                      std::span<const NeighborhoodRow<T>> rows, int64_t first_column,
+                      Rings<const T> k, Rings<const T> v, const T* weight, T* scratch) {
     if (!uses_simd<T>(queue, "attend_neighbors"))
-        return ref::attend_neighbors(heads, q, first_column, strips, k, v, weight, scratch, y);
+        return ref::attend_neighbors(heads, rows, first_column, k, v, weight, scratch);
     if constexpr (std::is_same_v<T, float>)
-        simd::attend_neighbors(queue.level(), heads, q, first_column, strips, k, v, weight, scratch,
-                               y);
+        simd::attend_neighbors(queue.level(), heads, rows, first_column, k, v, weight, scratch);
 }
 
 template <class T>
@@ -63,25 +62,25 @@ void normalise_heads(const Queue& queue, int64_t n_head, const T* g, Tile<const 
     if constexpr (std::is_same_v<T, float>) simd::normalise_heads(queue.level(), n_head, g, x, y);
 }
 
-int64_t neighborhood_scratch(const Heads&, int64_t n_neighbor) {
-    return lane_count * (2 * n_neighbor + lane_count);
+int64_t neighborhood_scratch(const Heads& heads, int64_t n_neighbor) {
+    return 2 * lane_count * heads.n_key_dim + 2 * tile_points * n_neighbor;
 }
 
 int64_t global_scratch(const Heads&) {
     return lane_count * 128;
 }
 
-template void attend_neighbors(const Queue&, const Heads&, Tile<const float>, int64_t,
-                               std::span<const Strip>, Rings<const float>, Rings<const float>,
-                               const float*, float*, Tile<float>);
+template void attend_neighbors(const Queue&, const Heads&, std::span<const NeighborhoodRow<float>>,
+                               int64_t, Rings<const float>, Rings<const float>, const float*,
+                               float*);
 template void reset(GlobalState<float>);
 template void attend_all(const Queue&, const Heads&, Tile<const float>, Tile<const float>,
                          Tile<const float>, float, float*, GlobalState<float>);
 template void finish(const Queue&, GlobalState<float>, Tile<float>);
 template void normalise_heads(const Queue&, int64_t, const float*, Tile<const float>, Tile<float>);
-template void attend_neighbors(const Queue&, const Heads&, Tile<const double>, int64_t,
-                               std::span<const Strip>, Rings<const double>, Rings<const double>,
-                               const double*, double*, Tile<double>);
+template void attend_neighbors(const Queue&, const Heads&, std::span<const NeighborhoodRow<double>>,
+                               int64_t, Rings<const double>, Rings<const double>, const double*,
+                               double*);
 template void reset(GlobalState<double>);
 template void attend_all(const Queue&, const Heads&, Tile<const double>, Tile<const double>,
                          Tile<const double>, double, double*, GlobalState<double>);

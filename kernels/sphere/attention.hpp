@@ -23,21 +23,44 @@ struct Heads {
 //   y_i = sum_j w_j 2^(s_ij - M_i) v_j / sum_j w_j 2^(s_ij - M_i),   s_ij = <q_i, k_j>,  M_i = max_j s_ij
 // with w_j the quadrature weight of the row of j. No list of neighbors per point exists.
 
-/// Neighborhood attention of some queries of one output phase row: query i stands in column
-/// first_column + i and sees the strips.
-///   q        (H*d, n_query) tile, n_query <= tile_points
+/// Some queries of an output phase row: query i stands in column first_column + i of the call and
+/// sees the strips, whose rows ascend.
+///   q  (H*d, n_query) tile, n_query <= tile_points
+///   y  (H*e, n_query) tile, no overlap with others
+template <class T>
+struct NeighborhoodRow {
+    std::span<const Strip> strips;
+    Tile<const T> q;
+    Tile<T> y;
+};
+
+/// Rows of one call. Neighbouring rows see nearly the same keys: taken together they read them once.
+constexpr size_t max_block_rows = 8;
+
+/// Neighborhood attention of the queries in the columns from first_column on of 1 to max_block_rows
+/// phase rows, the same n_query in each.
 ///   k, v     rings of the rows the strips name, H*d and H*e channels, ends filled
 ///   weight   (phase row number - number of the first phase row of k) -> w
 ///   scratch  neighborhood_scratch() elements, of this thread
-///   y        (H*e, n_query) tile, no overlap with others
-/// The order of every sum depends on the strips alone: the same bits for any split of a row into
-/// calls, for any first_column, and on every vector level.
+/// The order of every sum depends on the strips of its row alone: the same bits for any split into
+/// calls and rows together, for any first_column, and on every vector level. On input that is not
+/// finite, results up to lane_count columns beyond those that see it may be NaN.
+template <class T>
+void attend_neighbors(const Queue& queue, const Heads& heads,
+                      std::span<const NeighborhoodRow<T>> rows, int64_t first_column,
+                      Rings<const T> k, Rings<const T> v, const T* weight, T* scratch);
+
+/// The same for one row.
 template <class T>
 void attend_neighbors(const Queue& queue, const Heads& heads, Tile<const T> q, int64_t first_column,
                       std::span<const Strip> strips, Rings<const T> k, Rings<const T> v,
-                      const T* weight, T* scratch, Tile<T> y);
+                      const T* weight, T* scratch, Tile<T> y) {
+    const NeighborhoodRow<T> row{strips, q, y};
+    attend_neighbors<T>(queue, heads, {&row, 1}, first_column, k, v, weight, scratch);
+}
 
-/// Elements of scratch that attend_neighbors needs for lists of at most n_neighbor columns.
+/// Elements of scratch that attend_neighbors needs; n_neighbor: columns of the lists of all rows of a
+/// call, at most.
 int64_t neighborhood_scratch(const Heads& heads, int64_t n_neighbor);
 
 /// Softmax over keys under way for a tile of at most tile_points queries; keys come in any number
@@ -84,9 +107,9 @@ void normalise_heads(const Queue& queue, int64_t n_head, const T* g, Tile<const 
 
 namespace ref {
 template <class T>
-void attend_neighbors(const Heads& heads, Tile<const T> q, int64_t first_column,
-                      std::span<const Strip> strips, Rings<const T> k, Rings<const T> v,
-                      const T* weight, T* scratch, Tile<T> y);
+void attend_neighbors(const Heads& heads, std::span<const NeighborhoodRow<T>> rows,
+                      int64_t first_column, Rings<const T> k, Rings<const T> v, const T* weight,
+                      T* scratch);
 template <class T>
 void attend_all(const Heads& heads, Tile<const T> q, Tile<const T> k, Tile<const T> v, T w,
                 T* scratch, GlobalState<T> state);
@@ -94,9 +117,10 @@ template <class T>
 void normalise_heads(int64_t n_head, const T* g, Tile<const T> x, Tile<T> y);
 }  // namespace ref
 namespace simd {
-void attend_neighbors(VectorLevel level, const Heads& heads, Tile<const float> q,
-                      int64_t first_column, std::span<const Strip> strips, Rings<const float> k,
-                      Rings<const float> v, const float* weight, float* scratch, Tile<float> y);
+void attend_neighbors(VectorLevel level, const Heads& heads,
+                      std::span<const NeighborhoodRow<float>> rows, int64_t first_column,
+                      Rings<const float> k, Rings<const float> v, const float* weight,
+                      float* scratch);
 void attend_all(VectorLevel level, const Heads& heads, Tile<const float> q, Tile<const float> k,
                 Tile<const float> v, float w, float* scratch, GlobalState<float> state);
 void normalise_heads(VectorLevel level, int64_t n_head, const float* g, Tile<const float> x,

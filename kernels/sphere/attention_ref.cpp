@@ -24,38 +24,45 @@ T product(int64_t n_dim, const T* q, int64_t q_step, const T* k, int64_t k_step)
     return sum;
 }
 
+/// Query i of a row, which stands in column u.
+template <class T>
+void attend_point(const Heads& heads, int64_t h, const NeighborhoodRow<T>& row, int64_t i,
+                  int64_t u, Rings<const T> k, Rings<const T> v, const T* weight, T* scratch) {
+    const int64_t d = heads.n_key_dim, e = heads.n_value_dim;
+    const int64_t first_row = k.layout->first_row() * k.layout->n_phase();
+    T maximum = std::numeric_limits<T>::lowest();
+    int64_t n = 0;
+    for_neighbors(row.strips, u, [&](const Strip& strip, int64_t j) {
+        scratch[n] = product(d, &row.q(h * d, i), row.q.stride[0], k.at(strip.row, h * d) + j,
+                             k.layout->step(strip.row));
+        maximum = std::max(maximum, scratch[n++]);
+    });
+    T sum = 0;
+    n = 0;
+    for_neighbors(row.strips, u, [&](const Strip& strip, int64_t) {
+        scratch[n] = weight[strip.row - first_row] * std::exp2(scratch[n] - maximum);
+        sum += scratch[n++];
+    });
+    for (int64_t c = h * e; c < (h + 1) * e; ++c) {
+        T value = 0;
+        n = 0;
+        for_neighbors(row.strips, u, [&](const Strip& strip, int64_t j) {
+            value += scratch[n++] * v.at(strip.row, c)[j];
+        });
+        row.y(c, i) = value / sum;
+    }
+}
+
 }  // namespace
 
 template <class T>
-void attend_neighbors(const Heads& heads, Tile<const T> q, int64_t first_column,
-                      std::span<const Strip> strips, Rings<const T> k, Rings<const T> v,
-                      const T* weight, T* scratch, Tile<T> y) {
-    const auto [n_head, n_key_dim, n_value_dim] = heads;
-    const int64_t first_row = k.layout->first_row() * k.layout->n_phase();
-    for (int64_t h = 0; h < n_head; ++h) {
-        for (int64_t i = 0; i < q.shape[1]; ++i) {
-            const int64_t u = first_column + i;
-            T maximum = std::numeric_limits<T>::lowest();
-            int64_t n = 0;
-            for_neighbors(strips, u, [&](const Strip& strip, int64_t j) {
-                scratch[n] = product(n_key_dim, &q(h * n_key_dim, i), q.stride[0],
-                                     k.at(strip.row, h * n_key_dim) + j, k.layout->step(strip.row));
-                maximum = std::max(maximum, scratch[n++]);
-            });
-            T sum = 0;
-            n = 0;
-            for_neighbors(strips, u, [&](const Strip& strip, int64_t) {
-                scratch[n] = weight[strip.row - first_row] * std::exp2(scratch[n] - maximum);
-                sum += scratch[n++];
-            });
-            for (int64_t c = h * n_value_dim; c < (h + 1) * n_value_dim; ++c) {
-                T value = 0;
-                n = 0;
-                for_neighbors(strips, u, [&](const Strip& strip, int64_t j) {
-                    value += scratch[n++] * v.at(strip.row, c)[j];
-                });
-                y(c, i) = value / sum;
-            }
+void attend_neighbors(const Heads& heads, std::span<const NeighborhoodRow<T>> rows,
+                      int64_t first_column, Rings<const T> k, Rings<const T> v, const T* weight,
+                      T* scratch) {
+    for (const NeighborhoodRow<T>& row : rows) {
+        for (int64_t h = 0; h < heads.n_head; ++h) {
+            for (int64_t i = 0; i < row.q.shape[1]; ++i)
+                attend_point(heads, h, row, i, first_column + i, k, v, weight, scratch);
         }
     }
 }
@@ -101,15 +108,13 @@ void normalise_heads(int64_t n_head, const T* g, Tile<const T> x, Tile<T> y) {
     }
 }
 
-template void attend_neighbors(const Heads&, Tile<const float>, int64_t, std::span<const Strip>,
-                               Rings<const float>, Rings<const float>, const float*, float*,
-                               Tile<float>);
+template void attend_neighbors(const Heads&, std::span<const NeighborhoodRow<float>>, int64_t,
+                               Rings<const float>, Rings<const float>, const float*, float*);
 template void attend_all(const Heads&, Tile<const float>, Tile<const float>, Tile<const float>,
                          float, float*, GlobalState<float>);
 template void normalise_heads(int64_t, const float*, Tile<const float>, Tile<float>);
-template void attend_neighbors(const Heads&, Tile<const double>, int64_t, std::span<const Strip>,
-                               Rings<const double>, Rings<const double>, const double*, double*,
-                               Tile<double>);
+template void attend_neighbors(const Heads&, std::span<const NeighborhoodRow<double>>, int64_t,
+                               Rings<const double>, Rings<const double>, const double*, double*);
 template void attend_all(const Heads&, Tile<const double>, Tile<const double>, Tile<const double>,
                          double, double*, GlobalState<double>);
 template void normalise_heads(int64_t, const double*, Tile<const double>, Tile<double>);

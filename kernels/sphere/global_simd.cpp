@@ -41,7 +41,7 @@ struct Extent {
 
 /// S(j, lane) of n_key keys for n_lane queries.
 template <int n_key>
-HWY_INLINE void score_block(Rows q, const float* k, int64_t k_row, float* scores, Extent& extent) {
+HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, float* scores, Extent& extent) {
     Vector sum[n_key][n_vector];
 #pragma GCC unroll 8
     for (int r = 0; r < n_key; ++r) {
@@ -91,7 +91,7 @@ HWY_NOINLINE void score_keys(Rows q, Rows k, int64_t n_key, float* scores, float
 
 /// value(c, lane) = rescale * value(c, lane) + w sum_j weight(j, lane) v(c, j) for n_row channels.
 template <int n_row>
-HWY_INLINE void gather_rows(const float* weights, const float* v, int64_t v_row, int64_t n_key,
+HWY_NOINLINE void gather_rows(const float* weights, const float* v, int64_t v_row, int64_t n_key,
                             const float* rescale, float w, float* value) {
     Vector sum[n_row][n_vector];
 #pragma GCC unroll 8

@@ -5,206 +5,241 @@
 #define HWY_TARGET_INCLUDE "kernels/sphere/neighborhood_simd.cpp"
 #include <hwy/foreach_target.h>
 
-#include <algorithm>
-
-#include "kernels/base/softmax-inl.h"
-#include "kernels/sphere/attention.hpp"
+#include "kernels/sphere/neighborhood-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sphere::HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-using namespace surrogate::kernels::HWY_NAMESPACE;
+/// Columns that go through all steps together: their weights of a chunk stay in the first-level
+/// cache while values pass.
+constexpr int64_t group_columns = 32;
 
-/// Vectors of queries that go together: 16 lanes at every level that has them.
-constexpr int n_vector = width == 8 ? 2 : 1;
-constexpr int64_t n_lane = n_vector * width;
-
-/// Channels of some queries: element (c, lane) at data[c * row + lane].
-struct Lanes {
-    const float* data;
-    int64_t row, n_dim;
+/// Two rows of queries of one head, or one row twice, in at most group_columns columns.
+struct Pair {
+    std::span<const Strip> strips[2];
+    const float* q[2];
+    int64_t q_row[2], n_dim;
+    PairSums sums;
+    int64_t n_value_dim;
+    bool has_second;
 };
 
-/// What n_lane queries of one head see: their first stands in `column`.
-struct Neighbors {
-    std::span<const Strip> strips;
-    Rings<const float> rings;
-    int64_t channel;  ///< first of the head
-    int64_t column;
+/// Where a call computes.
+struct Place {
+    int64_t column, n_lane;  ///< first column, columns rounded up to vectors
+    Rings<const float> k, v;
+    int64_t k_channel, v_channel;
+    const float* weight;
+    float* packed;  ///< (c, row of the pair, lane) of one vector of columns
+    float* scores;  ///< (vector of columns, entries of all strips)
 
-    const float* at(const Strip& strip) const {
-        return rings.at(strip.row, channel) + column + strip.first;
+    float row_weight(int64_t row) const {
+        return weight[row - k.layout->first_row() * k.layout->n_phase()];
     }
-    int64_t step(const Strip& strip) const { return rings.layout->step(strip.row); }
 };
 
-/// Over all neighbors: the largest score, and 0 or NaN if a score is none. The exponential alone would
-/// not carry every NaN on (flare.md).
-struct Extent {
-    Vector maximum[n_vector], taint[n_vector];
+/// Over all strips, of one vector of columns: see Extent and Weights.
+struct LaneState {
+    alignas(64) float maximum[2][group_columns];
+    alignas(64) float sum[2][group_columns];
 };
 
-/// Scores of lane i with columns i .. i + n_offset - 1 of k.
-template <int n_offset>
-HWY_INLINE void score_offsets(Lanes q, const float* k, int64_t k_step, float* scores,
-                              Extent& extent) {
-    Vector sum[n_offset][n_vector];
-#pragma GCC unroll 8
-    for (int o = 0; o < n_offset; ++o) {
-#pragma GCC unroll 2
-        for (int j = 0; j < n_vector; ++j) sum[o][j] = broadcast(0.0f);
+void pack_queries(const Pair& pair, int64_t lane, float* packed) {
+    for (int64_t c = 0; c < pair.n_dim; ++c, packed += 2 * width) {
+        for (int l = 0; l < 2; ++l)
+            store(load(pair.q[l] + c * pair.q_row[l] + lane), packed + l * width);
     }
-    const float* query = q.data;
-    for (int64_t c = 0; c < q.n_dim; ++c, query += q.row, k += k_step) {
-#pragma GCC unroll 2
-        for (int j = 0; j < n_vector; ++j) {
-            const Vector point = load(query + j * width);
-#pragma GCC unroll 8
-            for (int o = 0; o < n_offset; ++o)
-                sum[o][j] = mul_add(point, load(k + o + j * width), sum[o][j]);
+}
+
+PairWalk walk(const Pair& pair) {
+    return {pair.strips[0], pair.has_second ? pair.strips[1] : std::span<const Strip>()};
+}
+
+/// Scores of one vector of columns with all strips; their number is what the buffer holds then.
+int64_t score_lanes(const Pair& pair, const Place& place, int64_t lane, float* scores,
+                    LaneState& state) {
+    pack_queries(pair, lane, place.packed);
+    Extent extent;
+    for (int l = 0; l < 2; ++l) {
+        extent.maximum[l] = broadcast(no_score);
+        extent.taint[l] = broadcast(0.0f);
+    }
+    PairWalk strips = walk(pair);
+    float* at = scores;
+    PairStrip strip, following;
+    for (bool is_there = strips.next(strip); is_there; strip = following) {
+        is_there = strips.next(following);
+        int64_t column = place.column + lane;
+        if (!is_there) walk(pair).next(following), column += width;
+        const float* k = place.k.at(strip.row, place.k_channel) + place.column + lane + strip.first;
+        const float* ahead = place.k.at(following.row, place.k_channel) + column + following.first;
+        score(strip,
+              {place.packed, k, place.k.layout->step(strip.row), pair.n_dim, at, ahead,
+               place.k.layout->step(following.row), n_entry(following) + width - 2},
+              extent);
+        at += n_score(strip);
+    }
+    for (int l = 0; l < 2; ++l) {
+        store(extent.maximum[l], state.maximum[l] + lane);
+        store(extent.taint[l], state.sum[l] + lane);
+    }
+    return at - scores;
+}
+
+/// Scores beside a huge maximum become moderate, and so does the maximum.
+void tame_lanes(const Pair& pair, int64_t lane, float* scores, LaneState& state) {
+    const Vector limit = broadcast(huge_score);
+    const Vector first = hn::Abs(load(state.maximum[0] + lane));
+    const Vector second = hn::Abs(load(state.maximum[1] + lane));
+    if (hn::AllTrue(Tag(), hn::And(hn::Lt(first, limit), hn::Lt(second, limit)))) return;
+    Vector tame[2];
+    for (int l = 0; l < 2; ++l) {
+        const Vector maximum = tame[l] = load(state.maximum[l] + lane);
+        PairWalk strips = walk(pair);
+        float* at = scores;
+        for (PairStrip strip; strips.next(strip); at += n_score(strip)) {
+            if (strip.shared || strip.line() == l)
+                tame[l] = tame_huge_scores(maximum, n_entry(strip), strip.n_line() * width,
+                                           at + (strip.shared ? l * width : 0));
         }
     }
-#pragma GCC unroll 8
-    for (int o = 0; o < n_offset; ++o) {
-#pragma GCC unroll 2
-        for (int j = 0; j < n_vector; ++j) {
-            store(sum[o][j], scores + o * n_lane + j * width);
-            extent.maximum[j] = at_least(sum[o][j], extent.maximum[j]);  // NaN is no maximum
-            extent.taint[j] = mul_add(sum[o][j], broadcast(0.0f), extent.taint[j]);
-        }
-    }
+    for (int l = 0; l < 2; ++l) store(tame[l], state.maximum[l] + lane);
 }
 
-void score_strip(Lanes q, const float* k, int64_t k_step, int64_t count, float* scores,
-                 Extent& extent) {
-    int64_t o = 0;
-    for (; o + 6 <= count; o += 6) score_offsets<6>(q, k + o, k_step, scores + o * n_lane, extent);
-    k += o;
-    scores += o * n_lane;
-    switch (count - o) {
-        case 5: return score_offsets<5>(q, k, k_step, scores, extent);
-        case 4: return score_offsets<4>(q, k, k_step, scores, extent);
-        case 3: return score_offsets<3>(q, k, k_step, scores, extent);
-        case 2: return score_offsets<2>(q, k, k_step, scores, extent);
-        case 1: return score_offsets<1>(q, k, k_step, scores, extent);
+/// Strips of a chunk: enough entries to keep sums in registers for long, few enough for their weights
+/// to stay in the first-level cache.
+struct Chunk {
+    static constexpr int64_t most_strips = 16, enough_scores = 64 * 2 * width;
+    PairStrip strips[most_strips];
+    int64_t n_strip = 0, n_score = 0;
+
+    /// False at the end.
+    bool read(PairWalk& walk) {
+        n_strip = n_score = 0;
+        while (n_strip < most_strips && n_score < enough_scores && walk.next(strips[n_strip]))
+            n_score += HWY_NAMESPACE::n_score(strips[n_strip++]);
+        return n_strip > 0;
     }
-}
-
-/// Weights are at least 2^-90: times a quadrature weight, still a normal number.
-constexpr float lowest_exponent = -90;
-
-struct Limits {
-    Vector largest[n_vector], lowest[n_vector];
 };
 
-/// Scores of n_row neighbors become weights, in place.
-template <int n_row>
-HWY_INLINE void weigh_rows(const Limits& limits, float row_weight, float* scores, Vector* sum) {
-    Vector x[n_row * n_vector];
-#pragma GCC unroll 8
-    for (int j = 0; j < n_row * n_vector; ++j) {
-        const Vector score = at_least(limits.lowest[j % n_vector], load(scores + j * width));
-        x[j] = hn::Sub(score, limits.largest[j % n_vector]);
+void weigh_chunk(const Chunk& chunk, const Place& place, int64_t lane, float* scores,
+                 LaneState& state) {
+    Weights weights;
+    for (int l = 0; l < 2; ++l) {
+        weights.largest[l] = load(state.maximum[l] + lane);
+        weights.sum[l] = load(state.sum[l] + lane);
     }
-    powers_of_two(x);
-#pragma GCC unroll 8
-    for (int j = 0; j < n_row * n_vector; ++j) {
-        x[j] = hn::Mul(x[j], broadcast(row_weight));
-        sum[j % n_vector] = hn::Add(sum[j % n_vector], x[j]);
-        store(x[j], scores + j * width);
+    for (int64_t s = 0; s < chunk.n_strip; ++s) {
+        const PairStrip& strip = chunk.strips[s];
+        weigh(strip, place.row_weight(strip.row), scores, weights);
+        scores += n_score(strip);
     }
+    for (int l = 0; l < 2; ++l) store(weights.sum[l], state.sum[l] + lane);
 }
 
-void weigh_strip(const Limits& limits, float row_weight, int64_t count, float* scores,
-                 Vector* sum) {
-    constexpr int n_row = width == 16 ? 4 : 2;
-    int64_t i = 0;
-    for (; i + n_row <= count; i += n_row)
-        weigh_rows<n_row>(limits, row_weight, scores + i * n_lane, sum);
-    for (; i < count; ++i) weigh_rows<1>(limits, row_weight, scores + i * n_lane, sum);
+/// Adds the strips of a chunk to the sums of all columns. scores: of the chunk, `step` apart from one
+/// vector of columns to the next.
+void gather_chunk(const Chunk& chunk, const Pair& pair, const Place& place, const float* scores,
+                  int64_t step) {
+    constexpr int64_t most_vectors = group_columns / width;
+    ValueStrip strips[most_vectors][Chunk::most_strips];
+    for (int64_t j = 0; j * width < place.n_lane; ++j) {
+        for (int64_t s = 0; s < chunk.n_strip; ++s) {
+            const PairStrip& strip = chunk.strips[s];
+            const float* v = place.v.at(strip.row, place.v_channel);
+            strips[j][s] = {v + place.column + j * width + strip.first,
+                            place.v.layout->step(strip.row),
+                            n_entry(strip),
+                            strip.n_line(),
+                            strip.line(),
+                            strip.is_band()};
+        }
+    }
+    const auto gather = [&](int64_t c, auto rows) HWY_ATTR {
+        for (int64_t j = 0; j * width < place.n_lane; ++j) {
+            PairSums sums = pair.sums;
+            for (float*& y : sums.y) y += j * width;
+            gather_rows<decltype(rows)::value>({strips[j], static_cast<size_t>(chunk.n_strip)}, c,
+                                               scores + j * step, sums);
+        }
+    };
+    int64_t c = 0;
+    for (; c + 6 <= pair.n_value_dim; c += 6) gather(c, std::integral_constant<int, 6>());
+    for (; c < pair.n_value_dim; ++c) gather(c, std::integral_constant<int, 1>());
 }
 
-/// y(c, lane) = inverse(lane) sum_j weight(j, lane) v(c, j) for n_row channels.
-template <int n_row>
-HWY_INLINE void gather_rows(const Neighbors& values, const float* weights, const float* inverse,
-                            int64_t c, float* y, int64_t y_row) {
-    Vector sum[n_row][n_vector];
-#pragma GCC unroll 8
-    for (int r = 0; r < n_row; ++r) {
-#pragma GCC unroll 2
-        for (int j = 0; j < n_vector; ++j) sum[r][j] = broadcast(0.0f);
-    }
-    for (const Strip& strip : values.strips) {
-        const int64_t step = values.step(strip);
-        const float* v = values.at(strip) + c * step;
-        for (int64_t o = 0; o < strip.count; ++o, ++v, weights += n_lane) {
-#pragma GCC unroll 2
-            for (int j = 0; j < n_vector; ++j) {
-                const Vector weight = load(weights + j * width);
-#pragma GCC unroll 8
-                for (int r = 0; r < n_row; ++r)
-                    sum[r][j] = mul_add(weight, load(v + r * step + j * width), sum[r][j]);
+void finish_lanes(const Pair& pair, const Place& place, const LaneState& state) {
+    for (int l = 0; l < (pair.has_second ? 2 : 1); ++l) {
+        for (int64_t i = 0; i < place.n_lane; i += width) {
+            const Vector inverse = hn::Div(broadcast(1.0f), load(state.sum[l] + i));
+            for (int64_t c = 0; c < pair.n_value_dim; ++c) {
+                float* y = pair.sums.y[l] + c * pair.sums.row[l] + i;
+                store(hn::Mul(load(y), inverse), y);
             }
         }
     }
-#pragma GCC unroll 8
-    for (int r = 0; r < n_row; ++r) {
-#pragma GCC unroll 2
-        for (int j = 0; j < n_vector; ++j)
-            store(hn::Mul(sum[r][j], load(inverse + j * width)), y + r * y_row + j * width);
-    }
 }
 
-void gather_values(const Neighbors& values, int64_t n_dim, const float* weights,
-                   const float* inverse, float* y, int64_t y_row) {
-    int64_t c = 0;
-    for (; c + 6 <= n_dim; c += 6)
-        gather_rows<6>(values, weights, inverse, c, y + c * y_row, y_row);
-    for (; c < n_dim; ++c) gather_rows<1>(values, weights, inverse, c, y + c * y_row, y_row);
+void attend_pair(const Pair& pair, const Place& place) {
+    LaneState state;
+    int64_t step = 0;
+    for (int64_t i = 0; i < place.n_lane; i += width) {
+        float* scores = place.scores + i / width * step;
+        step = score_lanes(pair, place, i, scores, state);
+        tame_lanes(pair, i, scores, state);
+    }
+    for (int l = 0; l < 2; ++l) {
+        for (int64_t c = 0; c < pair.n_value_dim; ++c)
+            std::fill_n(pair.sums.y[l] + c * pair.sums.row[l], place.n_lane, 0.0f);
+    }
+    PairWalk strips = walk(pair);
+    Chunk chunk;
+    for (float* scores = place.scores; chunk.read(strips); scores += chunk.n_score) {
+        for (int64_t i = 0; i < place.n_lane; i += width)
+            weigh_chunk(chunk, place, i, scores + i / width * step, state);
+        gather_chunk(chunk, pair, place, scores, step);
+    }
+    finish_lanes(pair, place, state);
 }
 
-/// weight of strip s: row_weight[strips[s].row]
-void attend_lanes(Lanes q, const Neighbors& keys, const Neighbors& values, int64_t n_value_dim,
-                  const float* row_weight, float* scores, float* y, int64_t y_row) {
-    Extent extent;
-    for (int j = 0; j < n_vector; ++j) {
-        extent.maximum[j] = broadcast(no_score);
-        extent.taint[j] = broadcast(0.0f);
+/// Rows r and r + 1 of one head, columns from `first` of the tiles on.
+Pair pair_of(const Heads& heads, int64_t h, std::span<const NeighborhoodRow<float>> rows, size_t r,
+             int64_t first) {
+    Pair pair;
+    pair.has_second = r + 1 < rows.size();
+    pair.n_dim = heads.n_key_dim;
+    pair.n_value_dim = heads.n_value_dim;
+    for (size_t l = 0; l < 2; ++l) {
+        const auto& [strips, q, y] = rows[pair.has_second ? r + l : r];
+        pair.strips[l] = strips;
+        pair.q[l] = q.data + h * heads.n_key_dim * q.stride[0] + first;
+        pair.q_row[l] = q.stride[0];
+        pair.sums.y[l] = y.data + h * heads.n_value_dim * y.stride[0] + first;
+        pair.sums.row[l] = y.stride[0];
     }
-    int64_t n = 0;
-    for (const Strip& strip : keys.strips) {
-        score_strip(q, keys.at(strip), keys.step(strip), strip.count, scores + n * n_lane, extent);
-        n += strip.count;
-    }
-    Limits limits;
-    for (int j = 0; j < n_vector; ++j) {
-        limits.largest[j] = tame_huge_scores(extent.maximum[j], n, n_lane, scores + j * width);
-        limits.lowest[j] = hn::Add(limits.largest[j], broadcast(lowest_exponent));
-    }
-    Vector* sum = extent.taint;
-    n = 0;
-    for (const Strip& strip : keys.strips) {
-        weigh_strip(limits, row_weight[strip.row], strip.count, scores + n * n_lane, sum);
-        n += strip.count;
-    }
-    alignas(64) float inverse[n_lane];
-    for (int j = 0; j < n_vector; ++j) store(hn::Div(broadcast(1.0f), sum[j]), inverse + j * width);
-    gather_values(values, n_value_dim, scores, inverse, y, y_row);
+    return pair;
 }
 
-void attend_neighbors(const Heads& heads, Tile<const float> q, int64_t first_column,
-                      std::span<const Strip> strips, Rings<const float> k, Rings<const float> v,
-                      const float* weight, float* scratch, Tile<float> y) {
-    const int64_t n_query = round_up(q.shape[1], lane_count);
-    const int64_t d = heads.n_key_dim, e = heads.n_value_dim;
-    const float* row_weight = weight - k.layout->first_row() * k.layout->n_phase();
+void attend_neighbors(const Heads& heads, std::span<const NeighborhoodRow<float>> rows,
+                      int64_t first_column, Rings<const float> k, Rings<const float> v,
+                      const float* weight, float* scratch) {
+    const int64_t n_query = round_up(rows[0].q.shape[1], lane_count);
+    Place place{};
+    place.k = k;
+    place.v = v;
+    place.weight = weight;
+    place.packed = scratch;
+    place.scores = scratch + 2 * lane_count * heads.n_key_dim;
     for (int64_t h = 0; h < heads.n_head; ++h) {
-        for (int64_t i = 0; i < n_query; i += n_lane)
-            attend_lanes({q.data + h * d * q.stride[0] + i, q.stride[0], d},
-                         {strips, k, h * d, first_column + i}, {strips, v, h * e, first_column + i},
-                         e, row_weight, scratch, y.data + h * e * y.stride[0] + i, y.stride[0]);
+        place.k_channel = h * heads.n_key_dim;
+        place.v_channel = h * heads.n_value_dim;
+        for (int64_t i = 0; i < n_query; i += group_columns) {
+            place.column = first_column + i;
+            place.n_lane = std::min(group_columns, n_query - i);
+            for (size_t r = 0; r < rows.size(); r += 2)
+                attend_pair(pair_of(heads, h, rows, r, i), place);
+        }
     }
 }
 
@@ -215,11 +250,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace surrogate::kernels::sphere::simd {
 
-void attend_neighbors(VectorLevel level, const Heads& heads, Tile<const float> q,
-                      int64_t first_column, std::span<const Strip> strips, Rings<const float> k,
-                      Rings<const float> v, const float* weight, float* scratch, Tile<float> y) {
+void attend_neighbors(VectorLevel level, const Heads& heads,
+                      std::span<const NeighborhoodRow<float>> rows, int64_t first_column,
+                      Rings<const float> k, Rings<const float> v, const float* weight,
+                      float* scratch) {
     SURROGATE_AT_LEVEL(level, attend_neighbors)
-    (heads, q, first_column, strips, k, v, weight, scratch, y);
+    (heads, rows, first_column, k, v, weight, scratch);
 }
 
 }  // namespace surrogate::kernels::sphere::simd

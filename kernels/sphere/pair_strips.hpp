@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include "kernels/sphere/stencil.hpp"
+
+namespace surrogate::kernels::sphere {
+
+/// A strip as two query rows see it: columns first .. first + count - 1, of which row l sees the
+/// offsets [from[l], to[l]).
+struct PairStrip {
+    int64_t row = 0, first = 0, count = 0;
+    int64_t from[2] = {}, to[2] = {};
+    int64_t common_from = 0, common_to = 0;  ///< seen by all rows that share the strip
+    bool shared = false;
+
+    /// Long strips are taken as a band: the columns that any lane sees, each broadcast to all lanes,
+    /// those at both ends masked. Shorter ones by offset: lane i meets column i + offset. Both give
+    /// the same bits.
+    bool is_band() const { return count >= band_from; }
+    int n_line() const { return shared ? 2 : 1; }
+    int line() const { return to[0] > from[0] ? 0 : 1; }  ///< of a strip that is not shared
+
+    static constexpr int64_t band_from = 40;
+};
+
+/// The strips of two rows in the order of key rows. A strip of both is shared unless that would
+/// compute too many pairs that neither wants; each row keeps its own order.
+class PairWalk {
+public:
+    PairWalk(std::span<const Strip> first, std::span<const Strip> second) : rest_{first, second} {}
+
+    /// False at the end.
+    bool next(PairStrip& strip) {
+        const bool has_first = !rest_[0].empty(), has_second = !rest_[1].empty();
+        if (!has_first && !has_second) return false;
+        if (has_first && has_second && rest_[0][0].row == rest_[1][0].row &&
+            is_worth_sharing(rest_[0][0], rest_[1][0])) {
+            strip = share(rest_[0][0], rest_[1][0]);
+            for (auto& rest : rest_) rest = rest.subspan(1);
+            return true;
+        }
+        const int line = !has_second || (has_first && rest_[0][0].row <= rest_[1][0].row) ? 0 : 1;
+        strip = alone(rest_[line][0], line);
+        rest_[line] = rest_[line].subspan(1);
+        return true;
+    }
+
+private:
+    /// A strip for one row keeps half of the sums idle, a quarter of the time; short ones wait longer.
+    static bool is_worth_sharing(const Strip& a, const Strip& b) {
+        const int64_t first = std::min(a.first, b.first);
+        const int64_t end = std::max(a.first + a.count, b.first + b.count);
+        return 8 * (end - first) <= 5 * (a.count + b.count) + 16;
+    }
+
+    static PairStrip alone(const Strip& strip, int line) {
+        PairStrip pair{.row = strip.row, .first = strip.first, .count = strip.count};
+        pair.to[line] = pair.common_to = strip.count;
+        return pair;
+    }
+
+    static PairStrip share(const Strip& a, const Strip& b) {
+        const int64_t first = std::min(a.first, b.first);
+        const int64_t end = std::max(a.first + a.count, b.first + b.count);
+        PairStrip pair{.row = a.row, .first = first, .count = end - first};
+        for (int l = 0; l < 2; ++l) {
+            const Strip& strip = l == 0 ? a : b;
+            pair.from[l] = strip.first - first;
+            pair.to[l] = pair.from[l] + strip.count;
+        }
+        pair.common_from = std::max(pair.from[0], pair.from[1]);
+        pair.common_to = std::min(pair.to[0], pair.to[1]);
+        pair.shared = true;
+        return pair;
+    }
+
+    std::span<const Strip> rest_[2];
+};
+
+}  // namespace surrogate::kernels::sphere
