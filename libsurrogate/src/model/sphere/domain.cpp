@@ -88,7 +88,8 @@ SphereDomain::Facts SphereDomain::read(const surrogate_sphere* sphere) {
     if (n_lat < 2 || n_lon < 1 || n_lat > largest || n_lon > largest) {
         throw Error(Status::shape, "sphere: a grid of " + std::to_string(n_lat) + " x " +
                                        std::to_string(n_lon) +
-                                       " points; at least 2 rows and 1 column are needed");
+                                       " points; 2 .. 2^24 rows and 1 .. 2^24 columns are "
+                                       "possible");
     }
     grid_ = {kernels::sphere::parse_grid_kind(sphere->grid), n_lat, n_lon};
     const Block block{sphere->first_lat, sphere->n_lat_local, sphere->first_lon,
@@ -255,10 +256,35 @@ void SphereDomain::require_tiling() const {
         }
     }
     if (n_point == grid_.n_lat * grid_.n_lon) return;
-    throw Error(Status::invalid_argument, "sphere: the blocks of all ranks have " +
-                                              std::to_string(n_point) + " points, the grid " +
-                                              std::to_string(grid_.n_lat * grid_.n_lon) +
-                                              "; every point belongs to one rank");
+    const int64_t row = first_row_with_holes();
+    std::string owners;
+    for (size_t a = 0; a < blocks_.size(); ++a) {
+        const Block& block = blocks_[a];
+        if (block.n_column == 0 || row < block.first_row || row >= block.first_row + block.n_row)
+            continue;
+        owners += (owners.empty() ? "rank " : ", rank ") + std::to_string(a) + " with columns " +
+                  std::to_string(block.first_column) + " to " +
+                  std::to_string(block.first_column + block.n_column - 1);
+    }
+    throw Error(Status::invalid_argument,
+                "sphere: the blocks of all ranks have " + std::to_string(n_point) +
+                    " points, the grid " + std::to_string(grid_.n_lat * grid_.n_lon) +
+                    "; every point belongs to one rank, but row " + std::to_string(row) +
+                    (owners.empty() ? " to none" : " only to " + owners));
+}
+
+int64_t SphereDomain::first_row_with_holes() const {
+    int64_t row = 0;
+    const auto n_owned = [&] {
+        int64_t n = 0;
+        for (const Block& block : blocks_) {
+            const bool has_row = row >= block.first_row && row < block.first_row + block.n_row;
+            n += has_row ? block.n_column : 0;
+        }
+        return n;
+    };
+    while (row < grid_.n_lat && n_owned() == grid_.n_lon) ++row;
+    return row;
 }
 
 int64_t SphereDomain::shift() const {

@@ -68,6 +68,7 @@ private:
     double first_longitude_of(const surrogate_sphere& sphere) const;
     void agree_on(const std::vector<Facts>& all);
     void require_tiling() const;
+    int64_t first_row_with_holes() const;
     int64_t shift() const;
 
     kernels::sphere::Grid grid_;
