@@ -59,9 +59,11 @@ Layout layout_of(const Transformer& t, int64_t) {
     for (int64_t i = 0; i < t.n_layer; ++i) {
         const std::string block = "blocks." + std::to_string(i) + ".";
         const std::string norm = t.norm == BlockNorm::layer ? ".norm" : "";
-        if (t.norm != BlockNorm::none) add_norm(list, block + "norm0" + norm, n);
+        if (t.norm != BlockNorm::none) {
+            add_norm(list, block + "norm0" + norm, n);
+            add_norm(list, block + "norm1" + norm, n);
+        }
         add_attention(list, block + "self_attn.", t.attention);
-        if (t.norm != BlockNorm::none) add_norm(list, block + "norm1" + norm, n);
         if (!t.use_mlp) continue;
         add_point_linear(list, block + "mlp.fwd.0", n, t.n_hidden);
         list.push_back({block + (t.has_dropout ? "mlp.fwd.3" : "mlp.fwd.2") + ".weight",
