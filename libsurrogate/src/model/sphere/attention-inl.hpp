@@ -15,9 +15,9 @@ void AttentionLayer<T>::attend(Workspace& ws, Scratch<T>& scratch, const Add& ad
         attend_globally(ws, scratch, add);
         return;
     }
-    attend_rows(ws, ws.interior, scratch, add);  // while the rows of others travel
+    attend_rows(ws, ws.interior, add);  // while the rows of others travel
     finish_exchange(ws);
-    attend_rows(ws, ws.boundary, scratch, add);
+    attend_rows(ws, ws.boundary, add);
     if (ws.stencil.n_phase_out == 1) return;
     ws.query_tiles.run(frame_.queue, [&](const Work& work, int thread) {
         const Tile<T> y = scratch.tile(thread, heads_slot, config_.n_value, work.count);
@@ -28,21 +28,22 @@ void AttentionLayer<T>::attend(Workspace& ws, Scratch<T>& scratch, const Add& ad
 
 template <class T>
 template <class Add>
-void AttentionLayer<T>::attend_rows(Workspace& ws, const Schedule& schedule, Scratch<T>& scratch,
-                                    const Add& add) const {
+void AttentionLayer<T>::attend_rows(Workspace& ws, const Schedule& schedule, const Add& add) const {
     const int64_t n_phase = ws.stencil.n_phase_out;
     schedule.run(frame_.queue, [&](const Work& work, int thread) {
         for (int64_t phase = 0; phase < n_phase; ++phase) {
-            const Tile<T> y = scratch.tile(thread, heads_slot, config_.n_value, work.count);
-            attend_tile(ws, work, phase, thread, y);
-            if (n_phase == 1) {
-                add(work, Tile<const T>(y), thread);
-                continue;
-            }
-            const Tile<T> row = ws.averages.row(work.row);
-            for (int64_t c = 0; c < config_.n_value; ++c) {
-                for (int64_t i = 0; i < work.count; ++i)
-                    row(c, (work.first + i) * n_phase + phase) = y(c, i);
+            attend_block(ws, work, phase, thread);
+            for (int64_t r = 0; r < work.n_row; ++r) {
+                const Tile<T> y = block_row(ws, work, r, thread);
+                if (n_phase == 1) {
+                    add({work.row + r, work.first, work.count}, Tile<const T>(y), thread);
+                    continue;
+                }
+                const Tile<T> row = ws.averages.row(work.row + r);
+                for (int64_t c = 0; c < config_.n_value; ++c) {
+                    for (int64_t i = 0; i < work.count; ++i)
+                        row(c, (work.first + i) * n_phase + phase) = y(c, i);
+                }
             }
         }
     });

@@ -167,9 +167,16 @@ void AttentionLayer<T>::prepare(const Frame& frame, const Attention& config, Ran
         const auto cost = [&](int64_t row) {
             return static_cast<double>(ws.stencil.pairs(row)) * pair_cost(config);
         };
-        ws.interior = {interior, n_column_out, tile_points, n_thread, cost};
-        ws.boundary = {boundary, n_column_out, tile_points, n_thread, cost};
-        ws.scratch_step = kernels::sphere::neighborhood_scratch(heads, most_neighbors);
+        // Rows taken together read their keys once; threads want a few blocks each.
+        const int64_t n_tile = (n_column_out + tile_points - 1) / tile_points;
+        const int64_t most_rows =
+            std::clamp<int64_t>(out_rows.size() * n_tile / (6 * n_thread), 1,
+                                static_cast<int64_t>(kernels::sphere::max_block_rows));
+        ws.interior = {interior, n_column_out, tile_points, n_thread, cost, most_rows};
+        ws.boundary = {boundary, n_column_out, tile_points, n_thread, cost, most_rows};
+        ws.block_averages = Buffer<T>(n_thread * most_rows * config.n_value * tile_points);
+        ws.block_step = most_rows * config.n_value * tile_points;
+        ws.scratch_step = kernels::sphere::neighborhood_scratch(heads, most_rows * most_neighbors);
     }
     ws.scratch_step = round_up(ws.scratch_step, 16);
     ws.scratch = Buffer<T>(ws.scratch_step * n_thread);
@@ -192,7 +199,7 @@ template <class T>
 int64_t AttentionLayer<T>::Workspace::bytes() const {
     return queries.bytes() + keys.bytes() + values.bytes() + averages.bytes() +
            query_memory.bytes() + key_memory.bytes() + value_memory.bytes() + states.bytes() +
-           scratch.bytes() + stencil.bytes() + exchange.bytes();
+           scratch.bytes() + block_averages.bytes() + stencil.bytes() + exchange.bytes();
 }
 
 template <class T>
@@ -275,22 +282,35 @@ void AttentionLayer<T>::finish_exchange(Workspace& ws) const {
 }
 
 template <class T>
-void AttentionLayer<T>::attend_tile(Workspace& ws, const Work& work, int64_t phase, int thread,
-                                    Tile<T> y) const {
+Tile<T> AttentionLayer<T>::block_row(Workspace& ws, const Work& work, int64_t i, int thread) const {
+    return {ws.block_averages.data() + thread * ws.block_step + i * config_.n_value * tile_points,
+            {config_.n_value, work.count},
+            {tile_points, 1}};
+}
+
+/// The averages of a block of rows, or of one phase of theirs.
+template <class T>
+void AttentionLayer<T>::attend_block(Workspace& ws, const Work& work, int64_t phase,
+                                     int thread) const {
+    kernels::sphere::NeighborhoodRow<T> rows[kernels::sphere::max_block_rows];
     const int64_t n_phase = ws.stencil.n_phase_out;
-    Tile<T> q = ws.queries.tile(work.row, work.first, work.count);
-    if (n_phase > 1) {
-        const Rings<T> rings{&ws.query_layout, ws.query_memory.data()};
-        q = rings.row(work.row * n_phase + phase);
-        q.data += work.first;
-        q.shape[1] = work.count;
+    for (int64_t r = 0; r < work.n_row; ++r) {
+        const int64_t row = work.row + r;
+        Tile<T> q = ws.queries.tile(row, work.first, work.count);
+        if (n_phase > 1) {
+            const Rings<T> rings{&ws.query_layout, ws.query_memory.data()};
+            q = rings.row(row * n_phase + phase);
+            q.data += work.first;
+            q.shape[1] = work.count;
+        }
+        rows[r] = {ws.stencil.list(row, phase), q, block_row(ws, work, r, thread)};
     }
     const T* weight = row_weight_.data() + ws.key_rows.begin * ws.stencil.n_phase_in;
-    kernels::sphere::attend_neighbors<T>(frame_.queue, heads_, q, work.first,
-                                         ws.stencil.list(work.row, phase),
+    kernels::sphere::attend_neighbors<T>(frame_.queue, heads_,
+                                         {rows, static_cast<size_t>(work.n_row)}, work.first,
                                          Rings<const T>{&ws.key_layout, ws.key_memory.data()},
                                          Rings<const T>{&ws.value_layout, ws.value_memory.data()},
-                                         weight, ws.scratch.data() + thread * ws.scratch_step, y);
+                                         weight, ws.scratch.data() + thread * ws.scratch_step);
 }
 
 /// All queries over some rows of keys.

@@ -39,14 +39,15 @@ public:
         Field<T> averages;      ///< only if the query grid has phases
         RingLayout query_layout, key_layout, value_layout;
         Buffer<T> query_memory, key_memory, value_memory;
-        Buffer<T> states;   ///< of global attention, a tile of queries each
-        Buffer<T> scratch;  ///< (thread, n)
-        Stencil stencil;    ///< of neighborhood attention
+        Buffer<T> states;          ///< of global attention, a tile of queries each
+        Buffer<T> block_averages;  ///< (thread, row of a block, n_value, tile_points)
+        Buffer<T> scratch;         ///< (thread, n)
+        Stencil stencil;           ///< of neighborhood attention
         NeighborExchange exchange;
         Schedule all, interior, boundary;  ///< of query columns
         Schedule key_tiles, query_tiles;
         Range key_rows, own_keys;
-        int64_t scratch_step = 0;
+        int64_t scratch_step = 0, block_step = 0;
         int64_t bytes() const;
     };
     /// Local: takes the memory. key_bands: who computes which keys, or null: the caller brings them.
@@ -81,10 +82,10 @@ private:
     void close_rings(Workspace& ws) const;
     void begin_exchange(Workspace& ws) const;
     void finish_exchange(Workspace& ws) const;
-    void attend_tile(Workspace& ws, const Work& work, int64_t phase, int thread, Tile<T> y) const;
+    Tile<T> block_row(Workspace& ws, const Work& work, int64_t i, int thread) const;
+    void attend_block(Workspace& ws, const Work& work, int64_t phase, int thread) const;
     template <class Add>
-    void attend_rows(Workspace& ws, const Schedule& schedule, Scratch<T>& scratch,
-                     const Add& add) const;
+    void attend_rows(Workspace& ws, const Schedule& schedule, const Add& add) const;
     template <class Add>
     void attend_globally(Workspace& ws, Scratch<T>& scratch, const Add& add) const;
     void accumulate(Workspace& ws, Range key_rows) const;

@@ -58,9 +58,10 @@ private:
     Buffer<T> memory_;
 };
 
-/// Columns [first, first + count) of one row: what one call of a kernel works on.
+/// Columns [first, first + count) of one row, or of n_row consecutive ones: what one call of a kernel
+/// works on.
 struct Work {
-    int64_t row = 0, first = 0, count = 0;
+    int64_t row = 0, first = 0, count = 0, n_row = 1;
 };
 
 /// Tiles of some rows, dealt to threads in shares of equal cost. Immutable once made.
@@ -68,15 +69,23 @@ class Schedule {
 public:
     Schedule() = default;
     /// Tiles of at most `width` columns of the rows; cost(row) is that of a column.
+    /// Consecutive rows are taken together, up to `most_rows` of them.
     template <class Cost>
     Schedule(const std::vector<int64_t>& rows, int64_t n_column, int64_t width, int n_thread,
-             const Cost& cost) {
+             const Cost& cost, int64_t most_rows = 1) {
         std::vector<double> sums = {0};
-        for (const int64_t row : rows) {
+        int64_t n_row = 1;
+        for (size_t i = 0; i < rows.size(); i += static_cast<size_t>(n_row)) {
+            double column = cost(rows[i]);
+            for (n_row = 1; n_row < most_rows; ++n_row) {
+                const size_t next = i + static_cast<size_t>(n_row);
+                if (next == rows.size() || rows[next] != rows[i] + n_row) break;
+                column += cost(rows[next]);
+            }
             for (int64_t first = 0; first < n_column; first += width) {
                 const int64_t count = std::min(width, n_column - first);
-                work_.push_back({row, first, count});
-                sums.push_back(sums.back() + cost(row) * static_cast<double>(count));
+                work_.push_back({rows[i], first, count, n_row});
+                sums.push_back(sums.back() + column * static_cast<double>(count));
             }
         }
         for (int thread = 0; thread <= n_thread; ++thread) {
