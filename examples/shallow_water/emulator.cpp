@@ -28,7 +28,7 @@ std::array<surrogate_field_info, n_field> cards_of(const surrogate::Model& model
 
 std::string text_of(double value) {
     char text[32];
-    std::snprintf(text, sizeof text, "%.4g", value);
+    std::snprintf(text, sizeof text, "%.5g", value);
     return text;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A jet on a rotating sphere that breaks into storms: a spectral shallow-water solver on MPI ranks
-// and, beside it or in its place, a trained emulator of one hour (attention on the sphere).
+// A jet on a rotating sphere: a spectral shallow-water solver on MPI ranks and, beside it or in its
+// place, a trained emulator of one hour (attention on the sphere).
 //
 // Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
 // build/bin/shallow_water):

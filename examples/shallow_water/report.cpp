@@ -38,9 +38,9 @@ void print_drifts(const Budget& now, const Budget& before) {
 
 /// Errors of the emulator and drifts of both.
 void print_comparison(const std::vector<Sample>& samples) {
-    std::printf("%5s  %-17s | %-17s | %-17s | %-21s %-21s\n", "hour", "geopotential", "vorticity",
+    std::printf("%5s  %-17s | %-17s | %-17s | %-21s %-21s\n", "lead", "geopotential", "vorticity",
                 "divergence", "drift of the solver", "drift of the emulator");
-    std::printf("%5s  %8s %8s | %8s %8s | %8s %8s | %10s %10s %10s %10s\n", "", "emulator",
+    std::printf("%5s  %8s %8s | %8s %8s | %8s %8s | %10s %10s %10s %10s\n", "[h]", "emulator",
                 "persist.", "emulator", "persist.", "emulator", "persist.", "mass", "energy",
                 "mass", "energy");
     for (const Sample& sample : samples) {

@@ -143,7 +143,7 @@ TEST_F(ShallowWaterEmulator, JudgeNamesTheFieldThatLeavesItsRange) {
         double value;
         const char* reason;
     } cases[] = {{0, 2e5, "geopotential reaches 2e+05 m^2/s^2, in training at most"},
-                 {0, 1e4, "geopotential reaches 1e+04 m^2/s^2, in training at least"},
+                 {0, 1e4, "geopotential reaches 10000 m^2/s^2, in training at least"},
                  {1, -1e-3, "vorticity reaches -0.001 1/s, in training at least"},
                  {2, std::numeric_limits<double>::infinity(), "divergence is not finite"},
                  {2, std::numeric_limits<double>::quiet_NaN(), "divergence is not finite"}};
