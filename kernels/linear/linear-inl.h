@@ -8,6 +8,8 @@
 #define SURROGATE_LINEAR_INL_H_
 #endif
 
+#include <algorithm>
+
 #include "kernels/activation/activation-inl.h"
 #include "kernels/linear/linear.hpp"
 
@@ -38,15 +40,20 @@ HWY_INLINE void linear_block(const Linear<float>& layer, Tile<const float> x,
 #pragma GCC unroll 4
         for (int j = 0; j < n_vector; ++j) sum[r][j] = bias;
     }
-    const float* weight = layer.weight + o * layer.n_in;  // (n_row, n_in)
+    // (n_row, n_in), reached from two moving pointers: the compiler would keep one a row, and the stack
+    // in the loop.
+    const float* weight = layer.weight + o * layer.n_in;
+    const float* weight_3 = weight + (n_row > 3 ? 3 * layer.n_in : 0);
     const float* point = x.data + i;
-    for (int64_t c = 0; c < layer.n_in; ++c, point += x.stride[0]) {
+    for (int64_t c = 0; c < layer.n_in; ++c, point += x.stride[0], ++weight, ++weight_3) {
+        asm("" : "+r"(weight), "+r"(weight_3));
         Vector input[n_vector];
 #pragma GCC unroll 4
         for (int j = 0; j < n_vector; ++j) input[j] = load(point + j * width);
 #pragma GCC unroll 8
         for (int r = 0; r < n_row; ++r) {
-            const Vector w = broadcast(weight[r * layer.n_in + c]);
+            const Vector w =
+                broadcast(r < 3 ? weight[r * layer.n_in] : weight_3[(r - 3) * layer.n_in]);
 #pragma GCC unroll 4
             for (int j = 0; j < n_vector; ++j) sum[r][j] = mul_add(w, input[j], sum[r][j]);
         }
@@ -68,27 +75,40 @@ HWY_INLINE void linear_block(const Linear<float>& layer, Tile<const float> x,
     }
 }
 
-/// n_row outputs from o, all points. Outer loop of a layer: the rows of W stay in L1 while the tile
-/// passes.
+/// n_row outputs from o, points [first, end).
 template <Activation activation, int n_row>
 void linear_rows(const Linear<float>& layer, Tile<const float> x, const Epilogue& epilogue,
-                 Tile<float> y, int64_t o) {
+                 Tile<float> y, int64_t o, int64_t first, int64_t end) {
     // AVX2 has 16 registers: 6 x 2 sums, 2 inputs, 1 weight. AVX-512 has 32: 6 x 4, 4 and 1.
     constexpr int n_vector = width == 8 ? 2 : 4;
-    const int64_t n_lane = round_up(x.shape[1], lane_count);
-    int64_t i = 0;
-    for (; i + n_vector * width <= n_lane; i += n_vector * width)
+    int64_t i = first;
+    for (; i + n_vector * width <= end; i += n_vector * width)
         linear_block<activation, n_row, n_vector>(layer, x, epilogue, y, o, i);
-    for (; i < n_lane; i += width) linear_block<activation, n_row, 1>(layer, x, epilogue, y, o, i);
+    for (; i < end; i += width) linear_block<activation, n_row, 1>(layer, x, epilogue, y, o, i);
 }
+
+/// Input values that all rows of W pass over while they are in L1: half of 32 KiB.
+constexpr int64_t resident_inputs = 4096;
 
 template <Activation activation>
 void linear_layer(const Linear<float>& layer, Tile<const float> x, const Epilogue& epilogue,
                   Tile<float> y) {
-    int64_t o = 0;
-    for (; o + 6 <= layer.n_out; o += 6) linear_rows<activation, 6>(layer, x, epilogue, y, o);
-    for (; o + 4 <= layer.n_out; o += 4) linear_rows<activation, 4>(layer, x, epilogue, y, o);
-    for (; o < layer.n_out; ++o) linear_rows<activation, 1>(layer, x, epilogue, y, o);
+    const int64_t n_lane = round_up(x.shape[1], lane_count);
+    // At least what linear_block takes at once at every level.
+    const int64_t block = std::max<int64_t>(
+        resident_inputs / std::max<int64_t>(layer.n_in, 1) / lane_count * lane_count,
+        2 * lane_count);
+    for (int64_t first = 0; first < n_lane; first += block) {
+        const int64_t end = std::min(first + block, n_lane);
+        int64_t o = 0;
+        // Single rows are slow: 8 is 4 + 4 and not 6 + 1 + 1.
+        for (; o + 6 <= layer.n_out && o + 8 != layer.n_out; o += 6)
+            linear_rows<activation, 6>(layer, x, epilogue, y, o, first, end);
+        for (; o + 4 <= layer.n_out; o += 4)
+            linear_rows<activation, 4>(layer, x, epilogue, y, o, first, end);
+        for (; o < layer.n_out; ++o)
+            linear_rows<activation, 1>(layer, x, epilogue, y, o, first, end);
+    }
 }
 
 inline void linear_layer(const Linear<float>& layer, Tile<const float> x, const Epilogue& epilogue,

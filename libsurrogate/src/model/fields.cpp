@@ -2,6 +2,7 @@
 #include "libsurrogate/src/model/fields.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -53,6 +54,24 @@ double largest_distance(double std) {
            (std::is_same_v<T, double> ? std::min(std, 1.0) : std);
 }
 
+/// Whether values pass as they are: contiguous, in the network's type, not normalised.
+template <class T>
+bool is_plain(const Column& column) {
+    return column.stride == 1 && column.is_double == std::is_same_v<T, double> &&
+           column.mean == 0 && column.std == 1;
+}
+
+/// Copies, and tells whether all values are finite, by their bits: no operation that a host may trap.
+bool copy_if_finite(const float* from, float* to, int64_t count) {
+    uint32_t largest = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        const uint32_t exponent = std::bit_cast<uint32_t>(from[i]) & 0x7f800000u;
+        largest = exponent > largest ? exponent : largest;
+        to[i] = from[i];
+    }
+    return largest != 0x7f800000u;
+}
+
 }  // namespace
 
 template <class T>
@@ -62,6 +81,11 @@ BadValue gather(std::span<const Column> columns, int64_t first, int64_t count, T
     for (size_t c = 0; c < columns.size(); ++c) {
         const Column& column = columns[c];
         T* row = to + static_cast<int64_t>(c) * column_stride;
+        if constexpr (std::is_same_v<T, float>) {
+            if (row_stride == 1 && is_plain<T>(column) &&
+                copy_if_finite(static_cast<const float*>(column.data) + first, row, count))
+                continue;
+        }
         const double largest = largest_distance<T>(column.std);
         for (int64_t i = 0; i < count; ++i) {
             const double value = load(column, first + i);
@@ -83,6 +107,11 @@ BadValue scatter(const T* from, int64_t row_stride, int64_t column_stride,
     for (size_t c = 0; c < columns.size(); ++c) {
         const Column& column = columns[c];
         const T* row = from + static_cast<int64_t>(c) * column_stride;
+        if constexpr (std::is_same_v<T, float>) {
+            if (row_stride == 1 && is_plain<T>(column) &&
+                copy_if_finite(row, static_cast<float*>(column.data) + first, count))
+                continue;
+        }
         const double largest = column.is_double ? std::numeric_limits<double>::max()
                                                 : std::numeric_limits<float>::max();
         for (int64_t i = 0; i < count; ++i) {

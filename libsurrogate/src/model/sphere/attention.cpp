@@ -174,8 +174,8 @@ void AttentionLayer<T>::prepare(const Frame& frame, const Attention& config, Ran
                                 static_cast<int64_t>(kernels::sphere::max_block_rows));
         ws.interior = {interior, n_column_out, tile_points, n_thread, cost, most_rows};
         ws.boundary = {boundary, n_column_out, tile_points, n_thread, cost, most_rows};
-        ws.block_averages = Buffer<T>(n_thread * most_rows * config.n_value * tile_points);
-        ws.block_step = most_rows * config.n_value * tile_points;
+        ws.block_step = most_rows * config.n_value * tile_step;
+        ws.block_averages = Buffer<T>(n_thread * ws.block_step);
         ws.scratch_step = kernels::sphere::neighborhood_scratch(heads, most_rows * most_neighbors);
     }
     ws.scratch_step = round_up(ws.scratch_step, 16);
@@ -283,9 +283,9 @@ void AttentionLayer<T>::finish_exchange(Workspace& ws) const {
 
 template <class T>
 Tile<T> AttentionLayer<T>::block_row(Workspace& ws, const Work& work, int64_t i, int thread) const {
-    return {ws.block_averages.data() + thread * ws.block_step + i * config_.n_value * tile_points,
+    return {ws.block_averages.data() + thread * ws.block_step + i * config_.n_value * tile_step,
             {config_.n_value, work.count},
-            {tile_points, 1}};
+            {tile_step, 1}};
 }
 
 /// The averages of a block of rows, or of one phase of theirs.

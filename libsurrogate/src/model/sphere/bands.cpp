@@ -49,7 +49,7 @@ std::vector<int> ranks_by_latitude(const SphereDomain& domain, int n_rank) {
         const Range rows = domain.model_rows(rank);
         return rows.size() == 0 ? 2 * domain.grid().n_lat : rows.begin + rows.end;
     };
-    std::ranges::stable_sort(order, {}, middle);
+    std::ranges::sort(order, {}, [&](int rank) { return std::pair(middle(rank), rank); });
     return order;
 }
 

@@ -52,8 +52,11 @@ ConvolutionLayer<T>::ConvolutionLayer(const Frame& frame, const Convolution& con
 template <class T>
 void ConvolutionLayer<T>::set_weight(const T* weight) {
     weight_ = weight;
-    if (!is_weights_first(config_)) return;
-    const int64_t n_in = config_.n_in, n_out = config_.n_out, n_basis = config_.n_basis();
+    is_weights_first_ = is_weights_first(config_);
+    n_basis_ = config_.n_basis();
+    n_ring_channel_ = n_ring_channel(config_);
+    if (!is_weights_first_) return;
+    const int64_t n_in = config_.n_in, n_out = config_.n_out, n_basis = n_basis_;
     reordered_ = Buffer<T>(n_out * n_in * n_basis);
     for (int64_t o = 0; o < n_out; ++o) {
         for (int64_t c = 0; c < n_in; ++c) {
@@ -85,8 +88,9 @@ void ConvolutionLayer<T>::prepare(const Frame& frame, const Convolution& config,
                            n_ring_channel(config), ws.stencil.strips);
     ws.memory = Buffer<T>(ws.layout.size());
     const int n_thread = frame.queue.n_thread();
+    ws.n_row_channel = row_channels(config);
     ws.row_memory =
-        Buffer<T>(n_thread * row_channels(config) * round_up(config.in.n_lon, kernels::lane_count));
+        Buffer<T>(n_thread * ws.n_row_channel * round_up(config.in.n_lon, kernels::lane_count));
     const auto entries = [&](int64_t row) { return count(1 + ws.stencil.pairs(row)); };
     ws.tiles = {rows_of(out_rows), ws.stencil.n_column, tile_points, n_thread, entries};
 }
@@ -122,7 +126,7 @@ template <class T>
 Tile<T> ConvolutionLayer<T>::Workspace::row(const Convolution& config, int thread, int64_t first,
                                             int64_t n_channel) {
     const int64_t step = round_up(config.in.n_lon, kernels::lane_count);
-    return {row_memory.data() + (thread * row_channels(config) + first) * step,
+    return {row_memory.data() + (thread * n_row_channel + first) * step,
             {n_channel, config.in.n_lon},
             {step, 1}};
 }
@@ -135,8 +139,7 @@ int64_t ConvolutionLayer<T>::Workspace::bytes() const {
 
 template <class T>
 void ConvolutionLayer<T>::expand(Tile<const T> x, Tile<T> t) const {
-    const kernels::Linear<T> linear{config_.n_in, config_.n_out * config_.n_basis(),
-                                    reordered_.data(), nullptr};
+    const kernels::Linear<T> linear{config_.n_in, n_ring_channel_, reordered_.data(), nullptr};
     for (int64_t first = 0; first < x.shape[1]; first += tile_points) {
         const int64_t n = std::min(tile_points, x.shape[1] - first);
         kernels::linear<T>(frame_.queue, linear, {x.data + first, {x.shape[0], n}, x.stride}, {},
@@ -148,11 +151,11 @@ void ConvolutionLayer<T>::expand(Tile<const T> x, Tile<T> t) const {
 template <class T>
 void ConvolutionLayer<T>::store(Workspace& ws, int64_t row, int thread, Tile<const T> x) const {
     const Rings<T> rings{&ws.layout, ws.memory.data()};
-    if (!is_weights_first(config_)) {
+    if (!is_weights_first_) {
         kernels::sphere::store_row<T>(x, row, rings);
         return;
     }
-    const Tile<T> t = ws.row(config_, thread, config_.n_in, n_ring_channel(config_));
+    const Tile<T> t = ws.row(config_, thread, config_.n_in, n_ring_channel_);
     expand(x, t);
     kernels::sphere::store_row<T>(t, row, rings);
 }
@@ -196,11 +199,11 @@ void ConvolutionLayer<T>::convolve(Workspace& ws, Scratch<T>& scratch, const Wor
                                    Tile<T> y) const {
     const ConvolutionTable<T> table{&ws.stencil, ws.values.data()};
     const Rings<const T> rings{&ws.layout, ws.memory.data()};
-    const int64_t n_out = config_.n_out, n_basis = config_.n_basis(), groups = config_.groups;
+    const int64_t n_out = config_.n_out, n_basis = n_basis_, groups = config_.groups;
     for (int64_t phase = 0; phase < ws.n_phase_out; ++phase) {
         const Tile<T> part =
             ws.n_phase_out == 1 ? y : scratch.tile(thread, phase_slot, n_out, work.count);
-        if (is_weights_first(config_)) {
+        if (is_weights_first_) {
             kernels::sphere::sum_basis<T>(frame_.queue, table, work.row, phase, work.first, rings,
                                           false, part);
             for (int64_t o = 0; bias_ && o < n_out; ++o) {
@@ -228,12 +231,11 @@ void ConvolutionLayer<T>::convolve(Workspace& ws, Scratch<T>& scratch, const Wor
 template <class T>
 LayerCost ConvolutionLayer<T>::cost(const std::string& name, const Workspace& ws) const {
     LayerCost cost{.name = name};
-    const double product =
-        2 * count(config_.n_in / config_.groups * config_.n_out * config_.n_basis());
+    const double product = 2 * count(config_.n_in / config_.groups * config_.n_out * n_basis_);
     double entries = 0;
     for (int64_t row = ws.stencil.first_row; row < ws.stencil.end_row; ++row)
         entries += count(ws.stencil.pairs(row) * ws.stencil.n_column);
-    const bool weights_first = is_weights_first(config_);
+    const bool weights_first = is_weights_first_;
     const int64_t points = weights_first
                                ? ws.in_rows.size() * config_.in.n_lon
                                : (ws.stencil.end_row - ws.stencil.first_row) * config_.out.n_lon;

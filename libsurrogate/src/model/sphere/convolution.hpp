@@ -32,6 +32,7 @@ public:
         NeighborExchange exchange;
         Schedule tiles;  ///< of phase columns of the output rows
         int64_t n_phase_out = 1;
+        int64_t n_row_channel = 0;  ///< of row_memory
         Tile<T> row(const Convolution& config, int thread, int64_t first, int64_t n_channel);
         int64_t bytes() const;
     };
@@ -69,6 +70,7 @@ public:
     /// Weights first: what a point contributes before geometry, (n_in) to (n_ring_channel).
     static bool is_weights_first(const Convolution& config);
     static int64_t n_ring_channel(const Convolution& config);
+    bool is_weights_first() const { return is_weights_first_; }
     void expand(Tile<const T> x, Tile<T> t) const;
 
     LayerCost cost(const std::string& name, const Workspace& ws) const;
@@ -84,6 +86,9 @@ private:
     Convolution config_;
     const T* weight_ = nullptr;
     const T* bias_ = nullptr;
+    // Known when planning: counting basis functions takes memory, which a run must not.
+    bool is_weights_first_ = false;
+    int64_t n_basis_ = 0, n_ring_channel_ = 0;
     Buffer<T> reordered_;  // weights first: (n_out, n_basis, n_in)
 };
 

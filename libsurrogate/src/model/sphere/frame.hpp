@@ -126,6 +126,10 @@ inline Schedule even_schedule(Range rows, int64_t n_column, int n_thread,
     return {rows_of(rows), n_column, width, n_thread, [](int64_t) { return 1.0; }};
 }
 
+/// Distance of channels in scratch tiles: an odd multiple of lane_count, so that half a tile of many
+/// channels does not fall into half of the cache sets.
+constexpr int64_t tile_step = tile_points + kernels::lane_count;
+
 /// Scratch tiles of one thread: slot (n_channel, tile_points).
 template <class T>
 class Scratch {
@@ -138,15 +142,14 @@ public:
         int64_t n = 0;
         for (int slot = 0; slot < n_slot; ++slot) {
             offsets_[slot] = n;
-            n += widths_[slot] * tile_points;
+            n += widths_[slot] * tile_step;
         }
         step_ = n;
         memory_ = Buffer<T>(n * n_thread);
     }
     Tile<T> tile(int thread, int slot, int64_t n_channel, int64_t n_point) {
-        return {memory_.data() + thread * step_ + offsets_[slot],
-                {n_channel, n_point},
-                {tile_points, 1}};
+        return {
+            memory_.data() + thread * step_ + offsets_[slot], {n_channel, n_point}, {tile_step, 1}};
     }
     int64_t bytes() const { return memory_.bytes(); }
 

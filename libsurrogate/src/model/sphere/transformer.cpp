@@ -236,7 +236,7 @@ private:
 
     void decode() {
         const kernels::Queue& queue = this->frame_.queue;
-        const bool weights_first = ConvolutionLayer<T>::is_weights_first(config_.decoder);
+        const bool weights_first = decoder_.is_weights_first();
         if (weights_first) {
             tiles_.run(queue, [&](const Work& w, int) {
                 decoder_.expand(x_.tile(w.row, w.first, w.count), t_.tile(w.row, w.first, w.count));
