@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/core/exchange.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 namespace surrogate::impl {
@@ -34,13 +33,17 @@ void NeighborExchange::connect(Communicator& comm, std::vector<Want> wants, int6
     std::vector<int64_t> ones;
     own_rank_ = comm.rank();
     comm.agree([&] {
-        std::ranges::stable_sort(wants, {}, &Want::rank);
         receive_.rank_segments.assign(size, 0);
         send_.rank_segments.assign(size, 0);
         ones.assign(size, 1);
+        for (const Want& want : wants) ++receive_.rank_segments[static_cast<size_t>(want.rank)];
+        std::vector<int64_t> place(size);
+        std::exclusive_scan(receive_.rank_segments.begin(), receive_.rank_segments.end(),
+                            place.begin(), int64_t{0});
+        receive_.segments.resize(wants.size());
         for (const Want& want : wants) {
-            receive_.segments.push_back(want.segment);
-            ++receive_.rank_segments[static_cast<size_t>(want.rank)];
+            int64_t& next = place[static_cast<size_t>(want.rank)];
+            receive_.segments[static_cast<size_t>(next++)] = want.segment;
         }
         receive_.set_offsets();
     });
