@@ -63,7 +63,7 @@ void normalise_heads(const Queue& queue, int64_t n_head, const T* g, Tile<const 
 }
 
 int64_t neighborhood_scratch(const Heads& heads, int64_t n_neighbor) {
-    return 2 * lane_count * heads.n_key_dim + 2 * tile_points * n_neighbor;
+    return tile_points * (heads.n_key_dim + lane_count + 2 * n_neighbor);
 }
 
 int64_t global_scratch(const Heads&) {

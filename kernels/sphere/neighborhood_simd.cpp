@@ -15,6 +15,12 @@ namespace {
 /// cache while values pass.
 constexpr int64_t group_columns = 32;
 
+/// Of each column: see Extent and Weights.
+struct LaneState {
+    alignas(64) float maximum[2][group_columns];
+    alignas(64) float sum[2][group_columns];
+};
+
 /// Two rows of queries of one head, or one row twice, in at most group_columns columns.
 struct Pair {
     std::span<const Strip> strips[2];
@@ -22,7 +28,9 @@ struct Pair {
     int64_t q_row[2], n_dim;
     PairSums sums;
     int64_t n_value_dim;
-    bool has_second;
+    float* scores;    ///< (vector of columns, entries of all strips)
+    int64_t n_score;  ///< of one vector of columns
+    LaneState state;
 };
 
 /// Where a call computes.
@@ -31,188 +39,180 @@ struct Place {
     Rings<const float> k, v;
     int64_t k_channel, v_channel;
     const float* weight;
-    float* packed;  ///< (c, row of the pair, lane) of one vector of columns
-    float* scores;  ///< (vector of columns, entries of all strips)
+    float* packed;  ///< (vector of columns, c, row of the pair, lane)
+    int64_t packed_step;
 
     float row_weight(int64_t row) const {
         return weight[row - k.layout->first_row() * k.layout->n_phase()];
     }
 };
 
-/// Over all strips, of one vector of columns: see Extent and Weights.
-struct LaneState {
-    alignas(64) float maximum[2][group_columns];
-    alignas(64) float sum[2][group_columns];
-};
-
-void pack_queries(const Pair& pair, int64_t lane, float* packed) {
-    for (int64_t c = 0; c < pair.n_dim; ++c, packed += 2 * width) {
-        for (int l = 0; l < 2; ++l)
-            store(load(pair.q[l] + c * pair.q_row[l] + lane), packed + l * width);
+void pack_queries(const Pair& pair, const Place& place) {
+    for (int64_t c = 0; c < pair.n_dim; ++c) {
+        for (int l = 0; l < 2; ++l) {
+            const float* q = pair.q[l] + c * pair.q_row[l];
+            float* to = place.packed + (2 * c + l) * width;
+            for (int64_t i = 0; i < place.n_lane; i += width, to += place.packed_step)
+                store(load(q + i), to);
+        }
     }
 }
 
-PairWalk walk(const Pair& pair) {
-    return {pair.strips[0], pair.has_second ? pair.strips[1] : std::span<const Strip>()};
+bool read_chunk(PairWalk& walk, const Place& place, const Rings<const float>& rings,
+                int64_t channel, Chunk& chunk) {
+    const auto at = [&](int64_t row) { return rings.at(row, channel) + place.column; };
+    const auto weight_of = [&](int64_t row) { return place.row_weight(row); };
+    return chunk.read(walk, *rings.layout, at, weight_of);
 }
 
-/// Scores of one vector of columns with all strips; their number is what the buffer holds then.
-int64_t score_lanes(const Pair& pair, const Place& place, int64_t lane, float* scores,
-                    LaneState& state) {
-    pack_queries(pair, lane, place.packed);
+/// Scores of one vector of columns with the strips of a chunk.
+void score_chunk(const Chunk& chunk, const Pair& pair, const Place& place, int64_t lane,
+                 float* scores, LaneState& state) {
     Extent extent;
     for (int l = 0; l < 2; ++l) {
-        extent.maximum[l] = broadcast(no_score);
-        extent.taint[l] = broadcast(0.0f);
+        extent.maximum[l] = load(state.maximum[l] + lane);
+        extent.taint[l] = load(state.sum[l] + lane);
     }
-    PairWalk strips = walk(pair);
-    float* at = scores;
-    PairStrip strip, following;
-    for (bool is_there = strips.next(strip); is_there; strip = following) {
-        is_there = strips.next(following);
-        int64_t column = place.column + lane;
-        if (!is_there) walk(pair).next(following), column += width;
-        const float* k = place.k.at(strip.row, place.k_channel) + place.column + lane + strip.first;
-        const float* ahead = place.k.at(following.row, place.k_channel) + column + following.first;
-        score(strip,
-              {place.packed, k, place.k.layout->step(strip.row), pair.n_dim, at, ahead,
-               place.k.layout->step(following.row), n_entry(following) + width - 2},
-              extent);
-        at += n_score(strip);
+    ScoreBlock block{};
+    block.q = place.packed + lane / width * place.packed_step;
+    block.lane = lane;
+    block.n_dim = pair.n_dim;
+    block.scores = scores;
+    for (int r = 0; r < chunk.n_run; ++r) {
+        score_run(chunk, chunk.runs[r], block, extent);
+        block.scores += chunk.runs[r].n_score();
     }
     for (int l = 0; l < 2; ++l) {
         store(extent.maximum[l], state.maximum[l] + lane);
         store(extent.taint[l], state.sum[l] + lane);
     }
-    return at - scores;
+}
+
+/// Scores of all columns with all strips.
+void score_pair(Pair& pair, const Place& place) {
+    PairWalk walk(pair.strips[0], pair.strips[1]);
+    Chunk chunk;
+    float* scores = pair.scores;
+    while (read_chunk(walk, place, place.k, place.k_channel, chunk)) {
+        for (int64_t i = 0; i < place.n_lane; i += width)
+            score_chunk(chunk, pair, place, i, scores + i / width * pair.n_score, pair.state);
+        scores += chunk.n_score;
+    }
+}
+
+/// Of one vector of columns.
+int64_t count_scores(const Pair& pair) {
+    int64_t n = 0;
+    for (PairWalk walk(pair.strips[0], pair.strips[1]); !walk.is_at_end(); walk.step()) {
+        const PairStrip strip = walk.peek();
+        n += (strip.count + (strip.is_band() ? width - 1 : 0)) * strip.n_line() * width;
+    }
+    return n;
 }
 
 /// Scores beside a huge maximum become moderate, and so does the maximum.
-void tame_lanes(const Pair& pair, int64_t lane, float* scores, LaneState& state) {
+void tame_lanes(const Pair& pair, const Place& place, int64_t lane, float* scores,
+                LaneState& state) {
     const Vector limit = broadcast(huge_score);
     const Vector first = hn::Abs(load(state.maximum[0] + lane));
     const Vector second = hn::Abs(load(state.maximum[1] + lane));
     if (hn::AllTrue(Tag(), hn::And(hn::Lt(first, limit), hn::Lt(second, limit)))) return;
-    Vector tame[2];
-    for (int l = 0; l < 2; ++l) {
-        const Vector maximum = tame[l] = load(state.maximum[l] + lane);
-        PairWalk strips = walk(pair);
-        float* at = scores;
-        for (PairStrip strip; strips.next(strip); at += n_score(strip)) {
-            if (strip.shared || strip.line() == l)
-                tame[l] = tame_huge_scores(maximum, n_entry(strip), strip.n_line() * width,
-                                           at + (strip.shared ? l * width : 0));
+    PairWalk walk(pair.strips[0], pair.strips[1]);
+    Chunk chunk;
+    Vector tame[2] = {load(state.maximum[0] + lane), load(state.maximum[1] + lane)};
+    while (read_chunk(walk, place, place.k, place.k_channel, chunk)) {
+        for (int r = 0; r < chunk.n_run; ++r) {
+            const Run& run = chunk.runs[r];
+            for (int l = 0; l < run.n_line; ++l) {
+                const int line = run.first_line + l;
+                tame[line] = tame_huge_scores(load(state.maximum[line] + lane), run.n_entry,
+                                              run.n_line * width, scores + l * width);
+            }
+            scores += run.n_score();
         }
     }
     for (int l = 0; l < 2; ++l) store(tame[l], state.maximum[l] + lane);
 }
 
-/// Strips of a chunk: enough entries to keep sums in registers for long, few enough for their weights
-/// to stay in the first-level cache.
-struct Chunk {
-    static constexpr int64_t most_strips = 16, enough_scores = 64 * 2 * width;
-    PairStrip strips[most_strips];
-    int64_t n_strip = 0, n_score = 0;
-
-    /// False at the end.
-    bool read(PairWalk& walk) {
-        n_strip = n_score = 0;
-        while (n_strip < most_strips && n_score < enough_scores && walk.next(strips[n_strip]))
-            n_score += HWY_NAMESPACE::n_score(strips[n_strip++]);
-        return n_strip > 0;
-    }
-};
-
-void weigh_chunk(const Chunk& chunk, const Place& place, int64_t lane, float* scores,
-                 LaneState& state) {
+/// After the last chunk `sum` holds the inverse.
+void weigh_chunk(const Chunk& chunk, int64_t lane, float* scores, LaneState& state) {
     Weights weights;
     for (int l = 0; l < 2; ++l) {
         weights.largest[l] = load(state.maximum[l] + lane);
+        weights.lowest[l] = hn::Add(weights.largest[l], broadcast(lowest_exponent));
         weights.sum[l] = load(state.sum[l] + lane);
     }
-    for (int64_t s = 0; s < chunk.n_strip; ++s) {
-        const PairStrip& strip = chunk.strips[s];
-        weigh(strip, place.row_weight(strip.row), scores, weights);
-        scores += n_score(strip);
-    }
-    for (int l = 0; l < 2; ++l) store(weights.sum[l], state.sum[l] + lane);
-}
-
-/// Adds the strips of a chunk to the sums of all columns. scores: of the chunk, `step` apart from one
-/// vector of columns to the next.
-void gather_chunk(const Chunk& chunk, const Pair& pair, const Place& place, const float* scores,
-                  int64_t step) {
-    constexpr int64_t most_vectors = group_columns / width;
-    ValueStrip strips[most_vectors][Chunk::most_strips];
-    for (int64_t j = 0; j * width < place.n_lane; ++j) {
-        for (int64_t s = 0; s < chunk.n_strip; ++s) {
-            const PairStrip& strip = chunk.strips[s];
-            const float* v = place.v.at(strip.row, place.v_channel);
-            strips[j][s] = {v + place.column + j * width + strip.first,
-                            place.v.layout->step(strip.row),
-                            n_entry(strip),
-                            strip.n_line(),
-                            strip.line(),
-                            strip.is_band()};
-        }
-    }
-    const auto gather = [&](int64_t c, auto rows) HWY_ATTR {
-        for (int64_t j = 0; j * width < place.n_lane; ++j) {
-            PairSums sums = pair.sums;
-            for (float*& y : sums.y) y += j * width;
-            gather_rows<decltype(rows)::value>({strips[j], static_cast<size_t>(chunk.n_strip)}, c,
-                                               scores + j * step, sums);
-        }
-    };
-    int64_t c = 0;
-    for (; c + 6 <= pair.n_value_dim; c += 6) gather(c, std::integral_constant<int, 6>());
-    for (; c < pair.n_value_dim; ++c) gather(c, std::integral_constant<int, 1>());
-}
-
-void finish_lanes(const Pair& pair, const Place& place, const LaneState& state) {
-    for (int l = 0; l < (pair.has_second ? 2 : 1); ++l) {
-        for (int64_t i = 0; i < place.n_lane; i += width) {
-            const Vector inverse = hn::Div(broadcast(1.0f), load(state.sum[l] + i));
-            for (int64_t c = 0; c < pair.n_value_dim; ++c) {
-                float* y = pair.sums.y[l] + c * pair.sums.row[l] + i;
-                store(hn::Mul(load(y), inverse), y);
-            }
-        }
-    }
-}
-
-void attend_pair(const Pair& pair, const Place& place) {
-    LaneState state;
-    int64_t step = 0;
-    for (int64_t i = 0; i < place.n_lane; i += width) {
-        float* scores = place.scores + i / width * step;
-        step = score_lanes(pair, place, i, scores, state);
-        tame_lanes(pair, i, scores, state);
+    for (int r = 0; r < chunk.n_run; ++r) {
+        weigh_run(chunk, chunk.runs[r], scores, weights);
+        scores += chunk.runs[r].n_score();
     }
     for (int l = 0; l < 2; ++l) {
-        for (int64_t c = 0; c < pair.n_value_dim; ++c)
-            std::fill_n(pair.sums.y[l] + c * pair.sums.row[l], place.n_lane, 0.0f);
+        if (chunk.is_last) weights.sum[l] = hn::Div(broadcast(1.0f), weights.sum[l]);
+        store(weights.sum[l], state.sum[l] + lane);
     }
-    PairWalk strips = walk(pair);
+}
+
+/// Adds a chunk to the sums of all columns. scores: of the chunk, `step` apart from one vector of
+/// columns to the next.
+void gather_chunk(const Chunk& chunk, const Pair& pair, const Place& place, const LaneState& state,
+                  const float* scores, int64_t step) {
+    const auto gather = [&](int64_t c, auto rows) HWY_ATTR {
+        for (int64_t lane = 0; lane < place.n_lane; lane += width) {
+            PairSums sums = pair.sums;
+            for (int l = 0; l < 2; ++l) {
+                sums.y[l] += lane;
+                sums.inverse[l] = state.sum[l] + lane;
+            }
+            gather_rows<decltype(rows)::value>(chunk, lane, c, scores + lane / width * step, sums);
+        }
+    };
+    for (int64_t c = 0, n; c < pair.n_value_dim; c += n) {
+        n = block_size(pair.n_value_dim - c, 6);
+        switch (n) {
+            case 6: gather(c, std::integral_constant<int, 6>()); break;
+            case 5: gather(c, std::integral_constant<int, 5>()); break;
+            case 4: gather(c, std::integral_constant<int, 4>()); break;
+            case 3: gather(c, std::integral_constant<int, 3>()); break;
+            case 2: gather(c, std::integral_constant<int, 2>()); break;
+            default: gather(c, std::integral_constant<int, 1>());
+        }
+    }
+}
+
+void score_columns(Pair& pair, const Place& place) {
+    for (int l = 0; l < 2; ++l) {
+        std::fill_n(pair.state.maximum[l], group_columns, no_score);
+        const bool is_idle = pair.strips[l].empty();  // its sum is divided by, too
+        std::fill_n(pair.state.sum[l], group_columns, is_idle ? 1.0f : 0.0f);
+    }
+    pack_queries(pair, place);
+    score_pair(pair, place);
+    for (int64_t i = 0; i < place.n_lane; i += width)
+        tame_lanes(pair, place, i, pair.scores + i / width * pair.n_score, pair.state);
+}
+
+void average_columns(Pair& pair, const Place& place) {
+    PairWalk walk(pair.strips[0], pair.strips[1]);
     Chunk chunk;
-    for (float* scores = place.scores; chunk.read(strips); scores += chunk.n_score) {
+    float* scores = pair.scores;
+    while (read_chunk(walk, place, place.v, place.v_channel, chunk)) {
         for (int64_t i = 0; i < place.n_lane; i += width)
-            weigh_chunk(chunk, place, i, scores + i / width * step, state);
-        gather_chunk(chunk, pair, place, scores, step);
+            weigh_chunk(chunk, i, scores + i / width * pair.n_score, pair.state);
+        gather_chunk(chunk, pair, place, pair.state, scores, pair.n_score);
+        scores += chunk.n_score;
     }
-    finish_lanes(pair, place, state);
 }
 
 /// Rows r and r + 1 of one head, columns from `first` of the tiles on.
 Pair pair_of(const Heads& heads, int64_t h, std::span<const NeighborhoodRow<float>> rows, size_t r,
              int64_t first) {
     Pair pair;
-    pair.has_second = r + 1 < rows.size();
+    const bool has_second = r + 1 < rows.size();
     pair.n_dim = heads.n_key_dim;
     pair.n_value_dim = heads.n_value_dim;
     for (size_t l = 0; l < 2; ++l) {
-        const auto& [strips, q, y] = rows[pair.has_second ? r + l : r];
-        pair.strips[l] = strips;
+        const auto& [strips, q, y] = rows[has_second ? r + l : r];
+        if (l == 0 || has_second) pair.strips[l] = strips;
         pair.q[l] = q.data + h * heads.n_key_dim * q.stride[0] + first;
         pair.q_row[l] = q.stride[0];
         pair.sums.y[l] = y.data + h * heads.n_value_dim * y.stride[0] + first;
@@ -230,15 +230,25 @@ void attend_neighbors(const Heads& heads, std::span<const NeighborhoodRow<float>
     place.v = v;
     place.weight = weight;
     place.packed = scratch;
-    place.scores = scratch + 2 * lane_count * heads.n_key_dim;
+    place.packed_step = 2 * width * heads.n_key_dim + lane_count;
     for (int64_t h = 0; h < heads.n_head; ++h) {
         place.k_channel = h * heads.n_key_dim;
         place.v_channel = h * heads.n_value_dim;
         for (int64_t i = 0; i < n_query; i += group_columns) {
             place.column = first_column + i;
             place.n_lane = std::min(group_columns, n_query - i);
-            for (size_t r = 0; r < rows.size(); r += 2)
-                attend_pair(pair_of(heads, h, rows, r, i), place);
+            float* scores = scratch + group_columns / width * place.packed_step;
+            Pair pairs[max_block_rows / 2];
+            size_t n_pair = 0;
+            for (size_t r = 0; r < rows.size(); r += 2) {
+                Pair& pair = pairs[n_pair++] = pair_of(heads, h, rows, r, i);
+                pair.scores = scores;
+                pair.n_score = count_scores(pair);
+                scores += place.n_lane / width * pair.n_score;
+            }
+            // All pairs read the same keys, then all the same values: they come from far once.
+            for (size_t p = 0; p < n_pair; ++p) score_columns(pairs[p], place);
+            for (size_t p = 0; p < n_pair; ++p) average_columns(pairs[p], place);
         }
     }
 }

@@ -32,23 +32,33 @@ class PairWalk {
 public:
     PairWalk(std::span<const Strip> first, std::span<const Strip> second) : rest_{first, second} {}
 
-    /// False at the end.
-    bool next(PairStrip& strip) {
-        const bool has_first = !rest_[0].empty(), has_second = !rest_[1].empty();
-        if (!has_first && !has_second) return false;
-        if (has_first && has_second && rest_[0][0].row == rest_[1][0].row &&
-            is_worth_sharing(rest_[0][0], rest_[1][0])) {
-            strip = share(rest_[0][0], rest_[1][0]);
+    bool is_at_end() const { return rest_[0].empty() && rest_[1].empty(); }
+
+    /// The next strip; not at the end.
+    PairStrip peek() const {
+        const int line = next_line();
+        return line == both ? share(rest_[0][0], rest_[1][0]) : alone(rest_[line][0], line);
+    }
+    void step() {
+        const int line = next_line();
+        if (line == both) {
             for (auto& rest : rest_) rest = rest.subspan(1);
-            return true;
+        } else {
+            rest_[line] = rest_[line].subspan(1);
         }
-        const int line = !has_second || (has_first && rest_[0][0].row <= rest_[1][0].row) ? 0 : 1;
-        strip = alone(rest_[line][0], line);
-        rest_[line] = rest_[line].subspan(1);
-        return true;
     }
 
 private:
+    static constexpr int both = 2;
+
+    int next_line() const {
+        if (rest_[1].empty()) return 0;
+        if (rest_[0].empty()) return 1;
+        const Strip &first = rest_[0][0], &second = rest_[1][0];
+        if (first.row == second.row && is_worth_sharing(first, second)) return both;
+        return first.row <= second.row ? 0 : 1;
+    }
+
     /// A strip for one row keeps half of the sums idle, a quarter of the time; short ones wait longer.
     static bool is_worth_sharing(const Strip& a, const Strip& b) {
         const int64_t first = std::min(a.first, b.first);
