@@ -35,7 +35,9 @@ struct CaseTensor {
 };
 
 /// A model and the tensors of its check case. Every rank holds them whole; pointers belong to
-/// `tensors`. Points:  (n_sample, n_point, n_channel);  sphere: (n_sample, n_channel, n_lat, n_lon).
+/// `tensors`.
+///   points  (n_sample, n_point, n_channel)
+///   sphere  (n_sample, n_channel, n_lat, n_lon)
 struct LoadedCase {
     Model model;
     CheckCase tensors;
@@ -68,10 +70,10 @@ struct CheckResult {
     std::vector<double> y;  ///< rank 0: in the memory order of check/output/y
 };
 
-/// Spreads the points of the case over the ranks, runs sample after sample on one plan, and compares.
-/// Collective. Scattered points are known by their row number and have no coordinates; a grid is cut
-/// by surrogate_partition_sphere, each of two grids by itself. Ranks may own no point. Errors: Failure (a run that failed, on any rank), surrogate::Error (options, partition,
-/// plan).
+/// Spreads the points of the case over the ranks, runs sample after sample on one plan, and
+/// compares. Collective. Scattered points are known by their row number and have no coordinates; a
+/// grid is cut by surrogate_partition_sphere, each of two grids by itself. Ranks may own no point.
+/// Errors: Failure (a run that failed, on any rank), surrogate::Error (options, partition, plan).
 CheckResult run_check(const Job& job, const Context& context, const LoadedCase& loaded,
                       const CheckSettings& settings);
 

@@ -41,7 +41,7 @@ protected:
 std::unique_ptr<Placement> place_points(const Job& job, const vtk::MeshFile& mesh,
                                         const FieldPlan& plan);
 
-/// Nodes of the grid of `model`: this rank's rows of the structured file, of which the share must be
+/// Nodes of the grid of `model`: this rank's rows of the structured file, of which the shares are
 /// slabs along `file.lat_axis`. Collective. Failure: points that are not where row and column say,
 /// hidden points.
 std::unique_ptr<Placement> place_on_sphere(const Job& job, const vtk::MeshFile& mesh,

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-// The XML files that name other files: .pvtu, .pvti, .pvtp, .pvts (one step or mesh, its pieces) and .pvd
-// (a series). VTK's parallel writers need VTK's own MPI controller; without one they drop every
-// piece but the first and report success. So the pieces are written by VTK and these few lines by
+// The XML files that name other files: .pvtu, .pvti, .pvtp, .pvts (one step or mesh, its pieces)
+// and .pvd (a series). VTK's parallel writers need VTK's own MPI controller; without one they drop
+// every piece but the first and report success. So the pieces are written by VTK and these few by
 // us, from what the ranks said they wrote.
 
 namespace surrogate::vtk {

@@ -177,8 +177,8 @@ SURROGATE_API surrogate_status surrogate_series_write_sphere(
 
 /* Rank 0, after all ranks have written the step: writes its summary and adds it to the .pvd (to a
  * temporary name, to the disk, then renamed). pieces [size], in the order of ranks. Nothing is
- * added if a piece failed, is of another step, has other fields, or if blocks of an image or
- * rows of a sphere leave gaps; the series stays as it was. Errors: INVALID_ARGUMENT (other ranks, no
+ * added if a piece failed, is of another step, has other fields, or if blocks of an image or rows
+ * of a sphere leave gaps; the series stays as it was. Errors: INVALID_ARGUMENT (other ranks, no
  * write before), IO (or the failed rank's status), SHAPE. */
 SURROGATE_API surrogate_status surrogate_series_publish(surrogate_series* series, int32_t n_pieces,
                                                         const surrogate_piece* pieces);
