@@ -101,6 +101,15 @@ BadValue InputPort<T>::gather(const Frame& frame, std::span<const Column> column
 
 template <class T>
 void InputPort<T>::deliver(const Frame& frame) {
+    if (!exchange_.has_messages()) {
+        const std::vector<Segment>& own = exchange_.sent();
+        frame.queue.parallel_for(std::ssize(own), [&](int64_t i, int) {
+            const Segment& s = own[static_cast<size_t>(i)];
+            copy<T>(block_.tile(domain_.local_row(s.row), domain_.local_column(s.first), s.count),
+                    field_.tile(s.row, s.first, s.count));
+        });
+        return;
+    }
     exchange_.begin<T>(frame.comm, frame.queue, n_channel_, [&](const Segment& s, T* to) {
         const Tile<T> from =
             block_.tile(domain_.local_row(s.row), domain_.local_column(s.first), s.count);
@@ -129,6 +138,15 @@ void OutputPort<T>::connect(const Frame& frame, const Bands& bands) {
 
 template <class T>
 void OutputPort<T>::deliver(const Frame& frame) {
+    if (!exchange_.has_messages()) {
+        const std::vector<Segment>& own = exchange_.sent();
+        frame.queue.parallel_for(std::ssize(own), [&](int64_t i, int) {
+            const Segment& s = own[static_cast<size_t>(i)];
+            copy<T>(field_.tile(s.row, s.first, s.count),
+                    block_.tile(domain_.local_row(s.row), domain_.local_column(s.first), s.count));
+        });
+        return;
+    }
     exchange_.begin<T>(frame.comm, frame.queue, n_channel_, [&](const Segment& s, T* to) {
         copy<T>(field_.tile(s.row, s.first, s.count), packed(to, n_channel_, s.count));
     });
