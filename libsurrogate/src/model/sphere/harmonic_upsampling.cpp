@@ -20,7 +20,7 @@ HarmonicUpsampling<T>::HarmonicUpsampling(const Frame& frame, const Grid& out, c
                                           int64_t n_channel, Range out_rows)
     : frame_(frame),
       in_(in, truncation_of(in), true),
-      out_(out, truncation_of(in), true),
+      out_(out, truncation_of(in), true, out_rows.begin, out_rows.end),
       n_channel_(n_channel),
       out_rows_(out_rows),
       fields_(n_channel * in.n_lat * in.n_lon),
