@@ -52,14 +52,16 @@ HWY_INLINE bool is_seen_by_all(const PairStrip& strip, int64_t t, int64_t n) {
     return t - (width - 1) >= strip.common_from && t + n <= strip.common_to;
 }
 
-/// What a block of scores reads and writes. Queries are packed (c, row of the pair, lane); `ahead` is
-/// what the next block will read: it is called into the cache.
+/// What a block of scores reads and writes: some channels. Queries are packed (c, row of the pair,
+/// lane); `ahead` is what the next block will read: it is called into the cache.
 struct ScoreBlock {
     const float* q;
-    const float* const* entries;  ///< by offset: (n_key) for lane 0 of the chunk
-    const float* k;               ///< band: the first column
-    int64_t lane, step, n_dim;
+    int64_t first_dim, n_dim, lane;
+    bool is_first, is_last;  ///< channels
     float* scores;
+    int64_t step;                 ///< of channels of keys
+    const float* const* entries;  ///< by offset: (n_key), channel 0 for lane 0 of the chunk
+    const float* k;               ///< band: channel 0 of the first column
     const float *ahead, *ahead_too;
 };
 
@@ -67,17 +69,25 @@ struct ScoreBlock {
 template <bool is_band, int n_line, int n_key>
 HWY_NOINLINE void score_entries(const ScoreBlock& block) {
     Vector sum[n_key][n_line];
+    float* const scores = block.scores;
 #pragma GCC unroll 8
     for (int r = 0; r < n_key; ++r) {
 #pragma GCC unroll 2
         for (int l = 0; l < n_line; ++l) sum[r][l] = broadcast(0.0f);
     }
+    if (!block.is_first) {
+#pragma GCC unroll 8
+        for (int r = 0; r < n_key; ++r) {
+#pragma GCC unroll 2
+            for (int l = 0; l < n_line; ++l) sum[r][l] = load(scores + (r * n_line + l) * width);
+        }
+    }
     const float* keys[n_key];
 #pragma GCC unroll 8
     for (int r = 0; r < n_key; ++r) keys[r] = is_band ? block.k + r : block.entries[r] + block.lane;
     const float *q = block.q, *ahead = block.ahead, *ahead_too = block.ahead_too;
-    const int64_t step = block.step, end = block.n_dim * step;
-    for (int64_t i = 0; i < end; i += step, q += 2 * width) {
+    const int64_t step = block.step, end = (block.first_dim + block.n_dim) * step;
+    for (int64_t i = block.first_dim * step; i < end; i += step, q += 2 * width) {
         hwy::Prefetch(ahead + i);
         if (!is_band) hwy::Prefetch(ahead_too + i);
         Vector query[n_line];
@@ -91,7 +101,6 @@ HWY_NOINLINE void score_entries(const ScoreBlock& block) {
             for (int l = 0; l < n_line; ++l) sum[r][l] = mul_add(query[l], key, sum[r][l]);
         }
     }
-    float* const scores = block.scores;
 #pragma GCC unroll 8
     for (int r = 0; r < n_key; ++r) {
 #pragma GCC unroll 2
@@ -137,12 +146,14 @@ HWY_INLINE void score_offsets(const Chunk& chunk, const Run& run, ScoreBlock blo
         block.ahead = chunk.entries[next] + block.lane + (is_end ? width : 0);
         block.ahead_too = chunk.entries[last] + block.lane + width - 1 + (is_end ? width : 0);
         score_some<false, n_line>(n, block);
-        for (int64_t t = e; t < e + n; ++t) {
-            for (int l = 0; l < n_line; ++l, block.scores += width) {
+        for (int64_t t = e; block.is_last && t < e + n; ++t) {
+            const float* scores = block.scores + (t - e) * n_line * width;
+            for (int l = 0; l < n_line; ++l, scores += width) {
                 const int line = run.first_line + l;
-                if (chunk.weights[t][line] != 0) extend(load(block.scores), line, extent);
+                if (chunk.weights[t][line] != 0) extend(load(scores), line, extent);
             }
         }
+        block.scores += n * n_line * width;
     }
 }
 
@@ -155,15 +166,17 @@ HWY_INLINE void score_band(const Run& run, ScoreBlock block, Extent& extent) {
         block.ahead = block.k + line;
         score_some<true, n_line>(n, block);
         const bool is_seen = is_seen_by_all(run.strip, t, n);
-        for (int64_t r = 0; r < n; ++r) {
-            for (int l = 0; l < n_line; ++l, block.scores += width) {
-                Vector score = load(block.scores);
+        for (int64_t r = 0; block.is_last && r < n; ++r) {
+            const float* scores = block.scores + r * n_line * width;
+            for (int l = 0; l < n_line; ++l, scores += width) {
+                Vector score = load(scores);
                 if (!is_seen)
                     score = hn::IfThenElse(sees(run.strip, run.first_line + l, t + r), score,
                                            broadcast(no_score));
                 extend(score, run.first_line + l, extent);
             }
         }
+        block.scores += n * n_line * width;
     }
 }
 

@@ -65,26 +65,33 @@ bool read_chunk(PairWalk& walk, const Place& place, const Rings<const float>& ri
     return chunk.read(walk, *rings.layout, at, weight_of);
 }
 
-/// Scores of one vector of columns with the strips of a chunk.
-void score_chunk(const Chunk& chunk, const Pair& pair, const Place& place, int64_t lane,
-                 float* scores, LaneState& state) {
+/// Channels that scores take at once: those of keys and queries of a group stay in the first-level
+/// cache.
+constexpr int64_t score_dims = 64;
+
+/// Scores of one vector of columns with a chunk, channels [first, end).
+void score_chunk(const Chunk& chunk, Pair& pair, const Place& place, int64_t lane, int64_t first,
+                 int64_t end, float* scores) {
     Extent extent;
     for (int l = 0; l < 2; ++l) {
-        extent.maximum[l] = load(state.maximum[l] + lane);
-        extent.taint[l] = load(state.sum[l] + lane);
+        extent.maximum[l] = load(pair.state.maximum[l] + lane);
+        extent.taint[l] = load(pair.state.sum[l] + lane);
     }
     ScoreBlock block{};
-    block.q = place.packed + lane / width * place.packed_step;
+    block.q = place.packed + lane / width * place.packed_step + 2 * width * first;
+    block.first_dim = first;
+    block.n_dim = end - first;
     block.lane = lane;
-    block.n_dim = pair.n_dim;
+    block.is_first = first == 0;
+    block.is_last = end == pair.n_dim;
     block.scores = scores;
     for (int r = 0; r < chunk.n_run; ++r) {
         score_run(chunk, chunk.runs[r], block, extent);
         block.scores += chunk.runs[r].n_score();
     }
     for (int l = 0; l < 2; ++l) {
-        store(extent.maximum[l], state.maximum[l] + lane);
-        store(extent.taint[l], state.sum[l] + lane);
+        store(extent.maximum[l], pair.state.maximum[l] + lane);
+        store(extent.taint[l], pair.state.sum[l] + lane);
     }
 }
 
@@ -94,8 +101,11 @@ void score_pair(Pair& pair, const Place& place) {
     Chunk chunk;
     float* scores = pair.scores;
     while (read_chunk(walk, place, place.k, place.k_channel, chunk)) {
-        for (int64_t i = 0; i < place.n_lane; i += width)
-            score_chunk(chunk, pair, place, i, scores + i / width * pair.n_score, pair.state);
+        for (int64_t first = 0, end; first < pair.n_dim; first = end) {
+            end = first + block_size(pair.n_dim - first, score_dims);
+            for (int64_t i = 0; i < place.n_lane; i += width)
+                score_chunk(chunk, pair, place, i, first, end, scores + i / width * pair.n_score);
+        }
         scores += chunk.n_score;
     }
 }
@@ -158,6 +168,12 @@ void gather_chunk(const Chunk& chunk, const Pair& pair, const Place& place, cons
                   const float* scores, int64_t step) {
     const auto gather = [&](int64_t c, auto rows) HWY_ATTR {
         for (int64_t lane = 0; lane < place.n_lane; lane += width) {
+            if (lane % lane_count == 0) {  // the next queries, on the way
+                for (int l = 0; l < 2; ++l) {
+                    for (int r = 0; r < decltype(rows)::value && c + r < pair.n_dim; ++r)
+                        hwy::Prefetch(pair.q[l] + (c + r) * pair.q_row[l] + lane + group_columns);
+                }
+            }
             PairSums sums = pair.sums;
             for (int l = 0; l < 2; ++l) {
                 sums.y[l] += lane;

@@ -23,7 +23,7 @@ struct PairStrip {
     int n_line() const { return shared ? 2 : 1; }
     int line() const { return to[0] > from[0] ? 0 : 1; }  ///< of a strip that is not shared
 
-    static constexpr int64_t band_from = 40;
+    static constexpr int64_t band_from = 24;
 };
 
 /// The strips of two rows in the order of key rows. A strip of both is shared unless that would
