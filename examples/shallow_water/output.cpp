@@ -40,6 +40,7 @@ Series::Series(const Layout& layout, const Latitudes& latitudes, const std::stri
 
 /// rows_ = fields and, behind those of each, the first row of the next rank.
 void Series::add_next_row(const Fields& fields) {
+    if (layout_.n_row() == 0) return;  // and no message: MPI dislikes its null pointers
     const auto n_lon = static_cast<int>(layout_.resolution().n_lon);
     const int64_t n_own = layout_.n_point();
     const auto n_with = static_cast<int64_t>(rows_.size()) / n_field;
