@@ -9,6 +9,7 @@
 
 #include "kernels/base/softmax-inl.h"
 #include "kernels/sphere/attention.hpp"
+#include "kernels/sphere/block_size.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sphere::HWY_NAMESPACE {
@@ -41,7 +42,8 @@ struct Extent {
 
 /// S(j, lane) of n_key keys for n_lane queries.
 template <int n_key>
-HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, float* scores, Extent& extent) {
+HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, float* scores,
+                              Extent& extent) {
     Vector sum[n_key][n_vector];
 #pragma GCC unroll 8
     for (int r = 0; r < n_key; ++r) {
@@ -79,10 +81,9 @@ HWY_NOINLINE void score_keys(Rows q, Rows k, int64_t n_key, float* scores, float
         extent.maximum[j] = load(maximum + j * width);
         extent.taint[j] = broadcast(0.0f);
     }
-    int64_t i = 0;
-    for (; i + 6 <= n_key; i += 6)
-        score_block<6>(q, k.data + i, k.row, scores + i * n_lane, extent);
-    for (; i < n_key; ++i) score_block<1>(q, k.data + i, k.row, scores + i * n_lane, extent);
+    for_blocks_of_6(n_key, [&](int64_t i, auto n) HWY_ATTR {
+        score_block<decltype(n)::value>(q, k.data + i, k.row, scores + i * n_lane, extent);
+    });
     for (int j = 0; j < n_vector; ++j) {
         store(extent.maximum[j], maximum + j * width);
         store(extent.taint[j], taint + j * width);
@@ -92,7 +93,7 @@ HWY_NOINLINE void score_keys(Rows q, Rows k, int64_t n_key, float* scores, float
 /// value(c, lane) = rescale * value(c, lane) + w sum_j weight(j, lane) v(c, j) for n_row channels.
 template <int n_row>
 HWY_NOINLINE void gather_rows(const float* weights, const float* v, int64_t v_row, int64_t n_key,
-                            const float* rescale, float w, float* value) {
+                              const float* rescale, float w, float* value) {
     Vector sum[n_row][n_vector];
 #pragma GCC unroll 8
     for (int r = 0; r < n_row; ++r) {
@@ -123,13 +124,10 @@ HWY_NOINLINE void gather_rows(const float* weights, const float* v, int64_t v_ro
 
 HWY_NOINLINE void gather_values(const float* weights, Rows v, int64_t n_key, const float* rescale,
                                 float w, float* value) {
-    int64_t c = 0;
-    for (; c + 6 <= v.n_dim; c += 6)
-        gather_rows<6>(weights, v.data + c * v.row, v.row, n_key, rescale, w,
-                       value + c * tile_points);
-    for (; c < v.n_dim; ++c)
-        gather_rows<1>(weights, v.data + c * v.row, v.row, n_key, rescale, w,
-                       value + c * tile_points);
+    for_blocks_of_6(v.n_dim, [&](int64_t c, auto n) HWY_ATTR {
+        gather_rows<decltype(n)::value>(weights, v.data + c * v.row, v.row, n_key, rescale, w,
+                                        value + c * tile_points);
+    });
 }
 
 /// Softmax under way of n_lane queries of one head.

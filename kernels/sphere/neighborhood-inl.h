@@ -12,6 +12,7 @@
 
 #include "kernels/base/softmax-inl.h"
 #include "kernels/sphere/attention.hpp"
+#include "kernels/sphere/block_size.hpp"
 #include "kernels/sphere/neighborhood_chunk-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -124,12 +125,6 @@ HWY_INLINE void score_some(int64_t n_key, const ScoreBlock& block) {
         case 2: return score_entries<is_band, n_line, 2>(block);
         default: return score_entries<is_band, n_line, 1>(block);
     }
-}
-
-/// Blocks of nearly one size.
-HWY_INLINE int64_t block_size(int64_t n, int64_t most) {
-    const int64_t n_block = (n + most - 1) / most;
-    return (n + n_block - 1) / n_block;
 }
 
 template <int n_line>

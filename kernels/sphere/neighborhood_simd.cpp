@@ -182,17 +182,7 @@ void gather_chunk(const Chunk& chunk, const Pair& pair, const Place& place, cons
             gather_rows<decltype(rows)::value>(chunk, lane, c, scores + lane / width * step, sums);
         }
     };
-    for (int64_t c = 0, n; c < pair.n_value_dim; c += n) {
-        n = block_size(pair.n_value_dim - c, 6);
-        switch (n) {
-            case 6: gather(c, std::integral_constant<int, 6>()); break;
-            case 5: gather(c, std::integral_constant<int, 5>()); break;
-            case 4: gather(c, std::integral_constant<int, 4>()); break;
-            case 3: gather(c, std::integral_constant<int, 3>()); break;
-            case 2: gather(c, std::integral_constant<int, 2>()); break;
-            default: gather(c, std::integral_constant<int, 1>());
-        }
-    }
+    for_blocks_of_6(pair.n_value_dim, gather);
 }
 
 void score_columns(Pair& pair, const Place& place) {

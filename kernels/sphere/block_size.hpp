@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace surrogate::kernels::sphere {
+
+/// The next of the blocks, at most `most` long and nearly equal, that n things are cut into: single
+/// rows of a register block wait for each other, so that 8 are 4 + 4 and not 6 + 1 + 1.
+constexpr int64_t block_size(int64_t n, int64_t most) {
+    const int64_t n_block = (n + most - 1) / most;
+    return (n + n_block - 1) / n_block;
+}
+
+/// Calls body(first, size) for blocks of at most 6 of n things; size is a constant of the compiler.
+template <class Body>
+void for_blocks_of_6(int64_t n, const Body& body) {
+    for (int64_t first = 0, size; first < n; first += size) {
+        size = block_size(n - first, 6);
+        switch (size) {
+            case 6: body(first, std::integral_constant<int, 6>()); break;
+            case 5: body(first, std::integral_constant<int, 5>()); break;
+            case 4: body(first, std::integral_constant<int, 4>()); break;
+            case 3: body(first, std::integral_constant<int, 3>()); break;
+            case 2: body(first, std::integral_constant<int, 2>()); break;
+            default: body(first, std::integral_constant<int, 1>());
+        }
+    }
+}
+
+}  // namespace surrogate::kernels::sphere
