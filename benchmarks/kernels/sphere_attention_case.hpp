@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/linear/linear.hpp"
+#include "kernels/sphere/attention.hpp"
+
+namespace surrogate::bench {
+
+/// A layer of attention on the sphere as a plan runs it: projections of every point to queries, keys
+/// and values, then tile by tile attention and the projection of its result. Rows of points lie
+/// (n_lat, C, row), keys and values in rings; numbers are fixed and random, scores of the size that
+/// trained networks have.
+class SphereLayer {
+public:
+    double projection_flops() const;
+
+protected:
+    /// n_tile_rows: rows of latitude whose averages a thread holds at once.
+    SphereLayer(const kernels::sphere::Grid& grid, const kernels::sphere::Heads& heads,
+                std::span<const kernels::sphere::Strip> strips, int64_t n_tile_rows);
+
+    void project(const kernels::Queue& queue);  ///< q, k, v of all points
+    void project_out(const kernels::Queue& queue, int64_t row, int64_t first, int64_t tile_row,
+                     int thread);
+
+    kernels::Tile<float> tile(kernels::Buffer<float>& data, int64_t row, int64_t first) const;
+    /// What attention gave for points [first, ..) of a row.
+    kernels::Tile<float> averages(int64_t first, int64_t tile_row, int thread);
+    int64_t n_tile() const;
+    kernels::sphere::Rings<float> k() { return {&k_layout_, k_.data()}; }
+    kernels::sphere::Rings<float> v() { return {&v_layout_, v_.data()}; }
+
+    kernels::sphere::Grid grid_;
+    kernels::sphere::Heads heads_;
+    int64_t row_;  ///< distance of channels of a row of points
+    kernels::sphere::RingLayout k_layout_, v_layout_;
+    kernels::Buffer<float> parameters_, x_, q_, k_, v_, y_;
+    int64_t n_tile_rows_;
+    kernels::Buffer<float> averages_;  ///< (thread, tile row, C, tile_points)
+    kernels::Buffer<float> weight_;    ///< (n_lat) of quadrature
+};
+
+/// Neighborhood attention of a grid with itself.
+class NeighborhoodLayer : public SphereLayer {
+public:
+    NeighborhoodLayer(const kernels::sphere::Grid& grid, const kernels::sphere::Heads& heads,
+                      double theta_cutoff);
+
+    /// Attention alone, of rows [first, end).
+    void attend(const kernels::Queue& queue, int64_t first, int64_t end);
+    void run(const kernels::Queue& queue);
+    /// Largest difference of some rows of attention from `ref` in double, relative to the largest
+    /// result.
+    double error(const kernels::Queue& queue);
+    double attention_flops(int64_t first, int64_t end) const;
+    int64_t n_lat() const { return grid_.n_lat; }
+
+private:
+    NeighborhoodLayer(const kernels::sphere::Grid& grid, const kernels::sphere::Heads& heads,
+                      kernels::sphere::Stencil stencil);
+    void attend_block(const kernels::Queue& queue, int64_t first, int64_t end, int64_t column,
+                      int thread);
+    template <class Body>
+    void for_blocks(const kernels::Queue& queue, int64_t first, int64_t end, const Body& body);
+
+    kernels::sphere::Stencil stencil_;
+    int64_t n_scratch_;
+    kernels::Buffer<float> scratch_;  ///< (thread, n_scratch)
+};
+
+/// Attention of all points to all.
+class GlobalLayer : public SphereLayer {
+public:
+    GlobalLayer(const kernels::sphere::Grid& grid, const kernels::sphere::Heads& heads);
+
+    void attend(const kernels::Queue& queue);  ///< attention alone
+    void run(const kernels::Queue& queue);
+    double error(const kernels::Queue& queue);
+    double attention_flops() const;
+
+private:
+    void attend_tile(const kernels::Queue& queue, int64_t row, int64_t first, int thread);
+
+    kernels::Buffer<float> states_, scratch_;  ///< (thread, ..)
+};
+
+}  // namespace surrogate::bench
