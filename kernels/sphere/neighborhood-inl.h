@@ -142,10 +142,13 @@ HWY_INLINE void score_offsets(const Chunk& chunk, const Run& run, ScoreBlock blo
         block.ahead_too = chunk.entries[last] + block.lane + width - 1 + (is_end ? width : 0);
         score_some<false, n_line>(n, block);
         for (int64_t t = e; block.is_last && t < e + n; ++t) {
-            const float* scores = block.scores + (t - e) * n_line * width;
+            float* scores = block.scores + (t - e) * n_line * width;
             for (int l = 0; l < n_line; ++l, scores += width) {
                 const int line = run.first_line + l;
-                if (chunk.weights[t][line] != 0) extend(load(scores), line, extent);
+                if (chunk.is_seen[t][line])
+                    extend(load(scores), line, extent);
+                else
+                    store(broadcast(no_score), scores);  // it may lie far above the maximum
             }
         }
         block.scores += n * n_line * width;
@@ -162,12 +165,14 @@ HWY_INLINE void score_band(const Run& run, ScoreBlock block, Extent& extent) {
         score_some<true, n_line>(n, block);
         const bool is_seen = is_seen_by_all(run.strip, t, n);
         for (int64_t r = 0; block.is_last && r < n; ++r) {
-            const float* scores = block.scores + r * n_line * width;
+            float* scores = block.scores + r * n_line * width;
             for (int l = 0; l < n_line; ++l, scores += width) {
                 Vector score = load(scores);
-                if (!is_seen)
+                if (!is_seen) {
                     score = hn::IfThenElse(sees(run.strip, run.first_line + l, t + r), score,
                                            broadcast(no_score));
+                    store(score, scores);
+                }
                 extend(score, run.first_line + l, extent);
             }
         }

@@ -48,6 +48,7 @@ struct Chunk {
     /// and how far the entry's share of the next channels lies ahead.
     const float* entries[most_entries];
     float weights[most_entries][2];
+    bool is_seen[most_entries][2];
     int64_t ahead[most_entries];
     int64_t n_entry = 0;
 
@@ -87,8 +88,10 @@ private:
         for (int64_t o = 0; o < strip.count; ++o, ++n_entry) {
             entries[n_entry] = first + o;
             ahead[n_entry] = o % 6 * step + strip.count - 1 - o + width - 1;
-            for (int l = 0; l < 2; ++l)
-                weights[n_entry][l] = o >= strip.from[l] && o < strip.to[l] ? weight : 0;
+            for (int l = 0; l < 2; ++l) {
+                is_seen[n_entry][l] = o >= strip.from[l] && o < strip.to[l];
+                weights[n_entry][l] = is_seen[n_entry][l] ? weight : 0;
+            }
         }
     }
 };
