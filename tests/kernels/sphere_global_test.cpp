@@ -144,5 +144,167 @@ TEST_P(GlobalAttentionOn, AgreesWithDoubleOnAwkwardSizes) {
     }
 }
 
+TEST_P(GlobalAttentionOn, ScoresOfTrainedNetworksAndMoreAreHarmless) {
+    auto random = generator();
+    for (double size : {100.0, 288.0, 4000.0}) {  // 288: logits of +-200
+        GlobalProblem p({2, 16, 5}, 17, random, size);
+        for (int64_t n : {40, 1, 130}) p.rows.emplace_back(p.heads, n, 1e-4, random);
+        TileBox<float> y(TileBox<float>::output, 10, 17);
+        p.run(queue(), y.view());
+        expect_answer<float>(p, y.view(), epsilon<float>);
+    }
+}
+
+TEST_P(GlobalAttentionOn, RisingAndFallingMaximaAgree) {
+    auto random = generator();
+    for (bool rises : {true, false}) {
+        GlobalProblem p({1, 4, 3}, 20, random);
+        for (int step = 0; step < 6; ++step) {
+            const double size = std::pow(10.0, rises ? step - 2 : 3 - step);
+            p.rows.emplace_back(p.heads, 20, 0.01, random, size);
+        }
+        TileBox<float> y(TileBox<float>::output, 3, 20);
+        p.run(queue(), y.view());
+        expect_answer<float>(p, y.view(), epsilon<float>);
+    }
+}
+
+TEST_P(GlobalAttentionOn, HugeScoresChooseTheLargest) {
+    auto random = generator();
+    GlobalProblem p({1, 3, 4}, 20, random, 1e30);
+    for (int64_t n : {7, 130, 20}) p.rows.emplace_back(p.heads, n, 1e-3, random);
+    TileBox<float> y(TileBox<float>::output, 4, 20);
+    TileBox<double> want(TileBox<double>::output, 4, 20);
+    p.run(queue(), y.view());
+    double size = 0;
+    p.answer(want.view(), size);
+    expect_close<float>(y.view(), want.view(), 1e-5);
+}
+
+TEST_P(GlobalAttentionOn, ZeroWeightsAddNothingToTheBit) {
+    auto random = generator();
+    GlobalProblem p({2, 5, 3}, 33, random);
+    for (int64_t n : {40, 70}) p.rows.emplace_back(p.heads, n, 0.3, random);
+    TileBox<float> want(TileBox<float>::output, 6, 33), y(TileBox<float>::output, 6, 33);
+    p.run(queue(), want.view());
+    // Far larger scores in the middle and at both ends, of weight 0.
+    for (int64_t at : {0, 2, 4})
+        p.rows.insert(p.rows.begin() + at, Row(p.heads, 50, 0, random, 1e4));
+    p.run(queue(), y.view());
+    expect_same_bits<float>(y.view(), want.view());
+}
+
+TEST_P(GlobalAttentionOn, ConstantValuesComeOutAsTheyAre) {
+    auto random = generator();
+    GlobalProblem p({2, 5, 3}, 33, random, 30);
+    for (int64_t n : {40, 300, 17}) p.rows.emplace_back(p.heads, n, 0.3, random);
+    for (Row& row : p.rows) row.v.fill([](int64_t, int64_t) { return 2.5; });
+    TileBox<float> y(TileBox<float>::output, 6, 33);
+    p.run(queue(), y.view());
+    for (int64_t c = 0; c < 6; ++c)
+        for (int64_t i = 0; i < 33; ++i)
+            ASSERT_NEAR(y.view()(c, i), 2.5, 2.5 * 20 * epsilon<float>);
+}
+
+TEST_P(GlobalAttentionOn, TheWeightOfARowCounts) {
+    // Two keys with equal scores: the average is that of the weights.
+    const Heads heads{1, 1, 1};
+    Buffer<float> data(GlobalState<float>::size(heads)), scratch(global_scratch(heads));
+    const GlobalState<float> state{heads, data.data()};
+    TileBox<float> one(TileBox<float>::input, 1, 1), four(TileBox<float>::input, 1, 1);
+    TileBox<float> y(TileBox<float>::output, 1, 1);
+    one.fill([](int64_t, int64_t) { return 1; });
+    four.fill([](int64_t, int64_t) { return 4; });
+    reset(state);
+    attend_all<float>(queue(), heads, one.input_view(), one.input_view(), one.input_view(), 3.0f,
+                      scratch.data(), state);
+    attend_all<float>(queue(), heads, one.input_view(), one.input_view(), four.input_view(), 1.0f,
+                      scratch.data(), state);
+    finish<float>(queue(), state, y.view());
+    EXPECT_NEAR(y.view()(0, 0), 1.75, 1e-6);
+}
+
+TEST_P(GlobalAttentionOn, NaNInAKeyReachesEveryQueryOfItsHead) {
+    const Heads heads{2, 2, 2};
+    Buffer<float> data(GlobalState<float>::size(heads)), scratch(global_scratch(heads));
+    const GlobalState<float> state{heads, data.data()};
+    TileBox<float> x(TileBox<float>::input, 4, 18), k(TileBox<float>::input, 4, 18);
+    TileBox<float> y(TileBox<float>::output, 4, 18);
+    auto random = generator();
+    x.fill_normal(random);
+    const uint32_t payload = 0x7fffffff;  // the exponential alone would make a number of it
+    float nan = 0;
+    std::memcpy(&nan, &payload, sizeof nan);
+    k.fill([&](int64_t c, int64_t i) { return c == 3 && i == 11 ? nan : 0.5f; });
+    reset(state);
+    attend_all<float>(queue(), heads, x.input_view(), k.input_view(), x.input_view(), 1.0f,
+                      scratch.data(), state);
+    finish<float>(queue(), state, y.view());
+    for (int64_t i = 0; i < 18; ++i) {
+        EXPECT_FALSE(std::isnan(y.view()(1, i)));
+        EXPECT_TRUE(std::isnan(y.view()(2, i)));
+    }
+}
+
+TEST(GlobalAttentionLevels, GiveTheSameBits) {
+    auto random = generator();
+    for (const Heads& heads : head_sizes) {
+        const GlobalProblem p = some_problem(heads, 37, random);
+        TileBox<float> want(TileBox<float>::output, heads.n_value_channel(), 37),
+            y(TileBox<float>::output, heads.n_value_channel(), 37);
+        p.run(Queue(Backend::simd, VectorLevel::scalar, 1), want.view());
+        for (VectorLevel level : wide_levels()) {
+            p.run(Queue(Backend::simd, level, 1), y.view());
+            expect_same_bits<float>(y.view(), want.view());
+        }
+    }
+}
+
+/// Head norm: plain evaluation in double.
+double normalised(const TileBox<float>& x, const std::vector<float>& g, int64_t c, int64_t i) {
+    const auto n_dim = static_cast<int64_t>(g.size()), first = c / n_dim * n_dim;
+    double square = 0;
+    for (int64_t j = first; j < first + n_dim; ++j)
+        square += static_cast<double>(x.input_view()(j, i)) * x.input_view()(j, i);
+    const double scale = 1 / std::sqrt(square / static_cast<double>(n_dim) + 0x1p-23);
+    return x.input_view()(c, i) * scale * (1.0 + g[static_cast<size_t>(c - first)]);
+}
+
+TEST_P(GlobalAttentionOn, HeadNormAgreesWithDoubleAndWorksInPlace) {
+    auto random = generator();
+    for (const TileCase& tile : tile_cases) {
+        for (const auto& [n_head, n_dim] :
+             std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {3, 5}, {2, 16}, {1, 128}}) {
+            std::vector<float> g(static_cast<size_t>(n_dim));
+            for (size_t c = 0; c < g.size(); ++c) g[c] = 0.3f * std::sin(static_cast<float>(c));
+            TileBox<float> x(TileBox<float>::input, n_head * n_dim, tile.n_point, tile.layout);
+            TileBox<float> y(TileBox<float>::output, n_head * n_dim, tile.n_point, tile.layout);
+            x.fill_normal(random, 20);
+            {
+                Traps traps;
+                normalise_heads<float>(queue(), n_head, g.data(), x.input_view(), y.view());
+            }
+            y.expect_kept_inside("y");
+            x.expect_unchanged("x");
+            const double root = std::sqrt(static_cast<double>(n_dim));
+            for (int64_t c = 0; c < n_head * n_dim; ++c)
+                for (int64_t i = 0; i < tile.n_point; ++i)
+                    ASSERT_NEAR(y.view()(c, i), normalised(x, g, c, i),
+                                8 * epsilon<float> * root * root);
+            normalise_heads<float>(queue(), n_head, g.data(), x.input_view(), x.view());
+            expect_same_bits<float>(x.view(), y.view());
+        }
+    }
+}
+
+TEST_P(GlobalAttentionOn, HeadNormOfZeroIsZero) {
+    TileBox<float> x(TileBox<float>::input, 4, 3), y(TileBox<float>::output, 4, 3);
+    x.fill([](int64_t, int64_t) { return 0; });
+    const float g[] = {0.5f, -0.5f};
+    Traps traps;
+    normalise_heads<float>(queue(), 2, g, x.input_view(), y.view());
+    for (int64_t c = 0; c < 4; ++c) EXPECT_EQ(y.view()(c, 2), 0);
+}
+
 }  // namespace
 }  // namespace surrogate::kernels::sphere::test
