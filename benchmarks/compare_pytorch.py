@@ -103,14 +103,8 @@ def torch_case(name):
     return lambda: model(x)
 
 
-def ours(build, name, threads):
+def measured(build, program, wanted):
     """(seconds, processor seconds of one pass, vector level) as one run of our program measures it."""
-    program, wanted = {
-        "mixer": ("mixer_bench", f"mixer/M:{M}/threads:{threads}/"),
-        "mlp": ("mlp_bench", f"mlp/gelu/threads:{threads}/"),
-        "block": ("model_bench", "flare_model/fast/1"),
-        "model": ("model_bench", "flare_model/fast/8"),
-    }[name]
     path = os.path.join(build, "bin", program)
     if not os.path.exists(path):
         sys.exit(f"{path} does not exist; configure with -DSURROGATE_BENCHMARKS=ON and build it")
@@ -123,6 +117,15 @@ def ours(build, name, threads):
     return runs[0]["real_time"] * scale, runs[0]["cpu_time"] * scale, runs[0].get("label", "")
 
 
+def ours(build, name, threads):
+    return measured(build, *{
+        "mixer": ("mixer_bench", f"mixer/M:{M}/threads:{threads}/"),
+        "mlp": ("mlp_bench", f"mlp/gelu/threads:{threads}/"),
+        "block": ("model_bench", "flare_model/fast/1"),
+        "model": ("model_bench", "flare_model/fast/8"),
+    }[name])
+
+
 def theirs(run, passes=3):
     """Mean seconds and processor seconds of a pass, as our program reports."""
     wall, processor = time.perf_counter(), time.process_time()
@@ -131,11 +134,11 @@ def theirs(run, passes=3):
     return (time.perf_counter() - wall) / passes, (time.process_time() - processor) / passes
 
 
-def report(kind, pairs):
-    """Medians of (ours, PyTorch's) seconds and of their ratios."""
+def report(kind, pairs, peer="PyTorch"):
+    """Medians of (ours, the peer's) seconds and of their ratios."""
     own, other = (statistics.median(column) for column in zip(*pairs))
     ratios = sorted(b / a for a, b in pairs)
-    print(f"  {kind:9} ours {own * 1e3:9.1f} ms   PyTorch {other * 1e3:9.1f} ms   "
+    print(f"  {kind:9} ours {own * 1e3:9.1f} ms   {peer} {other * 1e3:9.1f} ms   "
           f"ratio {statistics.median(ratios):6.2f} (from {ratios[0]:.2f} to {ratios[-1]:.2f})", flush=True)
 
 
