@@ -7,10 +7,10 @@
 
 namespace surrogate::bench {
 
-/// A layer of attention on the sphere as a plan runs it: projections of every point to queries, keys
-/// and values, then tile by tile attention and the projection of its result. Rows of points lie
-/// (n_lat, C, row), keys and values in rings; numbers are fixed and random, scores of the size that
-/// trained networks have.
+/// A layer of attention on the sphere as a plan runs it: projections of every point to queries,
+/// keys and values, then tile by tile attention and the projection of its result. Rows of points
+/// lie (n_lat, C, row), keys and values in rings; numbers are fixed and random, scores of the size
+/// that trained networks have.
 class SphereLayer {
 public:
     double projection_flops() const;

@@ -26,8 +26,8 @@ private:
     std::string path_;
 };
 
-/// The paper's Transformer: 128 x 256 legendre-gauss inside and out, 4 layers of 128 channels, three
-/// fields. mode: "neighborhood" or "global".
+/// The paper's Transformer: 128 x 256 legendre-gauss inside and out, 4 layers of 128 channels,
+/// three fields. mode: "neighborhood" or "global".
 nlohmann::json paper_transformer(const std::string& mode, int64_t n_lat = 128, int64_t n_lon = 256);
 
 /// A single self-attention layer of 128 channels and one head on an equiangular grid, with the

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strong scaling from 1 to 2 ranks, see paired_ranks.hpp:
 //   mpirun -n 2 build/bin/two_ranks flare [rounds]              8 blocks, 40,000 points
-//   mpirun -n 2 build/bin/two_ranks neighborhood|global [rounds]   the sphere's Transformer, 128 x 256
+//   mpirun -n 2 build/bin/two_ranks neighborhood|global [rounds]   the sphere's Transformer, 128 x
+//                                                                  256
 #include <mpi.h>
 
 #include <cstdio>

@@ -13,11 +13,12 @@ namespace shallow_water {
 /// The trained model in the place of an hour of solver steps: all calls of libsurrogate are here.
 class Emulator {
 public:
-    /// Loads the model and plans it for the rows of the ranks. Throws surrogate::Error, on all ranks
-    /// the same: no such file, a model of other fields or of another grid. Collective.
+    /// Loads the model and plans it for the rows of the ranks. Throws surrogate::Error, on all
+    /// ranks the same: no such file, a model of other fields or of another grid. Collective.
     Emulator(const Layout& layout, const Latitudes& latitudes, const std::string& model);
 
-    /// One hour. False if a number was not finite, on any rank; the fields are then NaN. Collective.
+    /// One hour. False if a number was not finite, on any rank; the fields are then NaN.
+    /// Collective.
     bool step(Fields* fields);
 
     /// Mean and range of a field in the training data, from the model's card.

@@ -36,8 +36,8 @@ Complex normal(uint64_t seed, uint64_t index) {
     return {radius * std::cos(angle), radius * std::sin(angle)};
 }
 
-/// Speed of the jet in m/s. Its edges and its scale are single precision numbers as in the published
-/// solver: the exact ones would move vorticity by 1e-7 of its maximum.
+/// Speed of the jet in m/s. Its edges and its scale are single precision numbers as in the
+/// published solver: the exact ones would move vorticity by 1e-7 of its maximum.
 double jet(double latitude) {
     constexpr float edge = float(pi / 7), other_edge = float(pi / 2) - edge;
     constexpr double south = edge, north = other_edge;

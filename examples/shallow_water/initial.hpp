@@ -17,9 +17,9 @@ void galewsky_jet(Solver& solver, State* state);
 /// function of the seed alone, on any number of ranks. Source: as above, mach number 0.2. Local.
 void random_waves(const Solver& solver, uint64_t seed, State* state);
 
-/// As the training data of the model begin: the jet plus a share of 0 .. 0.2 of random waves (without
-/// their mean depth); the seed chooses waves, share and, for one half of the seeds, the southern
-/// hemisphere. Collective.
+/// As the training data of the model begin: the jet plus a share of 0 .. 0.2 of random waves
+/// (without their mean depth); the seed chooses waves, share and, for one half of the seeds, the
+/// southern hemisphere. Collective.
 void perturbed_jet(Solver& solver, uint64_t seed, State* state);
 
 /// Fields of a file of doubles, [n_field][n_lat][n_lon], rows north to south. Throws

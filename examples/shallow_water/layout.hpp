@@ -43,11 +43,12 @@ public:
     }
     const std::vector<int64_t>& orders() const { return orders(rank_); }
 
-    /// Sums over the sphere: per_row [n_row][n] of this rank's rows, added in ascending order of all
-    /// rows, so that the result has the same bits on any number of ranks. Collective.
+    /// Sums over the sphere: per_row [n_row][n] of this rank's rows, added in ascending order of
+    /// all rows, so that the result has the same bits on any number of ranks. Collective.
     std::vector<double> sum_rows(const std::vector<double>& per_row, int64_t n) const;
 
-    /// A field [n_row][n_lon] of all ranks as [n_lat][n_lon] on rank 0, empty elsewhere. Collective.
+    /// A field [n_row][n_lon] of all ranks as [n_lat][n_lon] on rank 0, empty elsewhere.
+    /// Collective.
     std::vector<double> gather_rows(const double* field) const;
 
 private:

@@ -10,9 +10,9 @@
 
 namespace shallow_water {
 
-/// What a field [n_lat][n_lon] looks like from far above a point (radians): n_pixel x n_pixel values
-/// [row from the bottom][column], bilinear between the nodes, beyond the outermost rows constant
-/// along a meridian, NaN around the disk.
+/// What a field [n_lat][n_lon] looks like from far above a point (radians): n_pixel x n_pixel
+/// values [row from the bottom][column], bilinear between the nodes, beyond the outermost rows
+/// constant along a meridian, NaN around the disk.
 std::vector<double> orthographic(const Latitudes& latitudes, const std::vector<double>& field,
                                  double latitude, double longitude, int64_t n_pixel);
 

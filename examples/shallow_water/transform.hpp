@@ -18,8 +18,8 @@ struct Batch {
     int64_t n_field() const { return n_scalar + 2 * n_vector; }
 };
 
-/// Spherical harmonic transforms of fields that lie in bands of rows on the grid, and by orders m in
-/// coefficients. Fourier sums need whole rows, Legendre sums whole columns: between them every
+/// Spherical harmonic transforms of fields that lie in bands of rows on the grid, and by orders m
+/// in coefficients. Fourier sums need whole rows, Legendre sums whole columns: between them every
 /// transform has one all-to-all. Each sum is done by one rank in one order, so results have the
 /// same bits on any number of ranks.
 ///   grid          [n_field][n_row][n_lon] of this rank's rows
@@ -56,8 +56,8 @@ private:
     std::vector<OrderTable> tables_;     // of this rank's orders
     std::vector<double> vector_factor_;  // [n_degree] 1 / (l (l + 1)), 1 at l = 0
     Fourier fourier_;
-    // What goes to and comes from each rank. rows_: my rows, that rank's orders; orders_: my orders,
-    // that rank's rows. Both [rank][order][field][row of the band], complex.
+    // What goes to and comes from each rank. rows_: my rows, that rank's orders; orders_: my
+    // orders, that rank's rows. Both [rank][order][field][row of the band], complex.
     std::vector<double> rows_, orders_;
     std::vector<int> n_rows_, n_orders_;  // doubles by rank
     std::vector<std::size_t> at_rows_, at_orders_;

@@ -25,9 +25,9 @@ HWY_INLINE Vector gelu_tanh_exponent(Vector u) {
     return hn::Mul(c, mul_add(hn::Mul(c, c), broadcast(cubic), broadcast(linear)));
 }
 
-/// With P the normal distribution function, u P(u) is u / (1 + (1 - P) / P). Exponent u p(u^2) with p
-/// of degree 6, minimax for the error of P on |u| <= 6 (3e-8, by Lawson's iteration on 4001 Chebyshev
-/// points); beyond it falls on, to 2^-117 at the clamp |u| = 7.
+/// With P the normal distribution function, u P(u) is u / (1 + (1 - P) / P). Exponent u p(u^2) with
+/// p of degree 6, minimax for the error of P on |u| <= 6 (3e-8, by Lawson's iteration on 4001
+/// Chebyshev points); beyond it falls on, to 2^-117 at the clamp |u| = 7.
 HWY_INLINE Vector gelu_exponent(Vector u) {
     const float term[] = {-2.302209296f,     -0.1048351219f,   9.404922923e-05f, 1.595799393e-04f,
                           -1.143983371e-05f, 3.816312962e-07f, -5.067236995e-09f};

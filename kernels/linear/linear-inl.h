@@ -40,8 +40,8 @@ HWY_INLINE void linear_block(const Linear<float>& layer, Tile<const float> x,
 #pragma GCC unroll 4
         for (int j = 0; j < n_vector; ++j) sum[r][j] = bias;
     }
-    // (n_row, n_in), reached from two moving pointers: the compiler would keep one a row, and the stack
-    // in the loop.
+    // (n_row, n_in), reached from two moving pointers: the compiler would keep one a row, and the
+    // stack in the loop.
     const float* weight = layer.weight + o * layer.n_in;
     const float* weight_3 = weight + (n_row > 3 ? 3 * layer.n_in : 0);
     const float* point = x.data + i;

@@ -20,7 +20,8 @@ struct Heads {
 
 // Queries come multiplied by scale * log2(e): scores are in base 2, every exponential is a power of
 // two. Attention:
-//   y_i = sum_j w_j 2^(s_ij - M_i) v_j / sum_j w_j 2^(s_ij - M_i),   s_ij = <q_i, k_j>,  M_i = max_j s_ij
+//   y_i = sum_j w_j 2^(s_ij - M_i) v_j / sum_j w_j 2^(s_ij - M_i),   s_ij = <q_i, k_j>,  M_i =
+//                                                                    max_j s_ij
 // with w_j the quadrature weight of the row of j. No list of neighbors per point exists.
 
 /// Some queries of an output phase row: query i stands in column first_column + i of the call and
@@ -34,7 +35,8 @@ struct NeighborhoodRow {
     Tile<T> y;
 };
 
-/// Rows of one call. Neighbouring rows see nearly the same keys: taken together they read them once.
+/// Rows of one call. Neighbouring rows see nearly the same keys: taken together they read them
+/// once.
 constexpr size_t max_block_rows = 8;
 
 /// Neighborhood attention of the queries in the columns from first_column on of 1 to max_block_rows
@@ -59,8 +61,8 @@ void attend_neighbors(const Queue& queue, const Heads& heads, Tile<const T> q, i
     attend_neighbors<T>(queue, heads, {&row, 1}, first_column, k, v, weight, scratch);
 }
 
-/// Elements of scratch that attend_neighbors needs; n_neighbor: columns of the lists of all rows of a
-/// call, at most.
+/// Elements of scratch that attend_neighbors needs; n_neighbor: columns of the lists of all rows of
+/// a call, at most.
 int64_t neighborhood_scratch(const Heads& heads, int64_t n_neighbor);
 
 /// Softmax over keys under way for a tile of at most tile_points queries; keys come in any number

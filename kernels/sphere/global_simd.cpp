@@ -34,8 +34,8 @@ struct Rows {
     Rows from(int64_t column) const { return {data + column, row, n_dim}; }
 };
 
-/// Over the keys of a block: the largest score and 0, or NaN if a score is none. The exponential alone
-/// would not carry every NaN on (flare.md).
+/// Over the keys of a block: the largest score and 0, or NaN if a score is none. The exponential
+/// alone would not carry every NaN on (flare.md).
 struct Extent {
     Vector maximum[n_vector], taint[n_vector];
 };

@@ -46,7 +46,8 @@ public:
     /// The inverse, with Re G[0] + 2 sum Re(G[m] exp(i m lambda)).
     void orders_to_row(const Complex* orders, double* f) const;
 
-    // Whole fields on one rank, for tables of all rows, row-major: f (n_lat, n_lon); c (n_degree, n_degree) [l][m].
+    // Whole fields on one rank, for tables of all rows, row-major: f (n_lat, n_lon); c (n_degree,
+    // n_degree) [l][m].
     void forward(const double* f, Complex* c) const;
     void inverse(const Complex* c, double* f) const;
     /// v (2, n_lat, n_lon): along theta, along lambda. c (2, n_degree, n_degree): spheroidal,
@@ -54,7 +55,8 @@ public:
     void vector_forward(const double* v, Complex* c) const;
     void vector_inverse(const Complex* c, double* v) const;
 
-    /// Only rows [first_row, end_row) of the inverse, which must have tables: f (end_row - first_row, n_lon).
+    /// Only rows [first_row, end_row) of the inverse, which must have tables: f (end_row -
+    /// first_row, n_lon).
     void inverse_rows(const Complex* c, int64_t first_row, int64_t end_row, double* f) const;
 
 private:
@@ -69,10 +71,10 @@ private:
     std::vector<double> p_;  ///< (row, triangle of n_degree + 1): derivatives need one degree more
 };
 
-/// Spectral position embedding E(channel, row, :) for channels 0 .. n_channel - 1 on rows [first_row,
-/// end_row): (end_row - first_row, n_channel, n_lon) row-major. Each channel is divided by its maximum
-/// over the whole grid. Throws invalid_argument if n_channel exceeds n_degree^2 of the default
-/// truncation.
+/// Spectral position embedding E(channel, row, :) for channels 0 .. n_channel - 1 on rows
+/// [first_row, end_row): (end_row - first_row, n_channel, n_lon) row-major. Each channel is divided
+/// by its maximum over the whole grid. Throws invalid_argument if n_channel exceeds n_degree^2 of
+/// the default truncation.
 /// Source: spec of the sphere's models, section 1.
 std::vector<float> spectral_embedding(const Grid& grid, int64_t n_channel, int64_t first_row,
                                       int64_t end_row);

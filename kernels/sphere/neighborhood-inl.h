@@ -20,8 +20,8 @@ namespace surrogate::kernels::sphere::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Keeps a loaded vector in a register. GCC 12 reads memory again for every use of an unaligned load,
-/// as operand of each multiply-add: twice the loads, which are what short strips wait for.
+/// Keeps a loaded vector in a register. GCC 12 reads memory again for every use of an unaligned
+/// load, as operand of each multiply-add: twice the loads, which are what short strips wait for.
 HWY_INLINE Vector in_register(Vector v) {
 #if HWY_TARGET != HWY_SCALAR && HWY_ARCH_X86 && HWY_COMPILER_GCC
     asm("" : "+v"(v.raw));
@@ -29,8 +29,8 @@ HWY_INLINE Vector in_register(Vector v) {
     return v;
 }
 
-/// Largest score of each row so far, and 0 or NaN if a score is none: the exponential alone would not
-/// carry every NaN on (flare.md).
+/// Largest score of each row so far, and 0 or NaN if a score is none: the exponential alone would
+/// not carry every NaN on (flare.md).
 struct Extent {
     Vector maximum[2], taint[2];
 };
@@ -266,9 +266,9 @@ HWY_INLINE void weigh_run(const Chunk& chunk, const Run& run, float* scores, Wei
                     : weigh_offsets<1>(chunk, run, scores, weights);
 }
 
-/// y(c, lane) of both rows: row l at y[l] + c * row[l]. If there is one row, both are its own and the
-/// second adds nothing. Sums start at zero in the first chunk, else with what y holds; in the last
-/// they are multiplied by `inverse`, one vector a row.
+/// y(c, lane) of both rows: row l at y[l] + c * row[l]. If there is one row, both are its own and
+/// the second adds nothing. Sums start at zero in the first chunk, else with what y holds; in the
+/// last they are multiplied by `inverse`, one vector a row.
 struct PairSums {
     float* y[2];
     int64_t row[2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pair of query rows sees, in pieces of a size that suits the caches. Compiled once per vector
-// level: bands grow by the width of a vector.
+// What a pair of query rows sees, in pieces of a size that suits the caches. Compiled once per
+// vector level: bands grow by the width of a vector.
 #if defined(SURROGATE_NEIGHBORHOOD_CHUNK_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_NEIGHBORHOOD_CHUNK_INL_H_
 #undef SURROGATE_NEIGHBORHOOD_CHUNK_INL_H_
@@ -18,8 +18,8 @@ namespace surrogate::kernels::sphere::HWY_NAMESPACE {
 using namespace surrogate::kernels::HWY_NAMESPACE;
 
 /// Entries that are computed alike: neighbors by offset (lane i meets column i + offset), of one or
-/// several strips; or one band: the columns that any lane sees, each broadcast to all lanes. An entry
-/// has one score vector for each row of the pair that shares it.
+/// several strips; or one band: the columns that any lane sees, each broadcast to all lanes. An
+/// entry has one score vector for each row of the pair that shares it.
 struct Run {
     bool is_band = false;
     int n_line = 2, first_line = 0;
@@ -44,8 +44,8 @@ struct Chunk {
     int64_t n_score = 0;
     bool is_first = false, is_last = false;
 
-    /// Entries by offset: where channel 0 of lane 0 is, weight of each row (0 where it sees nothing),
-    /// and how far the entry's share of the next channels lies ahead.
+    /// Entries by offset: where channel 0 of lane 0 is, weight of each row (0 where it sees
+    /// nothing), and how far the entry's share of the next channels lies ahead.
     const float* entries[most_entries];
     float weights[most_entries][2];
     bool is_seen[most_entries][2];

@@ -16,9 +16,9 @@ struct PairStrip {
     int64_t common_from = 0, common_to = 0;  ///< seen by all rows that share the strip
     bool shared = false;
 
-    /// Long strips are taken as a band: the columns that any lane sees, each broadcast to all lanes,
-    /// those at both ends masked. Shorter ones by offset: lane i meets column i + offset. Both give
-    /// the same bits.
+    /// Long strips are taken as a band: the columns that any lane sees, each broadcast to all
+    /// lanes, those at both ends masked. Shorter ones by offset: lane i meets column i + offset.
+    /// Both give the same bits.
     bool is_band() const { return count >= band_from; }
     int n_line() const { return shared ? 2 : 1; }
     int line() const { return to[0] > from[0] ? 0 : 1; }  ///< of a strip that is not shared
@@ -59,7 +59,8 @@ private:
         return first.row <= second.row ? 0 : 1;
     }
 
-    /// A strip for one row keeps half of the sums idle, a quarter of the time; short ones wait longer.
+    /// A strip for one row keeps half of the sums idle, a quarter of the time; short ones wait
+    /// longer.
     static bool is_worth_sharing(const Strip& a, const Strip& b) {
         const int64_t first = std::min(a.first, b.first);
         const int64_t end = std::max(a.first + a.count, b.first + b.count);

@@ -13,8 +13,8 @@ enum class Interpolation { bilinear, bilinear_spherical };
 
 /// How a grid is interpolated to another one: latitude first, then longitude.
 ///   row ho:   between extended input rows above[ho] and above[ho] + 1 with weights (a, b). If
-///             has_poles, extended row 0 is the north pole, 1 .. n_lat_in the input rows, n_lat_in +
-///             1 the south pole, where every column holds the mean of the nearest row; otherwise
+///             has_poles, extended row 0 is the north pole, 1 .. n_lat_in the input rows, n_lat_in
+///             + 1 the south pole, where every column holds the mean of the nearest row; otherwise
 ///             extended rows are input rows.
 ///   column:   between columns left[wo] and (left[wo] + 1) % n_lon_in.
 struct Resampling {

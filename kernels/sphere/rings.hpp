@@ -10,13 +10,14 @@
 
 namespace surrogate::kernels::sphere {
 
-/// Where the phase rows of some consecutive grid rows lie in one block of memory, each with room for
-/// the columns that strips reach beyond both ends of the ring, so that kernels never wrap an index.
+/// Where the phase rows of some consecutive grid rows lie in one block of memory, each with room
+/// for the columns that strips reach beyond both ends of the ring, so that kernels never wrap an
+/// index.
 ///   element (phase row p, channel c, column j):  data[begin(p) + c * step(p) + j],
 ///   j in [-before(p), n_column + after(p))
 /// Phase rows are numbered from that of the first grid row. after(p) has room for a group of
-/// lane_count columns that runs over the end. Steps are odd multiples of lane_count: channels do not
-/// collide in one cache set.
+/// lane_count columns that runs over the end. Steps are odd multiples of lane_count: channels do
+/// not collide in one cache set.
 class RingLayout {
 public:
     RingLayout() = default;

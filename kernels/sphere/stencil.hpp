@@ -12,9 +12,9 @@
 /// a row of outputs needs one list for all its columns.
 ///
 /// Phases. If one grid has p times as many longitudes as the other, its rows are dealt into p phase
-/// rows of every p-th column: phase r of row h holds the columns r, r + p, ..; it has number h * p +
-/// r. Phase rows of both grids have the same number of columns, n_column = min(n_lon_in, n_lon_out),
-/// and output column u sees input columns u + offset, whatever u.
+/// rows of every p-th column: phase r of row h holds the columns r, r + p, ..; it has number h * p
+/// + r. Phase rows of both grids have the same number of columns, n_column = min(n_lon_in,
+/// n_lon_out), and output column u sees input columns u + offset, whatever u.
 namespace surrogate::kernels::sphere {
 
 /// A run of columns: from output column u, the columns u + first .. u + first + count - 1 (around
@@ -49,8 +49,8 @@ struct Stencil {
         return value_begin[static_cast<size_t>(((row - first_row) * n_phase_out + phase) * n_basis +
                                                k)];
     }
-    /// Pairs (input point, output point) of one output column of all phases of a row, basis functions
-    /// apart: the cost of a row is n_column times this.
+    /// Pairs (input point, output point) of one output column of all phases of a row, basis
+    /// functions apart: the cost of a row is n_column times this.
     int64_t pairs(int64_t row) const;
     int64_t bytes() const;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole layers of attention on small grids against the self-checks of the spec of the sphere, section
-// 10: projections, stencils with phases, rings and attention together.
+// Whole layers of attention on small grids against the self-checks of the spec of the sphere,
+// section 10: projections, stencils with phases, rings and attention together.
 #include <algorithm>
 #include <cmath>
 #include <numbers>

@@ -209,7 +209,8 @@ std::vector<int64_t> table_total(const std::string& table) {
     return {bytes, collectives};
 }
 
-/// The model with a card that says its predictions are 1.8e308 apart: an honest network, a hopeless unit.
+/// The model with a card that says its predictions are 1.8e308 apart: an honest network, a hopeless
+/// unit.
 std::string model_beyond_range() {
     std::ifstream file(darcy_model, std::ios::binary);
     std::string bytes{std::istreambuf_iterator<char>(file), {}};

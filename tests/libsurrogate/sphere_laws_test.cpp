@@ -71,8 +71,8 @@ TEST(SphereConstants, PassThroughResampling) {
          {json::object(), json{{"out_shape", {5, 7}}, {"grid_out", "lobatto"}},
           json{{"grid_in", "equiangular"}}, json{{"mode", "bilinear-spherical"}}}) {
         const ModelOnDisk file(changed(small_resampling(), change));
-        // Weights sin((1-t)w)/sin(w) and sin(tw)/sin(w) of the spherical mode sum to one at t = 0 or
-        // 1 only.
+        // Weights sin((1-t)w)/sin(w) and sin(tw)/sin(w) of the spherical mode sum to one at t = 0
+        // or 1 only.
         const double tolerance = change.contains("mode") ? 0.03 : 1e-6;
         for (const Options& options : backends)
             expect_constants(evaluate(file.path(), {constants({0.7}, 8 * 16)}, options),

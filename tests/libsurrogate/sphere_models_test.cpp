@@ -151,7 +151,8 @@ protected:
     const ModelOnDisk file_{file_of(GetParam())};
 };
 
-// Interpolation weights and quadrature weights of attention are rounded to float in every precision.
+// Interpolation weights and quadrature weights of attention are rounded to float in every
+// precision.
 TEST_P(SphereModel, InDoubleIsAsTheSpecSays) {
     expect_values({{"backend", "ref"}, {"precision", "fp64"}}, 3e-8);
 }

@@ -11,8 +11,8 @@
 
 namespace surrogate::test {
 
-/// (float)(offset + amplitude * sin(1.3 n + seed)) for n < size: the fill of the spec of the sphere,
-/// section 10.
+/// (float)(offset + amplitude * sin(1.3 n + seed)) for n < size: the fill of the spec of the
+/// sphere, section 10.
 std::vector<float> wave(int64_t size, double seed, double amplitude = 1, double offset = 0);
 
 /// A card of family "sphere" with this network. n_in, n_out: with so many fields "u0", "u1", .. and

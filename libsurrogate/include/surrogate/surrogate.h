@@ -264,8 +264,8 @@ SURROGATE_API surrogate_status surrogate_domain_create_points(surrogate_context*
  *   grid          where the rows lie: "equiangular" (both poles), "legendre-gauss", "lobatto",
  *                 "equiangular-trapezoidal" (nodes equispaced in the sine of latitude)
  *   n_lat, n_lon  of the whole sphere; longitudes are equispaced, without a doubled end point
- *   first_lat ..  this rank's rows first_lat .. first_lat + n_lat_local - 1 and columns first_lon ..
- *                 first_lon + n_lon_local - 1, as the solver counts them
+ *   first_lat ..  this rank's rows first_lat .. first_lat + n_lat_local - 1 and columns first_lon
+ *                 .. first_lon + n_lon_local - 1, as the solver counts them
  *   latitude      [n_lat_local] degrees north of the rows, in either direction; NULL: the nodes of
  *                 the grid, row 0 the northernmost, or the southernmost if south_to_north is 1
  *   longitude     [n_lon_local] degrees east of the columns, ascending (0, 360 and -180 may lie

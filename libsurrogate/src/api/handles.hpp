@@ -92,8 +92,8 @@ inline void require(const void* argument, const char* name) {
         throw Error(Status::invalid_argument, std::string("argument '") + name + "' is NULL");
 }
 
-/// Makes a handle around an object whose constructor is collective. The ranks agree beforehand on the
-/// memory for both: a rank that fails to get it would otherwise leave the others waiting in the
+/// Makes a handle around an object whose constructor is collective. The ranks agree beforehand on
+/// the memory for both: a rank that fails to get it would otherwise leave the others waiting in the
 /// constructor. `name` is the argument's in the C interface.
 template <class Object, class Handle, class Member, class... Arguments>
 void create(surrogate_context* context, const char* name, Handle** handle,

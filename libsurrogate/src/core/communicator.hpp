@@ -55,10 +55,10 @@ public:
         int64_t n_byte = 0;
     };
 
-    /// Begins an exchange between neighbors: all ranks call it, those without messages too. Two ranks
-    /// list the messages between them in the same order, with the same sizes. The memory belongs to
-    /// the exchange until finish_exchange(); one exchange is under way at a time, and no other
-    /// collective meanwhile.
+    /// Begins an exchange between neighbors: all ranks call it, those without messages too. Two
+    /// ranks list the messages between them in the same order, with the same sizes. The memory
+    /// belongs to the exchange until finish_exchange(); one exchange is under way at a time, and no
+    /// other collective meanwhile.
     void begin_exchange(std::span<const Message> send, std::span<const Message> receive);
     void finish_exchange();
     /// Room for exchanges of so many messages, so that they take no memory later. Throws bad_alloc.

@@ -28,8 +28,8 @@ public:
 
     NeighborExchange() = default;
 
-    /// Collective. item_bytes: the largest item that will be exchanged; memory for it is taken here.
-    /// Errors are agreed on.
+    /// Collective. item_bytes: the largest item that will be exchanged; memory for it is taken
+    /// here. Errors are agreed on.
     void connect(Communicator& comm, std::vector<Want> wants, int64_t item_bytes);
 
     /// False if no rank has a message for another: begin and finish then only copy.
@@ -42,8 +42,8 @@ public:
     /// What others, and this rank, take of this rank.
     const std::vector<Segment>& sent() const { return send_.segments; }
 
-    /// Collective. pack(segment, to) writes n_channel x segment.count values, channel by channel, of
-    /// a segment that this rank owns; called in any order, by all threads of the queue.
+    /// Collective. pack(segment, to) writes n_channel x segment.count values, channel by channel,
+    /// of a segment that this rank owns; called in any order, by all threads of the queue.
     template <class T, class Pack>
     void begin(Communicator& comm, const kernels::Queue& queue, int64_t n_channel,
                const Pack& pack) {

@@ -19,7 +19,8 @@ public:
     int64_t n_local() const { return n_local_; }
     int64_t n_global() const { return n_global_; }
 
-    /// Coordinates that a card may ask for: their number, and axis by axis the local points (n_local).
+    /// Coordinates that a card may ask for: their number, and axis by axis the local points
+    /// (n_local).
     virtual int n_axis() const { return 0; }
     virtual const double* coordinate(int) const { return nullptr; }
 

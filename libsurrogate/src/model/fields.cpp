@@ -61,7 +61,8 @@ bool is_plain(const Column& column) {
            column.mean == 0 && column.std == 1;
 }
 
-/// Copies, and tells whether all values are finite, by their bits: no operation that a host may trap.
+/// Copies, and tells whether all values are finite, by their bits: no operation that a host may
+/// trap.
 bool copy_if_finite(const float* from, float* to, int64_t count) {
     uint32_t largest = 0;
     for (int64_t i = 0; i < count; ++i) {

@@ -9,8 +9,9 @@
 
 namespace surrogate::impl {
 
-/// FLARE on a domain of points: gathers inputs, sweeps, reduces, scatters outputs. Collective; local failures
-/// are agreed on. `config` and `weights` must outlive it; the domain's context must too.
+/// FLARE on a domain of points: gathers inputs, sweeps, reduces, scatters outputs. Collective;
+/// local failures are agreed on. `config` and `weights` must outlive it; the domain's context must
+/// too.
 template <class T>
 std::unique_ptr<Execution> make_flare_execution(const FlareConfig& config,
                                                 const FlareWeights<T>& weights,

@@ -19,8 +19,8 @@
 /// and Execution, and one line to the table in network.cpp.
 namespace surrogate::impl {
 
-/// A tensor the bare network takes or gives: [n_point, n_channel], on the points of one of the plan's
-/// domains.
+/// A tensor the bare network takes or gives: [n_point, n_channel], on the points of one of the
+/// plan's domains.
 struct Port {
     std::string name;
     int64_t n_channel = 0;

@@ -17,8 +17,8 @@ using kernels::sphere::Stencil;
 
 /// Attention of the queries of this rank's rows: projections, what must come from other ranks,
 /// and the average of values; the output projection is the caller's, who has something to add.
-/// Neighborhood attention keeps keys and values of the rows that its queries reach, global attention
-/// those of all rows.
+/// Neighborhood attention keeps keys and values of the rows that its queries reach, global
+/// attention those of all rows.
 ///
 /// Keys and values of other ranks' rows come in one of two ways: they are exchanged (models: bands
 /// of the key grid are given), or the caller brings the inputs of all rows in key_rows(), and they
@@ -50,7 +50,8 @@ public:
         int64_t scratch_step = 0, block_step = 0;
         int64_t bytes() const;
     };
-    /// Local: takes the memory. key_bands: who computes which keys, or null: the caller brings them.
+    /// Local: takes the memory. key_bands: who computes which keys, or null: the caller brings
+    /// them.
     static void prepare(const Frame& frame, const Attention& config, Range out_rows,
                         const Bands* key_bands, Workspace& workspace);
     /// Collective; once for a workspace.
@@ -67,8 +68,8 @@ public:
     void project_keys(Workspace& ws, const Work& work, Tile<const T> key,
                       Tile<const T> value) const;
 
-    /// Collective: exchanges, and averages. add(work, heads, thread) takes the averages of a tile of
-    /// queries, (n_value, work.count), before the output projection.
+    /// Collective: exchanges, and averages. add(work, heads, thread) takes the averages of a tile
+    /// of queries, (n_value, work.count), before the output projection.
     template <class Add>
     void attend(Workspace& ws, Scratch<T>& scratch, const Add& add) const;
 

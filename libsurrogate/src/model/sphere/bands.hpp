@@ -34,8 +34,8 @@ private:
     std::vector<Range> of_rank_;
 };
 
-/// The bands whose largest cost is least, cut in the order in which the ranks of `domain` follow each
-/// other from north to south, so that rows move as little as possible. row_cost (n_lat).
+/// The bands whose largest cost is least, cut in the order in which the ranks of `domain` follow
+/// each other from north to south, so that rows move as little as possible. row_cost (n_lat).
 Bands balanced_bands(const Grid& grid, std::span<const double> row_cost,
                      const SphereDomain& domain);
 

@@ -94,8 +94,8 @@ using Config = std::variant<Transformer, Segformer, Attention, Convolution, Resa
 /// valid and not built.
 Config parse_config(const Card& card);
 
-/// Names and shapes of all weights, in the order of the state_dict. Throws bad_file if the card asks
-/// for far more than the file's n_found tensors.
+/// Names and shapes of all weights, in the order of the state_dict. Throws bad_file if the card
+/// asks for far more than the file's n_found tensors.
 std::vector<TensorSpec> layout(const Config& config, int64_t n_found);
 
 }  // namespace surrogate::impl::sphere

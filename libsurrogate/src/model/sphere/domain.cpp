@@ -14,8 +14,9 @@ namespace {
 
 constexpr double degrees = 180 / std::numbers::pi;
 
-/// Nodes agree if they are this close, counted in steps of the grid: coordinates in single precision
-/// pass on every grid that fits in memory, a half step or another kind of grid never does.
+/// Nodes agree if they are this close, counted in steps of the grid: coordinates in single
+/// precision pass on every grid that fits in memory, a half step or another kind of grid never
+/// does.
 constexpr double node_tolerance = 2e-3;
 
 std::string number(double value) {

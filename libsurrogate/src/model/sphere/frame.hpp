@@ -58,8 +58,8 @@ private:
     Buffer<T> memory_;
 };
 
-/// Columns [first, first + count) of one row, or of n_row consecutive ones: what one call of a kernel
-/// works on.
+/// Columns [first, first + count) of one row, or of n_row consecutive ones: what one call of a
+/// kernel works on.
 struct Work {
     int64_t row = 0, first = 0, count = 0, n_row = 1;
 };
@@ -126,8 +126,8 @@ inline Schedule even_schedule(Range rows, int64_t n_column, int n_thread,
     return {rows_of(rows), n_column, width, n_thread, [](int64_t) { return 1.0; }};
 }
 
-/// Distance of channels in scratch tiles: an odd multiple of lane_count, so that half a tile of many
-/// channels does not fall into half of the cache sets.
+/// Distance of channels in scratch tiles: an odd multiple of lane_count, so that half a tile of
+/// many channels does not fall into half of the cache sets.
 constexpr int64_t tile_step = tile_points + kernels::lane_count;
 
 /// Scratch tiles of one thread: slot (n_channel, tile_points).
@@ -167,8 +167,8 @@ void copy(Tile<const T> from, Tile<T> to) {
         std::copy_n(from.data + c * from.stride[0], from.shape[1], to.data + c * to.stride[0]);
 }
 
-/// A tile over packed values (n_channel, n_point), as exchanges carry them. Not padded: copied, never
-/// handed to kernels.
+/// A tile over packed values (n_channel, n_point), as exchanges carry them. Not padded: copied,
+/// never handed to kernels.
 template <class T>
 Tile<T> packed(T* data, int64_t n_channel, int64_t n_point) {
     return {data, {n_channel, n_point}, {n_point, 1}};

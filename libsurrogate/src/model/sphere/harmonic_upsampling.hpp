@@ -10,9 +10,9 @@
 
 namespace surrogate::impl::sphere {
 
-/// Interpolation by spherical harmonics: analysis on a coarse grid, synthesis of some rows of a fine
-/// one. Coarse grids are small: every rank gets all rows and analyses them, in the same order, so
-/// that the result does not depend on the number of ranks.
+/// Interpolation by spherical harmonics: analysis on a coarse grid, synthesis of some rows of a
+/// fine one. Coarse grids are small: every rank gets all rows and analyses them, in the same order,
+/// so that the result does not depend on the number of ranks.
 template <class T>
 class HarmonicUpsampling {
 public:

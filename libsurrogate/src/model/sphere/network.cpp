@@ -111,8 +111,8 @@ public:
     }
 
 private:
-    /// A resampling layer has no weights that would say how many channels it gets: those of its check
-    /// case, or one.
+    /// A resampling layer has no weights that would say how many channels it gets: those of its
+    /// check case, or one.
     static Config config_of(const ModelFile& file) {
         Config config = parse_config(file.card);
         if (auto* resample = std::get_if<Resample>(&config)) {

@@ -17,10 +17,10 @@ public:
     /// Local.
     GridMoments(const Frame& frame, const Bands& bands, int64_t n_channel);
 
-    /// Collective: mean and biased variance of each channel of x over the whole grid. False if one of
-    /// them is not finite; the same on all ranks. Fast mode: one all-reduce of 2 n_channel doubles.
-    /// Reproducible mode: an all-gather of the sums of all rows, which are then added from north to
-    /// south on every rank.
+    /// Collective: mean and biased variance of each channel of x over the whole grid. False if one
+    /// of them is not finite; the same on all ranks. Fast mode: one all-reduce of 2 n_channel
+    /// doubles. Reproducible mode: an all-gather of the sums of all rows, which are then added from
+    /// north to south on every rank.
     bool measure(Field<T>& x);
 
     double mean(int64_t channel) const { return total_[channel]; }
