@@ -1,85 +1,132 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs sphere_model_bench and the same layers and models of torch-harmonics in alternation; prints medians and ratios.
+"""Runs our attention on the sphere and torch-harmonics' in alternation and prints medians and ratios.
 
-    python3 benchmarks/compare_torch_harmonics.py [--build build] [--rounds 5] [--only neighborhood_layer,..]
+    python3 benchmarks/compare_torch_harmonics.py [--build build] [--program build/bin/sphere_model_bench] [--rounds 5]
+        [--threads 2] [--only layer_neighborhood,layer_global,model_neighborhood,model_global]
 
-CPU, single precision, inference mode, 2 threads (the benchmark's). Cases: neighborhood_layer (128 x 256, 128 channels, one
-head, the Transformer's cutoff), global_layer (64 x 128), neighborhood_model, global_model (the paper's Transformer, 128 x
-256). torch-harmonics comes from the Python that runs this (pip install torch torch-harmonics); what is said of pairs in
-compare_pytorch.py holds here too. Set OMP_WAIT_POLICY=passive where processor seconds are compared: waiting threads of both
-sides would count.
+CPU, single precision, inference mode. Layers: self-attention with its four projections, C = 128, one head, on equiangular
+grids, neighborhood on 128 x 256 (cutoff 7 / sqrt(pi) * pi / 127), global on 64 x 128. Models: SphericalTransformer of the
+paper, 128 x 256, C = 128, 4 layers, with either attention. torch-harmonics comes from the Python that runs this (its wheel
+must fit the PyTorch beside it: 0.9.3 goes with 2.14 and 2.15); ours from a build with -DSURROGATE_BENCHMARKS=ON, 2 threads.
+Ours and theirs take turns: a machine that is busy for a while hits both. Only ratios of such paired runs mean anything: of
+wall-clock seconds on a quiet machine, of processor seconds (all threads) where other programs run too.
 """
 import argparse
+import json
 import math
+import os
+import statistics
+import subprocess
 import sys
-
-import compare_pytorch as paired
-import torch
+import time
 
 try:
+    import torch
     import torch_harmonics
     from torch_harmonics import AttentionS2, NeighborhoodAttentionS2
     from torch_harmonics.examples.models import SphericalTransformer
-except ImportError:
-    sys.exit("compare_torch_harmonics.py needs torch-harmonics: pip install torch torch-harmonics")
+except ImportError as error:
+    sys.exit(f"compare_torch_harmonics.py needs PyTorch and torch-harmonics ({error}): python3 -m venv venv && "
+             "venv/bin/pip install torch torch-harmonics, then run it with venv/bin/python3")
 
-THREADS, C = 2, 128
+# Our benchmarks of the same shapes.
 OURS = {
-    "neighborhood_layer": "attention/neighborhood_128x256/",
-    "global_layer": "attention/global_64x128/",
-    "neighborhood_model": "transformer/neighborhood/",
-    "global_model": "transformer/global/",
+    "layer_neighborhood": "attention/neighborhood_128x256",
+    "layer_global": "attention/global_64x128",
+    "model_neighborhood": "transformer/neighborhood",
+    "model_global": "transformer/global",
 }
 
 
-def torch_case(name):
+def their_layer(kind):
+    shape = (64, 128) if kind == "global" else (128, 256)
+    options = {"in_channels": 128, "num_heads": 1, "in_shape": shape, "out_shape": shape, "bias": True}
+    if kind == "global":
+        return AttentionS2(**options), torch.randn(1, 128, *shape)
+    cutoff = 7 / math.sqrt(math.pi) * math.pi / (shape[0] - 1)
+    return NeighborhoodAttentionS2(theta_cutoff=cutoff, **options), torch.randn(1, 128, *shape)
+
+
+def their_model(kind):
+    model = SphericalTransformer(
+        img_size=(128, 256), grid="legendre-gauss", grid_internal="legendre-gauss", scale_factor=2, embed_dim=128,
+        num_layers=4, encoder_kernel_shape=(5, 4), filter_basis_type="piecewise linear",
+        normalization_layer="instance_norm", residual_prediction=True, attention_mode=kind)
+    return model, torch.randn(1, 3, 128, 256)
+
+
+def their_case(name):
     """A function that runs one pass of `name`."""
     torch.manual_seed(1)
-    mode, kind = name.split("_")
-    if kind == "model":
-        model = SphericalTransformer(
-            img_size=(128, 256), grid="legendre-gauss", grid_internal="legendre-gauss", scale_factor=2, embed_dim=C,
-            num_layers=4, encoder_kernel_shape=(5, 4), filter_basis_type="piecewise linear",
-            normalization_layer="instance_norm", residual_prediction=True, attention_mode=mode).eval()
-        x = torch.randn(1, 3, 128, 256)
-        return lambda: model(x)
-    shape = (128, 256) if mode == "neighborhood" else (64, 128)
-    if mode == "neighborhood":
-        layer = NeighborhoodAttentionS2(C, in_shape=shape, out_shape=shape, num_heads=1,
-                                        theta_cutoff=7 * math.sqrt(math.pi) / (shape[0] - 1))
-    else:
-        layer = AttentionS2(C, 1, in_shape=shape, out_shape=shape)
-    x = torch.randn(1, C, *shape)
-    return lambda: layer(x)
+    what, kind = name.split("_")
+    module, x = their_layer(kind) if what == "layer" else their_model(kind)
+    module.eval()
+    return lambda: module(x)
 
 
-def compare(build, name, rounds):
-    run = torch_case(name)
-    run()
+def ours(program, name):
+    """(seconds, processor seconds of one pass, vector level) as one run of our program measures it."""
+    text = subprocess.run([program, f"--benchmark_filter=^{OURS[name]}/", "--benchmark_format=json"],
+                          check=True, capture_output=True, text=True).stdout
+    runs = json.loads(text)["benchmarks"]
+    if len(runs) != 1 or runs[0].get("error_occurred"):
+        sys.exit(f"{program} gave no single result for {OURS[name]}: {text}")
+    scale = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[runs[0]["time_unit"]]
+    return runs[0]["real_time"] * scale, runs[0]["cpu_time"] * scale, runs[0].get("label", "")
+
+
+def theirs(run, passes=2):
+    """Mean seconds and processor seconds of a pass, as our program reports."""
+    wall, processor = time.perf_counter(), time.process_time()
+    for _ in range(passes):
+        run()
+    return (time.perf_counter() - wall) / passes, (time.process_time() - processor) / passes
+
+
+def report(kind, pairs):
+    """Medians of (ours, theirs) seconds and of their ratios."""
+    own, other = (statistics.median(column) for column in zip(*pairs))
+    ratios = sorted(b / a for a, b in pairs)
+    print(f"  {kind:9} ours {own * 1e3:9.1f} ms   torch-harmonics {other * 1e3:9.1f} ms   "
+          f"ratio {statistics.median(ratios):6.2f} (from {ratios[0]:.2f} to {ratios[-1]:.2f})", flush=True)
+
+
+def compare(program, name, rounds):
+    run = their_case(name)
+    run()  # allocates and warms up, as the check against the reference does in our program
     wall, processor = [], []
     for _ in range(rounds):
-        own_wall, own_processor, level = paired.measured(build, "sphere_model_bench", OURS[name])
-        other_wall, other_processor = paired.theirs(run)
+        own_wall, own_processor, level = ours(program, name)
+        other_wall, other_processor = theirs(run)
         wall.append((own_wall, other_wall))
         processor.append((own_processor, other_processor))
     print(f"{name} ({level})")
-    paired.report("wall", wall, "torch-harmonics")
-    paired.report("processor", processor, "torch-harmonics")
+    report("wall", wall)
+    report("processor", processor)
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--build", default="build")
+    arguments.add_argument("--program", help="our benchmark; default: bin/sphere_model_bench of the build")
     arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--threads", type=int, default=2, help="of PyTorch; our program takes 2")
     arguments.add_argument("--only", default=",".join(OURS))
     options = arguments.parse_args()
-    torch.set_num_threads(THREADS)
-    print(f"torch-harmonics {torch_harmonics.__version__}, PyTorch {torch.__version__}, "
-          f"{torch.backends.cpu.get_cpu_capability()}, {THREADS} threads, {options.rounds} rounds")
+    program = options.program or os.path.join(options.build, "bin", "sphere_model_bench")
+    if not os.path.exists(program):
+        sys.exit(f"{program} does not exist; configure with -DSURROGATE_BENCHMARKS=ON and build it")
+    names = options.only.split(",")
+    for name in names:
+        if name not in OURS:
+            sys.exit(f"--only {name}: no such case; there are {', '.join(OURS)}")
+    torch.set_num_threads(options.threads)
+    print(f"PyTorch {torch.__version__}, torch-harmonics {torch_harmonics.__version__}, "
+          f"{torch.backends.cpu.get_cpu_capability()}, {options.threads} threads, {options.rounds} rounds")
     with torch.inference_mode():
-        for name in options.only.split(","):
-            compare(options.build, name, options.rounds)
+        for name in names:
+            compare(program, name, options.rounds)
 
 
 if __name__ == "__main__":
