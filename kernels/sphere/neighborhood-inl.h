@@ -58,7 +58,7 @@ HWY_INLINE bool is_seen_by_all(const PairStrip& strip, int64_t t, int64_t n) {
 struct ScoreBlock {
     const float* q;
     int64_t first_dim, n_dim, lane;
-    bool is_first, is_last;  ///< channels
+    bool is_first;  ///< channels
     float* scores;
     int64_t step;                 ///< of channels of keys
     const float* const* entries;  ///< by offset: (n_key), channel 0 for lane 0 of the chunk
@@ -127,67 +127,128 @@ HWY_INLINE void score_some(int64_t n_key, const ScoreBlock& block) {
     }
 }
 
+/// What scores of a group of columns read and write: some channels. Vector j of columns has its queries
+/// at packed + j * packed_step, its scores at scores + j * score_step.
+struct ScoreGroup {
+    const float* packed;
+    int64_t packed_step;
+    float* scores;
+    int64_t score_step, n_lane;
+    int64_t first_dim, n_dim;
+    bool is_first, is_last;  ///< channels
+    float *maximum[2], *taint[2];
+
+    Extent extent(int64_t lane) const {
+        Extent extent;
+        for (int l = 0; l < 2; ++l) {
+            extent.maximum[l] = load(maximum[l] + lane);
+            extent.taint[l] = load(taint[l] + lane);
+        }
+        return extent;
+    }
+    void set_extent(int64_t lane, const Extent& extent) const {
+        for (int l = 0; l < 2; ++l) {
+            store(extent.maximum[l], maximum[l] + lane);
+            store(extent.taint[l], taint[l] + lane);
+        }
+    }
+    ScoreBlock block(const Run& run) const {
+        ScoreBlock block{};
+        block.first_dim = first_dim;
+        block.n_dim = n_dim;
+        block.is_first = is_first;
+        block.step = run.step;
+        return block;
+    }
+    void set_lane(int64_t lane, int64_t first_line, int64_t at, ScoreBlock& block) const {
+        block.lane = lane;
+        block.q = packed + lane / width * packed_step + first_line * width;
+        block.scores = scores + lane / width * score_step + at;
+    }
+};
+
+/// Scores of entries [first, first + n) that are done: those that a row does not see may lie far above
+/// its maximum, and go.
 template <int n_line>
-HWY_INLINE void score_offsets(const Chunk& chunk, const Run& run, ScoreBlock block,
-                              Extent& extent) {
+HWY_INLINE void extend_offsets(const Chunk& chunk, int first_line, int64_t first, int64_t n,
+                               float* scores, Extent& extent) {
+    for (int64_t t = first; t < first + n; ++t) {
+        for (int l = 0; l < n_line; ++l, scores += width) {
+            if (chunk.is_seen[t][first_line + l])
+                extend(load(scores), first_line + l, extent);
+            else
+                store(broadcast(no_score), scores);
+        }
+    }
+}
+template <int n_line>
+HWY_INLINE void extend_band(const Run& run, int64_t first, int64_t n, float* scores,
+                            Extent& extent) {
+    const bool is_seen = is_seen_by_all(run.strip, first, n);
+    for (int64_t t = first; t < first + n; ++t) {
+        for (int l = 0; l < n_line; ++l, scores += width) {
+            const int line = run.first_line + l;
+            Vector score = load(scores);
+            if (!is_seen) {
+                score = hn::IfThenElse(sees(run.strip, line, t), score, broadcast(no_score));
+                store(score, scores);
+            }
+            extend(score, line, extent);
+        }
+    }
+}
+
+/// Blocks of entries are the outer loop: their keys stay in the first-level cache while the vectors of
+/// columns pass.
+template <int n_line>
+HWY_NOINLINE void score_offsets(const Chunk& chunk, const Run& run, const ScoreGroup& group) {
+    ScoreBlock block = group.block(run);
     const int64_t end = run.first_entry + run.n_entry;
+    int64_t at = 0;
     for (int64_t e = run.first_entry, n; e < end; e += n) {
         n = block_size(end - e, most_keys<n_line>);
         block.entries = chunk.entries + e;
-        const bool is_end = e + n >= end;
-        const int64_t next = is_end ? run.first_entry : e + n,
-                      last = is_end ? run.first_entry + std::min<int64_t>(5, run.n_entry - 1)
-                                    : std::min(e + n + 5, end - 1);
-        block.ahead = chunk.entries[next] + block.lane + (is_end ? width : 0);
-        block.ahead_too = chunk.entries[last] + block.lane + width - 1 + (is_end ? width : 0);
-        score_some<false, n_line>(n, block);
-        for (int64_t t = e; block.is_last && t < e + n; ++t) {
-            float* scores = block.scores + (t - e) * n_line * width;
-            for (int l = 0; l < n_line; ++l, scores += width) {
-                const int line = run.first_line + l;
-                if (chunk.is_seen[t][line])
-                    extend(load(scores), line, extent);
-                else
-                    store(broadcast(no_score), scores);  // it may lie far above the maximum
-            }
+        const int64_t next = std::min(e + n, end - 1), last = std::min(e + n + 5, end - 1);
+        for (int64_t lane = 0; lane < group.n_lane; lane += width) {
+            group.set_lane(lane, run.first_line, at, block);
+            block.ahead = chunk.entries[next] + lane;
+            block.ahead_too = chunk.entries[last] + lane + width - 1;
+            score_some<false, n_line>(n, block);
+            if (!group.is_last) continue;
+            Extent extent = group.extent(lane);
+            extend_offsets<n_line>(chunk, run.first_line, e, n, block.scores, extent);
+            group.set_extent(lane, extent);
         }
-        block.scores += n * n_line * width;
+        at += n * n_line * width;
     }
 }
 
 template <int n_line>
-HWY_INLINE void score_band(const Run& run, ScoreBlock block, Extent& extent) {
-    constexpr int64_t line = 64 / sizeof(float);
+HWY_NOINLINE void score_band(const Run& run, const ScoreGroup& group) {
+    ScoreBlock block = group.block(run);
+    int64_t at = 0;
     for (int64_t t = 0, n; t < run.n_entry; t += n) {
         n = block_size(run.n_entry - t, most_keys<n_line>);
-        block.k = run.band + block.lane + t;
-        block.ahead = block.k + line;
-        score_some<true, n_line>(n, block);
-        const bool is_seen = is_seen_by_all(run.strip, t, n);
-        for (int64_t r = 0; block.is_last && r < n; ++r) {
-            float* scores = block.scores + r * n_line * width;
-            for (int l = 0; l < n_line; ++l, scores += width) {
-                Vector score = load(scores);
-                if (!is_seen) {
-                    score = hn::IfThenElse(sees(run.strip, run.first_line + l, t + r), score,
-                                           broadcast(no_score));
-                    store(score, scores);
-                }
-                extend(score, run.first_line + l, extent);
-            }
+        for (int64_t lane = 0; lane < group.n_lane; lane += width) {
+            group.set_lane(lane, run.first_line, at, block);
+            block.k = run.band + lane + t;
+            block.ahead = block.k + lane_count;  // a cache line
+            score_some<true, n_line>(n, block);
+            if (!group.is_last) continue;
+            Extent extent = group.extent(lane);
+            extend_band<n_line>(run, t, n, block.scores, extent);
+            group.set_extent(lane, extent);
         }
-        block.scores += n * n_line * width;
+        at += n * n_line * width;
     }
 }
 
 /// Scores of a run, for the rows that see it.
-HWY_INLINE void score_run(const Chunk& chunk, const Run& run, ScoreBlock block, Extent& extent) {
-    block.step = run.step;
+HWY_INLINE void score_run(const Chunk& chunk, const Run& run, const ScoreGroup& group) {
     if (run.n_line == 2)
-        return run.is_band ? score_band<2>(run, block, extent)
-                           : score_offsets<2>(chunk, run, block, extent);
-    block.q += run.first_line * width;
-    run.is_band ? score_band<1>(run, block, extent) : score_offsets<1>(chunk, run, block, extent);
+        run.is_band ? score_band<2>(run, group) : score_offsets<2>(chunk, run, group);
+    else
+        run.is_band ? score_band<1>(run, group) : score_offsets<1>(chunk, run, group);
 }
 
 /// Weights are at least 2^-90: times a quadrature weight, still a normal number.

@@ -37,7 +37,7 @@ struct Chunk {
     static constexpr int64_t most_runs = 24, most_entries = 128;
     /// Enough to keep sums in registers for long, few enough for their weights to stay in the
     /// first-level cache.
-    static constexpr int64_t enough_entries = 64;
+    static constexpr int64_t enough_entries = 40;
 
     Run runs[most_runs];
     int n_run = 0;

@@ -69,42 +69,31 @@ bool read_chunk(PairWalk& walk, const Place& place, const Rings<const float>& ri
 /// cache.
 constexpr int64_t score_dims = 64;
 
-/// Scores of one vector of columns with a chunk, channels [first, end).
-void score_chunk(const Chunk& chunk, Pair& pair, const Place& place, int64_t lane, int64_t first,
-                 int64_t end, float* scores) {
-    Extent extent;
-    for (int l = 0; l < 2; ++l) {
-        extent.maximum[l] = load(pair.state.maximum[l] + lane);
-        extent.taint[l] = load(pair.state.sum[l] + lane);
-    }
-    ScoreBlock block{};
-    block.q = place.packed + lane / width * place.packed_step + 2 * width * first;
-    block.first_dim = first;
-    block.n_dim = end - first;
-    block.lane = lane;
-    block.is_first = first == 0;
-    block.is_last = end == pair.n_dim;
-    block.scores = scores;
-    for (int r = 0; r < chunk.n_run; ++r) {
-        score_run(chunk, chunk.runs[r], block, extent);
-        block.scores += chunk.runs[r].n_score();
-    }
-    for (int l = 0; l < 2; ++l) {
-        store(extent.maximum[l], pair.state.maximum[l] + lane);
-        store(extent.taint[l], pair.state.sum[l] + lane);
-    }
-}
-
 /// Scores of all columns with all strips.
 void score_pair(Pair& pair, const Place& place) {
     PairWalk walk(pair.strips[0], pair.strips[1]);
     Chunk chunk;
+    ScoreGroup group{};
+    group.packed_step = place.packed_step;
+    group.score_step = pair.n_score;
+    group.n_lane = place.n_lane;
+    for (int l = 0; l < 2; ++l) {
+        group.maximum[l] = pair.state.maximum[l];
+        group.taint[l] = pair.state.sum[l];
+    }
     float* scores = pair.scores;
     while (read_chunk(walk, place, place.k, place.k_channel, chunk)) {
-        for (int64_t first = 0, end; first < pair.n_dim; first = end) {
-            end = first + block_size(pair.n_dim - first, score_dims);
-            for (int64_t i = 0; i < place.n_lane; i += width)
-                score_chunk(chunk, pair, place, i, first, end, scores + i / width * pair.n_score);
+        for (int64_t first = 0; first < pair.n_dim; first += group.n_dim) {
+            group.packed = place.packed + 2 * width * first;
+            group.first_dim = first;
+            group.n_dim = block_size(pair.n_dim - first, score_dims);
+            group.is_first = first == 0;
+            group.is_last = first + group.n_dim == pair.n_dim;
+            group.scores = scores;
+            for (int r = 0; r < chunk.n_run; ++r) {
+                score_run(chunk, chunk.runs[r], group);
+                group.scores += chunk.runs[r].n_score();
+            }
         }
         scores += chunk.n_score;
     }
