@@ -3,6 +3,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/sphere/global_simd.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 
 #include <algorithm>
@@ -51,7 +52,9 @@ HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, float* scor
         for (int j = 0; j < n_vector; ++j) sum[r][j] = broadcast(0.0f);
     }
     const float* query = q.data;
+#pragma GCC unroll 4
     for (int64_t c = 0; c < q.n_dim; ++c, query += q.row, k += k_row) {
+        hwy::Prefetch(k + lane_count);  // the next cache line: other keys of this channel
         Vector point[n_vector];
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) point[j] = load(query + j * width);
@@ -100,6 +103,7 @@ HWY_NOINLINE void gather_rows(const float* weights, const float* v, int64_t v_ro
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) sum[r][j] = broadcast(0.0f);
     }
+#pragma GCC unroll 4
     for (int64_t i = 0; i < n_key; ++i) {
         Vector weight[n_vector];
 #pragma GCC unroll 2

@@ -88,6 +88,7 @@ HWY_NOINLINE void score_entries(const ScoreBlock& block) {
     for (int r = 0; r < n_key; ++r) keys[r] = is_band ? block.k + r : block.entries[r] + block.lane;
     const float *q = block.q, *ahead = block.ahead, *ahead_too = block.ahead_too;
     const int64_t step = block.step, end = (block.first_dim + block.n_dim) * step;
+#pragma GCC unroll 4
     for (int64_t i = block.first_dim * step; i < end; i += step, q += 2 * width) {
         hwy::Prefetch(ahead + i);
         if (!is_band) hwy::Prefetch(ahead_too + i);
@@ -361,6 +362,7 @@ HWY_INLINE void gather_run(const Chunk& chunk, const Run& run, int64_t lane, int
     const int64_t step = run.step, offset = c * step + lane;
     if (run.is_band) {
         const float* v = run.band + offset;
+#pragma GCC unroll 4
         for (const float* const end = v + run.n_entry; v < end; ++v)
             weights = gather_entry<true, n_line, first>(v, step, weights, sum);
         return;
@@ -368,6 +370,7 @@ HWY_INLINE void gather_run(const Chunk& chunk, const Run& run, int64_t lane, int
     const float* const* entry = chunk.entries + run.first_entry;
     const float* const* const end = entry + run.n_entry;
     const int64_t* ahead = chunk.ahead + run.first_entry;
+#pragma GCC unroll 2
     for (; entry < end; ++entry, ++ahead) {
         const float* v = *entry + offset;
         hwy::Prefetch(v + n_row * step + *ahead);
