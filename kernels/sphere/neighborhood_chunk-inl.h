@@ -15,7 +15,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sphere::HWY_NAMESPACE {
 
+namespace hn = hwy::HWY_NAMESPACE;
 using namespace surrogate::kernels::HWY_NAMESPACE;
+
+/// Keeps a loaded vector in a register. GCC 12 reads memory again for every use of an unaligned
+/// load, as operand of each multiply-add: twice the loads, which are what short strips wait for.
+HWY_INLINE Vector in_register(Vector v) {
+#if HWY_TARGET != HWY_SCALAR && HWY_ARCH_X86 && HWY_COMPILER_GCC
+    asm("" : "+v"(v.raw));
+#endif
+    return v;
+}
 
 /// Entries that are computed alike: neighbors by offset (lane i meets column i + offset), of one or
 /// several strips; or one band: the columns that any lane sees, each broadcast to all lanes. An
@@ -95,6 +105,18 @@ private:
         }
     }
 };
+
+/// The lanes of row `line` that see column t of a band.
+HWY_INLINE auto sees(const PairStrip& strip, int line, int64_t t) {
+    const Vector offset = hn::Sub(broadcast(static_cast<float>(t)), hn::Iota(Tag(), 0.0f));
+    return hn::And(hn::Ge(offset, broadcast(static_cast<float>(strip.from[line]))),
+                   hn::Lt(offset, broadcast(static_cast<float>(strip.to[line]))));
+}
+
+/// All lanes of the rows of a band see columns [t, t + n).
+HWY_INLINE bool is_seen_by_all(const PairStrip& strip, int64_t t, int64_t n) {
+    return t - (width - 1) >= strip.common_from && t + n <= strip.common_to;
+}
 
 }  // namespace surrogate::kernels::sphere::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -5,7 +5,9 @@
 #define HWY_TARGET_INCLUDE "kernels/sphere/neighborhood_simd.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/sphere/neighborhood-inl.h"
+#include "kernels/sphere/attention.hpp"
+#include "kernels/sphere/neighborhood_averages-inl.h"
+#include "kernels/sphere/neighborhood_scores-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sphere::HWY_NAMESPACE {
@@ -135,20 +137,14 @@ void tame_lanes(const Pair& pair, const Place& place, int64_t lane, float* score
 
 /// After the last chunk `sum` holds the inverse.
 void weigh_chunk(const Chunk& chunk, int64_t lane, float* scores, LaneState& state) {
-    Weights weights;
-    for (int l = 0; l < 2; ++l) {
-        weights.largest[l] = load(state.maximum[l] + lane);
-        weights.lowest[l] = hn::Add(weights.largest[l], broadcast(lowest_exponent));
-        weights.sum[l] = load(state.sum[l] + lane);
-    }
+    float* const maximum[2] = {state.maximum[0] + lane, state.maximum[1] + lane};
+    float* const sum[2] = {state.sum[0] + lane, state.sum[1] + lane};
     for (int r = 0; r < chunk.n_run; ++r) {
-        weigh_run(chunk, chunk.runs[r], scores, weights);
+        weigh_run(chunk, chunk.runs[r], scores, maximum, sum);
         scores += chunk.runs[r].n_score();
     }
-    for (int l = 0; l < 2; ++l) {
-        if (chunk.is_last) weights.sum[l] = hn::Div(broadcast(1.0f), weights.sum[l]);
-        store(weights.sum[l], state.sum[l] + lane);
-    }
+    if (!chunk.is_last) return;
+    for (float* place : sum) store(hn::Div(broadcast(1.0f), load(place)), place);
 }
 
 /// Adds a chunk to the sums of all columns. scores: of the chunk, `step` apart from one vector of
