@@ -23,6 +23,7 @@ enum class Status : int {
     mpi = 10,        ///< an MPI call failed
     broken = 11,     ///< an earlier failure left the context unusable
     internal = 12,   ///< a defect of this library
+    device = 13,     ///< a call of the device's runtime or of NCCL failed
 };
 
 /// The only exception this project throws on purpose. The text says what was asked, what was found

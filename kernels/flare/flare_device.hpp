@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/activation/activation.hpp"
+#include "kernels/base/device.hpp"
+#include "kernels/flare/flare.hpp"
+#include "kernels/linear/linear.hpp"
+#include "kernels/norm/norm.hpp"
+
+/// FLARE on a device: passes over the points that each do everything one load of a point allows, and
+/// the small kernels between them. What is computed is said in flare.hpp, mlp.hpp and norm.hpp; here
+/// stand the shapes and layouts. Derivation, resources and the issue-slot count are in
+/// flare_cuda.md.
+///
+/// All pointers are device memory that the caller owns; kernels allocate nothing and are enqueued.
+namespace surrogate::kernels::flare {
+
+/// Operands of the products; sums, statistics, softmax and the residual stream are float always.
+///   fp32   products of three tf32 pieces: the accuracy of float
+///   tf32   11 bits, float's range        fp16   11 bits, up to 65504        bf16   8 bits
+enum class Operand { fp32, tf32, fp16, bf16 };
+
+const char* name(Operand operand);
+
+/// Points of a tile: the rows of one tensor-core product.
+constexpr int64_t tile_rows = 16;
+/// Points of a chunk of the reproducible mode.
+constexpr int64_t chunk_rows = 1024;
+
+/// A model's sizes, padded for the device. Heads get n_dim_padded channels each (4, or a power of
+/// two from 8), which gives channel c of the model the position (c / D) * n_dim_padded + c % D among
+/// `width` channels; padded channels are zero everywhere. All layers of all chains are width x width.
+struct DeviceShape {
+    Sizes sizes;        ///< H, M, D of the model
+    int64_t width = 0;  ///< 64 or 128
+    int64_t n_dim_padded = 0;
+
+    /// The smallest shape for heads `sizes` and chains up to `widest` channels (hidden layers,
+    /// inputs, outputs). Throws not_supported, with the limit, beyond 128.
+    static DeviceShape of(const Sizes& sizes, int64_t widest);
+
+    int64_t position(int64_t channel) const {
+        return channel / sizes.n_dim * n_dim_padded + channel % sizes.n_dim;
+    }
+    /// Latents are taken 16 at a time: tiles of one head, and of all.
+    int64_t latent_tiles() const { return (sizes.n_latent + 15) / 16; }
+    int64_t all_latent_tiles() const { return sizes.n_head * latent_tiles(); }
+    /// Groups of 8 channels that hold a head.
+    int64_t head_groups() const { return n_dim_padded < 8 ? 1 : n_dim_padded / 8; }
+};
+
+/// Channels of points as the tensor cores hold them: 16 points at a time, 8 channels at a time, lane
+/// by lane, so that every load and store of a warp is one contiguous piece. Index of (point, channel)
+/// in an array of (ceil(n_point / 16), width / 8, 32, 4) elements:
+constexpr int64_t fragment_index(int64_t point, int64_t channel, int64_t width) {
+    const int64_t tile = point / tile_rows, row = point % tile_rows;
+    const int64_t lane = row % 8 * 4 + channel % 8 / 2, slot = row / 8 * 2 + channel % 2;
+    return ((tile * (width / 8) + channel / 8) * 32 + lane) * 4 + slot;
+}
+constexpr int64_t fragment_size(int64_t n_point, int64_t width) {
+    return (n_point + tile_rows - 1) / tile_rows * tile_rows * width;
+}
+/// Bytes of one element of k: 4 for fp32 and tf32, 2 for fp16 and bf16.
+constexpr int64_t key_bytes(Operand operand) {
+    return operand == Operand::fp32 || operand == Operand::tf32 ? 4 : 2;
+}
+
+/// A ResidualMLP. layers: n_layer operands of pack_linear(), one behind the other. After each layer
+/// but the last comes the activation, after those of residual_mask (bit l: layer l) what the layer
+/// read is added. At most 32 layers.
+struct DeviceMlp {
+    const void* layers = nullptr;
+    int32_t n_layer = 0;
+    uint32_t residual_mask = 0;
+    Activation activation = Activation::gelu_tanh;  ///< gelu_tanh or silu
+};
+
+/// weight, bias (width), zero in padded channels; weight null: no norm at all, bias null: none.
+struct DeviceNorm {
+    NormKind kind = NormKind::layer;
+    float eps = 1e-5F;
+    const float* weight = nullptr;
+    const float* bias = nullptr;
+};
+
+/// The caller's memory on the device: network input = (value - mean) / std, prediction = value * std
+/// + mean, in double.
+struct DeviceColumn {
+    void* data = nullptr;
+    int64_t stride = 1;  ///< elements between points
+    double mean = 0, std = 1;
+    int32_t is_double = 0;
+};
+
+/// What a run finds out on the device. A place is column + 256 * point of the smallest bad point, or
+/// no_place.
+struct DeviceFindings {
+    static constexpr uint64_t no_place = ~uint64_t{0};
+    uint64_t bad_input = no_place;   ///< not finite once normalised
+    uint64_t bad_output = no_place;  ///< not finite in the type of its array
+    int32_t poisoned = 0;            ///< nonzero: this rank sends NaN instead of its sums
+    int32_t not_finite = 0;          ///< nonzero: sums of some rank were not finite
+};
+
+/// How the encode pass is cut, for one device and model.
+struct EncodeGeometry {
+    int64_t n_block = 0;         ///< blocks, and partials of the fast mode
+    int64_t n_pass = 1;          ///< launches; each takes some latents and computes k and v again
+    int64_t tiles_per_pass = 0;  ///< latent tiles of all heads taken by one
+    int64_t shared_bytes = 0;
+    bool resident = false;  ///< weights stay in shared memory; else they come layer by layer
+};
+
+/// n_layer: of k and v chains together. n_point: of this rank. Throws not_supported if not even one
+/// latent tile fits.
+EncodeGeometry encode_geometry(const DeviceProperties& device, Operand operand,
+                               const DeviceShape& shape, int64_t n_layer, int64_t n_point,
+                               bool reproducible);
+
+/// x = in_proj((columns - mean) / std)
+struct BeginArgs {
+    DeviceShape shape;
+    Operand operand = Operand::fp32;
+    int64_t n_point = 0;
+    const DeviceColumn* columns = nullptr;  ///< (n_column), device memory
+    int64_t n_column = 0;
+    DeviceMlp in_proj;
+    float* x = nullptr;  ///< fragments (n_point, width)
+    DeviceFindings* findings = nullptr;
+};
+
+/// k, v = projections of norm(x);  k = k_norm(k);  partials of the softmax over points.
+struct EncodeArgs {
+    DeviceShape shape;
+    Operand operand = Operand::fp32;
+    EncodeGeometry geometry;
+    int64_t n_point = 0;
+    const float* x = nullptr;
+    DeviceNorm norm, k_norm;
+    DeviceMlp k_proj, v_proj;
+    const void* queries = nullptr;  ///< pack_queries()
+    void* k = nullptr;              ///< fragments (n_point, width) of operands
+    /// (n_partial, H, M, D + 2): maximum, sum, values relative to it; no points: lowest_score(), 0.
+    /// n_partial: geometry.n_block, or ceil(n_point / 1024) with v_max.
+    float* partials = nullptr;
+    float* v_max = nullptr;  ///< null: fast mode. (H), cleared by the caller: raised to max |v|
+};
+
+/// From partials to latents; between the steps the caller reduces over ranks, in place:
+///   maxima: max over partials and ranks        sums: sum of 2^(maximum - maxima) * (sum, values)
+/// Fast: maxima (H * M), sums (H, M, D + 1) float.
+/// Reproducible: maxima (H * M + H + 1), behind the maxima max |v| a head and a flag; sums (limbs, H,
+/// M, D + 1) int64 on the grid of libsurrogate's ExactGrid for n_chunk_global terms.
+struct LatentArgs {
+    DeviceShape shape;
+    Operand operand = Operand::fp32;
+    int64_t n_partial = 0;
+    const float* partials = nullptr;
+    const float* v_max = nullptr;  ///< null: fast mode
+    int64_t n_chunk_global = 0;    ///< reproducible: over all ranks
+    float* maxima = nullptr;
+    void* sums = nullptr;
+    void* z = nullptr;  ///< latents as operands, latent_bytes()
+    DeviceFindings* findings = nullptr;
+};
+
+/// x += out_proj(decode(k, z));  x += ffn(norm(x))
+struct DecodeArgs {
+    DeviceShape shape;
+    Operand operand = Operand::fp32;
+    int64_t n_point = 0;
+    const void* queries = nullptr;
+    const void* k = nullptr;
+    const void* z = nullptr;
+    DeviceMlp out_proj;  ///< one layer
+    DeviceNorm norm;
+    DeviceMlp ffn;
+    float* x = nullptr;
+};
+
+/// columns = mlp(norm(x)) * std + mean; NaN where the findings say that no sums were finite
+struct EndArgs {
+    DeviceShape shape;
+    Operand operand = Operand::fp32;
+    int64_t n_point = 0;
+    const float* x = nullptr;
+    DeviceNorm norm;
+    DeviceMlp out_proj;
+    const DeviceColumn* columns = nullptr;
+    int64_t n_column = 0;
+    DeviceFindings* findings = nullptr;
+};
+
+/// The passes, as the plug-in offers them. Each enqueues on `stream`; throws device, not_supported.
+struct DeviceKernels {
+    void (*begin)(const DeviceProperties&, const BeginArgs&, Stream) = nullptr;
+    void (*encode)(const DeviceProperties&, const EncodeArgs&, Stream) = nullptr;
+    void (*maxima)(const DeviceProperties&, const LatentArgs&, Stream) = nullptr;
+    void (*sums)(const DeviceProperties&, const LatentArgs&, Stream) = nullptr;
+    void (*latents)(const DeviceProperties&, const LatentArgs&, Stream) = nullptr;
+    void (*decode)(const DeviceProperties&, const DecodeArgs&, Stream) = nullptr;
+    void (*end)(const DeviceProperties&, const EndArgs&, Stream) = nullptr;
+};
+
+namespace cuda {
+/// The kernels of flare_cuda.cu: in the plug-in, and in tests that compile the same file for the
+/// host.
+const DeviceKernels& kernels();
+}  // namespace cuda
+
+// ---- operands, made on the host ---------------------------------------------------------------
+
+/// One layer (weights as products want them, then `width` biases in float).
+int64_t layer_bytes(Operand operand, const DeviceShape& shape);
+
+/// Which channels a layer reads and writes: those of the model (head by head, padded), or a plain
+/// count from 0 (hidden layers of another width, inputs, outputs).
+enum class Channels { of_heads, plain };
+void pack_linear(Operand operand, const DeviceShape& shape, const Linear<float>& layer, Channels in,
+                 Channels out, void* to);
+
+/// A vector over the model's channels to (width) floats; null stays all zero. is_per_head: D values
+/// repeated for every head.
+void pack_channels(const DeviceShape& shape, const float* from, bool is_per_head, float* to);
+
+/// Queries (H, M, D), scaled by s * log2(e).
+int64_t queries_bytes(Operand operand, const DeviceShape& shape);
+void pack_queries(Operand operand, const DeviceShape& shape, const float* by_latent, void* to);
+
+int64_t latent_bytes(Operand operand, const DeviceShape& shape);
+
+}  // namespace surrogate::kernels::flare
