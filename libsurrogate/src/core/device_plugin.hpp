@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernels/base/device.hpp"
+#include "kernels/flare/flare_device.hpp"
+
+namespace surrogate::impl {
+
+/// What device code offers the library. It lies in a shared object of its own, so that the library
+/// itself needs nothing of a vendor's; tests offer an emulated device in the same form.
+struct DevicePlugin {
+    /// Device `index`, or with -1 the one that is current in the calling thread. Throws
+    /// not_supported (no driver, no device, an architecture that was not compiled), device.
+    std::unique_ptr<kernels::Device> (*open)(int index) = nullptr;
+    int (*n_device)() = nullptr;
+    const kernels::flare::DeviceKernels* flare = nullptr;
+};
+
+/// Name of the plug-in's only symbol: extern "C" const DevicePlugin* surrogate_device_plugin_0_1(),
+/// with the library's version at the end, so that an older file is never taken for this one.
+inline constexpr const char* device_plugin_symbol = "surrogate_device_plugin_0_1";
+
+/// Opens libsurrogate_cuda.so, once per process: beside the library, then where the loader looks.
+/// Throws not_supported with what the loader said for each place.
+const DevicePlugin& load_device_plugin();
+
+}  // namespace surrogate::impl
