@@ -3,11 +3,12 @@
 
 #include <cstdint>
 
-#include "kernels/activation/activation.hpp"
 #include "kernels/base/device.hpp"
+#include "kernels/base/operand.hpp"
 #include "kernels/flare/flare.hpp"
 #include "kernels/linear/linear.hpp"
-#include "kernels/norm/norm.hpp"
+#include "kernels/mlp/mlp_device.hpp"
+#include "kernels/norm/norm_device.hpp"
 
 /// FLARE on a device: passes over the points that each do everything one load of a point allows, and
 /// the small kernels between them. What is computed is said in flare.hpp, mlp.hpp and norm.hpp; here
@@ -17,12 +18,8 @@
 /// All pointers are device memory that the caller owns; kernels allocate nothing and are enqueued.
 namespace surrogate::kernels::flare {
 
-/// Operands of the products; sums, statistics, softmax and the residual stream are float always.
-///   fp32   products of three tf32 pieces: the accuracy of float
-///   tf32   11 bits, float's range        fp16   11 bits, up to 65504        bf16   8 bits
-enum class Operand { fp32, tf32, fp16, bf16 };
-
-const char* name(Operand operand);
+using kernels::name;
+using kernels::Operand;
 
 /// Points of a tile: the rows of one tensor-core product.
 constexpr int64_t tile_rows = 16;
@@ -41,14 +38,14 @@ struct DeviceShape {
     /// inputs, outputs). Throws not_supported, with the limit, beyond 128.
     static DeviceShape of(const Sizes& sizes, int64_t widest);
 
-    int64_t position(int64_t channel) const {
+    constexpr int64_t position(int64_t channel) const {
         return channel / sizes.n_dim * n_dim_padded + channel % sizes.n_dim;
     }
     /// Latents are taken 16 at a time: tiles of one head, and of all.
-    int64_t latent_tiles() const { return (sizes.n_latent + 15) / 16; }
-    int64_t all_latent_tiles() const { return sizes.n_head * latent_tiles(); }
+    constexpr int64_t latent_tiles() const { return (sizes.n_latent + 15) / 16; }
+    constexpr int64_t all_latent_tiles() const { return sizes.n_head * latent_tiles(); }
     /// Groups of 8 channels that hold a head.
-    int64_t head_groups() const { return n_dim_padded < 8 ? 1 : n_dim_padded / 8; }
+    constexpr int64_t head_groups() const { return n_dim_padded < 8 ? 1 : n_dim_padded / 8; }
 };
 
 /// Channels of points as the tensor cores hold them: 16 points at a time, 8 channels at a time, lane
@@ -64,26 +61,11 @@ constexpr int64_t fragment_size(int64_t n_point, int64_t width) {
 }
 /// Bytes of one element of k: 4 for fp32 and tf32, 2 for fp16 and bf16.
 constexpr int64_t key_bytes(Operand operand) {
-    return operand == Operand::fp32 || operand == Operand::tf32 ? 4 : 2;
+    return is_wide(operand) ? 4 : 2;
 }
 
-/// A ResidualMLP. layers: n_layer operands of pack_linear(), one behind the other. After each layer
-/// but the last comes the activation, after those of residual_mask (bit l: layer l) what the layer
-/// read is added. At most 32 layers.
-struct DeviceMlp {
-    const void* layers = nullptr;
-    int32_t n_layer = 0;
-    uint32_t residual_mask = 0;
-    Activation activation = Activation::gelu_tanh;  ///< gelu_tanh or silu
-};
-
-/// weight, bias (width), zero in padded channels; weight null: no norm at all, bias null: none.
-struct DeviceNorm {
-    NormKind kind = NormKind::layer;
-    float eps = 1e-5F;
-    const float* weight = nullptr;
-    const float* bias = nullptr;
-};
+using kernels::DeviceMlp;
+using kernels::DeviceNorm;
 
 /// The caller's memory on the device: network input = (value - mean) / std, prediction = value * std
 /// + mean, in double.

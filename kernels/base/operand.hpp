@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace surrogate::kernels {
+
+/// Operands of a device's matrix products; sums, statistics, softmax and the residual stream are
+/// float always.
+///   fp32   products of three tf32 pieces: the accuracy of float
+///   tf32   11 bits, float's range        fp16   11 bits, up to 65504        bf16   8 bits
+enum class Operand { fp32, tf32, fp16, bf16 };
+
+const char* name(Operand operand);
+
+constexpr bool is_wide(Operand operand) {
+    return operand == Operand::fp32 || operand == Operand::tf32;
+}
+
+}  // namespace surrogate::kernels

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/base/operand.hpp"
+#include "kernels/flare/flare_device.hpp"
+
+/// How a block of the device's passes is cut: the same numbers for kernels, geometry and tests.
+/// Reasons and the table of resources stand in flare_cuda.md.
+namespace surrogate::kernels::flare {
+
+constexpr int n_warp = 8;
+constexpr int n_thread = 32 * n_warp;
+
+/// Tiles of 16 points that a warp carries through a chain at once: two share each load of a weight,
+/// where registers allow it.
+constexpr int tiles_per_warp(Operand operand, int64_t width) {
+    return !is_wide(operand) && width == 64 ? 2 : 1;
+}
+constexpr int64_t block_rows(Operand operand, int64_t width) {
+    return n_warp * tiles_per_warp(operand, width) * tile_rows;
+}
+
+/// Weights of one layer as operands. fp32: two pieces of four bytes each.
+constexpr int64_t layer_operand_bytes(Operand operand, int64_t width) {
+    return width * width * (operand == Operand::fp32 ? 8 : key_bytes(operand));
+}
+/// Weights come to shared memory in slices: a layer, or less if a layer is large.
+constexpr int64_t largest_slice = 32 * 1024;
+constexpr int64_t slice_bytes(Operand operand, int64_t width) {
+    const int64_t layer = layer_operand_bytes(operand, width);
+    return layer < largest_slice ? layer : largest_slice;
+}
+
+/// k and v of a block's points, handed from the warps that hold points to those that hold latents.
+constexpr int64_t exchange_bytes(Operand operand, int64_t width) {
+    return block_rows(operand, width) * width * 2 * key_bytes(operand);
+}
+
+/// Sums under way of one tile of 16 latents: maxima, sums, values; 16 bytes a lane each.
+constexpr int64_t sum_bytes(const DeviceShape& shape) {
+    return (shape.head_groups() + 1) * 512;
+}
+
+/// Queries and latents: 16 latents x 8 channels.
+constexpr int64_t latent_group_bytes(Operand operand) {
+    return 128 * key_bytes(operand);
+}
+
+}  // namespace surrogate::kernels::flare
