@@ -41,6 +41,11 @@ public:
 
     virtual const DeviceProperties& properties() const = 0;
 
+    /// Calls work(context) while this device is the calling thread's current one, for libraries that
+    /// ask the runtime for it (NCCL); what work throws passes through. A runtime without a current
+    /// device just calls.
+    virtual void call_as_current(void (*work)(void*), void* context) { work(context); }
+
     /// Memory on the device, at least 256-byte aligned, contents unspecified. n_byte > 0.
     virtual void* allocate(int64_t n_byte) = 0;
     virtual void release(void* memory) noexcept = 0;

@@ -12,10 +12,16 @@ namespace surrogate::impl {
 
 /// Reductions over the ranks of numbers that lie on a device: what a run on devices asks of the
 /// transport. One transport a context: NCCL, MPI through pinned host memory, or none (one rank).
-/// All calls are collective, in the same order on all ranks.
+/// All reductions are collective, in the same order on all ranks, with the same counts. Two of them
+/// are never under way at once: before a call on another stream than the last one's, the caller lets
+/// that stream wait for the last one (Device::wait on an event).
 ///
 /// Failures throw Error(device), Error(mpi), and leave it broken: later calls throw Error(broken)
-/// with the first cause at once.
+/// with the first cause at once. What the other ranks see of a rank that failed:
+///   NCCL      an asynchronous error where NCCL learns of it (a lost connection), else the end of
+///             the time limit; either in wait(), check() or the next reduction. Without a limit
+///             they wait for a rank that never comes, as with MPI.
+///   staged    a device that fails on one rank breaks the same reduction on all ranks, at once.
 class DeviceCollectives {
 public:
     virtual ~DeviceCollectives() = default;
@@ -29,19 +35,49 @@ public:
     /// wait on the host for what the stream was given before.
     virtual bool is_enqueued() const = 0;
 
-    /// Room for reductions of up to n_byte bytes, so that they take no memory later. Local; throws.
+    /// Room for reductions of up to n_byte bytes, so that they take no memory later; larger ones are
+    /// refused. Local; throws. A transport that makes its connections at first need takes memory
+    /// then and cannot be recorded: before it records, a plan makes each of its calls once and
+    /// waits.
     virtual void reserve(int64_t n_byte) = 0;
 
     // In place, on device memory. NaN survives sums, not maxima. Sums of int64 are exact.
-    virtual void all_reduce_max(float* values, int64_t count, kernels::Stream stream) = 0;
-    virtual void all_reduce_sum(float* values, int64_t count, kernels::Stream stream) = 0;
-    virtual void all_reduce_sum(int64_t* values, int64_t count, kernels::Stream stream) = 0;
+    void all_reduce_max(float* values, int64_t count, kernels::Stream stream);
+    void all_reduce_sum(float* values, int64_t count, kernels::Stream stream);
+    void all_reduce_sum(int64_t* values, int64_t count, kernels::Stream stream);
+
+    /// Throws if it is broken or its transport has reported an error meanwhile: to be called before
+    /// a graph that holds reductions is launched. Local, does not wait.
+    virtual void check() = 0;
 
     /// Waits on the host until the stream is done; the only safe way to wait for a stream that was
     /// given reductions: a rank that died would keep a plain wait for ever. Asynchronous errors of
     /// the transport, and more than `timeout_s` seconds without an end (0: no limit), abort it on
     /// this rank and throw Error(device).
     virtual void wait(kernels::Stream stream) = 0;
+
+    // Counters like those of Communicator, of what the communicator has not counted itself: the sum
+    // of both is right for every transport. A launch of a graph counts by count_launch().
+    int64_t bytes_sent() const { return bytes_sent_; }
+    int64_t n_collective() const { return n_collective_; }
+    void reset_counters() { bytes_sent_ = n_collective_ = 0; }
+    /// A graph with n_collective reductions of n_byte bytes in all was launched. Recording them
+    /// counted them once, though nothing was sent then.
+    void count_launch(int64_t n_byte, int64_t n_collective);
+
+protected:
+    enum class Type { float32, int64 };
+    enum class Reduction { max, sum };
+    virtual void do_all_reduce(void* values, int64_t count, Type type, Reduction reduction,
+                               kernels::Stream stream) = 0;
+    /// Whether do_all_reduce() goes through the communicator, which counts.
+    virtual bool is_counted_by_communicator() const { return false; }
+
+private:
+    void all_reduce(void* values, int64_t count, Type type, Reduction reduction,
+                    kernels::Stream stream);
+    int64_t bytes_sent_ = 0;
+    int64_t n_collective_ = 0;
 };
 
 struct NcclApi;  // libsurrogate/src/dist/nccl_api.hpp
@@ -51,7 +87,8 @@ struct NcclApi;  // libsurrogate/src/dist/nccl_api.hpp
 ///   every rank has a device of its own, and NCCL is there on all    NCCL
 ///   otherwise                                    MPI, staged
 /// nccl: its functions, or null if `nccl_problem` (the loader's words). comm and device must outlive
-/// the result. timeout_s: see wait().
+/// the result. timeout_s: see wait(). An NCCL that is there and fails to start is an error, not a
+/// reason to take MPI: whoever wants MPI gives null and says so in nccl_problem.
 std::unique_ptr<DeviceCollectives> make_device_collectives(Communicator& comm,
                                                            kernels::Device& device,
                                                            const NcclApi* nccl,
