@@ -59,8 +59,9 @@ const Collective block_barrier{"__syncthreads"};
 const Collective warp_barrier{"__syncwarp"};
 
 std::string text(const uint3& index) {
-    return "(" + std::to_string(index.x) + ", " + std::to_string(index.y) + ", " +
-           std::to_string(index.z) + ")";
+    std::string result = "(";
+    result += std::to_string(index.x) + ", " + std::to_string(index.y) + ", ";
+    return result + std::to_string(index.z) + ")";
 }
 std::string text(const Place& place) {
     const std::string file = place.file_name();
@@ -418,10 +419,13 @@ float round_down(double sum) {
         std::bit_cast<double>(std::bit_cast<uint64_t>(sum) & ~((uint64_t{1} << 29) - 1)));
 }
 
+using Row = double __attribute__((vector_size(64)));  // (8)
+
 template <class Format, int n_k>
 void multiply(void* const* operands, uint32_t) {
     constexpr int n_element = Format::per_register, n_register = n_k / (4 * n_element);
-    double a[16][n_k], b[n_k][8];
+    double a[16][n_k];
+    Row b[n_k], c[16];
     for (int l = 0; l < 32; ++l) {
         const auto* lane = static_cast<const ProductOperands*>(operands[l]);
         const int g = l / 4, t = l % 4;
@@ -432,18 +436,17 @@ void multiply(void* const* operands, uint32_t) {
                 a[g + 8][k] = Format::value(lane->a[2 * r + 1], e);
                 b[k][g] = Format::value(lane->b[r], e);
             }
+        for (int i = 0; i < 4; ++i) c[g + i / 2 * 8][2 * t + i % 2] = lane->c[i];
     }
     for (int row = 0; row < 16; ++row) {
-        double sum[8];
-        const auto c = [&](int column) -> float& {
-            return static_cast<const ProductOperands*>(operands[row % 8 * 4 + column / 2])
-                ->c[row / 8 * 2 + column % 2];
-        };
-        for (int column = 0; column < 8; ++column) sum[column] = c(column);
-        for (int k = 0; k < n_k; ++k)
-            for (int column = 0; column < 8; ++column) sum[column] += a[row][k] * b[k][column];
-        for (int column = 0; column < 8; ++column) c(column) = round_down(sum[column]);
+        Row sum = c[row];
+        for (int k = 0; k < n_k; ++k) sum += a[row][k] * b[k];
+        c[row] = sum;
     }
+    for (int l = 0; l < 32; ++l)
+        for (int i = 0; i < 4; ++i)
+            static_cast<const ProductOperands*>(operands[l])->c[i] =
+                round_down(c[l / 4 + i / 2 * 8][l % 4 * 2 + i % 2]);
 }
 const Collective products[] = {{"product_f16", multiply<F16, 8>, true},
                                {"product_f16", multiply<F16, 16>, true},
