@@ -2,11 +2,11 @@
 # Options, their dependencies, and the flags every target of ours is compiled with (target surrogate_flags).
 
 # A feature is ON, OFF, or AUTO: built when what it needs is found. ON and not found is an error.
-foreach(feature MPI PETSC VTK)
+foreach(feature MPI PETSC VTK CUDA)
     set(SURROGATE_${feature} AUTO CACHE STRING "Build with ${feature}: ON, OFF or AUTO (when found)")
     set_property(CACHE SURROGATE_${feature} PROPERTY STRINGS AUTO ON OFF)
 endforeach()
-foreach(feature CUDA FORTRAN HDF5)
+foreach(feature FORTRAN HDF5)
     if(SURROGATE_${feature})
         message(FATAL_ERROR "SURROGATE_${feature} is planned and cannot be switched on in version ${PROJECT_VERSION}")
     endif()
@@ -15,6 +15,8 @@ option(SURROGATE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(SURROGATE_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(SURROGATE_BENCHMARKS "Build the benchmarks (Google Benchmark)" OFF)
 option(SURROGATE_WERROR "Warnings are errors" OFF)
+set(SURROGATE_CUDA_ARCHITECTURES "80-real;90a-real" CACHE STRING
+    "Device code is compiled for these, as in CUDA_ARCHITECTURES: 80 runs on 8.x, 90a on 9.0 alone")
 set(SURROGATE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=: address,undefined")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -83,20 +85,47 @@ if(NOT SURROGATE_VTK STREQUAL "OFF")
 endif()
 surrogate_feature(VTK VTK_FOUND "needs VTK >= 9.0; Debian: apt-get install libvtk9-dev")
 
+# Device code lies in a plug-in (libsurrogate/CMakeLists.txt); everything else is the same without it.
+set(surrogate_found_cuda OFF)
+if(NOT SURROGATE_CUDA STREQUAL "OFF")
+    include(CheckLanguage)
+    check_language(CUDA)
+    if(CMAKE_CUDA_COMPILER)
+        execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version OUTPUT_VARIABLE surrogate_nvcc ERROR_QUIET)
+        if(surrogate_nvcc MATCHES "release ([0-9.]+)" AND CMAKE_MATCH_1 VERSION_GREATER_EQUAL 12.4)
+            set(surrogate_found_cuda ON)
+        endif()
+    endif()
+endif()
+surrogate_feature(CUDA surrogate_found_cuda "needs nvcc >= 12.4 of the CUDA toolkit, in PATH or as CUDACXX")
+if(SURROGATE_HAVE_CUDA)
+    enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
+endif()
+
 # Flags of our own targets, never passed on to users. No -ffast-math, ever: it would switch the host's floating-point
 # unit to flush-to-zero. No contraction: a fused multiply-add is written where it is meant, so that bits do not depend
 # on the compiler's choice.
 add_library(surrogate_flags INTERFACE)
 target_compile_features(surrogate_flags INTERFACE cxx_std_20)
-target_compile_options(surrogate_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -ffp-contract=off
-    $<$<BOOL:${SURROGATE_WERROR}>:-Werror>)
+target_compile_options(surrogate_flags INTERFACE
+    "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-ffp-contract=off>"
+    "$<$<AND:$<BOOL:${SURROGATE_WERROR}>,$<COMPILE_LANGUAGE:C,CXX>>:-Werror>")
+if(SURROGATE_HAVE_CUDA)
+    # -std by hand: CMake 3.25 knows no C++20 of nvcc. No -Wpedantic: what nvcc hands to the host compiler is not
+    # pedantic. -v: ptxas reports registers and spills of every kernel, see keep_report.sh.
+    target_compile_options(surrogate_flags INTERFACE
+        "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-Xcompiler=-Wall,-Wextra,-Wshadow,-ffp-contract=off;-Xptxas=-v>"
+        "$<$<AND:$<BOOL:${SURROGATE_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:-Werror=all-warnings;-Xcompiler=-Werror>")
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # GCC 12 sees overlaps in std::string's operator+ that are not there (GCC bug 105651).
-    target_compile_options(surrogate_flags INTERFACE -Wno-restrict)
+    target_compile_options(surrogate_flags INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Wno-restrict>)
 endif()
 target_include_directories(surrogate_flags INTERFACE ${PROJECT_SOURCE_DIR})
 if(SURROGATE_SANITIZE)
-    add_compile_options(-fsanitize=${SURROGATE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${SURROGATE_SANITIZE};-fno-omit-frame-pointer>"
+        "$<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>")
     add_link_options(-fsanitize=${SURROGATE_SANITIZE})
 endif()
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)

@@ -13,7 +13,7 @@ if(NOT files)
 endif()
 foreach(file IN LISTS files)
     file(STRINGS ${file} lines REGEX
-        "(^|[ \t=\"])-(Ofast|ffast-math|funsafe-math-optimizations|ffinite-math-only|fassociative-math|freciprocal-math)")
+        "(^|[ \t=\"])-(-?use_fast_math|Ofast|ffast-math|funsafe-math-optimizations|ffinite-math-only|fassociative-math|freciprocal-math)")
     if(lines)
         message(FATAL_ERROR "${file}: ${lines}")
     endif()

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "kernels/base/device.hpp"
-#include "kernels/flare/flare_device.hpp"
+
+namespace surrogate::kernels::flare {
+struct DeviceKernels;  // kernels/flare/flare_device.hpp
+}
 
 namespace surrogate::impl {
 
@@ -24,7 +28,11 @@ struct DevicePlugin {
 inline constexpr const char* device_plugin_symbol = "surrogate_device_plugin_0_1";
 
 /// Opens libsurrogate_cuda.so, once per process: beside the library, then where the loader looks.
-/// Throws not_supported with what the loader said for each place.
+/// Throws not_supported with what the loader said for each place, and again when asked again.
 const DevicePlugin& load_device_plugin();
+
+/// The same from the first of these files that is a plug-in, each time anew: a name with a slash is a
+/// path, others are looked for by the loader.
+const DevicePlugin& load_device_plugin_from(std::span<const std::string> files);
 
 }  // namespace surrogate::impl
