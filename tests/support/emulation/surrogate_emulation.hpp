@@ -110,6 +110,8 @@ class Queue {
 public:
     virtual ~Queue() = default;
     virtual cudaError_t launch(std::function<void()> work) = 0;
+    /// Any other work, done when its turn comes; counted nowhere.
+    virtual void enqueue(std::function<void()> work) = 0;
 };
 /// Takes launches on the null stream; null: they run at once.
 extern std::atomic<Queue*> null_queue;
