@@ -18,7 +18,7 @@ struct Sizes {
     int64_t n_dim = 0;     ///< D
 
     int64_t n_row() const { return round_up(n_latent, lane_count); }
-    int64_t n_channel() const { return n_head * n_dim; }
+    constexpr int64_t n_channel() const { return n_head * n_dim; }
 };
 
 /// Queries of one block in the two orders the passes want, multiplied by s * log2(e): scores come

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/base/products.cuh"
+
+namespace surrogate::kernels::cuda {
+
+/// 2^x for x <= 0 on the units for products: relative error 7.5e-5, below the rounding of a 16-bit
+/// operand. x below -126 counts as -126; NaN gives a number beyond a 16-bit operand's range, so that
+/// it is found in the sums. Cubic on [-1/2, 1/2], minimax in relative error.
+__device__ inline float polynomial_exp2(float x) {
+    constexpr float round = 12582912.0F;  // 3 * 2^22: adding it leaves the nearest integer below
+    const float clamped = x < -126.0F ? -126.0F : x;
+    const float shifted = clamped + round;
+    const float f = clamped - (shifted - round);
+    const float p = 0.99992806F + f * (0.69326097F + f * (0.24261113F + f * 0.055171669F));
+    return as_float(as_bits(p) + (as_bits(shifted) << 23));
+}
+
+/// Probabilities of a row's scores: piece `index` of several. With 16-bit operands one piece in four
+/// takes the polynomial: the unit for 2^x gives 16 results a clock and multiprocessor, the others
+/// 128, and both are then busy for about the same time (flare_cuda.md).
+template <Operand operand>
+__device__ inline void probabilities(int index, float maximum_first, float maximum_second,
+                                     float (&s)[4]) {
+    const bool by_polynomial = !is_wide(operand) && index % 4 == 3;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const float x = s[i] - (i < 2 ? maximum_first : maximum_second);
+        s[i] = by_polynomial ? polynomial_exp2(x) : fast_exp2(x);
+    }
+}
+
+/// The largest of the four lanes of a row.
+__device__ inline float max_of_quad(float value) {
+    value = fmaxf(value, __shfl_xor_sync(0xffffffffU, value, 1));
+    return fmaxf(value, __shfl_xor_sync(0xffffffffU, value, 2));
+}
+
+}  // namespace surrogate::kernels::cuda

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decode fused with what follows on the same point: output projection, residual, norm, feed-forward
+// chain, residual. A warp holds points all the way; latents come from shared memory if they fit.
+#include "kernels/flare/flare_launch.cuh"
+
+namespace surrogate::kernels::flare::cuda {
+namespace {
+
+constexpr int chunk_tiles = 8;  // tiles of 16 latents whose scores a warp holds at once
+constexpr float lowest = -3.402823466e38F;
+
+template <Operand operand, int width>
+struct Decode : Pass<operand, width> {
+    using Base = Pass<operand, width>;
+    using P = typename Base::P;
+    using Piece = typename Base::Piece;
+    using Feed = typename Base::Feed;
+    using Base::g, Base::lane, Base::n_group, Base::n_tile, Base::rows, Base::t, Base::warp;
+
+    const DecodeArgs& args;
+    const Piece *queries, *latents;  // in shared memory, or where the arguments say
+    float4* rows_of_warp;            // (n_warp, n_tile, n_group, 32) pieces: first y, then x
+
+    __device__ Decode(const DecodeArgs& a, unsigned char* shared, int64_t weight_bytes,
+                      bool latents_fit)
+        : args(a),
+          queries(static_cast<const Piece*>(a.queries)),
+          latents(static_cast<const Piece*>(a.z)) {
+        rows_of_warp = reinterpret_cast<float4*>(shared + weight_bytes);
+        if (!latents_fit) return;
+        auto* own = reinterpret_cast<Piece*>(rows_of_warp + n_warp * n_tile * n_group * 32);
+        const int n_piece =
+            static_cast<int>(a.shape.all_latent_tiles() * a.shape.head_groups()) * 32;
+        for (int i = static_cast<int>(threadIdx.x); i < n_piece; i += n_thread) {
+            own[i] = queries[i];
+            own[n_piece + i] = latents[i];
+        }
+        queries = own;
+        latents = own + n_piece;
+        __syncthreads();
+    }
+
+    /// Slots of a tile of 16 points: each lane reads and writes its own.
+    __device__ float4* slots(int tile) const {
+        return rows_of_warp + (warp * n_tile + tile) * n_group * 32 + lane;
+    }
+
+    /// y of one head for a tile of 16 points, to the slots of its groups.
+    __device__ void attend(const Piece* keys, int head, float4* y) const {
+        const int n_latent = static_cast<int>(args.shape.sizes.n_latent);
+        const int n_latent_tile = static_cast<int>(args.shape.latent_tiles());
+        const int n_head_group = static_cast<int>(args.shape.head_groups());
+        const int n_padded = static_cast<int>(args.shape.n_dim_padded);
+        const int group0 = head * n_padded / 8;
+        // Half-heads share a group: which of its channels are this one's.
+        const bool owns = n_padded >= 8 || t / 2 == head % 2;
+        const int64_t head_pieces = static_cast<int64_t>(head) * n_latent_tile * n_head_group * 32;
+        const Piece *q = queries + head_pieces + lane, *z = latents + head_pieces + lane;
+
+        float m0 = lowest, m1 = lowest, sum0 = 0, sum1 = 0;
+        for (int first = 0; first < n_latent_tile; first += chunk_tiles) {
+            float s[2 * chunk_tiles][4] = {};  // 16 points x 8 latents each
+            for (int group = 0; group < n_head_group; ++group) {
+                const Piece k = keys[(group0 + group) * 32];
+#pragma unroll
+                for (int j = 0; j < chunk_tiles; ++j) {
+                    if (first + j < n_latent_tile)
+                        P::scores(s[2 * j], s[2 * j + 1], k,
+                                  q[((first + j) * n_head_group + group) * 32]);
+                }
+            }
+            if ((first + chunk_tiles) * 16 > n_latent) hide_latents(n_latent - 16 * first, s);
+
+            const float before0 = m0, before1 = m1;
+#pragma unroll
+            for (int j = 0; j < 2 * chunk_tiles; ++j) {
+                m0 = fmaxf(m0, fmaxf(s[j][0], s[j][1]));
+                m1 = fmaxf(m1, fmaxf(s[j][2], s[j][3]));
+            }
+            m0 = max_of_quad(m0);
+            m1 = max_of_quad(m1);
+            float scale0 = fast_exp2(before0 - m0), scale1 = fast_exp2(before1 - m1);
+            sum0 *= scale0;
+            sum1 *= scale1;
+#pragma unroll
+            for (int j = 0; j < 2 * chunk_tiles; ++j) {
+                probabilities<operand>(j, m0, m1, s[j]);
+                sum0 += s[j][0] + s[j][1];
+                sum1 += s[j][2] + s[j][3];
+            }
+            float share0 = 1, share1 = 1;
+            if (first + chunk_tiles >= n_latent_tile) {
+                share0 = fast_reciprocal(sum_of_quad(sum0));
+                share1 = fast_reciprocal(sum_of_quad(sum1));
+            }
+            for (int group = 0; group < n_head_group; ++group) {
+                float sum[4] = {};  // 16 points x 8 channels
+#pragma unroll
+                for (int j = 0; j < chunk_tiles; ++j) {
+                    if (first + j < n_latent_tile)
+                        P::weigh(sum, P::left(s[2 * j], s[2 * j + 1]),
+                                 z[((first + j) * n_head_group + group) * 32]);
+                }
+                float4& to = y[(group0 + group) * 32];
+                const float4 before = first > 0 ? to : make_float4(0, 0, 0, 0);
+                if (owns)
+                    to = make_float4((before.x * scale0 + sum[0]) * share0,
+                                     (before.y * scale0 + sum[1]) * share0,
+                                     (before.z * scale1 + sum[2]) * share1,
+                                     (before.w * scale1 + sum[3]) * share1);
+            }
+        }
+    }
+
+    __device__ void hide_latents(int n_left, float (&s)[2 * chunk_tiles][4]) const {
+#pragma unroll
+        for (int j = 0; j < 2 * chunk_tiles; ++j) {
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+                if (8 * j + 2 * t + i >= n_left) s[j][i] = s[j][i + 2] = lowest;
+            }
+        }
+    }
+
+    __device__ void read_slots(float (&x)[n_tile][n_group][4]) const {
+#pragma unroll
+        for (int tile = 0; tile < n_tile; ++tile) {
+            const float4* from = slots(tile);
+#pragma unroll
+            for (int group = 0; group < n_group; ++group) {
+                const float4 v = from[group * 32];
+                x[tile][group][0] = v.x;
+                x[tile][group][1] = v.y;
+                x[tile][group][2] = v.z;
+                x[tile][group][3] = v.w;
+            }
+        }
+    }
+
+    __device__ void run(Feed& feed) const {
+        const uint32_t mask = this->mask(args.shape);
+        const int n_head = static_cast<int>(args.shape.sizes.n_head);
+        const int n_channel = static_cast<int>(args.shape.sizes.n_channel());
+        const int64_t n_unit = (args.n_point + rows - 1) / rows;
+        // Channels that belong to no head are never written again.
+        for (int tile = 0; tile < n_tile; ++tile) {
+            for (int group = 0; group < n_group; ++group)
+                slots(tile)[group * 32] = make_float4(0, 0, 0, 0);
+        }
+        for (int64_t unit = blockIdx.x; unit < n_unit; unit += gridDim.x) {
+            const int64_t first = this->first_tile(unit * rows);
+            for (int tile = 0; tile < n_tile; ++tile) {
+                if ((first + tile) * tile_rows >= args.n_point) break;
+                const Piece* keys =
+                    static_cast<const Piece*>(args.k) + (first + tile) * n_group * 32 + lane;
+                for (int head = 0; head < n_head; ++head) attend(keys, head, slots(tile));
+            }
+            float x[n_tile][n_group][4];
+            read_slots(x);
+            run_chain<operand>(args.out_proj, Base::layer, feed, x);
+#pragma unroll
+            for (int tile = 0; tile < n_tile; ++tile) {
+                add_rows(first + tile, slots(tile), x[tile]);
+                normalise(args.norm, mask, n_channel, x[tile]);
+            }
+            run_chain<operand>(args.ffn, Base::layer, feed, x);
+#pragma unroll
+            for (int tile = 0; tile < n_tile; ++tile) {
+                finish_rows(first + tile, slots(tile), x[tile]);
+            }
+        }
+    }
+
+    /// x += the stream of the tile's points; the sum also to the slots, for the second residual.
+    __device__ void add_rows(int64_t tile, float4* to, float (&x)[n_group][4]) const {
+        const auto* stream = reinterpret_cast<const float4*>(args.x) + tile * n_group * 32 + lane;
+        const bool exists = tile * tile_rows < args.n_point;
+#pragma unroll
+        for (int group = 0; group < n_group; ++group) {
+            const float4 v = exists ? stream[group * 32] : make_float4(0, 0, 0, 0);
+            x[group][0] += v.x;
+            x[group][1] += v.y;
+            x[group][2] += v.z;
+            x[group][3] += v.w;
+            to[group * 32] = make_float4(x[group][0], x[group][1], x[group][2], x[group][3]);
+        }
+    }
+
+    /// The stream = slots + x. Slots of channels without a head become zero again.
+    __device__ void finish_rows(int64_t tile, float4* slot, const float (&x)[n_group][4]) const {
+        auto* stream = reinterpret_cast<float4*>(args.x) + tile * n_group * 32 + lane;
+        const bool exists = tile * tile_rows < args.n_point;
+#pragma unroll
+        for (int group = 0; group < n_group; ++group) {
+            const float4 v = slot[group * 32];
+            if (exists)
+                stream[group * 32] = make_float4(v.x + x[group][0], v.y + x[group][1],
+                                                 v.z + x[group][2], v.w + x[group][3]);
+            slot[group * 32] = make_float4(0, 0, 0, 0);
+        }
+    }
+};
+
+template <Operand operand, int width>
+__global__ void __launch_bounds__(n_thread, 1)
+    decode_kernel(const DecodeArgs args, int weight_bytes, bool resident, bool latents_fit) {
+    SURROGATE_SHARED(shared);
+    using Pass = Decode<operand, width>;
+    typename Pass::Feed feed(shared, resident, Pass::layer, args.out_proj, args.ffn);
+    Pass(args, shared, weight_bytes, latents_fit).run(feed);
+    feed.finish();
+}
+
+}  // namespace
+
+void decode(const DeviceProperties& device, const DecodeArgs& args, Stream stream) {
+    if (args.n_point == 0) return;
+    with_instance(args.operand, args.shape.width, [&]<Operand operand, int width>() {
+        const int64_t rows = block_rows(operand, width);
+        const int64_t slots = rows * width * static_cast<int64_t>(sizeof(float));
+        const int64_t latents = 2 * latent_bytes(operand, args.shape);
+        const int64_t n_layer = args.out_proj.n_layer + args.ffn.n_layer;
+        // Latents first: all of them are read for every tile of points, a weight once.
+        const bool latents_fit =
+            slots + latents + 2 * slice_bytes(operand, width) <= device.shared_bytes;
+        const int64_t fixed = slots + (latents_fit ? latents : 0);
+        const WeightRoom weights(operand, width, n_layer, device.shared_bytes - fixed);
+        const int64_t shared = fixed + weights.bytes;
+        check(allow_shared(decode_kernel<operand, width>, shared), "flare decode");
+        SURROGATE_LAUNCH((decode_kernel<operand, width>), pass_blocks(device, args.n_point, rows),
+                         n_thread, static_cast<size_t>(shared), stream, args,
+                         static_cast<int>(weights.bytes), weights.resident, latents_fit);
+        check_launch("flare decode");
+    });
+}
+
+}  // namespace surrogate::kernels::flare::cuda

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two ends of a run: from the caller's columns to the stream of channels, and back.
+#include "kernels/flare/flare_launch.cuh"
+
+namespace surrogate::kernels::flare::cuda {
+namespace {
+
+constexpr float largest_float = 3.402823466e38F;
+constexpr double largest_double = 1.7976931348623157e308;
+
+__device__ void report(uint64_t* place, int64_t point, int64_t column) {
+    atomicMin(reinterpret_cast<unsigned long long*>(place),
+              static_cast<unsigned long long>(256 * point + column));
+}
+
+/// The network's input at a point; 0, and a finding, where it is not finite.
+__device__ float read_column(const DeviceColumn& column, int64_t point, int64_t index,
+                             DeviceFindings* findings) {
+    const int64_t at = point * column.stride;
+    const double value = column.is_double
+                             ? static_cast<const double*>(column.data)[at]
+                             : static_cast<double>(static_cast<const float*>(column.data)[at]);
+    const auto input = static_cast<float>((value - column.mean) / column.std);
+    if (fabsf(input) <= largest_float) return input;
+    report(&findings->bad_input, point, index);
+    return 0;
+}
+
+/// The caller's value; NaN, and a finding, where its type cannot hold it.
+__device__ void write_column(const DeviceColumn& column, int64_t point, int64_t index, float output,
+                             bool is_lost, DeviceFindings* findings) {
+    const double value = static_cast<double>(output) * column.std + column.mean;
+    const double largest = column.is_double ? largest_double : static_cast<double>(largest_float);
+    const bool fits = fabs(value) <= largest && !is_lost;
+    if (!fits && !is_lost) report(&findings->bad_output, point, index);
+    const double stored = fits ? value : static_cast<double>(as_float(0x7fc00000U));
+    const int64_t at = point * column.stride;
+    if (column.is_double) {
+        static_cast<double*>(column.data)[at] = stored;
+    } else {
+        static_cast<float*>(column.data)[at] = static_cast<float>(stored);
+    }
+}
+
+__device__ bool is_poisoned(const DeviceFindings& findings) {
+    return findings.poisoned != 0 || findings.not_finite != 0 ||
+           findings.bad_input != DeviceFindings::no_place;
+}
+
+/// A pass whose warps hand points over in shared memory: lane by lane as columns, and as pieces.
+template <Operand operand, int width>
+struct Ends : Pass<operand, width> {
+    using Base = Pass<operand, width>;
+    using Feed = typename Base::Feed;
+    using Base::lane, Base::n_group, Base::n_tile, Base::rows, Base::warp;
+    static constexpr int warp_rows = 16 * n_tile;
+
+    float* own;  // (warp_rows, width) fragments of this warp
+
+    __device__ explicit Ends(unsigned char* slots)
+        : own(reinterpret_cast<float*>(slots) + warp * warp_rows * width) {}
+
+    /// The network's inputs of the warp's points, from tile `first`.
+    __device__ void gather(const BeginArgs& args, int64_t first, float (&x)[n_tile][n_group][4]) {
+        const int64_t point = first * tile_rows + lane;
+        __syncwarp();
+        for (int c = 0; c < width && lane < warp_rows; ++c) {
+            const bool exists = c < args.n_column && point < args.n_point;
+            own[fragment_index(lane, c, width)] =
+                exists ? read_column(args.columns[c], point, c, args.findings) : 0.0F;
+        }
+        __syncwarp();
+#pragma unroll
+        for (int tile = 0; tile < n_tile; ++tile) this->load(own, tile, warp_rows, x[tile]);
+    }
+
+    __device__ void scatter(const EndArgs& args, int64_t first, bool is_lost,
+                            const float (&x)[n_tile][n_group][4]) {
+        const int64_t point = first * tile_rows + lane;
+        __syncwarp();
+#pragma unroll
+        for (int tile = 0; tile < n_tile; ++tile) this->store(own, tile, warp_rows, x[tile]);
+        __syncwarp();
+        if (lane >= warp_rows || point >= args.n_point) return;
+        for (int c = 0; c < args.n_column; ++c)
+            write_column(args.columns[c], point, c, own[fragment_index(lane, c, width)], is_lost,
+                         args.findings);
+    }
+};
+
+template <Operand operand, int width>
+__global__ void __launch_bounds__(n_thread, 1)
+    begin_kernel(const BeginArgs args, int weight_bytes, bool resident) {
+    SURROGATE_SHARED(shared);
+    using Pass = Ends<operand, width>;
+    typename Pass::Feed feed(shared, resident, Pass::layer, args.in_proj, DeviceMlp{});
+    Pass pass(shared + weight_bytes);
+    const int64_t n_unit = (args.n_point + Pass::rows - 1) / Pass::rows;
+    for (int64_t unit = blockIdx.x; unit < n_unit; unit += gridDim.x) {
+        const int64_t first = pass.first_tile(unit * Pass::rows);
+        float x[Pass::n_tile][Pass::n_group][4];
+        pass.gather(args, first, x);
+        run_chain<operand>(args.in_proj, Pass::layer, feed, x);
+#pragma unroll
+        for (int tile = 0; tile < Pass::n_tile; ++tile)
+            pass.store(args.x, first + tile, args.n_point, x[tile]);
+    }
+    feed.finish();
+}
+
+template <Operand operand, int width>
+__global__ void __launch_bounds__(n_thread, 1)
+    end_kernel(const EndArgs args, int weight_bytes, bool resident) {
+    SURROGATE_SHARED(shared);
+    using Pass = Ends<operand, width>;
+    typename Pass::Feed feed(shared, resident, Pass::layer, args.out_proj, DeviceMlp{});
+    Pass pass(shared + weight_bytes);
+    const uint32_t mask = pass.mask(args.shape);
+    const int n_channel = static_cast<int>(args.shape.sizes.n_channel());
+    const bool is_lost = is_poisoned(*args.findings);
+    const int64_t n_unit = (args.n_point + Pass::rows - 1) / Pass::rows;
+    for (int64_t unit = blockIdx.x; unit < n_unit; unit += gridDim.x) {
+        const int64_t first = pass.first_tile(unit * Pass::rows);
+        float x[Pass::n_tile][Pass::n_group][4];
+#pragma unroll
+        for (int tile = 0; tile < Pass::n_tile; ++tile) {
+            pass.load(args.x, first + tile, args.n_point, x[tile]);
+            normalise(args.norm, mask, n_channel, x[tile]);
+        }
+        run_chain<operand>(args.out_proj, Pass::layer, feed, x);
+        pass.scatter(args, first, is_lost, x);
+    }
+    feed.finish();
+}
+
+/// Shared memory of either end: weights, then a block's points.
+struct Room {
+    int64_t slots;
+    WeightRoom weights;
+    Room(const DeviceProperties& device, Operand operand, int64_t width, int64_t n_layer)
+        : slots(block_rows(operand, width) * width * static_cast<int64_t>(sizeof(float))),
+          weights(operand, width, n_layer, device.shared_bytes - slots) {}
+    int64_t bytes() const { return slots + weights.bytes; }
+};
+
+}  // namespace
+
+void begin(const DeviceProperties& device, const BeginArgs& args, Stream stream) {
+    if (args.n_point == 0) return;
+    with_instance(args.operand, args.shape.width, [&]<Operand operand, int width>() {
+        const Room room(device, operand, width, args.in_proj.n_layer);
+        check(allow_shared(begin_kernel<operand, width>, room.bytes()), "flare begin");
+        SURROGATE_LAUNCH((begin_kernel<operand, width>),
+                         pass_blocks(device, args.n_point, block_rows(operand, width)), n_thread,
+                         static_cast<size_t>(room.bytes()), stream, args,
+                         static_cast<int>(room.weights.bytes), room.weights.resident);
+        check_launch("flare begin");
+    });
+}
+
+void end(const DeviceProperties& device, const EndArgs& args, Stream stream) {
+    if (args.n_point == 0) return;
+    with_instance(args.operand, args.shape.width, [&]<Operand operand, int width>() {
+        const Room room(device, operand, width, args.out_proj.n_layer);
+        check(allow_shared(end_kernel<operand, width>, room.bytes()), "flare end");
+        SURROGATE_LAUNCH((end_kernel<operand, width>),
+                         pass_blocks(device, args.n_point, block_rows(operand, width)), n_thread,
+                         static_cast<size_t>(room.bytes()), stream, args,
+                         static_cast<int>(room.weights.bytes), room.weights.resident);
+        check_launch("flare end");
+    });
+}
+
+}  // namespace surrogate::kernels::flare::cuda

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the partial sums of a pass to the latents that all ranks share. Small kernels: a row is one
+// latent of one head, a block of threads takes a row through all partials.
+#include "kernels/flare/flare_launch.cuh"
+
+namespace surrogate::kernels::flare::cuda {
+namespace {
+
+constexpr int row_threads = 128;
+constexpr float lowest = -3.402823466e38F;
+constexpr float largest = 3.402823466e38F;
+constexpr int low_shift = 40;  // from the first integer of an exact sum to the second
+
+__device__ bool is_poisoned(const DeviceFindings& findings) {
+    return findings.poisoned != 0 || findings.bad_input != DeviceFindings::no_place;
+}
+__device__ int64_t n_row(const LatentArgs& args) {
+    return args.shape.sizes.n_head * args.shape.sizes.n_latent;
+}
+__device__ const float* row_of(const LatentArgs& args, int64_t partial, int64_t row) {
+    return args.partials + (partial * n_row(args) + row) * (args.shape.sizes.n_dim + 2);
+}
+/// The flag behind the maxima of the reproducible mode.
+__device__ float* flag_of(const LatentArgs& args) {
+    return args.maxima + n_row(args) + args.shape.sizes.n_head;
+}
+
+/// The block's values joined by `join`, in a fixed tree; on thread 0.
+template <class T, class Join>
+__device__ T join_block(T value, const Join& join) {
+    __shared__ T of_warp[row_threads / 32];
+    for (int distance = 16; distance > 0; distance /= 2)
+        value = join(value, __shfl_xor_sync(0xffffffffU, value, distance));
+    __syncthreads();  // an earlier call's values have been read
+    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
+    __syncthreads();
+    for (int warp = 1; warp < row_threads / 32 && threadIdx.x == 0; ++warp)
+        value = join(value, of_warp[warp]);
+    return value;
+}
+
+/// Reproducible mode: what stands behind the maxima, before rows that are not finite raise the flag.
+__global__ void behind_maxima_kernel(const LatentArgs args) {
+    const bool poisoned = is_poisoned(*args.findings);
+    for (int head = static_cast<int>(threadIdx.x); head < args.shape.sizes.n_head;
+         head += row_threads)
+        args.maxima[n_row(args) + head] = poisoned ? 0.0F : args.v_max[head];
+    if (threadIdx.x == 0) *flag_of(args) = poisoned ? 1.0F : 0.0F;
+}
+
+__global__ void maxima_kernel(const LatentArgs args) {
+    const int64_t row = blockIdx.x;
+    float maximum = lowest;
+    int lost = 0;
+    for (int64_t p = threadIdx.x; p < args.n_partial; p += row_threads) {
+        const float* from = row_of(args, p, row);
+        maximum = fmaxf(maximum, from[0]);
+        if (!args.v_max) continue;
+        for (int64_t j = 1; j < args.shape.sizes.n_dim + 2; ++j)
+            lost |= !(fabsf(from[j]) <= largest);
+    }
+    maximum = join_block(maximum, [](float a, float b) { return fmaxf(a, b); });
+    if (threadIdx.x == 0) args.maxima[row] = is_poisoned(*args.findings) ? lowest : maximum;
+    if (args.v_max && lost)  // 1.0 is above 0.0 as bits, too
+        atomicMax(reinterpret_cast<int*>(flag_of(args)), static_cast<int>(as_bits(1.0F)));
+}
+
+__global__ void sums_kernel(const LatentArgs args) {
+    const int64_t row = blockIdx.x, n_dim = args.shape.sizes.n_dim;
+    const auto maximum = static_cast<double>(args.maxima[row]);
+    float* to = static_cast<float*>(args.sums) + row * (n_dim + 1);
+    for (int64_t j = 0; j <= n_dim; ++j) {
+        double sum = 0;
+        for (int64_t p = threadIdx.x; p < args.n_partial; p += row_threads) {
+            const float* from = row_of(args, p, row);
+            sum += static_cast<double>(from[1 + j]) * exp2(static_cast<double>(from[0]) - maximum);
+        }
+        sum = join_block(sum, [](double a, double b) { return a + b; });
+        if (threadIdx.x == 0)
+            to[j] = is_poisoned(*args.findings) ? as_float(0x7fc00000U) : static_cast<float>(sum);
+    }
+}
+
+/// The grid of an exact sum: libsurrogate's ExactGrid, from the same numbers.
+struct Grid {
+    int shift = 0;
+    bool two_limbs = false, is_zero = false;
+
+    __device__ Grid(int64_t n_term, double bound) : two_limbs(n_term > 16384), is_zero(bound == 0) {
+        int log2_terms = 0, exponent = 0;
+        while ((int64_t{1} << log2_terms) < n_term) ++log2_terms;
+        frexp(bound, &exponent);
+        shift = 62 - log2_terms - exponent;
+    }
+};
+
+/// Terms of column j (0: sums, then values) of a row of `head`: at most a chunk's points, times the
+/// largest |v|.
+__device__ Grid grid_of(const LatentArgs& args, int64_t head, int64_t j) {
+    const double v = j == 0 ? 1.0 : static_cast<double>(args.maxima[n_row(args) + head]);
+    return Grid(args.n_chunk_global, static_cast<double>(chunk_rows) * v);
+}
+
+__global__ void exact_sums_kernel(const LatentArgs args) {
+    const int64_t row = blockIdx.x, n_dim = args.shape.sizes.n_dim;
+    const auto maximum = static_cast<double>(args.maxima[row]);
+    const bool lost = *flag_of(args) != 0.0F;
+    int64_t* to = static_cast<int64_t*>(args.sums) + row * (n_dim + 1);
+    const int64_t limb_stride = n_row(args) * (n_dim + 1);
+    for (int64_t j = 0; j <= n_dim; ++j) {
+        const Grid grid = grid_of(args, row / args.shape.sizes.n_latent, j);
+        long long high = 0, low = 0;
+        for (int64_t p = threadIdx.x; p < args.n_partial && !lost && !grid.is_zero;
+             p += row_threads) {
+            const float* from = row_of(args, p, row);
+            const double term =
+                static_cast<double>(from[1 + j]) * exp2(static_cast<double>(from[0]) - maximum);
+            const double scaled = ldexp(term, grid.shift);
+            const double rounded = rint(scaled);
+            high += static_cast<long long>(rounded);
+            low += static_cast<long long>(rint(ldexp(scaled - rounded, low_shift)));
+        }
+        const auto add = [](long long a, long long b) { return a + b; };
+        high = join_block(high, add);
+        low = join_block(low, add);
+        if (threadIdx.x != 0) continue;
+        to[j] = high;
+        if (grid.two_limbs) to[j + limb_stride] = low;
+    }
+}
+
+/// One channel of one latent, before it becomes an operand.
+__device__ float latent(const LatentArgs& args, int64_t head, int64_t m, int64_t d) {
+    const int64_t n_dim = args.shape.sizes.n_dim;
+    const int64_t row = head * args.shape.sizes.n_latent + m, first = row * (n_dim + 1);
+    if (!args.v_max) {
+        const float* sums = static_cast<const float*>(args.sums) + first;
+        return sums[0] == 0.0F ? 0.0F : sums[1 + d] / sums[0];
+    }
+    if (*flag_of(args) != 0.0F) return as_float(0x7fc00000U);
+    const auto value = [&](int64_t j) {
+        const Grid grid = grid_of(args, head, j);
+        const int64_t* sum = static_cast<const int64_t*>(args.sums) + first + j;
+        if (grid.is_zero) return 0.0;
+        double total = ldexp(static_cast<double>(sum[0]), -grid.shift);
+        if (grid.two_limbs)
+            total +=
+                ldexp(static_cast<double>(sum[n_row(args) * (n_dim + 1)]), -grid.shift - low_shift);
+        return total;
+    };
+    const double sum = value(0);
+    return sum == 0 ? 0.0F : static_cast<float>(value(1 + d) / sum);
+}
+
+/// A lane's piece of 16 latents x 8 channels, transposed as weigh() wants it.
+template <Operand operand>
+__global__ void latents_kernel(const LatentArgs args) {
+    using P = Products<operand>;
+    const DeviceShape& shape = args.shape;
+    const int64_t n_group = shape.head_groups();
+    const int64_t index = static_cast<int64_t>(blockIdx.x) * row_threads + threadIdx.x;
+    if (index >= shape.all_latent_tiles() * n_group * 32) return;
+    const int64_t lane = index % 32, group = index / 32 % n_group, tile = index / 32 / n_group;
+    const int64_t head = tile / shape.latent_tiles(), t = lane % 4;
+    const int64_t d = 8 * group + lane / 4 - head * shape.n_dim_padded % 8;
+    float z[4];
+    for (int64_t i = 0; i < 4; ++i) {
+        const int64_t m = tile % shape.latent_tiles() * 16 + 2 * t + i % 2 + i / 2 * 8;
+        const bool exists = m < shape.sizes.n_latent && d >= 0 && d < shape.sizes.n_dim;
+        z[i] = exists ? latent(args, head, m, d) : 0.0F;
+        if (!(fabsf(z[i]) <= largest)) atomicOr(&args.findings->not_finite, 1);
+    }
+    static_cast<typename P::Piece*>(args.z)[index] = P::piece(z);
+}
+
+}  // namespace
+
+void maxima(const DeviceProperties&, const LatentArgs& args, Stream stream) {
+    const auto rows = static_cast<unsigned>(args.shape.sizes.n_head * args.shape.sizes.n_latent);
+    if (args.v_max) {
+        SURROGATE_LAUNCH(behind_maxima_kernel, 1, row_threads, 0, stream, args);
+        check_launch("flare maxima");
+    }
+    SURROGATE_LAUNCH(maxima_kernel, rows, row_threads, 0, stream, args);
+    check_launch("flare maxima");
+}
+
+void sums(const DeviceProperties&, const LatentArgs& args, Stream stream) {
+    const auto rows = static_cast<unsigned>(args.shape.sizes.n_head * args.shape.sizes.n_latent);
+    if (args.v_max) {
+        SURROGATE_LAUNCH(exact_sums_kernel, rows, row_threads, 0, stream, args);
+    } else {
+        SURROGATE_LAUNCH(sums_kernel, rows, row_threads, 0, stream, args);
+    }
+    check_launch("flare sums");
+}
+
+void latents(const DeviceProperties&, const LatentArgs& args, Stream stream) {
+    const int64_t n_lane = args.shape.all_latent_tiles() * args.shape.head_groups() * 32;
+    const auto n_block = static_cast<unsigned>((n_lane + row_threads - 1) / row_threads);
+    const auto launch = [&]<Operand operand>() {
+        SURROGATE_LAUNCH(latents_kernel<operand>, n_block, row_threads, 0, stream, args);
+    };
+    switch (args.operand) {
+        case Operand::fp32: launch.template operator()<Operand::fp32>(); break;
+        case Operand::tf32: launch.template operator()<Operand::tf32>(); break;
+        case Operand::fp16: launch.template operator()<Operand::fp16>(); break;
+        case Operand::bf16: launch.template operator()<Operand::bf16>(); break;
+    }
+    check_launch("flare latents");
+}
+
+const DeviceKernels& kernels() {
+    static const DeviceKernels table = {begin, encode, maxima, sums, latents, decode, end};
+    return table;
+}
+
+}  // namespace surrogate::kernels::flare::cuda

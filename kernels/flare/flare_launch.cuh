@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "kernels/base/device_cuda.hpp"
+#include "kernels/base/error.hpp"
+#include "kernels/flare/exp2_cuda.cuh"
+#include "kernels/flare/flare_device.hpp"
+#include "kernels/flare/flare_tiling.hpp"
+#include "kernels/mlp/mlp_cuda.cuh"
+#include "kernels/norm/norm_cuda.cuh"
+
+/// What the passes of FLARE share: who holds which points, loads and stores of pieces, launches.
+namespace surrogate::kernels::flare::cuda {
+
+using namespace surrogate::kernels::cuda;
+
+/// Constants of a pass, and this thread's place in it.
+template <Operand operand, int width_>
+struct Pass {
+    using P = Products<operand>;
+    using Piece = typename P::Piece;
+    static constexpr int width = width_, n_group = width / 8;
+    static constexpr int n_tile = tiles_per_warp(operand, width);  // of 16 points, a warp
+    static constexpr int rows = static_cast<int>(block_rows(operand, width));
+    static constexpr int row_tiles = rows / 16;  // a block
+    static constexpr int slice = static_cast<int>(slice_bytes(operand, width));
+    static constexpr int layer_operands = static_cast<int>(layer_operand_bytes(operand, width));
+    static constexpr int64_t layer = layer_operands + width * static_cast<int64_t>(sizeof(float));
+    using Feed = WeightFeed<slice, layer_operands / slice>;
+
+    int warp, lane, g, t;
+    __device__ Pass()
+        : warp(static_cast<int>(threadIdx.x) / 32),
+          lane(static_cast<int>(threadIdx.x) % 32),
+          g(lane / 4),
+          t(lane % 4) {}
+
+    /// First tile of 16 points of this warp in the block that begins at `row`.
+    __device__ int64_t first_tile(int64_t row) const {
+        return row / tile_rows + static_cast<int64_t>(warp) * n_tile;
+    }
+    __device__ uint32_t mask(const DeviceShape& shape) const {
+        return channel_mask(n_group, t, static_cast<int>(shape.sizes.n_dim),
+                            static_cast<int>(shape.n_dim_padded),
+                            static_cast<int>(shape.sizes.n_channel()));
+    }
+    /// A tile of points from fragments; zeros beyond the last.
+    __device__ void load(const float* from, int64_t tile, int64_t n_point,
+                         float (&x)[n_group][4]) const {
+        const auto* pieces = reinterpret_cast<const float4*>(from) + tile * n_group * 32;
+        const bool exists = tile * tile_rows < n_point;
+#pragma unroll
+        for (int group = 0; group < n_group; ++group) {
+            const float4 v = exists ? pieces[group * 32 + lane] : make_float4(0, 0, 0, 0);
+            x[group][0] = v.x;
+            x[group][1] = v.y;
+            x[group][2] = v.z;
+            x[group][3] = v.w;
+        }
+    }
+    __device__ void store(float* to, int64_t tile, int64_t n_point,
+                          const float (&x)[n_group][4]) const {
+        if (tile * tile_rows >= n_point) return;
+        auto* pieces = reinterpret_cast<float4*>(to) + tile * n_group * 32;
+#pragma unroll
+        for (int group = 0; group < n_group; ++group)
+            pieces[group * 32 + lane] =
+                make_float4(x[group][0], x[group][1], x[group][2], x[group][3]);
+    }
+};
+
+/// Calls body(Pass<operand, width>) for the instance that fits.
+template <Operand operand, class Body>
+void with_width(int64_t width, const Body& body) {
+    if (width == 64) {
+        body.template operator()<operand, 64>();
+    } else {
+        body.template operator()<operand, 128>();
+    }
+}
+template <class Body>
+void with_instance(Operand operand, int64_t width, const Body& body) {
+    switch (operand) {
+        case Operand::fp32: with_width<Operand::fp32>(width, body); break;
+        case Operand::tf32: with_width<Operand::tf32>(width, body); break;
+        case Operand::fp16: with_width<Operand::fp16>(width, body); break;
+        case Operand::bf16: with_width<Operand::bf16>(width, body); break;
+    }
+}
+
+inline void check(cudaError_t error, const char* kernel) {
+    if (error == cudaSuccess) return;
+    throw Error(Status::device,
+                std::string("kernel '") + kernel + "' was refused: " + cudaGetErrorString(error));
+}
+
+/// Blocks of a pass over points that keeps no sums.
+inline unsigned pass_blocks(const DeviceProperties& device, int64_t n_point, int64_t rows) {
+    const int64_t n_unit = (n_point + rows - 1) / rows;
+    return static_cast<unsigned>(n_unit < device.n_multiprocessor ? n_unit
+                                                                  : device.n_multiprocessor);
+}
+
+/// Weights of a pass in shared memory: all of n_layer if `room` holds them, else two slices.
+struct WeightRoom {
+    int64_t bytes;
+    bool resident;
+    WeightRoom(Operand operand, int64_t width, int64_t n_layer, int64_t room)
+        : bytes(n_layer * layer_operand_bytes(operand, width)), resident(bytes <= room) {
+        if (!resident) bytes = 2 * slice_bytes(operand, width);
+    }
+};
+
+// Launches, one file each.
+void begin(const DeviceProperties& device, const BeginArgs& args, Stream stream);
+void encode(const DeviceProperties& device, const EncodeArgs& args, Stream stream);
+void maxima(const DeviceProperties& device, const LatentArgs& args, Stream stream);
+void sums(const DeviceProperties& device, const LatentArgs& args, Stream stream);
+void latents(const DeviceProperties& device, const LatentArgs& args, Stream stream);
+void decode(const DeviceProperties& device, const DecodeArgs& args, Stream stream);
+void end(const DeviceProperties& device, const EndArgs& args, Stream stream);
+
+}  // namespace surrogate::kernels::flare::cuda

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/base/products.cuh"
+#include "kernels/mlp/mlp_device.hpp"
+
+/// A chain of layers on points that stay in registers: no intermediate is ever stored. Weights come
+/// from shared memory, where all of a kernel's layers stay if they fit, or pass through two slots,
+/// the next slice on its way while one is used.
+namespace surrogate::kernels::cuda {
+
+/// GELU by its tanh form, or SiLU. accurate: to float's precision by 2^x and a reciprocal; else
+/// GELU by the chip's tanh, 2^-11.
+template <bool accurate>
+__device__ inline float activate(Activation kind, float u) {
+    constexpr float log2e = 1.4426950408889634F;
+    if (kind == Activation::silu) return u * fast_reciprocal(1.0F + fast_exp2(-log2e * u));
+    // tanh's argument; sqrt(2 / pi) and 0.044715 of it
+    const float w = u * (0.7978845608028654F + 0.7978845608028654F * 0.044715F * (u * u));
+    if constexpr (accurate) {
+        // (1 + tanh w) / 2 = 1 / (1 + e^(-2 w)). Where 2^x overflows the reciprocal is 0.
+        return u * fast_reciprocal(1.0F + fast_exp2(-2 * log2e * w));
+    } else {
+        const float half = 0.5F * u;
+        return half + half * fast_tanh(w);
+    }
+}
+
+/// Slices of weights in the order a block uses them, for ever: all layers of `first`, all of
+/// `second`, again. Every thread of the block calls next() the same number of times.
+template <int slice_bytes, int slices_of_layer>
+class WeightFeed {
+public:
+    static constexpr int slices_per_layer = slices_of_layer;
+
+    /// shared: all slices if resident, else two. layer_bytes: from one layer to the next in memory.
+    /// Starts the first copies; ends with them under way.
+    __device__ WeightFeed(unsigned char* shared, bool resident, int64_t layer_bytes,
+                          const DeviceMlp& first, const DeviceMlp& second)
+        : shared_(shared),
+          resident_(resident),
+          layer_bytes_(layer_bytes),
+          first_(static_cast<const unsigned char*>(first.layers)),
+          second_(static_cast<const unsigned char*>(second.layers)),
+          n_first_(first.n_layer * slices_per_layer),
+          n_slice_((first.n_layer + second.n_layer) * slices_per_layer) {
+        if (!resident_) {
+            fetch(0, 0);
+            return;
+        }
+        for (int slice = 0; slice < n_slice_; ++slice) fetch(slice, slice);
+        wait_copies();
+        __syncthreads();
+    }
+
+    /// The next slice, in shared memory.
+    __device__ const uint4* next() {
+        const int slice = slice_;
+        slice_ = slice + 1 == n_slice_ ? 0 : slice + 1;
+        if (resident_) return slot(slice);
+        const int used = parity_;
+        parity_ ^= 1;
+        wait_copies();
+        __syncthreads();  // the copies of all threads are there, and nobody reads the other slot
+        fetch(slice_, parity_);
+        return slot(used);
+    }
+
+    /// Before the block ends: nothing may land in shared memory any more.
+    __device__ void finish() { wait_copies(); }
+
+private:
+    __device__ uint4* slot(int index) const {
+        return reinterpret_cast<uint4*>(shared_ + static_cast<int64_t>(index) * slice_bytes);
+    }
+    __device__ void fetch(int slice, int to) const {
+        const bool in_first = slice < n_first_;
+        const int index = in_first ? slice : slice - n_first_;
+        const unsigned char* from = (in_first ? first_ : second_) +
+                                    index / slices_per_layer * layer_bytes_ +
+                                    static_cast<int64_t>(index % slices_per_layer) * slice_bytes;
+        for (int i = static_cast<int>(threadIdx.x); i < slice_bytes / 16;
+             i += static_cast<int>(blockDim.x))
+            copy_async_16(slot(to) + i, from + static_cast<int64_t>(i) * 16);
+    }
+
+    unsigned char* shared_;
+    bool resident_;
+    int64_t layer_bytes_;
+    const unsigned char *first_, *second_;
+    int n_first_, n_slice_;
+    int slice_ = 0, parity_ = 0;
+};
+
+/// x = chain(x) for n_tile tiles of 16 points, x (n_tile, n_group, 4) pieces of 16 x 8. All threads
+/// of the block take part.
+template <Operand operand, int n_tile, int n_group, class Feed>
+__device__ inline void run_chain(const DeviceMlp& mlp, int64_t layer_bytes, Feed& feed,
+                                 float (&x)[n_tile][n_group][4]) {
+    using P = Products<operand>;
+    constexpr int n_step = 8 * n_group / P::step, pieces = P::step / 8;
+    const int lane = static_cast<int>(threadIdx.x) % 32, t = lane % 4;
+    const auto* layer = static_cast<const unsigned char*>(mlp.layers);
+
+    for (int l = 0; l < mlp.n_layer; ++l, layer += layer_bytes) {
+        const auto* bias =
+            reinterpret_cast<const float2*>(layer + layer_bytes - 8 * n_group * sizeof(float));
+        float y[n_tile][n_group][4];
+#pragma unroll
+        for (int group = 0; group < n_group; ++group) {
+            const float2 b = bias[group * 4 + t];
+#pragma unroll
+            for (int tile = 0; tile < n_tile; ++tile) {
+                y[tile][group][0] = y[tile][group][2] = b.x;
+                y[tile][group][1] = y[tile][group][3] = b.y;
+            }
+        }
+
+        const uint4* weights = nullptr;
+        constexpr int steps_per_slice = n_step / Feed::slices_per_layer;
+#pragma unroll
+        for (int step = 0; step < n_step; ++step) {
+            if (step % steps_per_slice == 0) weights = feed.next();
+#pragma unroll
+            for (int tile = 0; tile < n_tile; ++tile)
+                P::layer_step(y[tile], &x[tile][step * pieces], weights, lane);
+            weights += P::step_vectors(n_group);
+            // Loads of later steps stay behind this one: hoisted, they would not fit in registers.
+            asm volatile("" ::: "memory");
+        }
+
+        const bool has_activation = l + 1 < mlp.n_layer;
+        const bool has_residual = (mlp.residual_mask >> l) & 1U;
+#pragma unroll
+        for (int tile = 0; tile < n_tile; ++tile) {
+#pragma unroll
+            for (int group = 0; group < n_group; ++group) {
+#pragma unroll
+                for (int i = 0; i < 4; ++i) {
+                    float& value = y[tile][group][i];
+                    if (has_activation)
+                        value = activate<operand == Operand::fp32>(mlp.activation, value);
+                    x[tile][group][i] = has_residual ? x[tile][group][i] + value : value;
+                }
+            }
+        }
+    }
+}
+
+}  // namespace surrogate::kernels::cuda
