@@ -85,6 +85,14 @@ public:
 
     const DeviceProperties& properties() const override { return properties_; }
 
+    void call_as_current(void (*work)(void*), void* context) override {
+        throw_if_broken();
+        const Current current(context_);
+        if (!current.is_set())
+            throw Error(Status::device, where("call") + ": its context cannot be made current");
+        work(context);
+    }
+
     void* allocate(int64_t n_byte) override {
         void* memory = nullptr;
         take("device memory", n_byte, [&] { return cudaMalloc(&memory, size(n_byte)); });
