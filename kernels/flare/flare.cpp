@@ -57,17 +57,6 @@ void combine_rows(const T* other, Total total) {
 
 }  // namespace
 
-/// 1/16 above the most negative number: room to subtract from it without overflow.
-template <>
-float lowest_score() {
-    return -0x1.ep127f;
-}
-
-template <>
-double lowest_score() {
-    return -0x1.ep1023;
-}
-
 double exp2_exact(double x) {
     if (!(x >= -1000)) return x != x ? x : 0.0;
     // 2^x = 2^n exp(t), |t| <= ln(2)/2, by Taylor's series; the first term left out, t^14/14!, is

@@ -49,10 +49,16 @@ struct Partial {
     T* value(int64_t head, int64_t dim) const { return maximum(head) + (2 + dim) * sizes.n_row(); }
 };
 
-/// Stands for "no point yet": below every score, and finite, so that no difference of maxima is inf
-/// - inf.
+/// Stands for "no point yet": below every score, and 1/16 above the most negative number, so that no
+/// difference of maxima is inf - inf.
 template <class T>
-T lowest_score();
+constexpr T lowest_score() {
+    if constexpr (sizeof(T) == sizeof(float)) {
+        return -0x1.ep127F;
+    } else {
+        return -0x1.ep1023;
+    }
+}
 
 /// Starts a partial over no points.
 template <class T>

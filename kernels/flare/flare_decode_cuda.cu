@@ -7,7 +7,7 @@ namespace surrogate::kernels::flare::cuda {
 namespace {
 
 constexpr int chunk_tiles = 8;  // tiles of 16 latents whose scores a warp holds at once
-constexpr float lowest = -3.402823466e38F;
+constexpr float lowest = lowest_score<float>();
 
 template <Operand operand, int width>
 struct Decode : Pass<operand, width> {

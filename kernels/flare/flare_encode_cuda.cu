@@ -10,8 +10,7 @@ namespace {
 
 constexpr int chunk_tiles = 8;  // tiles of 16 points whose scores a warp holds at once
 
-/// -FLT_MAX, as flare::lowest_score<float>().
-constexpr float lowest = -3.402823466e38F;
+constexpr float lowest = lowest_score<float>();
 
 template <Operand operand, int width>
 struct Encode : Pass<operand, width> {

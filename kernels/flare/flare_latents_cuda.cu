@@ -7,7 +7,7 @@ namespace surrogate::kernels::flare::cuda {
 namespace {
 
 constexpr int row_threads = 128;
-constexpr float lowest = -3.402823466e38F;
+constexpr float lowest = lowest_score<float>();
 constexpr float largest = 3.402823466e38F;
 constexpr int low_shift = 40;  // from the first integer of an exact sum to the second
 
