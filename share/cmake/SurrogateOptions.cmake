@@ -112,10 +112,10 @@ target_compile_options(surrogate_flags INTERFACE
     "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-ffp-contract=off>"
     "$<$<AND:$<BOOL:${SURROGATE_WERROR}>,$<COMPILE_LANGUAGE:C,CXX>>:-Werror>")
 if(SURROGATE_HAVE_CUDA)
-    # -std by hand: CMake 3.25 knows no C++20 of nvcc. No -Wpedantic: what nvcc hands to the host compiler is not
-    # pedantic. -v: ptxas reports registers and spills of every kernel, see keep_report.sh.
+    # -std by hand: CMake 3.25 knows no C++20 of nvcc. Relaxed: device code calls our constexpr functions. No -Wpedantic:
+    # what nvcc hands to the host compiler is not pedantic. -v: ptxas reports registers and spills, see keep_report.sh.
     target_compile_options(surrogate_flags INTERFACE
-        "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-Xcompiler=-Wall,-Wextra,-Wshadow,-ffp-contract=off;-Xptxas=-v>"
+        "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra,-Wshadow,-ffp-contract=off;-Xptxas=-v>"
         "$<$<AND:$<BOOL:${SURROGATE_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:-Werror=all-warnings;-Xcompiler=-Werror>")
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
