@@ -23,6 +23,13 @@ TEST(Options, TakeEveryValueOfTheTable) {
                                      {"vector", "scalar"},
                                      {"backend", "cuda"},
                                      {"precision", "fp64"},
+                                     {"precision", "tf32"},
+                                     {"precision", "fp16"},
+                                     {"precision", "bf16"},
+                                     {"device", "auto"},
+                                     {"device", "0"},
+                                     {"timeout_s", "0"},
+                                     {"timeout_s", "86400"},
                                      {"reproducible", "true"},
                                      {"check_finite", "false"}}) {
         EXPECT_EQ(set(key, value).status, SURROGATE_SUCCESS) << key << "=" << value;
@@ -37,11 +44,14 @@ TEST(Options, UnknownKeyIsRefusedWithTheNearMissAndTheList) {
 }
 
 TEST(Options, ValueThatIsNotAllowedListsThoseThatAre) {
-    const Answer refused = set("precision", "bf16");
+    const Answer refused = set("precision", "fp8");
     EXPECT_EQ(refused.status, SURROGATE_INVALID_ARGUMENT);
-    EXPECT_TRUE(refused.says("'bf16'") && refused.says("fp32, fp64")) << refused;
+    EXPECT_TRUE(refused.says("'fp8'") && refused.says("fp32, fp64, tf32, fp16, bf16")) << refused;
     for (const char* threads : {"0", "-1", "1.5", "4097", "99999999999", "", " 2", "two"})
         EXPECT_EQ(set("threads", threads).status, SURROGATE_INVALID_ARGUMENT) << threads;
+    for (const auto& [key, value] :
+         {std::pair("device", "-1"), {"device", "1024"}, {"device", "gpu"}, {"timeout_s", "0.5"}})
+        EXPECT_EQ(set(key, value).status, SURROGATE_INVALID_ARGUMENT) << key << "=" << value;
 }
 
 TEST(Options, OfAPlanOverrideThoseOfItsContext) {
@@ -71,12 +81,14 @@ TEST(Options, WhatIsNotBuiltIsRefusedByName) {
         EXPECT_EQ(context, nullptr);
         return refused;
     };
-    const Answer cuda = context_with({{"backend", "cuda"}});
-    EXPECT_EQ(cuda.status, SURROGATE_NOT_SUPPORTED);
-    EXPECT_TRUE(cuda.says("'cuda'")) << cuda;
     const Answer simd = context_with({{"backend", "simd"}, {"precision", "fp64"}});
     EXPECT_EQ(simd.status, SURROGATE_NOT_SUPPORTED);
     EXPECT_TRUE(simd.says("'ref' only")) << simd;
+    for (const char* precision : {"tf32", "fp16", "bf16"}) {
+        const Answer host = context_with({{"precision", precision}});
+        EXPECT_EQ(host.status, SURROGATE_NOT_SUPPORTED);
+        EXPECT_TRUE(host.says("'cuda' only") && host.says(precision)) << host;
+    }
 }
 
 }  // namespace

@@ -57,8 +57,10 @@ enum {
     SURROGATE_NOT_FINITE = 8,       /* NaN or infinity in a field, or from another rank */
     SURROGATE_LIMIT = 9,            /* a count does not fit the type that must carry it */
     SURROGATE_MPI = 10,             /* an MPI call failed */
-    SURROGATE_BROKEN = 11,          /* an earlier MPI failure left the context unusable */
-    SURROGATE_INTERNAL = 12         /* a defect of this library */
+    SURROGATE_BROKEN = 11,   /* an earlier failure of MPI, NCCL or the device left the context
+                                       unusable; the text is that of the failure */
+    SURROGATE_INTERNAL = 12, /* a defect of this library */
+    SURROGATE_DEVICE = 13    /* a call of the device's runtime or of NCCL failed */
 };
 
 typedef struct surrogate_options surrogate_options;
@@ -95,7 +97,8 @@ enum { SURROGATE_HOST = 0, SURROGATE_CUDA = 1 };
  *   shape[0]  points this rank owns (ghost points left out)
  *   shape[1]  components; 1 for a single field
  *   dtype     SURROGATE_FLOAT32 or SURROGATE_FLOAT64 for fields
- *   space     where data lies
+ *   space     where data lies: SURROGATE_HOST, or SURROGATE_CUDA for memory of the plan's device
+ *             (fields of plans with backend cuda, which take both kinds, mixed as they come)
  * Fortran's u(n_field, n_point) is shape {n_point, n_field}, stride {n_field, 1}: the same memory.
  * Strides may be negative. data may be NULL if shape[0] or shape[1] is 0. */
 typedef struct surrogate_array {
@@ -119,7 +122,17 @@ typedef struct surrogate_named_array {
  *   threads       1, 2, .. or auto    threads of this rank; auto: cores allowed / ranks on the node
  *   vector        auto, avx512, avx2, scalar
  *   backend       auto, ref, simd, cuda
- *   precision     fp32, fp64          fp64 only with backend ref
+ *                 auto: simd; nothing moves to a device by itself
+ *   precision     fp32                the accuracy of single precision, on every backend
+ *                 fp64                only with backend ref
+ *                 tf32, fp16, bf16    only with backend cuda: operands of products in this type,
+ *                                     sums and everything else in fp32 (share/doc/cuda.md)
+ *   device        auto, 0, 1, ..      backend cuda: the device, as the runtime counts; auto: the one
+ *                                     that is current in the calling thread. A context has one,
+ *                                     opened with it or by its first plan that wants one
+ *   timeout_s     0, 1, ..            backend cuda: a wait for work that holds reductions over ranks
+ *                                     fails after so many seconds (SURROGATE_DEVICE); 0: no limit.
+ *                                     Taken when the device is opened
  *   reproducible  false, true         the same bits for any number of ranks, partition, threads and
  *                 vector width
  *   check_finite  true, false         run reports NaN and infinity that it meets
@@ -329,8 +342,8 @@ SURROGATE_API surrogate_status surrogate_partition_sphere(const char* kind, int6
 /* Everything that one evaluation needs: orders, message patterns, workspace. Collective.
  * output NULL: the same domain as input. options NULL: those of the context.
  * Points without coordinates serve surrogate_plan_run_network only.
- * Errors: NOT_SUPPORTED (backend, precision), SHAPE (coordinates the domain does not have),
- * UNKNOWN_NAME, INVALID_ARGUMENT (model, domain of another context; equal points in reproducible
+ * Errors: NOT_SUPPORTED (backend, precision; no device), DEVICE, SHAPE (coordinates the domain does
+ * not have), UNKNOWN_NAME, INVALID_ARGUMENT (model, domain of another context; equal points in reproducible
  * mode), NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_plan_create(const surrogate_model* model,
                                                      const surrogate_domain* input,
@@ -369,6 +382,29 @@ SURROGATE_API surrogate_status surrogate_plan_run_network(surrogate_plan* plan, 
                                                           int32_t n_outputs,
                                                           const surrogate_named_array* outputs);
 
+/* Plans with backend cuda only, others refuse it (NOT_SUPPORTED): runs go to this stream, a
+ * cudaStream_t of the caller's on the plan's device; NULL is the default stream. Local. May be called
+ * again; work under way goes on in order. The stream must live until another one is set or the plan
+ * is destroyed.
+ *   No stream set   the plan has one of its own. What the caller does with bound arrays on the device
+ *                   must be done when surrogate_plan_run is called; it returns when the results are
+ *                   there.
+ *   Stream set      a run comes after the work given to the stream before, and before that given
+ *                   later. If all bound arrays lie on the device surrogate_plan_run only enqueues:
+ *                   it returns at once, without waiting on the host, and the arrays belong to it
+ *                   until the stream has passed it. What it finds (NOT_FINITE, DEVICE) is returned by
+ *                   surrogate_plan_wait, or by the first later run that finds the stream done.
+ *                   At most 256 runs are ahead of the host; the next one waits.
+ *                   With arrays on the host, in reproducible mode, or if something is wrong with the
+ *                   arguments, a run waits for its own work. If reductions pass through the host
+ *                   (MPI, see surrogate_plan_describe) it waits for each of them. */
+SURROGATE_API surrogate_status surrogate_plan_set_stream(surrogate_plan* plan, void* stream);
+
+/* Waits on the host until all runs that were enqueued are done, and returns what the earliest of
+ * them that was not good has found; the text names the run. Success for plans of other backends.
+ * Local, but runs end only when all ranks have called them. */
+SURROGATE_API surrogate_status surrogate_plan_wait(surrogate_plan* plan);
+
 /* The value in force of an option of surrogate_options_set, "auto" resolved: "simd", "avx2", "2".
  */
 SURROGATE_API surrogate_status surrogate_plan_option(const surrogate_plan* plan, const char* key,
@@ -378,7 +414,7 @@ SURROGATE_API surrogate_status surrogate_plan_option(const surrogate_plan* plan,
  *   bytes_sent       payload handed to the communicator by the last run
  *   collectives      collective calls of the last run
  *   runs             runs so far
- *   workspace_bytes  memory the plan holds
+ *   workspace_bytes  memory the plan holds (backend cuda: on the device, without weights)
  *   points_local     points this rank computes (differs from the domain's in reproducible mode) */
 SURROGATE_API surrogate_status surrogate_plan_counter(const surrogate_plan* plan, const char* key,
                                                       int64_t* value);

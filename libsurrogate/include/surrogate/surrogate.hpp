@@ -272,6 +272,9 @@ public:
         check(surrogate_plan_run_network(get(), static_cast<int32_t>(inputs.size()), inputs.data(),
                                          static_cast<int32_t>(outputs.size()), outputs.data()));
     }
+    /// stream: a cudaStream_t of the caller's; null is the default stream.
+    void set_stream(void* stream) { check(surrogate_plan_set_stream(get(), stream)); }
+    void wait() { check(surrogate_plan_wait(get())); }
     std::string option(const std::string& key) const {
         const char* value = nullptr;
         check(surrogate_plan_option(get(), key.c_str(), &value));

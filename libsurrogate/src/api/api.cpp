@@ -4,11 +4,13 @@
 
 #include "libsurrogate/src/api/handles.hpp"
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/dist/nccl_api.hpp"
 #include "libsurrogate/src/model/partition.hpp"
 
 using namespace surrogate::impl;
 
-static_assert(static_cast<int>(Status::internal) == SURROGATE_INTERNAL &&
+static_assert(static_cast<int>(Status::device) == SURROGATE_DEVICE &&
+              static_cast<int>(Status::internal) == SURROGATE_INTERNAL &&
               static_cast<int>(Status::not_finite) == SURROGATE_NOT_FINITE &&
               static_cast<int>(Status::bad_file) == SURROGATE_BAD_FILE);
 
@@ -45,8 +47,8 @@ const char* surrogate_status_name(surrogate_status status) {
     static const char* const names[] = {
         "SUCCESS",  "INVALID_ARGUMENT", "UNKNOWN_NAME", "SHAPE",      "IO",
         "BAD_FILE", "NOT_SUPPORTED",    "NO_MEMORY",    "NOT_FINITE", "LIMIT",
-        "MPI",      "BROKEN",           "INTERNAL"};
-    return status >= 0 && status <= SURROGATE_INTERNAL ? names[status] : "UNKNOWN_STATUS";
+        "MPI",      "BROKEN",           "INTERNAL",     "DEVICE"};
+    return status >= 0 && status <= SURROGATE_DEVICE ? names[status] : "UNKNOWN_STATUS";
 }
 
 const char* surrogate_error(const surrogate_context* context) {
@@ -86,11 +88,10 @@ surrogate_status surrogate_context_create(const surrogate_options* options,
         process_cores(cores, 16);
         const int n_core = count_bits(cores, 16);
         auto created = std::make_unique<surrogate_context>();
-        created->context =
-            std::make_shared<Context>(self_communicator(), options ? options->value : Options{},
-                                      Placement{1, n_core, n_core});
-        created->context->make_queue(
-            created->context->options());  // refuses what this machine does not offer
+        created->context = std::make_shared<Context>(
+            self_communicator(), options ? options->value : Options{}, Placement{1, n_core, n_core},
+            posix_files(), DeviceSources{load_device_plugin, load_nccl});
+        created->context->open();
         *context = created.release();
     });
 }

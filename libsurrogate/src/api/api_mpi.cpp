@@ -2,6 +2,7 @@
 // Contexts over MPI. Contracts stand in surrogate_mpi.h.
 #include "libsurrogate/src/api/handles.hpp"
 #include "libsurrogate/src/dist/mpi_communicator.hpp"
+#include "libsurrogate/src/dist/nccl_api.hpp"
 #include "surrogate/surrogate_mpi.h"
 
 using namespace surrogate::impl;
@@ -20,9 +21,11 @@ surrogate_status surrogate_context_create_mpi(MPI_Comm comm, const surrogate_opt
         std::unique_ptr<surrogate_context> created;
         all.agree([&] {
             created = std::make_unique<surrogate_context>();
-            created->context = std::make_shared<Context>(std::move(ranks), asked, placement);
-            created->context->make_queue(created->context->options());
+            created->context =
+                std::make_shared<Context>(std::move(ranks), asked, placement, posix_files(),
+                                          DeviceSources{load_device_plugin, load_nccl});
         });
+        created->context->open();
         *context = created.release();
     });
 }

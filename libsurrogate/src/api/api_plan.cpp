@@ -122,6 +122,20 @@ surrogate_status surrogate_plan_run_network(surrogate_plan* plan, int32_t n_inpu
     });
 }
 
+surrogate_status surrogate_plan_set_stream(surrogate_plan* plan, void* stream) {
+    return guarded(owner_of(plan), [&] {
+        require(plan, "plan");
+        plan->plan->set_stream(stream);
+    });
+}
+
+surrogate_status surrogate_plan_wait(surrogate_plan* plan) {
+    return guarded(owner_of(plan), [&] {
+        require(plan, "plan");
+        plan->plan->wait();
+    });
+}
+
 surrogate_status surrogate_plan_option(const surrogate_plan* plan, const char* key,
                                        const char** value) {
     return guarded(owner_of(plan), [&] {

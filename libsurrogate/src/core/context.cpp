@@ -42,35 +42,70 @@ int count_bits(const uint64_t* words, int n_word) {
 }
 
 Context::Context(std::unique_ptr<Communicator> communicator, Options options, Placement placement,
-                 const FileLayer& files)
+                 const FileLayer& files, DeviceSources sources)
     : communicator_(std::move(communicator)),
       options_(std::move(options)),
       placement_(placement),
-      files_(files) {}
+      files_(files),
+      sources_(sources) {}
+
+void Context::open() {
+    comm().agree([&] { make_queue(options_); });
+    if (wants_device(options_)) open_device(options_);
+}
 
 int Context::automatic_threads() const {
     const int share = placement_.cores_on_node / placement_.ranks_on_node;
     return std::clamp(share, 1, std::max(1, placement_.cores_of_rank));
 }
 
+namespace {
+
+/// Throws not_supported unless the backend computes in this precision.
+void require_precision(const Options& options) {
+    const std::string& backend = options.get("backend");
+    const std::string& precision = options.get("precision");
+    const char* only = nullptr;
+    if (precision == "fp64" && (backend == "simd" || backend == "cuda")) only = "ref";
+    if (precision != "fp64" && precision != "fp32" && backend != "cuda") only = "cuda";
+    if (!only) return;
+    throw Error(Status::not_supported, "precision '" + precision + "' is computed by backend '" +
+                                           only + "' only, backend is '" + backend + "'");
+}
+
+}  // namespace
+
 Queue Context::make_queue(const Options& options) const {
     const std::string& backend = options.get("backend");
     const std::string& level = options.get("vector");
     const std::string& threads = options.get("threads");
-    const bool fp64 = options.get("precision") == "fp64";
-    if (fp64 && (backend == "simd" || backend == "cuda")) {
-        throw Error(
-            Status::not_supported,
-            "precision 'fp64' is computed by backend 'ref' only, backend is '" + backend + "'");
-    }
-    const Backend chosen = backend == "cuda"          ? Backend::cuda
-                           : backend == "ref" || fp64 ? Backend::ref
-                                                      : Backend::simd;
+    require_precision(options);
+    // The host's part of work on a device needs vectors and threads too.
+    const bool is_ref = backend == "ref" || options.get("precision") == "fp64";
+    const Backend chosen = is_ref ? Backend::ref : Backend::simd;
     const VectorLevel vector = level == "avx512"   ? VectorLevel::avx512
                                : level == "avx2"   ? VectorLevel::avx2
                                : level == "scalar" ? VectorLevel::scalar
                                                    : kernels::best_vector_level();
     return Queue(chosen, vector, threads == "auto" ? automatic_threads() : std::stoi(threads));
+}
+
+DeviceContext& Context::open_device(const Options& options) {
+    int index = -1;
+    double timeout_s = 0;
+    comm().agree([&] {
+        const std::string& asked = options.get("device");
+        if (asked != "auto") index = std::stoi(asked);
+        timeout_s = std::stod(options.get("timeout_s"));
+        if (!device_ || index < 0) return;
+        const int found = device_->device().properties().index;
+        if (index == found) return;
+        throw Error(Status::invalid_argument,
+                    "option 'device' is " + asked + ", but the context works on device " +
+                        std::to_string(found) + " already; a context has one device");
+    });
+    if (!device_) device_.emplace(comm(), sources_, index, timeout_s);
+    return *device_;
 }
 
 void require_same_options(Communicator& comm, const Options& options) {
@@ -109,13 +144,28 @@ std::string Context::describe() const {
     text += "vector     " + std::string(kernels::name(make_queue(options_).level())) +
             (options_.get("vector") == "auto" ? " (widest this machine offers)\n"
                                               : " (option vector)\n");
-    text += "backends   ref, simd\n";
+    text += "backends   " + backends_text() + "\n";
+    if (device_) {
+        text += "device     " + device_->device_text() + "\n";
+        text += "reductions " + device_->transport_text() + "\n";
+    }
     if (threads * placement_.ranks_on_node > placement_.cores_on_node) {
         text += "warning: " + std::to_string(threads) + " threads x " +
                 std::to_string(placement_.ranks_on_node) + " ranks exceed the " +
                 std::to_string(placement_.cores_on_node) + " cores of this node\n";
     }
     return text;
+}
+
+std::string Context::backends_text() const {
+    if (device_) return "ref, simd, cuda";
+    try {
+        const int n = sources_.plugin().n_device();
+        return n > 0 ? "ref, simd, cuda (" + std::to_string(n) + " devices)"
+                     : "ref, simd; not cuda: there is no device";
+    } catch (const Error& error) {
+        return std::string("ref, simd; not cuda: ") + error.what();
+    }
 }
 
 }  // namespace surrogate::impl

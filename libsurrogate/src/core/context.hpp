@@ -3,10 +3,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "kernels/base/queue.hpp"
 #include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/core/device_context.hpp"
 #include "libsurrogate/src/core/file.hpp"
 #include "libsurrogate/src/core/options.hpp"
 
@@ -27,7 +29,11 @@ int count_bits(const uint64_t* words, int n_word);
 class Context {
 public:
     Context(std::unique_ptr<Communicator> communicator, Options options, Placement placement,
-            const FileLayer& files = posix_files());
+            const FileLayer& files = posix_files(), DeviceSources sources = {});
+
+    /// Refuses options that this machine cannot serve, and opens the device they ask for.
+    /// Collective; throws what any rank meets, on all ranks.
+    void open();
 
     Communicator& comm() const { return *communicator_; }
     const Options& options() const { return options_; }
@@ -38,8 +44,14 @@ public:
     /// rank is bound to.
     int automatic_threads() const;
 
-    /// The queue that options (those of a plan, merged) ask for. Throws not_supported.
+    /// The queue that options (those of a plan, merged) ask for; with backend cuda that of the work
+    /// left to the host, packing and unpacking. Throws not_supported.
     kernels::Queue make_queue(const Options& options) const;
+
+    /// The device that `options` with backend cuda ask for, opened by the first who asks.
+    /// Collective; all ranks give the same backend. Throws not_supported if there is none, or
+    /// invalid_argument if another one is open: a context has one device.
+    DeviceContext& open_device(const Options& options);
 
     /// See surrogate_context_describe.
     std::string describe() const;
@@ -49,12 +61,21 @@ public:
     void log(const std::string& text) const { log_(text); }
 
 private:
+    std::string backends_text() const;
+
     std::unique_ptr<Communicator> communicator_;
     Options options_;
     Placement placement_;
     const FileLayer& files_;
+    DeviceSources sources_;
+    std::optional<DeviceContext> device_;  // goes before the communicator it uses
     std::function<void(const std::string&)> log_;
 };
+
+/// A device is opened only for this backend.
+inline bool wants_device(const Options& options) {
+    return options.get("backend") == "cuda";
+}
 
 /// Options decide what ranks exchange: throws invalid_argument on all ranks unless all give the
 /// same backend, precision and reproducibility. Collective.

@@ -17,15 +17,18 @@ namespace {
 struct Key {
     std::string name;
     std::vector<std::string> values;  ///< the first is the default
-    bool number = false;              ///< a whole number from 1 to 4096 is allowed too
+    int least = 0, most = -1;         ///< whole numbers that are allowed too, if any
+    bool takes_numbers() const { return most >= least; }
 };
 
 const std::vector<Key>& keys() {
     static const std::vector<Key> table = {
-        {"threads", {"auto"}, true},
+        {"threads", {"auto"}, 1, 4096},
         {"vector", {"auto", "avx512", "avx2", "scalar"}},
         {"backend", {"auto", "ref", "simd", "cuda"}},
-        {"precision", {"fp32", "fp64"}},
+        {"precision", {"fp32", "fp64", "tf32", "fp16", "bf16"}},
+        {"device", {"auto"}, 0, 1023},
+        {"timeout_s", {"0"}, 0, 86400},
         {"reproducible", {"false", "true"}},
         {"check_finite", {"true", "false"}},
     };
@@ -46,10 +49,11 @@ const Key& find(std::string_view name) {
                                           did_you_mean(name, names));
 }
 
-bool is_count(std::string_view value) {
-    return !value.empty() && value.size() <= 4 &&
-           std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; }) &&
-           std::stoi(std::string(value)) >= 1 && std::stoi(std::string(value)) <= 4096;
+bool is_number_of(const Key& key, std::string_view value) {
+    if (!key.takes_numbers() || value.empty() || value.size() > 5) return false;
+    if (!std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; })) return false;
+    const int number = std::stoi(std::string(value));
+    return number >= key.least && number <= key.most;
 }
 
 }  // namespace
@@ -57,10 +61,13 @@ bool is_count(std::string_view value) {
 void Options::set(std::string_view name, std::string_view value) {
     const Key& key = find(name);
     const bool listed = std::ranges::find(key.values, value) != key.values.end();
-    if (!listed && !(key.number && is_count(value))) {
+    if (!listed && !is_number_of(key, value)) {
         std::string allowed;
         for (const std::string& v : key.values) allowed += (allowed.empty() ? "" : ", ") + v;
-        if (key.number) allowed += ", or a whole number from 1 to 4096";
+        if (key.takes_numbers()) {
+            allowed += ", or a whole number from " + std::to_string(key.least) + " to " +
+                       std::to_string(key.most);
+        }
         throw Error(Status::invalid_argument, "option '" + key.name + "' cannot be '" +
                                                   printable(value) + "'; it takes " + allowed);
     }

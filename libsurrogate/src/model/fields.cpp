@@ -15,7 +15,31 @@ namespace surrogate::impl {
 using kernels::Error;
 using kernels::Status;
 
-void check_array(const surrogate_array& array, const std::string& what) {
+namespace {
+
+void check_space(const surrogate_array& array, const std::string& what, bool takes_device) {
+    if (array.space == SURROGATE_HOST) return;
+    if (array.space != SURROGATE_CUDA) {
+        throw Error(Status::invalid_argument,
+                    what + ": space must be SURROGATE_HOST or SURROGATE_CUDA, is " +
+                        std::to_string(array.space));
+    }
+    if (!takes_device) {
+        throw Error(Status::not_supported,
+                    what +
+                        ": the array lies on a device (SURROGATE_CUDA), which only fields of "
+                        "plans with option backend=cuda may do; give a host array");
+    }
+    const uintptr_t size = array.dtype == SURROGATE_FLOAT64 ? 8 : 4;
+    if (reinterpret_cast<uintptr_t>(array.data) % size != 0) {
+        throw Error(Status::invalid_argument, what + ": data on a device must be aligned to its " +
+                                                  std::to_string(size) + " bytes");
+    }
+}
+
+}  // namespace
+
+void check_array(const surrogate_array& array, const std::string& what, bool takes_device) {
     if (array.shape[0] < 0 || array.shape[1] < 0) {
         throw Error(Status::shape, what + ": shape " + shape_text(array.shape) + " is negative");
     }
@@ -24,10 +48,7 @@ void check_array(const surrogate_array& array, const std::string& what) {
                     what + ": dtype must be SURROGATE_FLOAT32 or SURROGATE_FLOAT64, is " +
                         std::to_string(array.dtype));
     }
-    if (array.space != SURROGATE_HOST) {
-        throw Error(Status::not_supported, what + ": memory space " + std::to_string(array.space) +
-                                               " is not built; give a host array");
-    }
+    check_space(array, what, takes_device);
     const bool empty = array.shape[0] == 0 || array.shape[1] == 0;
     if (!array.data && !empty) {
         throw Error(Status::invalid_argument,
@@ -39,6 +60,7 @@ Column column_of(const surrogate_array& array, int64_t index) {
     Column column;
     column.is_double = array.dtype == SURROGATE_FLOAT64;
     column.stride = array.stride[0];
+    column.is_on_device = array.space == SURROGATE_CUDA;
     const int64_t offset = index * array.stride[1] * (column.is_double ? 8 : 4);
     column.data = array.data ? static_cast<char*>(array.data) + offset : nullptr;
     return column;
@@ -95,7 +117,7 @@ BadValue gather(std::span<const Column> columns, int64_t first, int64_t count, T
             const double distance = value - column.mean;
             const bool fits = std::islessequal(std::abs(distance), largest);
             row[i * row_stride] = fits ? static_cast<T>(distance / column.std) : T(0);
-            if (!fits && bad.column < 0) bad = {static_cast<int>(c), first + i, value};
+            if (!fits && bad.column < 0) bad = {static_cast<int>(c), first + i, value, true};
         }
     }
     return bad;
@@ -119,7 +141,7 @@ BadValue scatter(const T* from, int64_t row_stride, int64_t column_stride,
             const double value =
                 static_cast<double>(row[i * row_stride]) * column.std + column.mean;
             const bool fits = std::islessequal(std::abs(value), largest);
-            if (!fits && bad.column < 0) bad = {static_cast<int>(c), first + i, value};
+            if (!fits && bad.column < 0) bad = {static_cast<int>(c), first + i, value, true};
             store(column, first + i, fits ? value : std::numeric_limits<double>::quiet_NaN());
         }
     }

@@ -19,12 +19,14 @@ struct Column {
     int64_t stride = 1;  ///< elements between points
     bool is_double = false;
     double mean = 0, std = 1;
+    bool is_on_device = false;
+    bool is_constant = false;  ///< the same memory and numbers in every run: coordinates
 };
 
-/// Throws shape, invalid_argument or not_supported unless the array can be read or written: host
-/// memory, float or double, counts not negative, data where there are points. `what` begins the
-/// message.
-void check_array(const surrogate_array& array, const std::string& what);
+/// Throws shape, invalid_argument or not_supported unless the array can be read or written: float or
+/// double, counts not negative, data where there are points; host memory, unless
+/// takes_device (a plan of backend cuda), aligned to its type there. `what` begins the message.
+void check_array(const surrogate_array& array, const std::string& what, bool takes_device = false);
 
 /// Component `index` of a checked array, without normalisation.
 Column column_of(const surrogate_array& array, int64_t index);
@@ -48,6 +50,7 @@ struct BadValue {
     int column = -1;
     int64_t point = 0;
     double value = 0;
+    bool is_value_known = true;  ///< a device tells the place only
 };
 
 /// Normalised inputs of `count` points from `first` to rows: to[i * row_stride + c *

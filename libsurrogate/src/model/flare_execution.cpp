@@ -5,9 +5,10 @@
 #include <limits>
 #include <optional>
 
+#include "libsurrogate/src/model/flare_costs.hpp"
 #include "libsurrogate/src/model/flare_reduction.hpp"
 #include "libsurrogate/src/model/flare_sweep.hpp"
-#include "libsurrogate/src/model/row_order.hpp"
+#include "libsurrogate/src/model/row_exchange.hpp"
 
 namespace surrogate::impl {
 
@@ -24,27 +25,6 @@ namespace {
 constexpr int64_t chunk_tiles = 16;
 constexpr int64_t chunk_points = chunk_tiles * tile_points;
 
-/// Rows on their way between the solver's order and the canonical one.
-template <class T>
-struct Reorder {
-    RowOrder order;
-    int64_t width;
-    Buffer<T> solver, canonical, scratch;  // (points, width)
-
-    /// Collective.
-    Reorder(const PointDomain& domain, int64_t widest)
-        : order(domain, chunk_points), width(widest) {
-        domain.context().comm().agree([&] {
-            solver = Buffer<T>(domain.n_local() * width);
-            canonical = Buffer<T>(order.rows().size() * width);
-            scratch = Buffer<T>(order.scratch_rows() * width);
-        });
-    }
-    int64_t bytes() const {
-        return order.bytes() + solver.bytes() + canonical.bytes() + scratch.bytes();
-    }
-};
-
 template <class T>
 class FlareExecution final : public Execution {
 public:
@@ -60,7 +40,7 @@ public:
     /// in here.
     void prepare(const FlareWeights<T>& weights, const PlanRequest& request) {
         if (request.reproducible)
-            reorder_.emplace(domain_, std::max(config_.in_dim, config_.out_dim));
+            reorder_.emplace(domain_, chunk_points, std::max(config_.in_dim, config_.out_dim));
         comm_.agree([&] { allocate(weights, domain_.n_global()); });
     }
 
@@ -94,7 +74,10 @@ public:
                (reorder_ ? reorder_->bytes() : 0);
     }
     int64_t n_point() const override { return sweep_->n_point(); }
-    std::vector<LayerCost> costs() const override;
+    std::vector<LayerCost> costs() const override {
+        return flare_costs(config_, {n_point(), n_solver_, reorder_.has_value(), sizeof(T),
+                                     reduction_->bytes_sent(), reduction_->collectives()});
+    }
     std::vector<std::string> notes() const override {
         if (!reorder_) return {};
         return {
@@ -103,7 +86,7 @@ public:
 
 private:
     void allocate(const FlareWeights<T>& weights, int64_t n_global) {
-        const int64_t n_point = reorder_ ? reorder_->order.rows().size() : n_solver_;
+        const int64_t n_point = reorder_ ? reorder_->n_canonical() : n_solver_;
         sweep_ = std::make_unique<FlareSweep<T>>(config_, weights, queue_, n_point);
         // Without reproducibility small problems are cut finer, so that every thread has a chunk.
         const int64_t share = (sweep_->n_tile() + queue_.n_thread() - 1) / queue_.n_thread();
@@ -141,8 +124,8 @@ private:
                           count = std::min(tile_points, n_solver_ - first);
             const BadValue bad =
                 reorder_
-                    ? gather<T>(inputs, first, count,
-                                reorder_->solver.data() + first * config_.in_dim, config_.in_dim, 1)
+                    ? gather<T>(inputs, first, count, reorder_->solver() + first * config_.in_dim,
+                                config_.in_dim, 1)
                     : gather<T>(inputs, first, count, sweep_->input(tile).data, 1, tile_points);
             if (bad.column >= 0 && bad_values_[thread].column < 0) bad_values_[thread] = bad;
         });
@@ -155,11 +138,10 @@ private:
         queue_.parallel_for(n_tile, [&](int64_t tile, int thread) {
             const int64_t first = tile * tile_points;
             const int64_t count = std::min(tile_points, n_solver_ - first);
-            const BadValue bad =
-                reorder_
-                    ? scatter<T>(reorder_->solver.data() + first * config_.out_dim, config_.out_dim,
-                                 1, outputs, first, count)
-                    : scatter<T>(sweep_->output(tile).data, 1, tile_points, outputs, first, count);
+            const BadValue bad = reorder_ ? scatter<T>(reorder_->solver() + first * config_.out_dim,
+                                                       config_.out_dim, 1, outputs, first, count)
+                                          : scatter<T>(sweep_->output(tile).data, 1, tile_points,
+                                                       outputs, first, count);
             if (bad.column >= 0 && bad_values_[thread].column < 0) bad_values_[thread] = bad;
         });
         return first_bad_value();
@@ -174,13 +156,11 @@ private:
 
     void to_canonical() {
         const int64_t width = config_.in_dim;
-        reorder_->order.to_canonical(comm_, reorder_->solver.data(), reorder_->scratch.data(),
-                                     reorder_->canonical.data(),
-                                     width * static_cast<int64_t>(sizeof(T)));
+        reorder_->to_canonical(width);
         for (int64_t i = 0; i < sweep_->n_point(); ++i) {
             const Tile<T> tile = sweep_->input(i / tile_points);
             for (int64_t c = 0; c < width; ++c)
-                tile(c, i % tile_points) = reorder_->canonical[i * width + c];
+                tile(c, i % tile_points) = reorder_->canonical()[i * width + c];
         }
     }
 
@@ -189,12 +169,11 @@ private:
         for (int64_t i = 0; i < sweep_->n_point(); ++i) {
             const Tile<T> tile = sweep_->output(i / tile_points);
             for (int64_t c = 0; c < width; ++c) {
-                reorder_->canonical[i * width + c] =
+                reorder_->canonical()[i * width + c] =
                     alive ? tile(c, i % tile_points) : std::numeric_limits<T>::quiet_NaN();
             }
         }
-        reorder_->order.to_solver(comm_, reorder_->canonical.data(), reorder_->scratch.data(),
-                                  reorder_->solver.data(), width * static_cast<int64_t>(sizeof(T)));
+        reorder_->to_solver(width);
     }
 
     const FlareConfig& config_;
@@ -203,42 +182,13 @@ private:
     Communicator& comm_;
     kernels::Queue queue_;
     int64_t n_solver_;
-    std::optional<Reorder<T>> reorder_;  // reproducible mode only
+    std::optional<RowExchange<T>> reorder_;  // reproducible mode only
     std::unique_ptr<FlareSweep<T>> sweep_;
     std::unique_ptr<FlareReduction<T>> reduction_;
     int64_t chunk_tiles_ = chunk_tiles, n_chunk_ = 0;
     Buffer<T> z_;  // (H, M, D) of the block under way
     Buffer<BadValue> bad_values_;
 };
-
-template <class T>
-std::vector<LayerCost> FlareExecution<T>::costs() const {
-    const double n = static_cast<double>(n_point());
-    const double pairs = n * static_cast<double>(sizes_.n_head * sizes_.n_latent);
-    const double out_proj = 2.0 * static_cast<double>(config_.channel_dim * config_.channel_dim);
-    std::vector<LayerCost> list;
-    if (reorder_) {
-        list.push_back({"inputs to canonical order", 0, 0,
-                        n_solver_ * config_.in_dim * static_cast<int64_t>(sizeof(T)), 1});
-    }
-    list.push_back({"in_proj", n * config_.in_proj.flops(), 0, 0, 0});
-    for (int64_t i = 0; i < config_.num_blocks; ++i) {
-        const std::string name = "blocks." + std::to_string(i);
-        const double mixing =
-            4.0 * static_cast<double>(sizes_.n_dim) * pairs;  // scores and weighted sum, one pass
-        list.push_back({name + " k, v, encode",
-                        n * (config_.k_proj.flops() + config_.v_proj.flops()) + mixing, pairs,
-                        reduction_->bytes_sent(), reduction_->collectives()});
-        list.push_back(
-            {name + " decode, ffn", n * (out_proj + config_.ffn.flops()) + mixing, pairs, 0, 0});
-    }
-    list.push_back({"out_proj", n * config_.out_proj.flops(), 0, 0, 0});
-    if (reorder_) {
-        list.push_back({"outputs to solver order", 0, 0,
-                        n_point() * config_.out_dim * static_cast<int64_t>(sizeof(T)), 1});
-    }
-    return list;
-}
 
 }  // namespace
 

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/flare_network.hpp"
 
+#include <array>
+#include <memory>
+
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/model/flare_config.hpp"
+#include "libsurrogate/src/model/flare_device_execution.hpp"
+#include "libsurrogate/src/model/flare_device_weights.hpp"
 #include "libsurrogate/src/model/flare_execution.hpp"
 #include "libsurrogate/src/model/flare_weights.hpp"
 
@@ -33,6 +38,15 @@ private:
     std::unique_ptr<Execution> execution_;
 };
 
+/// Operands of a device for a precision that options allow with backend cuda.
+kernels::Operand operand_of(const std::string& precision) {
+    for (const kernels::Operand operand :
+         {kernels::Operand::tf32, kernels::Operand::fp16, kernels::Operand::bf16}) {
+        if (precision == kernels::name(operand)) return operand;
+    }
+    return kernels::Operand::fp32;
+}
+
 class FlareNetwork final : public Network {
 public:
     explicit FlareNetwork(ModelFile file)
@@ -50,6 +64,7 @@ public:
 
     std::unique_ptr<Execution> plan(const PlanRequest& request) const override {
         std::unique_ptr<DoubleExecution> in_double;
+        std::shared_ptr<const FlareDeviceWeights> on_device;
         const auto* points = dynamic_cast<const PointDomain*>(&request.input);
         request.input.context().comm().agree([&] {
             if (!points) {
@@ -62,16 +77,33 @@ public:
                             "must be the same");
             }
             if (request.fp64) in_double = std::make_unique<DoubleExecution>(config_, tensors_);
+            if (request.device) on_device = device_weights(request);
         });
+        if (on_device)
+            return make_flare_device_execution(config_, std::move(on_device), *points, request);
         if (!in_double) return make_flare_execution<float>(config_, weights_, *points, request);
         in_double->prepare(config_, *points, request);
         return in_double;
     }
 
 private:
+    /// Plans of one precision share the weights; the last one takes them along.
+    std::shared_ptr<const FlareDeviceWeights> device_weights(const PlanRequest& request) const {
+        const kernels::Operand operand = operand_of(request.precision);
+        auto& kept = device_weights_[static_cast<size_t>(operand)];
+        std::shared_ptr<const FlareDeviceWeights> weights = kept.lock();
+        if (!weights) {
+            weights = std::make_shared<const FlareDeviceWeights>(request.device->device(), operand,
+                                                                 config_, weights_);
+            kept = weights;
+        }
+        return weights;
+    }
+
     FlareConfig config_;
     std::vector<Tensor> tensors_;
     FlareWeights<float> weights_;
+    mutable std::array<std::weak_ptr<const FlareDeviceWeights>, 4> device_weights_;  // by operand
 };
 
 }  // namespace

@@ -34,6 +34,12 @@ const Family& find_family(const std::string& name) {
 
 }  // namespace
 
+void Execution::set_stream(kernels::Stream) {
+    throw Error(Status::not_supported,
+                "only plans with option backend=cuda work on a stream; this one returns from each "
+                "run when the results are there");
+}
+
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
     return find_family(card.family).required(card, n_found);
 }

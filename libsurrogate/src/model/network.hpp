@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +43,9 @@ struct PlanRequest {
     kernels::Queue queue;
     bool fp64 = false;
     bool reproducible = false;
+    DeviceContext* device = nullptr;  ///< backend cuda; `queue` then does the host's part
+    std::string precision = "fp32";
+    std::span<const Column> inputs = {};  ///< of runs by the card; those that are constant are set
 };
 
 /// One line of surrogate_plan_describe: what a layer costs this rank and run.
@@ -58,9 +62,12 @@ struct LayerCost {
 class Execution {
 public:
     struct Result {
-        BadValue bad_input;     ///< a local input that is not finite
-        BadValue bad_output;    ///< a local prediction that is not, although all sums were
-        bool is_finite = true;  ///< false: some rank's sums were not, and all outputs are NaN
+        BadValue bad_input;       ///< a local input that is not finite
+        BadValue bad_output;      ///< a local prediction that is not, although all sums were
+        bool is_finite = true;    ///< false: some rank's sums were not, and all outputs are NaN
+        bool is_pending = false;  ///< only enqueued: collect() tells the rest
+
+        bool is_good() const { return bad_input.column < 0 && bad_output.column < 0 && is_finite; }
     };
 
     virtual ~Execution() = default;
@@ -70,6 +77,24 @@ public:
     /// exchanges and sends NaN.
     virtual Result run(std::span<const Column> inputs, std::span<const Column> outputs,
                        bool poisoned) = 0;
+
+    /// Throws not_supported if a run cannot write these columns, although each of them is fine.
+    /// Local.
+    virtual void require_usable(std::span<const Column>) const {}
+
+    /// Runs are to be enqueued on a stream of the caller's. Local; throws not_supported.
+    virtual void set_stream(kernels::Stream stream);
+
+    /// What runs that were only enqueued have found, and which of them: the earliest that is not
+    /// good, if any. `wait`: on the host until all are done; otherwise nothing is told before.
+    /// Local.
+    struct Late {
+        int64_t run = 0;  ///< counted from 0 over all calls of run()
+        Result result;
+    };
+    virtual std::optional<Late> collect(bool) { return {}; }
+    /// Runs that may be enqueued before the next one waits for them.
+    static constexpr int64_t max_pending = 256;
 
     virtual int64_t workspace_bytes() const = 0;
     virtual int64_t n_point() const = 0;  ///< points this rank computes

@@ -22,13 +22,24 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<const Domain> inp
         set_slots();
     });
     require_same_options(comm, options_);
-    const bool fp64 = options_.get("precision") == "fp64";
-    const bool reproducible = options_.get("reproducible") == "true";
-    execution_ = model_->network().plan({*input_, *output_, queue, fp64, reproducible});
+    if (wants_device(options_)) device_ = &context().open_device(options_);
+    std::optional<PlanRequest> request;
+    comm.agree([&] {
+        request.emplace(PlanRequest{*input_, *output_, queue});
+        request->precision = options_.get("precision");
+        request->fp64 = request->precision == "fp64";
+        request->reproducible = options_.get("reproducible") == "true";
+        request->device = device_;
+        request->inputs = inputs_;
+    });
+    execution_ = model_->network().plan(*request);
     comm.agree([&] {
         options_.set("threads", std::to_string(queue.n_thread()));
         options_.set("vector", name(queue.level()));
-        options_.set("backend", name(queue.backend()));
+        options_.set("backend", device_ ? "cuda" : name(queue.backend()));
+        if (device_) {
+            options_.set("device", std::to_string(device_->device().properties().index));
+        }
         if (comm.rank() == 0 && context().has_log()) context().log(describe());
     });
 }
@@ -36,7 +47,7 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<const Domain> inp
 void Plan::set_slots() {
     const Card& card = model_->card();
     for (const FieldCard& field : card.inputs) {
-        Column column{nullptr, 1, true, field.mean, field.std};
+        Column column{nullptr, 1, true, field.mean, field.std, false, field.is_coordinate};
         bool has_coordinate = false;
         if (field.is_coordinate) {
             // Points without any coordinates are fine for run_network; run() refuses them.
@@ -56,7 +67,7 @@ void Plan::set_slots() {
     }
     for (const FieldCard& field : card.outputs) {
         output_slots_.push_back({field.name, field.unit, false, false});
-        outputs_.push_back({nullptr, 1, true, field.mean, field.std});
+        outputs_.push_back({nullptr, 1, true, field.mean, field.std, false, false});
     }
     for (const Port& port : model_->network().inputs()) {
         input_ports_.push_back({port, "network input '" + port.name + "'"});
@@ -108,7 +119,7 @@ void Plan::bind(const char* name, const char* unit, const surrogate_array* array
                                                   "' in the model's card, the array in '" +
                                                   printable(unit) + "'");
     }
-    check_array(*array, what);
+    check_array(*array, what, device_ != nullptr);
     const int64_t n = is_input ? input_->n_local() : output_->n_local();
     if (array->shape[0] != n || array->shape[1] != 1) {
         throw Error(
@@ -122,6 +133,7 @@ void Plan::bind(const char* name, const char* unit, const surrogate_array* array
     column.data = bound.data;
     column.stride = bound.stride;
     column.is_double = bound.is_double;
+    column.is_on_device = bound.is_on_device;
     slot->is_bound = true;
 }
 
@@ -171,7 +183,11 @@ void Plan::execute(const Check& check, std::span<const Column> inputs,
 
 void Plan::run() {
     by_port_ = false;
-    execute([&] { require_bound(); }, inputs_, outputs_);
+    const auto check = [&] {
+        require_bound();
+        execution_->require_usable(outputs_);
+    };
+    execute(check, inputs_, outputs_);
 }
 
 void Plan::set_port_columns(std::span<const surrogate_named_array> given, bool is_input) {
@@ -181,7 +197,7 @@ void Plan::set_port_columns(std::span<const surrogate_named_array> given, bool i
         const auto found = std::ranges::find_if(
             given, [&](const surrogate_named_array& g) { return g.name && p.port.name == g.name; });
         if (found == given.end()) throw Error(Status::unknown_name, p.text + " is missing");
-        check_array(found->array, p.text);
+        check_array(found->array, p.text, device_ != nullptr);
         const Domain& domain = p.port.is_on_output_domain ? *output_ : *input_;
         const int64_t expected[] = {domain.n_local(), p.port.n_channel};
         if (!std::ranges::equal(found->array.shape, expected)) {
@@ -206,15 +222,16 @@ void Plan::run_network(std::span<const surrogate_named_array> inputs,
             throw Error(Status::invalid_argument, "the list of network inputs or outputs is NULL");
         set_port_columns(inputs, true);
         set_port_columns(outputs, false);
+        execution_->require_usable(port_outputs_);
     };
     execute(check, port_inputs_, port_outputs_);
 }
 
-std::string Plan::bad_value_text(const BadValue& bad, bool is_input) const {
+std::string Plan::bad_value_text(const BadValue& bad, bool is_input, bool by_port) const {
     int column = bad.column;
     std::string where = std::string(is_input ? "input '" : "output '");
     bool is_on_output_domain = !is_input;
-    if (!by_port_) {
+    if (!by_port) {
         where += (is_input ? input_slots_ : output_slots_)[static_cast<size_t>(column)].name + "'";
     } else {
         auto port = (is_input ? input_ports_ : output_ports_).begin();
@@ -223,8 +240,8 @@ std::string Plan::bad_value_text(const BadValue& bad, bool is_input) const {
         is_on_output_domain = port->port.is_on_output_domain;
         where = port->text + ", channel " + std::to_string(column) + ",";
     }
-    char value[40];
-    std::snprintf(value, sizeof value, "%g", bad.value);
+    char value[40] = "bad";
+    if (bad.is_value_known) std::snprintf(value, sizeof value, "%g", bad.value);
     const Domain& domain = is_on_output_domain ? *output_ : *input_;
     return where + " is " + value + " at " + domain.point_text(bad.point) +
            ", not a finite number in " + (is_input ? "single precision" : "the type of its array");
@@ -233,22 +250,47 @@ std::string Plan::bad_value_text(const BadValue& bad, bool is_input) const {
 void Plan::exchange(std::span<const Column> inputs, std::span<const Column> outputs,
                     std::exception_ptr problem) {
     Communicator& comm = context().comm();
+    std::optional<Execution::Late> late;
+    try {
+        if (!problem) late = execution_->collect(false);
+    } catch (...) {
+        problem = std::current_exception();
+    }
     comm.reset_counters();
-    const Execution::Result result = execution_->run(inputs, outputs, static_cast<bool>(problem));
-    bytes_sent_ = comm.bytes_sent();
-    n_collective_ = comm.n_collective();
+    if (device_) device_->collectives().reset_counters();
+    was_by_port_[static_cast<size_t>(n_run_ % Execution::max_pending)] = by_port_;
     ++n_run_;
+    const Execution::Result result = execution_->run(inputs, outputs, static_cast<bool>(problem));
+    bytes_sent_ = comm.bytes_sent() + (device_ ? device_->collectives().bytes_sent() : 0);
+    n_collective_ = comm.n_collective() + (device_ ? device_->collectives().n_collective() : 0);
     if (problem) std::rethrow_exception(problem);
-    if (options_.get("check_finite") == "false") return;
-    if (result.bad_input.column >= 0)
-        throw Error(Status::not_finite, bad_value_text(result.bad_input, true));
+    require_good(result, by_port_, "");
+    if (late) require_good(*late);
+}
+
+void Plan::wait() {
+    if (const auto late = execution_->collect(true)) require_good(*late);
+}
+
+void Plan::require_good(const Execution::Late& late) const {
+    const bool by_port = was_by_port_[static_cast<size_t>(late.run % Execution::max_pending)];
+    require_good(late.result, by_port,
+                 "found in run " + std::to_string(late.run + 1) + " of this plan: ");
+}
+
+void Plan::require_good(const Execution::Result& result, bool by_port,
+                        const std::string& prefix) const {
+    if (result.is_good() || options_.get("check_finite") == "false") return;
+    if (result.bad_input.column >= 0) {
+        throw Error(Status::not_finite, prefix + bad_value_text(result.bad_input, true, by_port));
+    }
     if (!result.is_finite) {
         throw Error(Status::not_finite,
-                    "values that are not finite came from another rank or arose in the network; "
-                    "all predictions are NaN (the rank at fault has its own error)");
+                    prefix +
+                        "values that are not finite came from another rank or arose in the "
+                        "network; all predictions are NaN (the rank at fault has its own error)");
     }
-    if (result.bad_output.column >= 0)
-        throw Error(Status::not_finite, bad_value_text(result.bad_output, false));
+    throw Error(Status::not_finite, prefix + bad_value_text(result.bad_output, false, by_port));
 }
 
 const std::string& Plan::option(const char* key) const {
@@ -298,6 +340,10 @@ std::string Plan::describe() const {
         text += std::string(key) + "=" + options_.get(key) + " ";
     }
     text += "transport=" + std::string(context().comm().transport()) + "\n";
+    if (device_) {
+        text += "device " + device_->device_text() + "\n";
+        text += "reductions by " + device_->transport_text() + "\n";
+    }
     text += "workspace " + std::to_string(execution_->workspace_bytes()) + " bytes\n\n";
     text += "layer                          Mflop     Mexp      bytes  collectives  messages\n";
     LayerCost total{.name = "total of this rank"};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bitset>
 #include <exception>
 #include <memory>
 #include <span>
@@ -27,6 +28,10 @@ public:
     void run();
     void run_network(std::span<const surrogate_named_array> inputs,
                      std::span<const surrogate_named_array> outputs);
+
+    /// See surrogate_plan_set_stream and surrogate_plan_wait. Local.
+    void set_stream(kernels::Stream stream) { execution_->set_stream(stream); }
+    void wait();
 
     const std::string& option(const char* key) const;
     int64_t counter(const char* key) const;
@@ -58,7 +63,10 @@ private:
                  std::span<const Column> outputs);
     void exchange(std::span<const Column> inputs, std::span<const Column> outputs,
                   std::exception_ptr problem);
-    std::string bad_value_text(const BadValue& bad, bool is_input) const;
+    void require_good(const Execution::Result& result, bool by_port,
+                      const std::string& prefix) const;
+    void require_good(const Execution::Late& late) const;
+    std::string bad_value_text(const BadValue& bad, bool is_input, bool by_port) const;
 
     std::shared_ptr<const Model> model_;
     std::shared_ptr<const Domain> input_, output_;
@@ -68,7 +76,9 @@ private:
     std::vector<Column> inputs_, outputs_;            // what they are bound to
     std::vector<Column> port_inputs_, port_outputs_;  // of run_network, channel by channel
     std::vector<NamedPort> input_ports_, output_ports_;
-    bool by_port_ = false;  // the run under way is run_network
+    DeviceContext* device_ = nullptr;                  // backend cuda
+    bool by_port_ = false;                             // the run under way is run_network
+    std::bitset<Execution::max_pending> was_by_port_;  // the same of runs enqueued, by their number
     int64_t bytes_sent_ = 0, n_collective_ = 0, n_run_ = 0;
 };
 

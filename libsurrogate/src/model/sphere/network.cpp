@@ -101,6 +101,11 @@ public:
         const SphereDomain *input = nullptr, *output = nullptr;
         std::unique_ptr<DoubleExecution> in_double;
         request.input.context().comm().agree([&] {
+            if (request.device) {
+                throw Error(Status::not_supported,
+                            "models on the sphere are not built for backend 'cuda'; use backend "
+                            "'simd' or 'auto'");
+            }
             input = &on_sphere(request.input, ports_.domains.input, "input");
             output = &on_sphere(request.output, ports_.domains.output, "output");
             if (request.fp64) in_double = std::make_unique<DoubleExecution>(tensors_);

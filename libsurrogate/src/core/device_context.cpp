@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/core/device_context.hpp"
+
+#include <cstdio>
+
+namespace surrogate::impl {
+
+DeviceContext::DeviceContext(Communicator& comm, const DeviceSources& sources, int index,
+                             double timeout_s) {
+    const NcclApi* nccl = nullptr;
+    std::string nccl_problem;
+    comm.agree([&] {
+        const DevicePlugin& plugin = sources.plugin();
+        device_ = plugin.open(index);
+        flare_ = plugin.flare;
+        if (comm.size() == 1) return;  // nobody to talk to
+        last_reductions_ = DeviceEvent(*device_, device_->create_event());
+        if (sources.nccl) {
+            nccl = sources.nccl(nccl_problem);
+        } else {
+            nccl_problem = "NCCL was not looked for";
+        }
+    });
+    collectives_ = make_device_collectives(comm, *device_, nccl, nccl_problem, timeout_s);
+}
+
+void DeviceContext::before_reductions(kernels::Stream stream) {
+    if (has_last_ && last_stream_ != stream) device_->wait(stream, last_reductions_.get());
+}
+
+void DeviceContext::after_reductions(kernels::Stream stream) {
+    if (!last_reductions_) return;
+    device_->record(last_reductions_.get(), stream);
+    last_stream_ = stream;
+    has_last_ = true;
+}
+
+std::string DeviceContext::device_text() const {
+    const kernels::DeviceProperties& p = device_->properties();
+    char memory[32];
+    std::snprintf(memory, sizeof memory, "%.1f GiB",
+                  static_cast<double>(p.memory_bytes) / (1024.0 * 1024.0 * 1024.0));
+    return std::to_string(p.index) + ", " + p.name + ", compute capability " +
+           std::to_string(p.major) + "." + std::to_string(p.minor) + ", " +
+           std::to_string(p.n_multiprocessor) + " multiprocessors, " + memory + "; " + p.runtime;
+}
+
+std::string DeviceContext::transport_text() const {
+    return collectives_->transport() + ": " + collectives_->reason();
+}
+
+}  // namespace surrogate::impl

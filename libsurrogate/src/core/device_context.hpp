@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/core/device_collectives.hpp"
+#include "libsurrogate/src/core/device_memory.hpp"
+#include "libsurrogate/src/core/device_plugin.hpp"
+
+namespace surrogate::impl {
+
+/// Where a context finds what is not part of the library: the seam for tests. Both throw or tell why
+/// there is nothing, and are asked only when a device is wanted.
+struct DeviceSources {
+    const DevicePlugin& (*plugin)() = load_device_plugin;
+    const NcclApi* (*nccl)(std::string& problem) = nullptr;  ///< null: NCCL is not looked for
+};
+
+/// The device of a context and the reductions over its ranks, shared by all plans.
+class DeviceContext {
+public:
+    /// Collective. index -1: the device that is current in the calling thread. `comm` must outlive
+    /// it. Throws on all ranks what any of them meets: not_supported with the loader's or the
+    /// runtime's words, device.
+    DeviceContext(Communicator& comm, const DeviceSources& sources, int index, double timeout_s);
+
+    kernels::Device& device() const { return *device_; }
+    DeviceCollectives& collectives() const { return *collectives_; }
+    const kernels::flare::DeviceKernels& flare() const { return *flare_; }
+
+    /// Around the reductions that a plan gives to `stream`: those of other plans, on other streams,
+    /// end first, because two are never under way at once. Enqueued only. Nothing for one rank.
+    void before_reductions(kernels::Stream stream);
+    void after_reductions(kernels::Stream stream);
+
+    /// "0, NVIDIA H200, compute capability 9.0, 132 multiprocessors, 139.8 GiB; driver .."
+    std::string device_text() const;
+    /// "NCCL 2.27.3: every rank has a device of its own"
+    std::string transport_text() const;
+
+private:
+    const kernels::flare::DeviceKernels* flare_ = nullptr;
+    std::unique_ptr<kernels::Device> device_;
+    DeviceEvent last_reductions_;  // of all plans; many ranks only
+    kernels::Stream last_stream_ = nullptr;
+    bool has_last_ = false;
+    std::unique_ptr<DeviceCollectives> collectives_;  // goes before its device
+};
+
+}  // namespace surrogate::impl

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+#include "kernels/base/device.hpp"
+
+namespace surrogate::impl {
+
+/// What a device hands out, owned: given back by `give_back`. The device must outlive it.
+template <void (kernels::Device::*give_back)(void*) noexcept>
+class DeviceOwned {
+public:
+    DeviceOwned() = default;
+    DeviceOwned(kernels::Device& device, void* handle) : device_(&device), handle_(handle) {}
+    DeviceOwned(DeviceOwned&& other) noexcept
+        : device_(std::exchange(other.device_, nullptr)),
+          handle_(std::exchange(other.handle_, nullptr)) {}
+    DeviceOwned& operator=(DeviceOwned&& other) noexcept {
+        std::swap(device_, other.device_);
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~DeviceOwned() {
+        if (device_ && handle_) (device_->*give_back)(handle_);
+    }
+
+    void* get() const { return handle_; }
+    explicit operator bool() const { return handle_ != nullptr; }
+
+private:
+    kernels::Device* device_ = nullptr;
+    void* handle_ = nullptr;
+};
+
+using DeviceMemory = DeviceOwned<&kernels::Device::release>;
+using PinnedMemory = DeviceOwned<&kernels::Device::release_pinned>;
+using DeviceStream = DeviceOwned<&kernels::Device::destroy_stream>;
+using DeviceEvent = DeviceOwned<&kernels::Device::destroy_event>;
+using DeviceGraph = DeviceOwned<&kernels::Device::destroy_graph>;
+
+/// Memory for n_byte bytes; nothing for 0.
+inline DeviceMemory device_memory(kernels::Device& device, int64_t n_byte) {
+    return n_byte > 0 ? DeviceMemory(device, device.allocate(n_byte)) : DeviceMemory();
+}
+inline PinnedMemory pinned_memory(kernels::Device& device, int64_t n_byte) {
+    return n_byte > 0 ? PinnedMemory(device, device.allocate_pinned(n_byte)) : PinnedMemory();
+}
+
+/// The first failure of a sequence that goes on in spite of it, because other ranks wait for what
+/// comes later.
+class FirstFailure {
+public:
+    template <class Work>
+    void guard(const Work& work) {
+        try {
+            work();
+        } catch (...) {
+            if (!failure_) failure_ = std::current_exception();
+        }
+    }
+    explicit operator bool() const { return static_cast<bool>(failure_); }
+    void rethrow() const {
+        if (failure_) std::rethrow_exception(failure_);
+    }
+
+private:
+    std::exception_ptr failure_;
+};
+
+}  // namespace surrogate::impl

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/flare_device_execution.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "libsurrogate/src/model/device_ports.hpp"
+#include "libsurrogate/src/model/flare_costs.hpp"
+#include "libsurrogate/src/model/flare_device_passes.hpp"
+
+namespace surrogate::impl {
+
+using kernels::Stream;
+using kernels::flare::chunk_rows;
+using kernels::flare::DeviceFindings;
+
+namespace {
+
+/// The smallest bad place that a device found; see DeviceFindings.
+BadValue bad_value_at(uint64_t place) {
+    if (place == DeviceFindings::no_place) return {};
+    return {static_cast<int>(place % 256), static_cast<int64_t>(place / 256), 0, false};
+}
+
+BadValue first_of(const BadValue& a, const BadValue& b) {
+    return a.column >= 0 ? a : b;
+}
+
+class FlareDeviceExecution final : public Execution {
+public:
+    FlareDeviceExecution(const FlareConfig& config, const PointDomain& domain,
+                         const PlanRequest& request,
+                         std::shared_ptr<const FlareDeviceWeights> weights)
+        : config_(config),
+          domain_(domain),
+          comm_(domain.context().comm()),
+          context_(*request.device),
+          device_(context_.device()),
+          weights_(std::move(weights)) {}
+
+    ~FlareDeviceExecution() override {
+        if (!in_flight_) return;
+        try {
+            context_.collectives().wait(stream_);
+        } catch (...) {  // the device or a peer is lost; the memory is given back all the same
+        }
+    }
+
+    /// Collective, unlike the constructor: ranks agree that they have the object before they meet in
+    /// here.
+    void prepare(const PlanRequest& request) {
+        if (request.reproducible)
+            rows_.emplace(domain_, chunk_rows, std::max(config_.in_dim, config_.out_dim));
+        comm_.agree([&] { allocate(request); });
+        passes_->prepare(comm_, stream_);
+    }
+
+    Result run(std::span<const Column> inputs, std::span<const Column> outputs,
+               bool poisoned) override;
+
+    void require_usable(std::span<const Column> outputs) const override {
+        ports_->require_usable(outputs);
+    }
+    void set_stream(Stream stream) override;
+    std::optional<Late> collect(bool wait) override;
+
+    int64_t workspace_bytes() const override { return passes_->bytes() + ports_->device_bytes(); }
+    int64_t n_point() const override { return ports_->n_point(); }
+    std::vector<LayerCost> costs() const override {
+        return flare_costs(config_, {n_point(), domain_.n_local(), rows_.has_value(), 4,
+                                     passes_->reduction_bytes(), FlareDevicePasses::reductions});
+    }
+    std::vector<std::string> notes() const override;
+
+private:
+    void allocate(const PlanRequest& request);
+    std::optional<Late> find_late(bool wait);
+    void start_findings(bool poisoned);
+    DeviceFindings& slot(int64_t run) const {
+        return static_cast<DeviceFindings*>(found_.get())[run % max_pending];
+    }
+    void bring_findings(int64_t run) {
+        device_.copy(&slot(run), passes_->findings(), sizeof(DeviceFindings), stream_);
+    }
+    Result finish(std::span<const Column> outputs, bool is_dead, BadValue bad, int64_t run,
+                  FirstFailure& failure);
+    static Result result_of(const DeviceFindings& found);
+
+    const FlareConfig& config_;
+    const PointDomain& domain_;
+    Communicator& comm_;
+    DeviceContext& context_;
+    kernels::Device& device_;
+    std::shared_ptr<const FlareDeviceWeights> weights_;
+    std::optional<RowExchange<float>> rows_;  // reproducible mode only
+    DeviceStream own_stream_;
+    DeviceEvent change_;  // of streams
+    std::unique_ptr<FlareDevicePasses> passes_;
+    std::unique_ptr<DevicePorts> ports_;  // goes before the memory it was given
+    PinnedMemory found_;                  // (max_pending) findings
+    Stream stream_ = nullptr;             // where runs go
+    bool is_callers_stream_ = false;
+    bool in_flight_ = false;                 // work was enqueued since the host last waited
+    int64_t n_run_ = 0, first_pending_ = 0;  // runs first_pending_ .. n_run_ - 1 may be pending
+    std::optional<Late> late_;               // found while a run waited for its turn
+};
+
+void FlareDeviceExecution::allocate(const PlanRequest& request) {
+    own_stream_ = DeviceStream(device_, device_.create_stream());
+    change_ = DeviceEvent(device_, device_.create_event());
+    stream_ = own_stream_.get();
+    found_ = pinned_memory(device_, max_pending * static_cast<int64_t>(sizeof(DeviceFindings)));
+    for (int64_t run = 0; run < max_pending; ++run) slot(run) = DeviceFindings{};
+    FlarePassesRequest passes;
+    passes.n_point = rows_ ? rows_->n_canonical() : domain_.n_local();
+    passes.reproducible = rows_.has_value();
+    passes.n_chunk_global =
+        std::max<int64_t>(1, (domain_.n_global() + chunk_rows - 1) / chunk_rows);
+    passes.n_input = config_.in_dim;
+    passes.n_output = config_.out_dim;
+    passes_ = std::make_unique<FlareDevicePasses>(context_, weights_, passes);
+    const DevicePortsMemory memory{passes_->input_columns(), passes_->output_columns(),
+                                   passes_->staging(), config_.in_dim, config_.out_dim};
+    ports_ = rows_
+                 ? canonical_ports(context_, request.queue, domain_.n_local(), *rows_, memory)
+                 : direct_ports(context_, request.queue, domain_.n_local(), memory, request.inputs);
+}
+
+void FlareDeviceExecution::start_findings(bool poisoned) {
+    DeviceFindings fresh;
+    fresh.poisoned = poisoned;
+    device_.write(passes_->findings(), &fresh, sizeof fresh, stream_);
+}
+
+Execution::Result FlareDeviceExecution::run(std::span<const Column> inputs,
+                                            std::span<const Column> outputs, bool poisoned) {
+    FirstFailure failure;
+    const int64_t run = n_run_;
+    failure.guard([&] {
+        if (run - first_pending_ < max_pending) return;
+        const std::optional<Late> found = find_late(true);
+        if (!late_) late_ = found;
+    });
+    slot(run) = DeviceFindings{};
+    ++n_run_;
+    in_flight_ = true;
+    const bool is_enqueued =
+        is_callers_stream_ && !poisoned && ports_->is_enqueued(inputs, outputs);
+    const BadValue bad = ports_->take(inputs, outputs, poisoned, stream_, failure);
+    const bool is_dead = poisoned || bad.column >= 0 || failure;
+    failure.guard([&] { start_findings(is_dead); });
+    passes_->enqueue(stream_, failure);
+    failure.guard([&] { bring_findings(run); });
+    // What is known to be bad is told at once, and only once.
+    if (is_enqueued && !is_dead && !failure) {
+        Result pending;
+        pending.is_pending = true;
+        return pending;
+    }
+    return finish(outputs, is_dead, bad, run, failure);
+}
+
+/// Waits for a run and brings its outputs to the host. Earlier runs end with it: what they found is
+/// kept.
+Execution::Result FlareDeviceExecution::finish(std::span<const Column> outputs, bool is_dead,
+                                               BadValue bad, int64_t run, FirstFailure& failure) {
+    failure.guard([&] { context_.collectives().wait(stream_); });
+    if (!failure) in_flight_ = false;
+    Result result;
+    if (!failure) result = result_of(slot(run));
+    result.bad_input = first_of(bad, result.bad_input);
+    const bool alive = !is_dead && !failure && result.is_finite && result.bad_input.column < 0;
+    const BadValue bad_output = ports_->give(outputs, alive, stream_, failure);
+    result.bad_output = first_of(bad_output, result.bad_output);
+    failure.rethrow();
+    slot(run) = DeviceFindings{};  // told now; those of runs before it by the next collect()
+    return result;
+}
+
+Execution::Result FlareDeviceExecution::result_of(const DeviceFindings& found) {
+    Result result;
+    result.bad_input = bad_value_at(found.bad_input);
+    result.bad_output = bad_value_at(found.bad_output);
+    result.is_finite = found.not_finite == 0;
+    return result;
+}
+
+void FlareDeviceExecution::set_stream(Stream stream) {
+    if (in_flight_ && stream != stream_) {
+        // The plan's memory is one: the new stream goes on where the old one ends.
+        device_.record(change_.get(), stream_);
+        device_.wait(stream, change_.get());
+    }
+    stream_ = stream;
+    is_callers_stream_ = true;
+}
+
+std::optional<Execution::Late> FlareDeviceExecution::collect(bool wait) {
+    const std::optional<Late> found = find_late(wait);
+    const std::optional<Late> earlier = std::exchange(late_, std::nullopt);
+    return earlier ? earlier : found;
+}
+
+std::optional<Execution::Late> FlareDeviceExecution::find_late(bool wait) {
+    if (first_pending_ == n_run_) return {};
+    if (wait) {
+        context_.collectives().wait(stream_);
+    } else if (in_flight_ && !device_.is_done(stream_)) {
+        return {};
+    }
+    in_flight_ = false;
+    const int64_t first = std::exchange(first_pending_, n_run_);
+    for (int64_t run = first; run < n_run_; ++run) {
+        const Result result = result_of(slot(run));
+        if (!result.is_good()) return Late{run, result};
+    }
+    return {};
+}
+
+std::vector<std::string> FlareDeviceExecution::notes() const {
+    std::vector<std::string> list;
+    const int64_t n = std::max<int64_t>(1, n_point());
+    list.push_back("device memory " + std::to_string(workspace_bytes() / n) +
+                   " bytes a point, and weights of " + std::to_string(weights_->bytes()) +
+                   " bytes shared with other plans of this model and precision; host " +
+                   std::to_string(ports_->host_bytes()) + " bytes");
+    list.push_back(passes_->is_recorded()
+                       ? "a run is one graph"
+                       : "a run is launched piece by piece: its reductions wait on the host");
+    if (passes_->n_pass() > 1) {
+        list.push_back("encode takes the latents in " + std::to_string(passes_->n_pass()) +
+                       " passes and computes k and v in each: they do not fit shared memory at "
+                       "once");
+    }
+    if (rows_) {
+        list.push_back(
+            "reproducible: inputs and outputs move over the host to canonical order and back; sums "
+            "are exact");
+    }
+    if (weights_->operand() == kernels::Operand::bf16) {
+        list.push_back(
+            "bf16 operands: expect 3e-3 to 9e-3 relative L2 from rounding alone, as much as "
+            "trained models err; fp16 and tf32 are eight times closer at the same speed or near "
+            "it");
+    }
+    return list;
+}
+
+}  // namespace
+
+std::unique_ptr<Execution> make_flare_device_execution(
+    const FlareConfig& config, std::shared_ptr<const FlareDeviceWeights> weights,
+    const PointDomain& domain, const PlanRequest& request) {
+    std::unique_ptr<FlareDeviceExecution> execution;
+    domain.context().comm().agree([&] {
+        execution =
+            std::make_unique<FlareDeviceExecution>(config, domain, request, std::move(weights));
+    });
+    execution->prepare(request);
+    return execution;
+}
+
+}  // namespace surrogate::impl

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "libsurrogate/src/model/domain.hpp"
+#include "libsurrogate/src/model/flare_config.hpp"
+#include "libsurrogate/src/model/flare_device_weights.hpp"
+#include "libsurrogate/src/model/network.hpp"
+
+namespace surrogate::impl {
+
+/// FLARE on a domain of points by the passes of a device. Collective; local failures are agreed on.
+/// `config`, the domain's context and the request's device must outlive it.
+std::unique_ptr<Execution> make_flare_device_execution(
+    const FlareConfig& config, std::shared_ptr<const FlareDeviceWeights> weights,
+    const PointDomain& domain, const PlanRequest& request);
+
+}  // namespace surrogate::impl
