@@ -20,4 +20,8 @@ cmake --preset release -DSURROGATE_TESTS=ON -DSURROGATE_EXAMPLES=ON $werror
 cmake --build $build -j "$n_core"
 
 # A test on ranks counts as that many processors, so it does not share the machine with others.
-ctest --test-dir $build --output-on-failure -j "$n_core" "$@"
+ctest --test-dir $build --output-on-failure -j "$n_core" --output-junit ctest.xml "$@"
+
+# Device code is compiled and emulated everywhere; what only a device can run is skipped, by name, and counted.
+echo "$(grep -c '<testcase .*status="notrun"' $build/ctest.xml || true) tests skipped for want of a device:" \
+    $(sed -n 's/.*<testcase name="\([^"]*\)".*status="notrun".*/\1/p' $build/ctest.xml)
