@@ -44,7 +44,8 @@ void add_check(CLI::App& app, CheckArguments& check) {
     verb->add_flag("--reproducible", s.is_reproducible,
                    "The same bits for any ranks, partition, threads and vector width");
     verb->add_option("--backend", s.backend, "ref, simd or cuda (default: the plan's choice)");
-    verb->add_option("--precision", s.precision, "fp32, or fp64 with backend ref");
+    verb->add_option("--precision", s.precision,
+                     "fp32; fp64 with backend ref; tf32, fp16, bf16 with backend cuda");
     verb->add_option("--threads", s.threads, "Threads of a rank");
     verb->add_option("--vector", s.vector, "avx512, avx2 or scalar");
     verb->add_option("--json", check.json, "Write a report to this file, in every case");

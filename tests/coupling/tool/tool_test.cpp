@@ -184,9 +184,9 @@ TEST_F(ToolTest, FileThatIsNoModelIsStatusTwo) {
 }
 
 TEST_F(ToolTest, RefusedOptionsAreStatusTwoWithAReport) {
-    for (const char* options :
-         {"--partition diagonal", "--precision bf16", "--backend cuda", "--vector sse",
-          "--threads 0", "--precision fp64 --backend simd", "--no-such-option"}) {
+    for (const char* options : {"--partition diagonal", "--precision bf16", "--precision fp8",
+                                "--backend cuda --precision fp64", "--vector sse", "--threads 0",
+                                "--precision fp64 --backend simd", "--no-such-option"}) {
         const json report = check(2, tiny + " " + options);
         EXPECT_NE(report.value("error", ""), "") << options;
         EXPECT_EQ(report["passed"], false) << options;
