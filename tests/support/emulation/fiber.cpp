@@ -7,15 +7,8 @@
 #include <cstdint>
 #include <new>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SURROGATE_EMULATION_ASAN
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define SURROGATE_EMULATION_ASAN
-#endif
-
+// SURROGATE_EMULATION_ASAN, SURROGATE_EMULATION_TSAN: the program is built with this sanitizer; this
+// file never is.
 #if defined(SURROGATE_EMULATION_ASAN)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled without -fsanitize=thread always (SURROGATE_EMULATION_TSAN tells that the rest has it):
-// what lanes hand each other in here must neither look like a race nor order anything.
+// Compiled without sanitizers always: what lanes hand each other in here must neither look like a race
+// nor order anything.
 #include "surrogate_emulation.hpp"
 
 #include <array>
@@ -94,6 +94,7 @@ private:
     void one_block(Lane& self);
     void leave(Lane& self);
     Lane* next_after(const Lane& lane);
+    bool is_complete(const Lane& self, const Warp& warp, std::array<void*, 32>& all);
     void check_agreement(const Lane& self, const Lane& other);
     std::string stuck() const;
 
@@ -266,11 +267,31 @@ void Pool::check_agreement(const Lane& self, const Lane& other) {
                                                   text(other) + ", " + text(self))));
 }
 
+/// Whether all lanes of the mask wait with this mask, and then their operands. Others may wait with
+/// masks of their own and come later, but must not wait elsewhere with the same one.
+bool Pool::is_complete(const Lane& self, const Warp& warp, std::array<void*, 32>& all) {
+    const auto first = static_cast<size_t>(self.warp) * 32;
+    const uint32_t others = warp.arrived & self.mask & ~(1U << self.lane);
+    if (others != 0) {
+        const Lane& other = *lanes_[first + static_cast<size_t>(std::countr_zero(others))];
+        if (other.mask == self.mask) check_agreement(self, other);
+    }
+    if ((warp.arrived & self.mask) != self.mask) return false;
+    all.fill(nullptr);
+    for (uint32_t rest = self.mask; rest != 0; rest &= rest - 1) {
+        const auto l = static_cast<size_t>(std::countr_zero(rest));
+        const Lane& other = *lanes_[first + l];
+        if (other.mask != self.mask) return false;
+        check_agreement(self, other);
+        all[l] = other.operands;
+    }
+    return true;
+}
+
 void Pool::wait(const Collective& collective, uint32_t mask, void* operands, const Place& place) {
     Lane& self = self_lane();
     Warp& warp = warps_[static_cast<size_t>(self.warp)];
     const uint32_t bit = 1U << self.lane;
-    const size_t first_lane = static_cast<size_t>(self.warp) * 32;
     if (failure_) throw Abandoned{};
     self.waits_at = &collective;
     self.operands = operands;
@@ -278,22 +299,14 @@ void Pool::wait(const Collective& collective, uint32_t mask, void* operands, con
     self.mask = mask & warp.present;
     if ((mask & bit) == 0 || (collective.is_whole_warp && warp.present != ~0U))
         emulation::fail(text(self) + ": not all lanes that take part are there");
-    if (const uint32_t others = warp.arrived & self.mask; others != 0)
-        check_agreement(self, *lanes_[first_lane + static_cast<size_t>(std::countr_zero(others))]);
     const auto lowest = static_cast<size_t>(std::countr_zero(self.mask));
     const bool is_barrier = &collective == &warp_barrier;
     char* sync = &warp.sync[lowest][warp.n_barrier[lowest] % 2];
     if (is_barrier) release(sync);
     warp.arrived |= bit;
-    if ((warp.arrived & self.mask) == self.mask) {
-        if (collective.combine != nullptr) {
-            std::array<void*, 32> all{};
-            for (uint32_t rest = self.mask; rest != 0; rest &= rest - 1) {
-                const auto l = static_cast<size_t>(std::countr_zero(rest));
-                all[l] = lanes_[first_lane + l]->operands;
-            }
-            collective.combine(all.data(), self.mask);
-        }
+    std::array<void*, 32> all;
+    if (is_complete(self, warp, all)) {
+        if (collective.combine != nullptr) collective.combine(all.data(), self.mask);
         warp.n_barrier[lowest] += is_barrier ? 1 : 0;
         warp.arrived &= ~self.mask;
         warp.ready |= self.mask;

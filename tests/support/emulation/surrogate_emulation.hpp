@@ -415,21 +415,20 @@ inline uint32_t to_tf32(float value) {
     return (bits + 0x1000) & 0xffffe000;
 }
 
-/// The fast functions err as far as their contract lets them: the last bits are rounded off.
-inline float without_bits(float value, int n_bit) {
-    if (!(std::fabs(value) >= 0x1p-126F)) return std::isnan(value) ? value : 0.F;
-    if (std::isinf(value)) return value;
-    const uint32_t half = 1U << n_bit >> 1, rest = (1U << n_bit) - 1;
-    return std::bit_cast<float>((std::bit_cast<uint32_t>(value) + half) & ~rest);
+/// The fast functions err as far as their contract lets them: exact values with so few bits.
+inline float with_bits(double value, int n_bit) {
+    if (!(std::fabs(value) >= 0x1p-126)) return std::isnan(value) ? NAN : 0.F;
+    const uint64_t half = uint64_t{1} << (52 - n_bit), bits = std::bit_cast<uint64_t>(value);
+    return static_cast<float>(std::bit_cast<double>((bits + half) & ~(2 * half - 1)));
 }
 inline float fast_exp2(float x) {
-    return without_bits(std::exp2(x), 2);
+    return with_bits(std::exp2(static_cast<double>(x)), 22);
 }
 inline float fast_reciprocal(float x) {
-    return without_bits(1 / (std::fabs(x) < 0x1p-126F ? std::copysign(0.F, x) : x), 0);
+    return with_bits(1. / (std::fabs(x) < 0x1p-126F ? std::copysign(0.F, x) : x), 23);
 }
 inline float fast_tanh(float x) {
-    return without_bits(std::tanh(x), 13);
+    return with_bits(std::tanh(static_cast<double>(x)), 11);
 }
 
 /// The memory holds NaN until wait_copies().
