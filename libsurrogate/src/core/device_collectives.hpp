@@ -21,7 +21,9 @@ namespace surrogate::impl {
 ///   NCCL      an asynchronous error where NCCL learns of it (a lost connection), else the end of
 ///             the time limit; either in wait(), check() or the next reduction. Without a limit
 ///             they wait for a rank that never comes, as with MPI.
-///   staged    a device that fails on one rank breaks the same reduction on all ranks, at once.
+///   staged    a device that fails on one rank breaks the reduction on all ranks, or the next one
+///             if it failed in taking the sums back; so that rank goes on calling until all are
+///             broken, with what it has.
 class DeviceCollectives {
 public:
     virtual ~DeviceCollectives() = default;
@@ -31,8 +33,8 @@ public:
     /// Why this one was chosen, one line for the table of a plan.
     virtual std::string reason() const = 0;
 
-    /// Whether calls are enqueued on the stream only and may be recorded in a graph. If not, they
-    /// wait on the host for what the stream was given before.
+    /// Whether calls are enqueued on the stream only and may be recorded in a graph, which must go
+    /// before this object does. If not, they wait on the host for what the stream was given before.
     virtual bool is_enqueued() const = 0;
 
     /// Room for reductions of up to n_byte bytes, so that they take no memory later; larger ones are
@@ -47,7 +49,8 @@ public:
     void all_reduce_sum(int64_t* values, int64_t count, kernels::Stream stream);
 
     /// Throws if it is broken or its transport has reported an error meanwhile: to be called before
-    /// a graph that holds reductions is launched. Local, does not wait.
+    /// a graph that holds reductions is launched. Staged ones are broken on all ranks or on none.
+    /// Local, does not wait.
     virtual void check() = 0;
 
     /// Waits on the host until the stream is done; the only safe way to wait for a stream that was

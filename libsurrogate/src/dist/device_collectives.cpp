@@ -54,14 +54,21 @@ std::string seconds_text(double seconds) {
     return text;
 }
 
+bool is_done_within(kernels::Device& device, kernels::Stream stream, double limit_s) {
+    for (Polling polling(limit_s); !device.is_done(stream);)
+        if (!polling.pause()) return false;
+    return true;
+}
+
+void throw_late(double timeout_s) {
+    throw Error(Status::device, "the work of the stream has not ended within " +
+                                    seconds_text(timeout_s) +
+                                    " (timeout_s); something it waits for does not come, or the "
+                                    "limit is too short");
+}
+
 void wait_for_stream(kernels::Device& device, kernels::Stream stream, double timeout_s) {
-    for (Polling polling(timeout_s); !device.is_done(stream);) {
-        if (polling.pause()) continue;
-        throw Error(Status::device, "the work of the stream has not ended within " +
-                                        seconds_text(timeout_s) +
-                                        " (timeout_s); something it waits for does not come, or "
-                                        "the limit is too short");
-    }
+    if (!is_done_within(device, stream, timeout_s)) throw_late(timeout_s);
 }
 
 namespace {

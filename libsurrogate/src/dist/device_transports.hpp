@@ -28,8 +28,14 @@ private:
 /// "30 s" for texts.
 std::string seconds_text(double seconds);
 
-/// Waits on the host for a stream that no transport holds up. Throws Error(device) after timeout_s
-/// seconds (0: no limit), and what the stream's work brought up.
+/// Waits on the host; whether the stream is done within limit_s seconds (0: no limit). Throws what
+/// the stream's work brought up.
+bool is_done_within(kernels::Device& device, kernels::Stream stream, double limit_s);
+
+/// Throws Error(device): timeout_s seconds have passed.
+[[noreturn]] void throw_late(double timeout_s);
+
+/// Both, for a stream that no transport holds up.
 void wait_for_stream(kernels::Device& device, kernels::Stream stream, double timeout_s);
 
 /// MPI through pinned host memory. Local.

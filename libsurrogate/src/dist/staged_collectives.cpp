@@ -38,12 +38,12 @@ public:
     void hold(kernels::Stream stream) {
         if (is_set_) device_.wait(stream, event_);
     }
-    /// Waits on the host; 0: no limit. Throws.
-    void wait(double limit_s) {
-        if (!is_set_) return;
+    /// Whether the device passes the mark within limit_s seconds (0: no limit). Throws.
+    bool is_passed_within(double limit_s) {
+        if (!is_set_) return true;
         device_.wait(stream_, event_);
-        wait_for_stream(device_, stream_, limit_s);
-        is_set_ = false;
+        is_set_ = !is_done_within(device_, stream_, limit_s);
+        return !is_set_;
     }
 
 private:
@@ -61,10 +61,10 @@ public:
           device_(device),
           reason_(std::move(reason)),
           timeout_s_(timeout_s),
-          copied_back_(device) {}
+          last_copy_(device) {}
     ~StagedCollectives() override {
-        // Memory that a copy may still touch must not go: a device without an end keeps it.
-        if (memory_ && !is_lent_ && is_copied_back()) device_.release_pinned(memory_);
+        // Memory that a copy may still touch must not go: work without an end keeps it.
+        if (memory_ && !is_still_used()) device_.release_pinned(memory_);
     }
     StagedCollectives(const StagedCollectives&) = delete;
     StagedCollectives& operator=(const StagedCollectives&) = delete;
@@ -75,7 +75,7 @@ public:
 
     void reserve(int64_t n_byte) override {
         if (memory_ && n_byte <= n_byte_) return;
-        copied_back_.wait(timeout_s_);
+        if (!last_copy_.is_passed_within(timeout_s_)) throw_late(timeout_s_);
         void* larger = device_.allocate_pinned(n_byte + flag_bytes);
         if (memory_) device_.release_pinned(memory_);
         memory_ = larger;
@@ -92,30 +92,26 @@ protected:
     bool is_counted_by_communicator() const override { return true; }
 
     // One more number than asked for goes over the ranks, which tells whether a device failed: MPI
-    // must not wait for a rank whose device did, and its numbers must not pass for good ones.
+    // must not wait for a rank whose device did, and its numbers must not pass for good ones. A rank
+    // that fails on the way back tells it with the next reduction.
     void do_all_reduce(void* values, int64_t count, Type type, Reduction reduction,
                        kernels::Stream stream) override {
         require_usable();
         require_room(count, type);
         const int64_t n_byte = count * width(type);
-        std::exception_ptr failure;
-        try {
-            fetch(values, n_byte, stream);
-        } catch (...) {
-            failure = std::current_exception();
-            std::memset(memory_, 0, static_cast<size_t>(n_byte));
-        }
+        std::exception_ptr failure = failure_;
+        if (!failure) failure = failure_of([&] { fetch(values, n_byte, stream); });
+        if (failure) std::memset(memory_, 0, static_cast<size_t>(n_byte));
         const bool has_any_failed = reduce(count, type, reduction, failure != nullptr);
         if (failure) break_by(failure);
-        if (has_any_failed)
-            break_now(Error(Status::device,
-                            "the device of another rank failed in a reduction; "
-                            "that rank's error says how"));
-        try {
-            bring_back(values, n_byte, stream);
-        } catch (...) {
-            break_by(std::current_exception());
+        if (has_any_failed) {
+            break_by(std::make_exception_ptr(
+                Error(Status::device,
+                      "the device of another rank failed in a reduction; that "
+                      "rank's error says how")));
         }
+        failure_ = failure_of([&] { bring_back(values, n_byte, stream); });
+        if (failure_) std::rethrow_exception(failure_);
     }
 
 private:
@@ -130,19 +126,26 @@ private:
                                           " bytes reserved");
     }
 
+    template <class Work>
+    static std::exception_ptr failure_of(const Work& work) {
+        try {
+            work();
+        } catch (...) {
+            return std::current_exception();
+        }
+        return nullptr;
+    }
+
     void fetch(const void* values, int64_t n_byte, kernels::Stream stream) {
-        copied_back_.hold(stream);  // the last reduction may have been on another stream
-        is_lent_ = true;
+        last_copy_.hold(stream);  // the last reduction may have been on another stream
         if (n_byte > 0) device_.copy(memory_, values, n_byte, stream);
+        last_copy_.set(stream);
         wait_for_stream(device_, stream, timeout_s_);
-        is_lent_ = false;
     }
 
     void bring_back(void* values, int64_t n_byte, kernels::Stream stream) {
-        is_lent_ = true;
         if (n_byte > 0) device_.copy(values, memory_, n_byte, stream);
-        copied_back_.set(stream);
-        is_lent_ = false;
+        last_copy_.set(stream);
     }
 
     /// Reduces count numbers and the flag behind them; whether any rank's flag was up.
@@ -165,13 +168,12 @@ private:
         return flag != T(0);
     }
 
-    bool is_copied_back() noexcept {
+    bool is_still_used() noexcept {
         constexpr double limit_s = 5;
         try {
-            copied_back_.wait(limit_s);
-            return true;
+            return !last_copy_.is_passed_within(limit_s);
         } catch (...) {
-            return false;
+            return false;  // a broken device copies nothing any more
         }
     }
 
@@ -179,12 +181,6 @@ private:
         if (is_broken_)
             throw Error(Status::broken, "an earlier reduction failed (" + cause_ +
                                             "); the context cannot be used any more");
-    }
-
-    [[noreturn]] void break_now(const Error& error) {
-        is_broken_ = true;
-        cause_ = error.what();
-        throw error;
     }
 
     [[noreturn]] void break_by(const std::exception_ptr& failure) {
@@ -203,9 +199,9 @@ private:
     double timeout_s_;
     void* memory_ = nullptr;  // pinned: n_byte_ and the flag
     int64_t n_byte_ = 0;
-    Mark copied_back_;      // the last reduction is back on the device
-    bool is_lent_ = false;  // a copy may touch memory_, and no mark says until when
-    bool is_broken_ = false;
+    Mark last_copy_;              // to or from memory_
+    std::exception_ptr failure_;  // of this rank, which the others do not know yet
+    bool is_broken_ = false;      // on all ranks
     std::string cause_;
 };
 
