@@ -15,11 +15,7 @@ int n_device();
 /// (device_images.hpp); device if the runtime fails otherwise.
 std::unique_ptr<Device> open_device(int index);
 
-#if defined(SURROGATE_EMULATE_CUDA)
-inline void check_launch(const char*) {}
-#else
 /// After a launch: throws device if it was refused. `kernel` is a name for the text.
 void check_launch(const char* kernel);
-#endif
 
 }  // namespace surrogate::kernels::cuda

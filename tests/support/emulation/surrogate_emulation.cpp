@@ -13,6 +13,8 @@
 #include <string>
 
 #include "fiber.hpp"
+#include "kernels/base/device_cuda.hpp"
+#include "kernels/base/error.hpp"
 
 namespace surrogate::emulation {
 
@@ -547,6 +549,13 @@ void start(const void* kernel, cudaStream_t stream, Launch launch) {
 }
 
 }  // namespace surrogate::emulation
+
+void surrogate::kernels::cuda::check_launch(const char* kernel) {
+    const cudaError_t error = cudaGetLastError();
+    if (error != cudaSuccess)
+        throw Error(Status::device,
+                    std::string("launch of ") + kernel + ": " + cudaGetErrorString(error));
+}
 
 using surrogate::emulation::last_error;
 
