@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "benchmarks/device/program.hpp"
+#include "benchmarks/device/record.hpp"
+#include "tests/kernels/device_block.hpp"
+
+namespace surrogate::benchmarks {
+namespace {
+
+using kernels::Activation;
+using kernels::Operand;
+using tests::BlockCase;
+using tests::BlockResult;
+using tests::BlockWeights;
+
+constexpr Operand operands[] = {Operand::fp32, Operand::tf32, Operand::fp16, Operand::bf16};
+
+/// device_block() takes plain functions.
+Platform* here = nullptr;
+const tests::DeviceMemory memory{
+    [](int64_t n_byte) { return here->device().allocate(n_byte); },
+    [](void* p) { here->device().release(p); },
+    [](void* to, const void* from, int64_t n_byte) { here->move(to, from, n_byte); },
+    [] { here->device().synchronize(nullptr); }};
+
+struct Row {
+    const char* name;  ///< why the row is there
+    BlockCase c;
+    int64_t n_repeat = 1;  ///< every point so many times, which changes nothing
+};
+
+std::vector<Row> rows(bool is_tiny) {
+    const BlockCase trained{
+        .n_head = 8, .n_latent = 20, .n_dim = 8, .n_inner_kv = 3, .n_inner_ffn = 3};
+    std::vector<Row> list;
+    const auto add = [&](const char* name, BlockCase c, int64_t n_point) {
+        c.n_point = n_point;
+        list.push_back({name, c});
+    };
+    add("smallest", {}, 5);
+    add("one point", {}, 1);
+    add("heads of 8", trained, 37);
+    BlockCase other{.n_head = 3,
+                    .n_latent = 16,
+                    .n_dim = 8,
+                    .n_hidden = 36,
+                    .in_dim = 3,
+                    .rms = true,
+                    .qk_norm = true,
+                    .activation = Activation::silu};
+    add("other widths, norms, activation", other, 57);
+    if (is_tiny) return list;
+    for (const int64_t n_point : {15, 16, 17, 31, 33, 127, 128, 129, 1023, 1025})
+        add("heads of 8, edges of tiles", trained, n_point);
+    add("heads of 4", {.n_head = 16, .n_latent = 33, .n_dim = 4, .qk_norm = true}, 300);
+    add("heads of 16", {.n_head = 4, .n_latent = 150, .n_dim = 16, .query_scale = 8}, 300);
+    add("heads of 32", {.n_head = 2, .n_latent = 17, .n_dim = 32, .qk_norm = true}, 131);
+    add("heads of 64", {.n_head = 1, .n_latent = 17, .n_dim = 64}, 131);
+    add("heads of 3", {.n_head = 3, .n_latent = 5, .n_dim = 3, .n_hidden = 12}, 20);
+    add("padded channels", {.n_head = 5, .n_latent = 24, .n_dim = 8, .out_dim = 2}, 131);
+    add("width 128", {.n_head = 8, .n_latent = 5, .n_dim = 16, .n_hidden = 100}, 300);
+    add("latents in several passes, weights in slices",
+        {.n_head = 8, .n_latent = 300, .n_dim = 8, .shared_bytes = 140 * 1024}, 500);
+    add("points far from the latents", {.n_head = 2, .n_latent = 9, .n_dim = 8, .query_scale = 60},
+        400);
+    BlockCase reproducible = trained;
+    reproducible.reproducible = true;
+    add("reproducible", reproducible, 2500);
+    BlockCase large = trained;
+    large.n_latent = 128;
+    add("128 latents", large, 4000);
+    add("997 points 1003 times", large, 997);
+    list.back().n_repeat = 1003;
+    return list;
+}
+
+double relative(const std::vector<double>& y, const std::vector<double>& truth) {
+    double error = 0, size = 0;
+    for (size_t i = 0; i < y.size(); ++i) {
+        const double t = truth[i % truth.size()];
+        error += (y[i] - t) * (y[i] - t);
+        size += t * t;
+    }
+    return std::sqrt(error / size);
+}
+
+/// Bits of fraction of an operand; fp32 is held to three pieces of 2^-21, 20 bits a piece.
+int fraction_bits(Operand operand) {
+    return operand == Operand::fp32 ? 20 : operand == Operand::bf16 ? 7 : 10;
+}
+
+bool same_bits(const BlockResult& a, const BlockResult& b) {
+    return a.outputs == b.outputs && a.partials == b.partials;
+}
+
+struct Judged {
+    double error = 0, plain = 0, bound = 0;
+    bool same_bits = false, found_nothing = false;
+    bool passed() const { return error <= bound && same_bits && found_nothing; }
+};
+
+/// At most twice the error of a plain version with operands rounded alike; 1e-6 is the share of
+/// statistics and fast functions in float, the root that of sums in float over a block's points.
+Judged judge(const Row& row, Operand operand) {
+    const BlockWeights weights(row.c);
+    const auto inputs = tests::block_inputs(row.c);
+    const auto truth = tests::reference_block(row.c, weights, inputs);
+    Judged judged;
+    judged.plain =
+        relative(tests::reference_block(row.c, weights, inputs, fraction_bits(operand)), truth);
+
+    BlockCase repeated = row.c;
+    repeated.n_point *= row.n_repeat;
+    std::vector<float> all;
+    for (int64_t i = 0; i < row.n_repeat; ++i) all.insert(all.end(), inputs.begin(), inputs.end());
+    const auto& kernels = kernels::flare::cuda::kernels();
+    const BlockResult first = tests::device_block(repeated, weights, all, operand, kernels, memory);
+    // In reproducible mode the number of blocks changes nothing either.
+    if (repeated.reproducible) repeated.n_multiprocessor = 7;
+    const BlockResult second =
+        tests::device_block(repeated, weights, all, operand, kernels, memory);
+
+    const double points_a_block =
+        static_cast<double>(repeated.n_point) / std::max(1, row.c.n_multiprocessor);
+    judged.error = relative(first.outputs, truth);
+    judged.bound = 2 * judged.plain + 1e-6 + 0x1p-24 * std::sqrt(points_a_block);
+    judged.same_bits = same_bits(first, second);
+    constexpr auto nowhere = kernels::flare::DeviceFindings::no_place;
+    judged.found_nothing = first.findings.not_finite == 0 && first.findings.bad_input == nowhere &&
+                           first.findings.bad_output == nowhere;
+    return judged;
+}
+
+/// A value that is not a number must be found, and the sums of all points with it.
+bool finds_nan(Operand operand, int n_multiprocessor) {
+    BlockCase c{.n_point = 40, .n_multiprocessor = n_multiprocessor};
+    auto inputs = tests::block_inputs(c);
+    inputs[static_cast<size_t>(17 * c.in_dim + 1)] = std::nanf("");
+    const BlockResult result = tests::device_block(c, BlockWeights(c), inputs, operand,
+                                                   kernels::flare::cuda::kernels(), memory);
+    return result.findings.bad_input == 1 + 256 * 17 && result.findings.not_finite != 0 &&
+           std::all_of(result.outputs.begin(), result.outputs.end(),
+                       [](double y) { return std::isnan(y); });
+}
+
+}  // namespace
+
+int check_passes(Platform& platform, const Options& options) {
+    here = &platform;
+    const auto& properties = platform.device().properties();
+    int n_failed = 0;
+    const auto report = [&](const Row& row, Operand operand, const Judged& judged) {
+        n_failed += !judged.passed();
+        Record("check")
+            .add("case", row.name)
+            .add("operand", name(operand))
+            .add("n_point", row.c.n_point * row.n_repeat)
+            .add("error", judged.error)
+            .add("plain_error", judged.plain)
+            .add("bound", judged.bound)
+            .add("same_bits", judged.same_bits)
+            .add("passed", judged.passed())
+            .write(options.json);
+    };
+    for (Row row : rows(options.is_tiny)) {
+        row.c.shared_bytes = std::min(row.c.shared_bytes, properties.shared_bytes);
+        row.c.n_multiprocessor = properties.n_multiprocessor;
+        for (const Operand operand : operands) report(row, operand, judge(row, operand));
+    }
+    for (const Operand operand : operands) {
+        const bool passed = finds_nan(operand, properties.n_multiprocessor);
+        n_failed += !passed;
+        Record("check")
+            .add("case", "a value that is not a number")
+            .add("operand", name(operand))
+            .add("passed", passed)
+            .write(options.json);
+    }
+    return n_failed;
+}
+
+}  // namespace surrogate::benchmarks

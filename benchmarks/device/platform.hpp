@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/base/device.hpp"
+
+namespace surrogate::benchmarks {
+
+/// Where the program runs: a real device, or the emulated one of the tests.
+class Platform {
+public:
+    virtual ~Platform() = default;
+    virtual kernels::Device& device() = 0;
+
+    /// Copies between memory of the device and any memory of the host, in either direction. Waits
+    /// for all work given to the device before.
+    virtual void move(void* to, const void* from, int64_t n_byte) = 0;
+
+    /// Milliseconds that the stream spends between the two calls, by the device's clock. stop()
+    /// waits.
+    virtual void start(kernels::Stream stream) = 0;
+    virtual double stop_ms(kernels::Stream stream) = 0;
+
+    /// "cuda", or "emulated": then times mean nothing.
+    virtual const char* name() const = 0;
+};
+
+/// Device `index`, -1: the current one. Throws not_supported where there is none.
+std::unique_ptr<Platform> open_platform(int index);
+
+}  // namespace surrogate::benchmarks

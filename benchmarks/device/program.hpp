@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "benchmarks/device/platform.hpp"
+#include "kernels/base/operand.hpp"
+
+namespace surrogate::benchmarks {
+
+struct Options {
+    std::string command;       ///< check, limits, time
+    std::FILE* json = stdout;  ///< one record a line
+    bool is_tiny = false;      ///< seconds on a slow or emulated device
+    std::string only;          ///< time: the case with this name alone
+};
+
+/// Every pass against the reference in double, on awkward sizes, with all operands, twice for the
+/// same bits. Returns how many cases failed.
+int check_passes(Platform& platform, const Options& options);
+
+/// Copy bandwidth, rates of exponentials and of products: what times are measured against.
+void measure_limits(Platform& platform, const Options& options);
+
+/// Milliseconds of each pass, of a block, of eight blocks, launched one by one and as a graph.
+void time_passes(Platform& platform, const Options& options);
+
+}  // namespace surrogate::benchmarks
