@@ -65,6 +65,13 @@ public:
     void set_stream(Stream stream) override;
     std::optional<Late> collect(bool wait) override;
 
+    std::optional<Traffic> traffic() const override {
+        const int64_t reductions = passes_->n_reduction();
+        return Traffic{exchanged_.bytes +
+                           reductions / FlareDevicePasses::reductions * passes_->reduction_bytes(),
+                       exchanged_.collectives + reductions};
+    }
+
     int64_t workspace_bytes() const override { return passes_->bytes() + ports_->device_bytes(); }
     int64_t n_point() const override { return ports_->n_point(); }
     std::vector<LayerCost> costs() const override {
@@ -82,6 +89,14 @@ private:
     }
     void bring_findings(int64_t run) {
         device_.copy(&slot(run), passes_->findings(), sizeof(DeviceFindings), stream_);
+    }
+    /// Adds what `work` lets the communicator carry.
+    template <class Work>
+    void count_exchange(const Work& work) {
+        const int64_t n_byte = comm_.bytes_sent(), n_collective = comm_.n_collective();
+        work();
+        exchanged_.bytes += comm_.bytes_sent() - n_byte;
+        exchanged_.collectives += comm_.n_collective() - n_collective;
     }
     Result finish(std::span<const Column> outputs, bool is_dead, BadValue bad, int64_t run,
                   FirstFailure& failure);
@@ -103,6 +118,7 @@ private:
     bool is_callers_stream_ = false;
     bool in_flight_ = false;                 // work was enqueued since the host last waited
     int64_t n_run_ = 0, first_pending_ = 0;  // runs first_pending_ .. n_run_ - 1 may be pending
+    Traffic exchanged_;                      // of the last run: rows of the reproducible mode
     std::optional<Late> late_;               // found while a run waited for its turn
 };
 
@@ -147,7 +163,9 @@ Execution::Result FlareDeviceExecution::run(std::span<const Column> inputs,
     in_flight_ = true;
     const bool is_enqueued =
         is_callers_stream_ && !poisoned && ports_->is_enqueued(inputs, outputs);
-    const BadValue bad = ports_->take(inputs, outputs, poisoned, stream_, failure);
+    exchanged_ = {};
+    BadValue bad;
+    count_exchange([&] { bad = ports_->take(inputs, outputs, poisoned, stream_, failure); });
     const bool is_dead = poisoned || bad.column >= 0 || failure;
     failure.guard([&] { start_findings(is_dead); });
     passes_->enqueue(stream_, failure);
@@ -171,7 +189,8 @@ Execution::Result FlareDeviceExecution::finish(std::span<const Column> outputs, 
     if (!failure) result = result_of(slot(run));
     result.bad_input = first_of(bad, result.bad_input);
     const bool alive = !is_dead && !failure && result.is_finite && result.bad_input.column < 0;
-    const BadValue bad_output = ports_->give(outputs, alive, stream_, failure);
+    BadValue bad_output;
+    count_exchange([&] { bad_output = ports_->give(outputs, alive, stream_, failure); });
     result.bad_output = first_of(bad_output, result.bad_output);
     failure.rethrow();
     slot(run) = DeviceFindings{};  // told now; those of runs before it by the next collect()

@@ -82,10 +82,12 @@ void FlareDevicePasses::set_poison() {
 }
 
 void FlareDevicePasses::reduce_maxima(Stream stream) {
+    ++n_reduction_;
     context_.collectives().all_reduce_max(arena_.at<float>(maxima_), n_maxima_, stream);
 }
 
 void FlareDevicePasses::reduce_sums(Stream stream) {
+    ++n_reduction_;
     if (request_.reproducible) {
         context_.collectives().all_reduce_sum(arena_.at<int64_t>(sums_), n_sums_, stream);
     } else {
@@ -246,13 +248,15 @@ void FlareDevicePasses::prepare(Communicator& comm, Stream stream) {
 }
 
 void FlareDevicePasses::enqueue(Stream stream, FirstFailure& failure) {
+    n_reduction_ = 0;
     failure.guard([&] { context_.before_reductions(stream); });
     if (graph_) {
         failure.guard([&] {
             context_.collectives().check();
             device_.launch(graph_.get(), stream);
-            const int64_t n_block = std::ssize(weights_->blocks());
-            context_.collectives().count_launch(n_block * reduction_bytes(), n_block * reductions);
+            n_reduction_ = reductions * std::ssize(weights_->blocks());
+            context_.collectives().count_launch(n_reduction_ / reductions * reduction_bytes(),
+                                                n_reduction_);
         });
     } else {
         in_steps(Guarded{device_, static_cast<const char*>(poison_.get()), stream, failure},

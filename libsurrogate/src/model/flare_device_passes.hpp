@@ -77,6 +77,8 @@ public:
     /// Of one block.
     int64_t reduction_bytes() const { return 4 * n_maxima_ + sums_bytes_; }
     static constexpr int64_t reductions = 2;
+    /// Made, or replayed, by the last enqueue(): two a block.
+    int64_t n_reduction() const { return n_reduction_; }
 
 private:
     using Column_ = kernels::flare::DeviceColumn;
@@ -104,6 +106,7 @@ private:
     int64_t findings_ = 0, in_ = 0, out_ = 0;
     PinnedMemory poison_;  // maxima, then sums, of a rank that failed
     DeviceGraph graph_;
+    int64_t n_reduction_ = 0;
 };
 
 }  // namespace surrogate::impl

@@ -93,6 +93,12 @@ public:
         Result result;
     };
     virtual std::optional<Late> collect(bool) { return {}; }
+    /// What the last run handed to other ranks, where the communicator's own counters do not tell.
+    struct Traffic {
+        int64_t bytes = 0, collectives = 0;
+    };
+    virtual std::optional<Traffic> traffic() const { return {}; }
+
     /// Runs that may be enqueued before the next one waits for them.
     static constexpr int64_t max_pending = 256;
 

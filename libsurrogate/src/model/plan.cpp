@@ -257,12 +257,12 @@ void Plan::exchange(std::span<const Column> inputs, std::span<const Column> outp
         problem = std::current_exception();
     }
     comm.reset_counters();
-    if (device_) device_->collectives().reset_counters();
     was_by_port_[static_cast<size_t>(n_run_ % Execution::max_pending)] = by_port_;
     ++n_run_;
     const Execution::Result result = execution_->run(inputs, outputs, static_cast<bool>(problem));
-    bytes_sent_ = comm.bytes_sent() + (device_ ? device_->collectives().bytes_sent() : 0);
-    n_collective_ = comm.n_collective() + (device_ ? device_->collectives().n_collective() : 0);
+    const auto traffic = execution_->traffic();
+    bytes_sent_ = traffic ? traffic->bytes : comm.bytes_sent();
+    n_collective_ = traffic ? traffic->collectives : comm.n_collective();
     if (problem) std::rethrow_exception(problem);
     require_good(result, by_port_, "");
     if (late) require_good(*late);
