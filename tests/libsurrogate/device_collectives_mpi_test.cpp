@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "libsurrogate/src/dist/device_transports.hpp"
 #include "tests/libsurrogate/device_collectives_case.hpp"
 
 namespace surrogate::test {
@@ -265,6 +266,19 @@ TEST_F(Choice, IsMpiIfAVersionIsTooOldOrAnother) {
     EXPECT_EQ(collectives->reason(), "versions of NCCL differ (rank 0: 2.27.3, rank 1: 2.28.9)");
     EXPECT_EQ(collectives->transport(), "MPI, staged");
     EXPECT_EQ(fake.n_call("init"), 0);
+}
+
+// Without a driver the real NCCL refuses at its own first call of CUDA, behind what it checks of our
+// arguments.
+TEST(NcclLoader, FindsANcclThatUnderstandsUs) {
+    std::string problem;
+    const impl::NcclApi* api = impl::load_nccl(problem);
+    if (!api) GTEST_SKIP() << "no NCCL here: " << problem;
+    EmulatedDevice device;
+    const auto comm = impl::self_communicator();
+    const Ended found =
+        ended([&] { impl::make_nccl_collectives(*comm, device, *api, "a test", 30); });
+    EXPECT_TRUE(found.status == Status::success || found.says("unhandled cuda error")) << found;
 }
 
 TEST(NcclLoader, GivesFunctionsOrTheLoadersWords) {
