@@ -28,11 +28,16 @@ struct Option {
     Value fallback;
 };
 
-constexpr std::array<Option<const char*>, 4> text_options = {{
+constexpr std::array<Option<const char*>, 6> text_options = {{
     {"threads", "-surrogate_threads", "threads of a rank, or auto", "auto"},
     {"vector", "-surrogate_vector", "vector level: auto, avx512, avx2, scalar", "auto"},
     {"backend", "-surrogate_backend", "kernels: auto, ref, simd, cuda", "auto"},
-    {"precision", "-surrogate_precision", "fp32, or fp64 with backend ref", "fp32"},
+    {"precision", "-surrogate_precision",
+     "fp32; fp64 with backend ref; tf32, fp16, bf16 with backend cuda", "fp32"},
+    {"device", "-surrogate_device", "backend cuda: number of the device, or auto (the current one)",
+     "auto"},
+    {"timeout_s", "-surrogate_timeout_s",
+     "backend cuda: seconds to wait for other ranks' devices, 0: no limit", "0"},
 }};
 constexpr std::array<Option<PetscBool>, 2> flag_options = {{
     {"reproducible", "-surrogate_reproducible",
@@ -40,13 +45,15 @@ constexpr std::array<Option<PetscBool>, 2> flag_options = {{
     {"check_finite", "-surrogate_check_finite", "report NaN and infinity in fields", PETSC_TRUE},
 }};
 
+constexpr std::size_t n_option = text_options.size() + flag_options.size();
+
 /// What the database says of one option: the value, or "" if it says nothing.
 struct Given {
     const char* key = nullptr;
     std::array<char, 256> value{};
 };
 
-PetscErrorCode read_options(MPI_Comm comm, const char* prefix, std::array<Given, 6>* given) {
+PetscErrorCode read_options(MPI_Comm comm, const char* prefix, std::array<Given, n_option>* given) {
     PetscFunctionBegin;
     std::size_t n = 0;
     PetscOptionsBegin(comm, prefix, "libsurrogate", nullptr);
@@ -71,7 +78,7 @@ PetscErrorCode read_options(MPI_Comm comm, const char* prefix, std::array<Given,
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode set_options(const std::array<Given, 6>& given, surrogate_options* options) {
+PetscErrorCode set_options(const std::array<Given, n_option>& given, surrogate_options* options) {
     PetscFunctionBegin;
     for (const Given& option : given) {
         if (option.value[0] == '\0') continue;
@@ -80,7 +87,7 @@ PetscErrorCode set_options(const std::array<Given, 6>& given, surrogate_options*
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode create_with(MPI_Comm comm, const std::array<Given, 6>& given,
+PetscErrorCode create_with(MPI_Comm comm, const std::array<Given, n_option>& given,
                            surrogate_options* options, surrogate_context** context) {
     PetscFunctionBegin;
     PetscCall(set_options(given, options));
@@ -101,6 +108,7 @@ extern "C" PetscErrorCode surrogate_petsc_error_code(surrogate_status status) {
         case SURROGATE_NOT_SUPPORTED: return PETSC_ERR_SUP;
         case SURROGATE_NO_MEMORY: return PETSC_ERR_MEM;
         case SURROGATE_NOT_FINITE: return PETSC_ERR_FP;
+        case SURROGATE_DEVICE: return PETSC_ERR_GPU;
         default: return PETSC_ERR_LIB;
     }
 }
@@ -109,7 +117,7 @@ extern "C" PetscErrorCode surrogate_context_create_petsc(MPI_Comm comm, const ch
                                                          surrogate_context** context) {
     PetscFunctionBegin;
     PetscCheck(context, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "context is NULL");
-    std::array<Given, 6> given;
+    std::array<Given, n_option> given;
     PetscCall(read_options(comm, prefix, &given));
     surrogate_options* options = nullptr;
     PetscCallSurrogate(surrogate_options_create(&options));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "device_stream.hpp"
 #include "log_events.hpp"
 #include "scalar_array.hpp"
 #include "vec_arrays.hpp"
@@ -12,14 +13,19 @@ namespace {
 
 using surrogate::petsc::EventScope;
 using surrogate::petsc::find_event;
+using surrogate::petsc::follow_petsc;
+using surrogate::petsc::let_petsc_follow;
 using surrogate::petsc::scalar_array;
+using surrogate::petsc::space_of;
 using surrogate::petsc::VecArray;
+using surrogate::petsc::VecPlace;
 
 /// The arguments of surrogate_plan_run_vec; fields are numbered through, inputs first.
 struct Call {
     surrogate_plan* plan;
     PetscInt n_in, n_out;
     const surrogate_vec *in, *out;
+    VecPlace place;  // what the plan takes
 
     PetscInt n_field() const { return n_in + n_out; }
     bool is_input(PetscInt field) const { return field < n_in; }
@@ -27,6 +33,13 @@ struct Call {
         return is_input(field) ? in[field] : out[field - n_in];
     }
 };
+
+/// Where the plan takes arrays.
+VecPlace place_of(const surrogate_plan* plan) {
+    const char* backend = nullptr;
+    const bool is_known = surrogate_plan_option(plan, "backend", &backend) == SURROGATE_SUCCESS;
+    return is_known ? surrogate::petsc::place_for(backend) : VecPlace::host;
+}
 
 /// n_component with 0 resolved to the block size, and the number of points in the Vec on this rank.
 PetscErrorCode layout(const surrogate_vec& field, PetscInt* n_component, PetscInt* n_point) {
@@ -79,14 +92,14 @@ PetscErrorCode bind(const Call& call, PetscInt field, VecArray* array) {
     PetscInt n_component = 0, n_point = 0;
     PetscCall(check_vec(call.plan, entry));
     PetscCall(layout(entry, &n_component, &n_point));
-    PetscCall(array->open(entry.vec, access(call, field, n_component)));
-    PetscCheck(array->memory() == PETSC_MEMTYPE_HOST, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "field %s: the Vec lies in device memory, this version computes on the host; use "
-               "-vec_type standard "
-               "for it",
-               entry.name);
+    PetscCall(array->open(entry.vec, access(call, field, n_component), call.place));
+    const int32_t space = space_of(array->memory());
+    PetscCheck(space != surrogate::petsc::no_space, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "field %s: the Vec lies in %s memory; a plan with backend cuda takes CUDA and host "
+               "memory, other plans take any Vec and compute on the host (-surrogate_backend simd)",
+               entry.name, surrogate::petsc::name_of(array->memory()));
     const PetscScalar* data = array->data() ? array->data() + entry.component : nullptr;
-    const surrogate_array column = scalar_array(data, n_point, 1, n_component);
+    const surrogate_array column = scalar_array(data, n_point, 1, n_component, space);
     PetscCallSurrogate(
         call.is_input(field)
             ? surrogate_plan_bind_input(call.plan, entry.name, entry.unit, &column)
@@ -100,18 +113,35 @@ PetscErrorCode run(surrogate_plan* plan) {
     PetscFunctionReturn(0);
 }
 
-/// Binds the fields from `field` on and runs: one level of recursion a field, so that every array
-/// has its guard on the stack and nothing is allocated. A rank that cannot bind runs without
-/// arrays: the others are not left waiting.
-PetscErrorCode bind_and_run(const Call& call, PetscInt field) {
-    if (field == call.n_field()) return run(call.plan);
-    VecArray array;
-    if (const PetscErrorCode error = bind(call, field, &array)) {
-        surrogate_plan_unbind(call.plan);
-        surrogate_plan_run(call.plan);  // sends NaN; its verdict on unbound fields adds nothing
+/// Takes part without arrays, so that the others are not left waiting: sends NaN. Its verdict on
+/// unbound fields adds nothing.
+void run_without_arrays(surrogate_plan* plan) {
+    surrogate_plan_unbind(plan);
+    surrogate_plan_run(plan);
+}
+
+/// A run with Vecs in CUDA memory, which PETSc may still be working on.
+PetscErrorCode run_on_cuda(surrogate_plan* plan) {
+    if (const PetscErrorCode error = follow_petsc(plan)) {
+        run_without_arrays(plan);
         return error;
     }
-    const PetscErrorCode error = bind_and_run(call, field + 1);
+    const PetscErrorCode error = run(plan);
+    return error ? error : let_petsc_follow(plan);
+}
+
+/// Binds the fields from `field` on and runs: one level of recursion a field, so that every array
+/// has its guard on the stack and nothing is allocated. has_cuda: whether one of them so far lies
+/// in CUDA memory.
+PetscErrorCode bind_and_run(const Call& call, PetscInt field, bool has_cuda) {
+    if (field == call.n_field()) return has_cuda ? run_on_cuda(call.plan) : run(call.plan);
+    VecArray array;
+    if (const PetscErrorCode error = bind(call, field, &array)) {
+        run_without_arrays(call.plan);
+        return error;
+    }
+    const bool is_cuda = space_of(array.memory()) == SURROGATE_CUDA;
+    const PetscErrorCode error = bind_and_run(call, field + 1, has_cuda || is_cuda);
     const PetscErrorCode closed = array.close();
     return error ? error : closed;
 }
@@ -127,7 +157,8 @@ extern "C" PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscInt 
     PetscCall(find_event("SurrRun", &event));
     EventScope scope(event);
     surrogate_plan_unbind(plan);
-    const PetscErrorCode error = bind_and_run({plan, n_in, n_out, in, out}, 0);
+    const PetscErrorCode error =
+        bind_and_run({plan, n_in, n_out, in, out, place_of(plan)}, 0, false);
     surrogate_plan_unbind(plan);  // the arrays were lent for this call only
     PetscCall(error);
     PetscFunctionReturn(0);

@@ -6,13 +6,13 @@
 
 namespace surrogate::petsc {
 
-/// Host memory of PetscScalar: rows `stride` numbers apart, columns side by side. The library only
-/// reads inputs.
+/// Memory of PetscScalar: rows `stride` numbers apart, columns side by side. The library only reads
+/// inputs.
 inline surrogate_array scalar_array(const PetscScalar* data, int64_t n_row, int64_t n_column,
-                                    int64_t stride) {
+                                    int64_t stride, int32_t space = SURROGATE_HOST) {
     constexpr int32_t dtype =
         sizeof(PetscScalar) == sizeof(double) ? SURROGATE_FLOAT64 : SURROGATE_FLOAT32;
-    return {const_cast<PetscScalar*>(data), {n_row, n_column}, {stride, 1}, dtype, SURROGATE_HOST};
+    return {const_cast<PetscScalar*>(data), {n_row, n_column}, {stride, 1}, dtype, space};
 }
 
 }  // namespace surrogate::petsc

@@ -3,9 +3,11 @@
 
 #include <petscvec.h>
 
+#include "vec_place.hpp"
+
 namespace surrogate::petsc {
 
-/// The local array of a Vec while the guard lives: taken where it lies (host or device), given back
+/// The local array of a Vec while the guard lives: taken on the host or where it lies, given back
 /// on every path.
 class VecArray {
 public:
@@ -16,7 +18,7 @@ public:
     VecArray(const VecArray&) = delete;
     VecArray& operator=(const VecArray&) = delete;
 
-    PetscErrorCode open(Vec vec, Access access);
+    PetscErrorCode open(Vec vec, Access access, VecPlace place);
     /// Gives the array back early, with PETSc's verdict.
     PetscErrorCode close();
 
@@ -25,8 +27,14 @@ public:
     PetscMemType memory() const { return memory_; }
 
 private:
+    PetscErrorCode open_on_host(Vec vec);
+    PetscErrorCode open_as_it_lies(Vec vec);
+    PetscErrorCode close_on_host(Vec vec);
+    PetscErrorCode close_as_it_lies(Vec vec);
+
     Vec vec_ = nullptr;  // not null: the array is held
     Access access_ = Access::read;
+    VecPlace place_ = VecPlace::host;
     const PetscScalar* read_ = nullptr;
     PetscScalar* written_ = nullptr;
     PetscMemType memory_ = PETSC_MEMTYPE_HOST;

@@ -24,8 +24,8 @@ extern "C" {
 
 /* The PETSc error code of a status: SHAPE is PETSC_ERR_ARG_SIZ, NOT_FINITE is PETSC_ERR_FP,
  * INVALID_ARGUMENT and UNKNOWN_NAME are PETSC_ERR_ARG_WRONG, NOT_SUPPORTED is PETSC_ERR_SUP, IO is
- * PETSC_ERR_FILE_OPEN, BAD_FILE is PETSC_ERR_FILE_UNEXPECTED, NO_MEMORY is PETSC_ERR_MEM, others
- * are PETSC_ERR_LIB. */
+ * PETSC_ERR_FILE_OPEN, BAD_FILE is PETSC_ERR_FILE_UNEXPECTED, NO_MEMORY is PETSC_ERR_MEM, DEVICE is
+ * PETSC_ERR_GPU, others are PETSC_ERR_LIB. */
 SURROGATE_API PetscErrorCode surrogate_petsc_error_code(surrogate_status status);
 
 /* Calls a function of surrogate.h inside a function that returns PetscErrorCode. */
@@ -38,9 +38,11 @@ SURROGATE_API PetscErrorCode surrogate_petsc_error_code(surrogate_status status)
     } while (0)
 
 /* A context over the ranks of `comm`, with the options found in PETSc's database. Collective.
- *   -surrogate_threads N|auto  -surrogate_vector auto|avx512|avx2|scalar  -surrogate_backend
- *                              auto|ref|simd|cuda
- *   -surrogate_precision fp32|fp64  -surrogate_reproducible  -surrogate_check_finite
+ *   -surrogate_threads N|auto       -surrogate_vector auto|avx512|avx2|scalar
+ *   -surrogate_backend auto|ref|simd|cuda
+ *   -surrogate_precision fp32|fp64|tf32|fp16|bf16
+ *   -surrogate_device N|auto        -surrogate_timeout_s N
+ *   -surrogate_reproducible         -surrogate_check_finite
  *   prefix  put before these names ("flow_": -flow_surrogate_threads), or NULL
  * -help lists them. An option that is not in the database keeps the library's default. */
 SURROGATE_API PetscErrorCode surrogate_context_create_petsc(MPI_Comm comm, const char* prefix,
@@ -104,12 +106,25 @@ typedef struct surrogate_vec {
  * and output at once; components that are not named keep their values.
  *   in, out  all the fields of the card; the arrays are given back on every path, and the plan
  *            keeps none of them
+ * Vecs on devices:
+ *   backend cuda   CUDA Vecs are used where PETSc keeps them, host Vecs from the host, mixed as
+ *                  they come. The Vecs' device is the plan's: let PETSc choose its device (the
+ *                  first CUDA Vec) before the plan is created. A run follows PETSc's work on the
+ *                  Vecs, and PETSc's later work follows the run, without waiting on the host: with
+ *                  a CUDA Vec among the fields it goes to the stream of PETSc's current
+ *                  PetscDeviceContext (surrogate_plan_set_stream), which must live until another
+ *                  one is used or the plan is destroyed. If all fields are CUDA Vecs it only
+ *                  enqueues, and what the run finds is returned by surrogate_plan_wait or by a
+ *                  later call. PETSc before 3.20 does not show its stream: there the call waits on
+ *                  the host before and after.
+ *   others         run on the host. PETSc brings Vecs there and back as for any host access, which
+ *                  -log_view shows as copies.
  * Errors: a Vec on another communicator (PETSC_ERR_ARG_NOTSAMECOMM), a wrong length or component
- * (PETSC_ERR_ARG_SIZ, PETSC_ERR_ARG_OUTOFRANGE), device memory (PETSC_ERR_SUP: this version
- * computes on the host), and those of surrogate_plan_bind_input and surrogate_plan_run. A rank with
- * an error still takes part in the exchange, so nobody waits for it: it returns its own error, the
- * others PETSC_ERR_FP (with check_finite, the default). The Vecs written are then NaN or untouched,
- * and the next correct run is exact. */
+ * (PETSC_ERR_ARG_SIZ, PETSC_ERR_ARG_OUTOFRANGE), backend cuda and a Vec in memory that is neither
+ * CUDA's nor the host's (PETSC_ERR_SUP), and those of surrogate_plan_bind_input and
+ * surrogate_plan_run. A rank with an error still takes part in the exchange, so nobody waits for
+ * it: it returns its own error, the others PETSC_ERR_FP (with check_finite, the default). The Vecs
+ * written are then NaN or untouched, and the next correct run is exact. */
 SURROGATE_API PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscInt n_in,
                                                     const surrogate_vec in[], PetscInt n_out,
                                                     const surrogate_vec out[]);
