@@ -45,76 +45,109 @@ struct Decode : Pass<operand, width> {
         return rows_of_warp + (warp * n_tile + tile) * n_group * 32 + lane;
     }
 
-    /// y of one head for a tile of 16 points, to the slots of its groups.
-    __device__ void attend(const Piece* keys, int head, float4* y) const {
-        const int n_latent = static_cast<int>(args.shape.sizes.n_latent);
-        const int n_latent_tile = static_cast<int>(args.shape.latent_tiles());
+    /// Softmax over latents under way, for points g and g + 8.
+    struct Softmax {
+        float m0 = lowest, m1 = lowest, sum0 = 0, sum1 = 0;
+    };
+
+    /// One head's share of y, from its first group of channels on.
+    struct Head {
+        const Piece *keys, *queries, *latents;
+        float4* y;
+        int n_group;  // of 8 channels
+        bool owns;    // half-heads share a group: whether this lane's channels are this head's
+        int n_tile;   // of 16 latents
+        int n_latent;
+    };
+
+    __device__ Head head_of(const Piece* keys, float4* y, int head) const {
         const int n_head_group = static_cast<int>(args.shape.head_groups());
         const int n_padded = static_cast<int>(args.shape.n_dim_padded);
-        const int group0 = head * n_padded / 8;
-        // Half-heads share a group: which of its channels are this one's.
-        const bool owns = n_padded >= 8 || t / 2 == head % 2;
-        const int64_t head_pieces = static_cast<int64_t>(head) * n_latent_tile * n_head_group * 32;
-        const Piece *q = queries + head_pieces + lane, *z = latents + head_pieces + lane;
-
-        float m0 = lowest, m1 = lowest, sum0 = 0, sum1 = 0;
-        for (int first = 0; first < n_latent_tile; first += chunk_tiles) {
-            float s[2 * chunk_tiles][4] = {};  // 16 points x 8 latents each
-            for (int group = 0; group < n_head_group; ++group) {
-                const Piece k = keys[(group0 + group) * 32];
-#pragma unroll
-                for (int j = 0; j < chunk_tiles; ++j) {
-                    if (first + j < n_latent_tile)
-                        P::scores(s[2 * j], s[2 * j + 1], k,
-                                  q[((first + j) * n_head_group + group) * 32]);
-                }
-            }
-            if ((first + chunk_tiles) * 16 > n_latent) hide_latents(n_latent - 16 * first, s);
-
-            const float before0 = m0, before1 = m1;
-#pragma unroll
-            for (int j = 0; j < 2 * chunk_tiles; ++j) {
-                m0 = fmaxf(m0, fmaxf(s[j][0], s[j][1]));
-                m1 = fmaxf(m1, fmaxf(s[j][2], s[j][3]));
-            }
-            m0 = max_of_quad(m0);
-            m1 = max_of_quad(m1);
-            float scale0 = fast_exp2(before0 - m0), scale1 = fast_exp2(before1 - m1);
-            sum0 *= scale0;
-            sum1 *= scale1;
-#pragma unroll
-            for (int j = 0; j < 2 * chunk_tiles; ++j) {
-                probabilities<operand>(j, m0, m1, s[j]);
-                sum0 += s[j][0] + s[j][1];
-                sum1 += s[j][2] + s[j][3];
-            }
-            float share0 = 1, share1 = 1;
-            if (first + chunk_tiles >= n_latent_tile) {
-                share0 = fast_reciprocal(sum_of_quad(sum0));
-                share1 = fast_reciprocal(sum_of_quad(sum1));
-            }
-            for (int group = 0; group < n_head_group; ++group) {
-                float sum[4] = {};  // 16 points x 8 channels
-#pragma unroll
-                for (int j = 0; j < chunk_tiles; ++j) {
-                    if (first + j < n_latent_tile)
-                        P::weigh(sum, P::left(s[2 * j], s[2 * j + 1]),
-                                 z[((first + j) * n_head_group + group) * 32]);
-                }
-                float4& to = y[(group0 + group) * 32];
-                const float4 before = first > 0 ? to : make_float4(0, 0, 0, 0);
-                if (owns)
-                    to = make_float4((before.x * scale0 + sum[0]) * share0,
-                                     (before.y * scale0 + sum[1]) * share0,
-                                     (before.z * scale1 + sum[2]) * share1,
-                                     (before.w * scale1 + sum[3]) * share1);
-            }
-        }
+        const int group0 = head * n_padded / 8,
+                  n_latent_tile = static_cast<int>(args.shape.latent_tiles());
+        const int first = head * n_head_group * n_latent_tile * 32 + lane;
+        return {keys + group0 * 32,
+                queries + first,
+                latents + first,
+                y + group0 * 32,
+                n_head_group,
+                n_padded >= 8 || t / 2 == head % 2,
+                n_latent_tile,
+                static_cast<int>(args.shape.sizes.n_latent)};
     }
 
-    __device__ void hide_latents(int n_left, float (&s)[2 * chunk_tiles][4]) const {
+    /// `count` tiles of latents from tile `first`; y holds sums under way until the last of them.
+    template <int count>
+    __device__ void attend_chunk(const Head& head, int first, Softmax& softmax) const {
+        float s[2 * count][4] = {};  // 16 points x 8 latents each
+        const auto score_group = [&](int group) {
+            const Piece k = head.keys[group * 32];
+            const Piece* q = head.queries + (group * head.n_tile + first) * 32;
 #pragma unroll
-        for (int j = 0; j < 2 * chunk_tiles; ++j) {
+            for (int j = 0; j < count; ++j) P::scores(s[2 * j], s[2 * j + 1], k, q[j * 32]);
+        };
+        score_group(
+            0);  // on its own: its sums begin with the constant 0, its code is all most need
+        for (int group = 1; group < head.n_group; ++group) score_group(group);
+        if ((first + count) * 16 > head.n_latent)
+            hide_latents<count>(head.n_latent - 16 * first, s);
+
+        const float before0 = softmax.m0, before1 = softmax.m1;
+        float m0 = before0, m1 = before1;
+#pragma unroll
+        for (int j = 0; j < 2 * count; ++j) {
+            m0 = fmaxf(m0, fmaxf(s[j][0], s[j][1]));
+            m1 = fmaxf(m1, fmaxf(s[j][2], s[j][3]));
+        }
+        m0 = max_of_quad(m0);
+        m1 = max_of_quad(m1);
+        const float scale0 = fast_exp2(before0 - m0), scale1 = fast_exp2(before1 - m1);
+        softmax = {m0, m1, softmax.sum0 * scale0, softmax.sum1 * scale1};
+        exponentiate<operand>(m0, m1, s, softmax.sum0, softmax.sum1);
+
+        float share0 = 1, share1 = 1;
+        if (first + count == head.n_tile) {
+            share0 = fast_reciprocal(whole_sum<operand>(softmax.sum0));
+            share1 = fast_reciprocal(whole_sum<operand>(softmax.sum1));
+        }
+        const auto weigh_group = [&](int group) {
+            const Piece* z = head.latents + (group * head.n_tile + first) * 32;
+            float sum[4] = {};  // 16 points x 8 channels
+#pragma unroll
+            for (int j = 0; j < count; ++j)
+                P::weigh(sum, P::left(s[2 * j], s[2 * j + 1]), z[j * 32]);
+            float4& to = head.y[group * 32];
+            const float4 before = first > 0 ? to : make_float4(0, 0, 0, 0);
+            if (head.owns)
+                to = make_float4(
+                    (before.x * scale0 + sum[0]) * share0, (before.y * scale0 + sum[1]) * share0,
+                    (before.z * scale1 + sum[2]) * share1, (before.w * scale1 + sum[3]) * share1);
+        };
+        weigh_group(0);
+        for (int group = 1; group < head.n_group; ++group) weigh_group(group);
+    }
+
+    /// y of one head for a tile of 16 points, to the slots of its groups.
+    __device__ void attend(const Head& head) const {
+        Softmax softmax;
+        int first = 0;
+        for (; first + chunk_tiles <= head.n_tile; first += chunk_tiles)
+            attend_chunk<chunk_tiles>(head, first, softmax);
+        if (const int left = head.n_tile - first; left >= 4) {
+            attend_chunk<4>(head, first, softmax);
+            first += 4;
+        }
+        if (const int left = head.n_tile - first; left >= 2) {
+            attend_chunk<2>(head, first, softmax);
+            first += 2;
+        }
+        if (first < head.n_tile) attend_chunk<1>(head, first, softmax);
+    }
+
+    template <int count>
+    __device__ void hide_latents(int n_left, float (&s)[2 * count][4]) const {
+#pragma unroll
+        for (int j = 0; j < 2 * count; ++j) {
 #pragma unroll
             for (int i = 0; i < 2; ++i) {
                 if (8 * j + 2 * t + i >= n_left) s[j][i] = s[j][i + 2] = lowest;
@@ -153,7 +186,7 @@ struct Decode : Pass<operand, width> {
                 if ((first + tile) * tile_rows >= args.n_point) break;
                 const Piece* keys =
                     static_cast<const Piece*>(args.k) + (first + tile) * n_group * 32 + lane;
-                for (int head = 0; head < n_head; ++head) attend(keys, head, slots(tile));
+                for (int head = 0; head < n_head; ++head) attend(head_of(keys, slots(tile), head));
             }
             float x[n_tile][n_group][4];
             read_slots(x);

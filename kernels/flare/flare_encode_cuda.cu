@@ -120,20 +120,25 @@ struct Encode : Pass<operand, width> {
     /// block.
     __device__ void attend(int tile, int64_t row, int first) const {
         const int all_tile = first_latent_tile + tile;
-        const int head = all_tile / static_cast<int>(args.shape.latent_tiles());
+        const int n_tile_of_head = static_cast<int>(args.shape.latent_tiles());
+        const int head = all_tile / n_tile_of_head;
         const int n_head_group = head_groups();
         const int group0 = head * static_cast<int>(args.shape.n_dim_padded) / 8;
         const Piece* query =
-            static_cast<const Piece*>(args.queries) + all_tile * n_head_group * 32 + lane;
+            static_cast<const Piece*>(args.queries) +
+            (head * n_head_group * n_tile_of_head + all_tile % n_tile_of_head) * 32 + lane;
 
         float s[2 * chunk_tiles][4] = {};  // 16 latents x 8 points each
-        for (int group = 0; group < n_head_group; ++group) {
-            const Piece q = query[group * 32];
+        const auto score_group = [&](int group) {
+            const Piece q = query[group * n_tile_of_head * 32];
 #pragma unroll
             for (int r = 0; r < chunk_tiles; ++r)
                 P::scores(s[2 * r], s[2 * r + 1], q,
                           keys[((first + r) * n_group + group0 + group) * 32 + lane]);
-        }
+        };
+        score_group(
+            0);  // on its own: its sums begin with the constant 0, its code is all most need
+        for (int group = 1; group < n_head_group; ++group) score_group(group);
         if (row + 16 * chunk_tiles > args.n_point) hide_rows(row, s);
 
         float4* own = sums_of(tile);
@@ -148,15 +153,10 @@ struct Encode : Pass<operand, width> {
         m1 = max_of_quad(m1);
         const float scale0 = fast_exp2(before.x - m0), scale1 = fast_exp2(before.y - m1);
         float sum0 = before.z * scale0, sum1 = before.w * scale1;
-#pragma unroll
-        for (int r = 0; r < 2 * chunk_tiles; ++r) {
-            probabilities<operand>(r, m0, m1, s[r]);
-            sum0 += s[r][0] + s[r][1];
-            sum1 += s[r][2] + s[r][3];
-        }
+        exponentiate<operand>(m0, m1, s, sum0, sum1);
         own[0] = make_float4(m0, m1, sum0, sum1);
 
-        for (int group = 0; group < n_head_group; ++group) {
+        const auto weigh_group = [&](int group) {
             float z[4] = {};  // 16 latents x 8 channels
 #pragma unroll
             for (int r = 0; r < chunk_tiles; ++r)
@@ -165,7 +165,9 @@ struct Encode : Pass<operand, width> {
             float4& total = own[(group + 1) * 32];
             total = make_float4(total.x * scale0 + z[0], total.y * scale0 + z[1],
                                 total.z * scale1 + z[2], total.w * scale1 + z[3]);
-        }
+        };
+        weigh_group(0);
+        for (int group = 1; group < n_head_group; ++group) weigh_group(group);
     }
 
     __device__ void hide_rows(int64_t row, float (&s)[2 * chunk_tiles][4]) const {
@@ -195,7 +197,7 @@ struct Encode : Pass<operand, width> {
             const int64_t head = all_tile / args.shape.latent_tiles();
             const int64_t first = all_tile % args.shape.latent_tiles() * 16;
             const float4* own = sums_of(tile);
-            const float sum[2] = {sum_of_quad(own[0].z), sum_of_quad(own[0].w)};
+            const float sum[2] = {whole_sum<operand>(own[0].z), whole_sum<operand>(own[0].w)};
             const float maximum[2] = {own[0].x, own[0].y};
             // The head's first channel among those of its first group: half-heads share one.
             const int offset = static_cast<int>(head * args.shape.n_dim_padded % 8);

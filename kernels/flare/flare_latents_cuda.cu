@@ -160,12 +160,13 @@ __global__ void latents_kernel(const LatentArgs args) {
     const int64_t n_group = shape.head_groups();
     const int64_t index = static_cast<int64_t>(blockIdx.x) * row_threads + threadIdx.x;
     if (index >= shape.all_latent_tiles() * n_group * 32) return;
-    const int64_t lane = index % 32, group = index / 32 % n_group, tile = index / 32 / n_group;
-    const int64_t head = tile / shape.latent_tiles(), t = lane % 4;
+    const int64_t lane = index % 32, n_tile = shape.latent_tiles();
+    const int64_t tile = index / 32 % n_tile, group = index / 32 / n_tile % n_group;
+    const int64_t head = index / 32 / n_tile / n_group, t = lane % 4;
     const int64_t d = 8 * group + lane / 4 - head * shape.n_dim_padded % 8;
     float z[4];
     for (int64_t i = 0; i < 4; ++i) {
-        const int64_t m = tile % shape.latent_tiles() * 16 + 2 * t + i % 2 + i / 2 * 8;
+        const int64_t m = tile * 16 + 2 * t + i % 2 + i / 2 * 8;
         const bool exists = m < shape.sizes.n_latent && d >= 0 && d < shape.sizes.n_dim;
         z[i] = exists ? latent(args, head, m, d) : 0.0F;
         if (!(fabsf(z[i]) <= largest)) atomicOr(&args.findings->not_finite, 1);

@@ -5,9 +5,9 @@
 
 #include "kernels/base/device_cuda.hpp"
 #include "kernels/base/error.hpp"
-#include "kernels/flare/exp2_cuda.cuh"
 #include "kernels/flare/flare_device.hpp"
 #include "kernels/flare/flare_tiling.hpp"
+#include "kernels/flare/softmax_cuda.cuh"
 #include "kernels/mlp/mlp_cuda.cuh"
 #include "kernels/norm/norm_cuda.cuh"
 

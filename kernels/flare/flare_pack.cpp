@@ -190,8 +190,8 @@ void pack_queries(Operand operand, const DeviceShape& shape, const float* by_lat
         return exists ? by_latent[(head * n_latent + latent) * n_dim + d] : 0.0F;
     };
     for (int64_t head = 0; head < n_head; ++head) {
-        for (int64_t tile = 0; tile < shape.latent_tiles(); ++tile) {
-            for (int64_t group = 0; group < shape.head_groups(); ++group) {
+        for (int64_t group = 0; group < shape.head_groups(); ++group) {
+            for (int64_t tile = 0; tile < shape.latent_tiles(); ++tile) {
                 for (int64_t lane = 0; lane < 32; ++lane) {
                     for (int64_t slot = 0; slot < 4; ++slot) {
                         const int64_t latent = 16 * tile + lane / 4 + slot / 2 * 8;

@@ -43,7 +43,8 @@ constexpr int64_t sum_bytes(const DeviceShape& shape) {
     return (shape.head_groups() + 1) * 512;
 }
 
-/// Queries and latents: 16 latents x 8 channels.
+/// Queries and latents are stored as (H, head_groups, latent_tiles, 32) pieces of 16 latents x 8
+/// channels.
 constexpr int64_t latent_group_bytes(Operand operand) {
     return 128 * key_bytes(operand);
 }

@@ -9,20 +9,36 @@
 /// the next slice on its way while one is used.
 namespace surrogate::kernels::cuda {
 
-/// GELU by its tanh form, or SiLU. accurate: to float's precision by 2^x and a reciprocal; else
-/// GELU by the chip's tanh, 2^-11.
-template <bool accurate>
-__device__ inline float activate(Activation kind, float u) {
+__device__ inline float silu(float u) {
     constexpr float log2e = 1.4426950408889634F;
-    if (kind == Activation::silu) return u * fast_reciprocal(1.0F + fast_exp2(-log2e * u));
-    // tanh's argument; sqrt(2 / pi) and 0.044715 of it
-    const float w = u * (0.7978845608028654F + 0.7978845608028654F * 0.044715F * (u * u));
+    return u * fast_reciprocal(1.0F + fast_exp2(-log2e * u));
+}
+
+/// GELU in its tanh form. accurate: to float's precision by 2^x and a reciprocal; else by the chip's
+/// tanh, 2^-11.
+template <bool accurate>
+__device__ inline float gelu_tanh(float u) {
+    constexpr float root = 0.7978845608028654F;  // sqrt(2 / pi)
+    const float w = u * (root + root * 0.044715F * (u * u));
     if constexpr (accurate) {
         // (1 + tanh w) / 2 = 1 / (1 + e^(-2 w)). Where 2^x overflows the reciprocal is 0.
-        return u * fast_reciprocal(1.0F + fast_exp2(-2 * log2e * w));
+        return u * fast_reciprocal(1.0F + fast_exp2(-2 * 1.4426950408889634F * w));
     } else {
         const float half = 0.5F * u;
         return half + half * fast_tanh(w);
+    }
+}
+
+/// value = function(value) for all of a warp's pieces.
+template <int n_tile, int n_group, class Function>
+__device__ inline void each(float (&values)[n_tile][n_group][4], const Function& function) {
+#pragma unroll
+    for (int tile = 0; tile < n_tile; ++tile) {
+#pragma unroll
+        for (int group = 0; group < n_group; ++group) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) values[tile][group][i] = function(values[tile][group][i]);
+        }
     }
 }
 
@@ -129,19 +145,22 @@ __device__ inline void run_chain(const DeviceMlp& mlp, int64_t layer_bytes, Feed
             asm volatile("" ::: "memory");
         }
 
+        // One branch for all values, not one for each.
         const bool has_activation = l + 1 < mlp.n_layer;
-        const bool has_residual = (mlp.residual_mask >> l) & 1U;
+        if (has_activation && mlp.activation == Activation::silu) {
+            each(y, [](float u) { return silu(u); });
+        } else if (has_activation) {
+            each(y, [](float u) { return gelu_tanh<operand == Operand::fp32>(u); });
+        }
+        // 0 or 1: a product instead of a choice for each value.
+        const float residual = (mlp.residual_mask >> l) & 1U ? 1.0F : 0.0F;
 #pragma unroll
         for (int tile = 0; tile < n_tile; ++tile) {
 #pragma unroll
             for (int group = 0; group < n_group; ++group) {
 #pragma unroll
-                for (int i = 0; i < 4; ++i) {
-                    float& value = y[tile][group][i];
-                    if (has_activation)
-                        value = activate<operand == Operand::fp32>(mlp.activation, value);
-                    x[tile][group][i] = has_residual ? x[tile][group][i] + value : value;
-                }
+                for (int i = 0; i < 4; ++i)
+                    x[tile][group][i] = fmaf(residual, x[tile][group][i], y[tile][group][i]);
             }
         }
     }

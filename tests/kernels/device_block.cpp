@@ -114,33 +114,40 @@ std::vector<double> widen(const std::vector<float>& v) {
     return {v.begin(), v.end()};
 }
 
+double round_to(double value, int n_bit) {
+    if (n_bit == 0 || value == 0) return value;
+    int exponent = 0;
+    const double fraction = std::frexp(value, &exponent);  // [1/2, 1)
+    return std::ldexp(std::nearbyint(std::ldexp(fraction, n_bit + 1)), exponent - n_bit - 1);
+}
+
 class Reference {
 public:
-    Reference(const BlockCase& c, const BlockWeights& w) : c_(c), w_(w) {}
+    Reference(const BlockCase& c, const BlockWeights& w, int n_bit) : c_(c), w_(w), n_bit_(n_bit) {}
 
     std::vector<double> run(const std::vector<float>& inputs) {
-        const int64_t n = c_.n_channel(), n_point = c_.n_point;
+        const int64_t n_point = c_.n_point;
         Rows in(c_.in_dim, n_point);
         for (int64_t i = 0; i < n_point; ++i) {
             for (int64_t j = 0; j < c_.in_dim; ++j)
                 in.tile()(j, i) =
                     static_cast<double>(inputs[static_cast<size_t>(i * c_.in_dim + j)]);
         }
-        Rows x = chain(w_.in_proj, only_out, in, n);
+        Rows x = chain(w_.in_proj, only_out, in);
         Rows normed = norm(w_.norm1_weight, w_.norm1_bias, x);
-        Rows k = chain(w_.k_proj, both, normed, n), v = chain(w_.v_proj, both, normed, n);
+        Rows k = chain(w_.k_proj, both, normed), v = chain(w_.v_proj, both, normed);
         if (c_.qk_norm) {
             for (int64_t h = 0; h < c_.n_head; ++h)
                 norm_tile(w_.k_norm_weight, w_.k_norm_bias, k.head(h, c_.n_dim));
         }
         Rows y = mix(k, v);
-        Rows attention = chain(w_.att_out, neither, y, n);
+        Rows attention = chain(w_.att_out, neither, y);
         add(x, attention);
         Rows second = norm(w_.norm2_weight, w_.norm2_bias, x);
-        Rows ffn = chain(w_.ffn, both, second, n);
+        Rows ffn = chain(w_.ffn, both, second);
         add(x, ffn);
         Rows last = norm(w_.norm1_weight, w_.norm1_bias, x);
-        Rows out = chain(w_.out_proj, only_in, last, c_.out_dim);
+        Rows out = chain(w_.out_proj, only_in, last);
         std::vector<double> outputs;
         for (int64_t i = 0; i < n_point; ++i) {
             for (int64_t j = 0; j < c_.out_dim; ++j) outputs.push_back(out.tile()(j, i));
@@ -160,26 +167,34 @@ private:
         norm_tile(weight, bias, x.tile());
         return x;
     }
-    Rows chain(const std::vector<BlockWeights::Layer>& layers, Residuals r, Rows& x,
-               int64_t n_out) {
-        std::vector<std::vector<double>> storage;
-        std::vector<Linear<double>> linears;
-        for (const auto& layer : layers) {
-            storage.push_back(widen(layer.weight));
-            storage.push_back(widen(layer.bias));
-        }
+    std::vector<double> operands(std::vector<double> values) const {
+        for (double& v : values) v = round_to(v, n_bit_);
+        return values;
+    }
+    Rows operands(Rows rows) const {
+        rows.data = operands(std::move(rows.data));
+        return rows;
+    }
+    Rows chain(const std::vector<BlockWeights::Layer>& layers, Residuals r, const Rows& input) {
+        const uint32_t mask = residual_mask(layers, r);
+        Rows x = input;
         for (size_t l = 0; l < layers.size(); ++l) {
-            linears.push_back({layers[l].n_in, layers[l].n_out, storage[2 * l].data(),
-                               storage[2 * l + 1].data()});
+            const auto& layer = layers[l];
+            const auto weight = operands(widen(layer.weight)), bias = widen(layer.bias);
+            Rows from = operands(x), y(layer.n_out, x.n_point);
+            ref::linear<double>({layer.n_in, layer.n_out, weight.data(), bias.data()}, from.tile(),
+                                {}, y.tile());
+            if (l + 1 < layers.size()) ref::activate<double>(c_.activation, y.tile(), y.tile());
+            if ((mask >> l) & 1U) add(y, x);
+            x = y;
         }
-        const ResidualMlp<double> mlp{linears, c_.activation, r.in, r.out};
-        Rows y(n_out, x.n_point), scratch(2 * mlp.n_hidden(), x.n_point);
-        ref::residual_mlp<double>(mlp, x.tile(), scratch.tile(), false, y.tile());
-        return y;
+        return x;
     }
     Rows mix(Rows& k, Rows& v) {
         const flare::Sizes sizes{c_.n_head, c_.n_latent, c_.n_dim};
-        const auto q = widen(w_.queries);
+        const auto q = operands(widen(w_.queries));
+        k = operands(k);
+        v = operands(v);
         const flare::Queries<double> queries{sizes, q.data(), nullptr};
         std::vector<double> memory(static_cast<size_t>(flare::Partial<double>::size(sizes)));
         const flare::Partial<double> partial{sizes, memory.data()};
@@ -193,6 +208,7 @@ private:
             }
         }
         Rows y(c_.n_channel(), c_.n_point);
+        z = operands(z);
         flare::ref::decode<double>(queries, k.tile(), z.data(), y.tile());
         return y;
     }
@@ -202,13 +218,14 @@ private:
 
     const BlockCase& c_;
     const BlockWeights& w_;
+    int n_bit_;
 };
 
 }  // namespace
 
 std::vector<double> reference_block(const BlockCase& c, const BlockWeights& weights,
-                                    const std::vector<float>& inputs) {
-    return Reference(c, weights).run(inputs);
+                                    const std::vector<float>& inputs, int n_bit) {
+    return Reference(c, weights, n_bit).run(inputs);
 }
 
 namespace {

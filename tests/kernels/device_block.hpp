@@ -43,9 +43,11 @@ struct BlockWeights {
 /// Inputs (n_point, in_dim) of a case, of unit scale.
 std::vector<float> block_inputs(const BlockCase& c);
 
-/// Outputs (n_point, out_dim) by the reference kernels in double, or in float.
+/// Outputs (n_point, out_dim) by the reference kernels in double. n_bit > 0: every operand of a
+/// product is rounded to that many bits of fraction first, which is what a plain version with such
+/// operands would do; all else stays exact.
 std::vector<double> reference_block(const BlockCase& c, const BlockWeights& weights,
-                                    const std::vector<float>& inputs);
+                                    const std::vector<float>& inputs, int n_bit = 0);
 
 /// Where device memory comes from: the runtime, or the host under emulation.
 struct DeviceMemory {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/base/products.cuh"
+#include "kernels/norm/norm_cuda.cuh"
 
 namespace surrogate::kernels::cuda {
 
@@ -29,6 +30,35 @@ __device__ inline void probabilities(int index, float maximum_first, float maxim
         const float x = s[i] - (i < 2 ? maximum_first : maximum_second);
         s[i] = by_polynomial ? polynomial_exp2(x) : fast_exp2(x);
     }
+}
+
+/// Scores of n_piece / 2 operand tiles, side by side, become probabilities; sums of the rows are added
+/// to sum: of this lane's columns only, or of all if P::sums_rows.
+template <Operand operand, int n_piece>
+__device__ inline void exponentiate(float maximum_first, float maximum_second,
+                                    float (&s)[n_piece][4], float& sum_first, float& sum_second) {
+    using P = Products<operand>;
+    float sums[4] = {};
+#pragma unroll
+    for (int j = 0; j < n_piece; ++j) {
+        probabilities<operand>(j, maximum_first, maximum_second, s[j]);
+        if constexpr (P::sums_rows) {
+            if (j % 2 == 1) P::add_rows(sums, P::left(s[j - 1], s[j]));
+        } else {
+            sum_first += s[j][0] + s[j][1];
+            sum_second += s[j][2] + s[j][3];
+        }
+    }
+    if constexpr (P::sums_rows) {
+        sum_first += sums[0];
+        sum_second += sums[2];
+    }
+}
+
+/// What exponentiate() added up, over all lanes of a row.
+template <Operand operand>
+__device__ inline float whole_sum(float sum) {
+    return Products<operand>::sums_rows ? sum : sum_of_quad(sum);
 }
 
 /// The largest of the four lanes of a row.
