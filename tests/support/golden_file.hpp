@@ -42,6 +42,14 @@ public:
 
     bool has(const std::string& name) const { return header_.contains(name); }
 
+    /// Of all tensors.
+    std::vector<std::string> names() const {
+        std::vector<std::string> list;
+        for (const auto& [name, entry] : header_.items())
+            if (name != "__metadata__") list.push_back(name);
+        return list;
+    }
+
     /// A tensor of type F64, or F32 widened.
     GoldenTensor tensor(const std::string& name) const {
         const auto entry = header_.at(name);

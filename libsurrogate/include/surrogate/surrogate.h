@@ -394,7 +394,7 @@ SURROGATE_API surrogate_status surrogate_plan_run_network(surrogate_plan* plan, 
  *                   it returns at once, without waiting on the host, and the arrays belong to it
  *                   until the stream has passed it. What it finds (NOT_FINITE, DEVICE) is returned by
  *                   surrogate_plan_wait, or by the first later run that finds the stream done.
- *                   At most 256 runs are ahead of the host; the next one waits.
+ *                   At most 64 runs are ahead of the host; the next one waits.
  *                   With arrays on the host, in reproducible mode, or if something is wrong with the
  *                   arguments, a run waits for its own work. If reductions pass through the host
  *                   (MPI, see surrogate_plan_describe) it waits for each of them. */

@@ -100,7 +100,7 @@ public:
     virtual std::optional<Traffic> traffic() const { return {}; }
 
     /// Runs that may be enqueued before the next one waits for them.
-    static constexpr int64_t max_pending = 256;
+    static constexpr int64_t max_pending = 64;
 
     virtual int64_t workspace_bytes() const = 0;
     virtual int64_t n_point() const = 0;  ///< points this rank computes

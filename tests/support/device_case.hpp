@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <surrogate/surrogate.hpp>
+#include <utility>
+#include <vector>
+
+#include "libsurrogate/src/api/handles.hpp"
+#include "libsurrogate/src/core/device_plugin.hpp"
+#include "tests/support/emulation/emulated_plugin.hpp"
+#include "tests/support/golden_file.hpp"
+#include "tests/support/model_writer.hpp"
+
+namespace surrogate::test {
+
+/// Where device code of a test comes from: the emulation, or the plug-in of this build.
+struct DeviceKind {
+    const char* name;
+    const impl::DevicePlugin& (*plugin)();
+};
+/// The plug-in of this build, if there is one: a test lies elsewhere than the library would.
+inline const impl::DevicePlugin& built_plugin() {
+#ifdef SURROGATE_PLUGIN
+    static const std::string place = SURROGATE_PLUGIN;
+    return impl::load_device_plugin_from({&place, 1});
+#else
+    return impl::load_device_plugin();
+#endif
+}
+inline const DeviceKind emulated_kind{"Emulated", emulated_plugin};
+inline const DeviceKind real_kind{"RealDevice", built_plugin};
+
+/// Why there is no such device, in the loader's or the runtime's words; empty: there is one.
+inline std::string device_problem(const DeviceKind& kind) {
+    try {
+        kind.plugin().open(-1);
+        return "";
+    } catch (const kernels::Error& error) {
+        return error.what();
+    }
+}
+
+/// A context on ranks that finds its device code in `kind`. Collective.
+inline Context device_context(const DeviceKind& kind, std::unique_ptr<impl::Communicator> ranks,
+                              const impl::Options& options = {}) {
+    auto handle = std::make_unique<surrogate_context>();
+    handle->context =
+        std::make_shared<impl::Context>(std::move(ranks), options, impl::Placement{},
+                                        impl::posix_files(), impl::DeviceSources{kind.plugin});
+    handle->context->open();
+    return Context(handle.release());
+}
+
+/// Numbers in memory of a device, for bound arrays. Copies wait.
+template <class T>
+class DeviceArray {
+public:
+    explicit DeviceArray(kernels::Device& device, const std::vector<T>& values) : device_(device) {
+        count_ = std::ssize(values);
+        data_ = static_cast<T*>(device.allocate(n_byte()));
+        pinned_ = static_cast<T*>(device.allocate_pinned(n_byte()));
+        stream_ = device.create_stream();
+        put(values);
+    }
+    ~DeviceArray() {
+        device_.destroy_stream(stream_);
+        device_.release_pinned(pinned_);
+        device_.release(data_);
+    }
+    DeviceArray(const DeviceArray&) = delete;
+    DeviceArray& operator=(const DeviceArray&) = delete;
+
+    void put(const std::vector<T>& values) {
+        std::copy(values.begin(), values.end(), pinned_);
+        device_.copy(data_, pinned_, n_byte(), stream_);
+        device_.synchronize(stream_);
+    }
+    std::vector<T> get() const {
+        device_.copy(pinned_, data_, n_byte(), stream_);
+        device_.synchronize(stream_);
+        return {pinned_, pinned_ + count_};
+    }
+
+    T* data() const { return data_; }
+    /// n points from element `first`, `stride` elements apart.
+    surrogate_array column(int64_t n, int64_t first = 0, int64_t stride = 1) const {
+        surrogate_array array = surrogate::column(data_ + first, n, stride);
+        array.space = SURROGATE_CUDA;
+        return array;
+    }
+    surrogate_array matrix(int64_t n, int64_t n_column) const {
+        surrogate_array array = surrogate::matrix(data_, n, n_column);
+        array.space = SURROGATE_CUDA;
+        return array;
+    }
+
+private:
+    int64_t n_byte() const { return std::max<int64_t>(1, count_) * int64_t{sizeof(T)}; }
+
+    kernels::Device& device_;
+    int64_t count_ = 0;
+    T *data_ = nullptr, *pinned_ = nullptr;
+    kernels::Stream stream_ = nullptr;
+};
+
+/// |y - y64| / |y64|
+inline double relative_l2(const std::vector<double>& y, const std::vector<double>& y64) {
+    double error = 0, norm = 0;
+    for (size_t i = 0; i < y64.size(); ++i) {
+        error += (y.at(i) - y64[i]) * (y[i] - y64[i]);
+        norm += y64[i] * y64[i];
+    }
+    return std::sqrt(error / norm);
+}
+
+/// The check case of a FLARE file: inputs and outputs of its first sample, row by row.
+struct FlareCase {
+    explicit FlareCase(const std::string& of_file)
+        : name(of_file), path(SURROGATE_TEST_DATA "/flare/" + of_file + ".safetensors") {
+        const GoldenFile file(path);
+        const GoldenTensor x_all = file.tensor("check/input/x");
+        const GoldenTensor y_all = file.tensor("check/output64/y");
+        n = x_all.shape[1];
+        n_in = x_all.shape[2];
+        n_out = y_all.shape[2];
+        x = x_all.part(0);
+        y64 = y_all.part(0);
+        official = relative_l2(file.tensor("check/output/y").part(0), y64);
+    }
+
+    /// fp32: as the program's check. Narrow operands: twice what rounding operands to 11 and 8 bits
+    /// costs in otherwise exact arithmetic, computed for each file with a few lines of Python (those
+    /// of odd and mid also in the specification of FLARE, section 13).
+    double bound(const std::string& precision) const {
+        if (precision == "fp32") return std::max(3 * official, 2e-6);
+        const std::map<std::string, std::pair<double, double>> plain{
+            {"tiny", {1.05e-3, 1.27e-2}},
+            {"tiny_options", {6.96e-3, 2.07e-2}},
+            {"layers", {1.09e-3, 4.99e-3}},
+            {"odd", {9.4e-4, 8.6e-3}},
+            {"mid", {3.5e-4, 2.9e-3}}};
+        const auto& [bits_11, bits_8] = plain.at(name);
+        return 2 * (precision == "bf16" ? bits_8 : bits_11);
+    }
+
+    std::vector<float> rows_of_x(const std::vector<int64_t>& rows) const {
+        std::vector<float> own;
+        for (const int64_t row : rows)
+            for (int64_t c = 0; c < n_in; ++c)
+                own.push_back(static_cast<float>(x[static_cast<size_t>(row * n_in + c)]));
+        return own;
+    }
+    std::vector<double> rows_of_y64(const std::vector<int64_t>& rows) const {
+        std::vector<double> own;
+        for (const int64_t row : rows)
+            for (int64_t c = 0; c < n_out; ++c)
+                own.push_back(y64[static_cast<size_t>(row * n_out + c)]);
+        return own;
+    }
+
+    std::string name, path;
+    int64_t n = 0, n_in = 0, n_out = 0;
+    std::vector<double> x, y64;
+    double official = 0;
+};
+
+/// The network of flare/tiny as a model of DarcyCase's points: coordinate and mobility to pressure.
+/// Emulation of a trained model takes seconds a run, of this one milliseconds. Returns the path.
+inline std::string small_darcy_model() {
+    const GoldenFile file(SURROGATE_TEST_DATA "/flare/tiny.safetensors");
+    ModelWriter writer;
+    for (const std::string& name : file.names()) {
+        if (name.starts_with("check/")) continue;
+        const GoldenTensor tensor = file.tensor(name);
+        const std::vector<float> values(tensor.values.begin(), tensor.values.end());
+        writer.tensors.push_back(float_tensor(name, tensor.shape, values));
+    }
+    writer.card = file.card();
+    writer.card["inputs"] = {{{"name", "x"},
+                              {"role", "coordinate"},
+                              {"axis", 0},
+                              {"unit", ""},
+                              {"mean", 0.5},
+                              {"std", 0.3}},
+                             {{"name", "mobility"},
+                              {"role", "field"},
+                              {"unit", "m^2/(Pa s)"},
+                              {"mean", 7.5},
+                              {"std", 4.5}}};
+    writer.card["outputs"] = {
+        {{"name", "pressure"}, {"unit", "Pa"}, {"mean", 0.01}, {"std", 0.004}}};
+    const std::string path =
+        testing::TempDir() + "/small_darcy_" + std::to_string(getpid()) + ".safetensors";
+    std::ofstream(path, std::ios::binary) << writer.bytes();
+    return path;
+}
+
+/// Points known by their row number only, as the check case has them.
+inline Domain rows_domain(const Context& context, const std::vector<int64_t>& rows) {
+    double none = 0;
+    return Domain(context, matrix(&none, std::ssize(rows), 0), rows.data());
+}
+
+}  // namespace surrogate::test
