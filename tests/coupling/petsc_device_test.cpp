@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vecs whose memory is a device's: where their arrays are taken, for every kind of memory and
-// backend. PETSc itself may be without devices here, so a Vec that says it lies on one is made from
-// an ordinary one.
-#include <petsc/private/vecimpl.h>
-
+// backend.
 #include <string>
 
 #include "coupling/petsc/vec_arrays.hpp"
 #include "coupling/petsc/vec_place.hpp"
 #include "tests/coupling/petsc_planned.hpp"
+#include "tests/coupling/petsc_pretend.hpp"
 
 namespace {
 
@@ -36,41 +34,6 @@ TEST(PetscPlace, OfMemoryIsHostCudaOrNone) {
     EXPECT_STREQ(name_of(PETSC_MEMTYPE_SYCL), "SYCL");
 }
 
-/// What Vecs say of their memory, and how often somebody asked. PETSc's table of a Vec's functions
-/// has no room for more.
-PetscMemType told_memory = PETSC_MEMTYPE_HOST;
-int n_asked = 0, n_given_back = 0;
-
-PetscErrorCode get(Vec vec, PetscScalar** data, PetscMemType* memory) {
-    ++n_asked;
-    *memory = told_memory;
-    return VecGetArray(vec, data);
-}
-PetscErrorCode restore(Vec vec, PetscScalar** data) {
-    ++n_given_back;
-    return VecRestoreArray(vec, data);
-}
-
-PetscErrorCode get_read(Vec vec, const PetscScalar** data, PetscMemType* memory) {
-    ++n_asked;
-    *memory = told_memory;
-    return VecGetArrayRead(vec, data);
-}
-PetscErrorCode restore_read(Vec vec, const PetscScalar** data) {
-    ++n_given_back;
-    return VecRestoreArrayRead(vec, data);
-}
-
-/// From here on the Vec lies in `memory`, for those who ask.
-void pretend(Vec vec, PetscMemType memory) {
-    told_memory = memory;
-    n_asked = n_given_back = 0;
-    vec->ops->getarrayandmemtype = get;
-    vec->ops->restorearrayandmemtype = restore;
-    vec->ops->getarrayreadandmemtype = get_read;
-    vec->ops->restorearrayreadandmemtype = restore_read;
-}
-
 class PetscArray : public testing::TestWithParam<PetscMemType> {
 protected:
     void SetUp() override {
@@ -96,8 +59,8 @@ TEST_P(PetscArray, IsTakenWhereItLiesAndGivenBack) {
         PETSC_OK(PetscObjectStateGet(reinterpret_cast<PetscObject>(vec_), &after));
         EXPECT_EQ(after > before, access != read) << "PETSc learns of changes by this";
     }
-    EXPECT_EQ(n_asked, 3);
-    EXPECT_EQ(n_given_back, 3);
+    EXPECT_EQ(pretended.n_asked, 3);
+    EXPECT_EQ(pretended.n_given_back, 3);
 }
 
 TEST_P(PetscArray, IsTakenOnTheHostWithoutAskingWhereItLies) {
@@ -109,7 +72,7 @@ TEST_P(PetscArray, IsTakenOnTheHostWithoutAskingWhereItLies) {
         EXPECT_EQ(array.data()[4], 3);
         PETSC_OK(array.close());
     }
-    EXPECT_EQ(n_asked, 0);
+    EXPECT_EQ(pretended.n_asked, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, PetscArray,
@@ -124,7 +87,7 @@ TEST(PetscDevicePlan, OnTheHostTakesVecsOfAnyMemory) {
         pretend(planned.out, memory);
         PETSC_OK(VecSet(planned.out, untouched));
         EXPECT_EQ(planned.predict(), expected);
-        EXPECT_EQ(n_asked, 0);
+        EXPECT_EQ(pretended.n_asked, 0);
     }
 }
 
