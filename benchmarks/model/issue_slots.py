@@ -127,12 +127,11 @@ class Case:
         shared = (227 if self.chip.name == "H200" else 163) * 1024
         exchange = self.rows * C * 2 * (4 if self.is_wide else 2)
         per_tile, resident = 2 * 512, 2 * N_LAYER * self.layer_bytes
-        most = {is_resident: (shared - exchange - (resident if is_resident else 2 * self.layer_bytes)) // per_tile
-                for is_resident in (True, False)}
         total = H * self.latent_tiles
-        self.weights_resident = most[True] >= total or most[True] > 0 and \
-            -(-total // most[True]) == -(-total // max(1, most[False]))
-        n_pass = -(-total // most[self.weights_resident])
+        room = lambda weights: (shared - exchange - weights) // per_tile
+        self.weights_resident = room(resident) >= total
+        most = min(total, room(resident if self.weights_resident else 2 * self.layer_bytes))
+        n_pass = -(-total // most)
         each = -(-total // n_pass)
         self.passes = [min(each, total - each * i) for i in range(n_pass)]
 
@@ -195,7 +194,7 @@ class Walk:
         if kind == "layers":
             return None  # shared among the layer loops of the same place, see below
         if kind == "copies":
-            return 0 if case.weights_resident else 1
+            return 0 if case.weights_resident else case.layer_bytes / 16 / (32 * N_WARP)
         if kind == "groups":
             return 1
         if kind == "scores":

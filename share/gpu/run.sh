@@ -16,7 +16,7 @@
 #   library    the library on one rank: golden files by `surrogate check`, tests of devices. Needs nlohmann-json, CLI11,
 #              Highway and xxHash, and GoogleTest for the tests: here, or carried (share/gpu/carry.sh)
 # In all at most BUDGET seconds, 470 if not set; SLOW=5 gives every part five times its limit (a machine of few cores, with
-# BUDGET to match). Exit status 1 if a part failed. Without a device everything is built and each part says so.
+# BUDGET to match); TINY=1 small sizes, to try the script. Exit status 1 if a part failed. Without a device everything is built and each part says so.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 OUT=${OUT:-gpu-results}
@@ -26,7 +26,7 @@ OUT=$(cd "$OUT" && pwd)
 BUILD=$(cd "$BUILD" && pwd)
 export OUT BUILD
 records=$OUT/records.jsonl
-program=$BUILD/passes/device_passes
+program=${PROGRAM:-$BUILD/passes/device_passes} # PROGRAM: another one, to try the script
 carried=$root/share/gpu/carried
 n_core=$(nproc)
 
@@ -52,9 +52,9 @@ part_build() {
         "-DSURROGATE_CUDA_ARCHITECTURES=$(architectures)" && cmake --build "$BUILD/passes" -j "$n_core"
 }
 
-part_check() { "$program" check --json "$records"; }
-part_limits() { "$program" limits --json "$records"; }
-part_time() { "$program" time --json "$records"; }
+part_check() { "$program" check ${TINY:+--tiny} --json "$records"; }
+part_limits() { "$program" limits ${TINY:+--tiny} --json "$records"; }
+part_time() { "$program" time ${TINY:+--tiny} --json "$records"; }
 
 part_pytorch() {
     command -v python3 >/dev/null || return 78
