@@ -100,7 +100,7 @@ endif()
 surrogate_feature(CUDA surrogate_found_cuda "needs nvcc >= 12.4 of the CUDA toolkit, in PATH or as CUDACXX")
 if(SURROGATE_HAVE_CUDA)
     enable_language(CUDA)
-    find_package(CUDAToolkit REQUIRED)
+    include(FindToolkit)
 endif()
 
 # Flags of our own targets, never passed on to users. No -ffast-math, ever: it would switch the host's floating-point
