@@ -66,7 +66,7 @@ public:
 
     void check() override {
         require_usable();
-        require(async_error(), "an earlier operation of NCCL");
+        require_calm("an earlier operation of NCCL");
     }
 
     void wait(kernels::Stream stream) override {
