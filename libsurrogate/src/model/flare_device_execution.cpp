@@ -2,6 +2,7 @@
 #include "libsurrogate/src/model/flare_device_execution.hpp"
 
 #include <algorithm>
+#include <bitset>
 #include <optional>
 #include <utility>
 
@@ -118,6 +119,7 @@ private:
     bool is_callers_stream_ = false;
     bool in_flight_ = false;                 // work was enqueued since the host last waited
     int64_t n_run_ = 0, first_pending_ = 0;  // runs first_pending_ .. n_run_ - 1 may be pending
+    std::bitset<max_pending> is_told_;       // runs whose findings were returned by themselves
     Traffic exchanged_;                      // of the last run: rows of the reproducible mode
     std::optional<Late> late_;               // found while a run waited for its turn
 };
@@ -159,6 +161,7 @@ Execution::Result FlareDeviceExecution::run(std::span<const Column> inputs,
         if (!late_) late_ = found;
     });
     slot(run) = DeviceFindings{};
+    is_told_[static_cast<size_t>(run % max_pending)] = false;
     ++n_run_;
     in_flight_ = true;
     const bool is_enqueued =
@@ -180,11 +183,12 @@ Execution::Result FlareDeviceExecution::run(std::span<const Column> inputs,
 }
 
 /// Waits for a run and brings its outputs to the host. Earlier runs end with it: what they found is
-/// kept.
+/// kept for the next collect().
 Execution::Result FlareDeviceExecution::finish(std::span<const Column> outputs, bool is_dead,
                                                BadValue bad, int64_t run, FirstFailure& failure) {
     failure.guard([&] { context_.collectives().wait(stream_); });
     if (!failure) in_flight_ = false;
+    is_told_[static_cast<size_t>(run % max_pending)] = true;
     Result result;
     if (!failure) result = result_of(slot(run));
     result.bad_input = first_of(bad, result.bad_input);
@@ -193,7 +197,6 @@ Execution::Result FlareDeviceExecution::finish(std::span<const Column> outputs, 
     count_exchange([&] { bad_output = ports_->give(outputs, alive, stream_, failure); });
     result.bad_output = first_of(bad_output, result.bad_output);
     failure.rethrow();
-    slot(run) = DeviceFindings{};  // told now; those of runs before it by the next collect()
     return result;
 }
 
@@ -231,6 +234,7 @@ std::optional<Execution::Late> FlareDeviceExecution::find_late(bool wait) {
     in_flight_ = false;
     const int64_t first = std::exchange(first_pending_, n_run_);
     for (int64_t run = first; run < n_run_; ++run) {
+        if (is_told_[static_cast<size_t>(run % max_pending)]) continue;
         const Result result = result_of(slot(run));
         if (!result.is_good()) return Late{run, result};
     }
