@@ -56,7 +56,7 @@ class Chip:
             costs.append(("float", self.float_cycles))
         elif base.startswith("IMAD"):
             costs.append(("float", 2))
-        elif base in ("LDS", "STS"):
+        elif base in ("LDS", "STS", "LD", "ST"):
             costs.append(("shared memory", wide))
         elif base in ("SHFL", "MOVM"):
             costs.append(("shared memory", 1))
@@ -203,9 +203,13 @@ class Walk:
             if case.which == "encode":
                 # Tiles of latents of this warp, then chunks of 128 points.
                 return [self.n_latent_tile / N_WARP, case.rows / 128][depth]
-            # Tiles of points if they are a loop, heads, chunks of 128 latents.
-            full = [case.n_tile, H, max(1, case.latent_tiles / 8)]
-            return full[3 - (depth + nest):][depth] if depth + nest <= 3 else None
+            # Tiles of points, heads, chunks of 128 latents; what runs once may be no loop any more.
+            dimensions = [case.n_tile, H, max(1, case.latent_tiles / 8)]
+            while len(dimensions) > depth + nest and 1 in dimensions:
+                dimensions.reverse()
+                dimensions.remove(1)
+                dimensions.reverse()
+            return dimensions[depth]
         return 0
 
     def score_depth(self, header):
@@ -217,6 +221,12 @@ class Walk:
         counts = self.graph.count(block)
         work = self.number(counts, "HMMA|MUFU|LDS|STS|LDG|STG|SHFL|MOVM|FFMA|FADD|FMUL")
         return not work and self.number(counts, "ISETP") >= 8
+
+    def is_remainder(self, header, block, inner):
+        """Latents behind the last 128: decode has code for fewer beside the loop over chunks."""
+        has_chunks = any(self.kind(h) == "scores" and not self.score_depth(h) > 1 for h in inner)
+        return self.case.which == "decode" and self.case.latent_tiles % 8 == 0 and self.kind(header) == "scores" \
+            and has_chunks and self.number(self.graph.count(block), "HMMA|MUFU.EX2") > 0
 
     def path(self, header, outer=()):
         """{part: counts} of one passage through the loop's body: the longest way, inner loops with their trips."""
@@ -246,7 +256,8 @@ class Walk:
                 self.lines.append((graph.code[n].address, self.kind(n), len(outer) + 1, trips,
                                    {p: sum(c.values()) for p, c in inside.items()}))
             else:
-                weights[n] = {part: collections.Counter() if self.is_tail(b) else graph.count(b)}
+                is_rare = self.is_tail(b) or self.is_remainder(header, b, inner)
+                weights[n] = {part: collections.Counter() if is_rare else graph.count(b)}
         self.memory[header] = self.longest(header, body, node, weights)
         return self.memory[header]
 

@@ -152,6 +152,12 @@ class Constants:
             return {} if chosen is None else {to: v[1] if chosen else v[2]}
         if base in ("IADD3", "UIADD3", "LEA"):
             return self.add(state, base, parts, operands)
+        if base in ("LOP3", "ULOP3") and len(operands) >= 5 and not re.fullmatch(r"U?P(\d|T)", operands[0]):
+            return {to: self.bits(v[1:4], v[4])}
+        if base == "IMAD" and parts == ["X"]:
+            carry = self.predicate(state, operands[4])
+            known = None not in v[1:4] and carry is not None
+            return {to: (v[1] * v[2] + v[3] + int(carry)) & 0xFFFFFFFF} if known else {}
         if None in v[1:]:
             return {}
         wrap = 0xFFFFFFFF
@@ -162,6 +168,20 @@ class Constants:
         if base in ("SHF", "USHF") and len(v) == 4:
             return {to: self.shift(parts, v)}
         return {}
+
+    @staticmethod
+    def bits(inputs, table):
+        """LOP3: bit by bit, the table's entry for three input bits."""
+        if None in inputs or table is None:
+            return None
+        result = 0
+        for entry in range(8):
+            if table >> entry & 1:
+                term = 0xFFFFFFFF
+                for place, value in zip((4, 2, 1), inputs):
+                    term &= value if entry & place else ~value & 0xFFFFFFFF
+                result |= term
+        return result
 
     def add(self, state, base, parts, operands):
         """Sums of three, and of two with one shifted; a predicate behind the result takes the carry."""
