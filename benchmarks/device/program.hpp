@@ -13,7 +13,7 @@ struct Options {
     std::string command;       ///< check, limits, time
     std::FILE* json = stdout;  ///< one record a line
     bool is_tiny = false;      ///< seconds on a slow or emulated device
-    std::string only;          ///< time: the case with this name alone
+    std::string only;          ///< the cases with this name alone
 };
 
 /// Every pass against the reference in double, on awkward sizes, with all operands, twice for the
