@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/libsurrogate/device_collectives_case.hpp"
+#include "tests/support/failing_allocations.hpp"
 
 namespace surrogate::test {
 namespace {
@@ -192,6 +193,39 @@ INSTANTIATE_TEST_SUITE_P(
                     Start{"AfterMeeting", with(&NcclFaults::late_init),
                           "ncclCommInitRankConfig failed: unhandled cuda error"}),
     [](const auto& start) { return std::string(start.param.name); });
+
+/// Chooses and starts while the n-th allocation fails on the culprit; whether there were so many.
+class NoMemory : public NcclFaultsOfOneRank, public testing::WithParamInterface<const char*> {
+protected:
+    bool has_failed_at(int culprit, int64_t n) {
+        const impl::NcclApi* nccl = GetParam() == std::string("NCCL") ? &fake.api() : nullptr;
+        if (rank == culprit) fail_allocation(n);
+        const Ended found = ended([&] {
+            collectives = impl::make_device_collectives(*comm, device, nccl, "", timeout_s);
+        });
+        int has_failed = rank == culprit && end_failing_allocation();
+        MPI_Bcast(&has_failed, 1, MPI_INT, culprit, MPI_COMM_WORLD);
+        EXPECT_EQ(found.status, has_failed ? Status::no_memory : Status::success) << n << found;
+        EXPECT_TRUE(!has_failed || found.text.starts_with(rank_text(culprit))) << n << found;
+        EXPECT_EQ(collectives == nullptr, has_failed == 1);
+        EXPECT_LE(found.seconds, soon_s);
+        collectives.reset();
+        EXPECT_EQ(fake.n_live(), 0);
+        return has_failed;
+    }
+};
+
+TEST_P(NoMemory, ToChooseAndStartIsToldToAll) {
+    for_each_culprit([&](int culprit) {
+        int64_t n = 1;
+        while (n < 100 && has_failed_at(culprit, n)) ++n;
+        EXPECT_GT(n, 3);
+        EXPECT_LT(n, 100);
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, NoMemory, testing::Values("NCCL", "staged"),
+                         [](const auto& kind) { return std::string(kind.param); });
 
 TEST_F(NcclFaultsOfOneRank, WithoutAnIdIsToldToAll) {
     if (n_rank == 1) return;

@@ -256,8 +256,9 @@ NcclResult comm_init_rank_config(NcclComm** handle, int n_rank, NcclUniqueId id,
     comm->board = map_board(id.internal, O_CREAT | O_RDWR);
     if (!comm->board || n_rank > max_rank) return NcclResult::system_error;
     if (!world->faults.is_missing_at_init) ++comm->board->n_joined;
-    *handle = reinterpret_cast<NcclComm*>(++world->n_comm);
-    world->comms[*handle] = std::move(comm);
+    auto* made = reinterpret_cast<NcclComm*>(++world->n_comm);
+    world->comms[made] = std::move(comm);
+    *handle = made;
     return NcclResult::in_progress;
 }
 

@@ -124,8 +124,8 @@ std::vector<size_t> ranks_on_one_device(const std::vector<Presence>& all) {
     const auto uuid = [&](size_t r) -> const auto& {
         return all[r].uuid;
     };
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return uuid(a) < uuid(b); });
+    std::sort(order.begin(), order.end(),
+              [&](size_t a, size_t b) { return uuid(a) != uuid(b) ? uuid(a) < uuid(b) : a < b; });
     std::vector<size_t> found;
     for (size_t first = 0, last = 0; first < order.size(); first = last) {
         while (last < order.size() && uuid(order[last]) == uuid(order[first])) ++last;

@@ -77,6 +77,7 @@ void EmulatedDevice::clear(void* memory, int64_t n_byte, Stream stream) {
 
 Stream EmulatedDevice::create_stream() {
     const auto lock = state_->begin("creation of a stream");
+    state_->streams.reserve(state_->streams.size() + 1);  // a stream cannot end under the lock
     state_->streams.push_back(std::make_unique<StreamState>(*state_));
     ++state_->counts.streams;
     return static_cast<emulation::Queue*>(state_->streams.back().get());
