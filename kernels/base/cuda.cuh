@@ -69,7 +69,7 @@ __device__ inline void product_bf16(float (&c)[4], const uint32_t (&a)[4], const
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
-/// c += a b, 16 x 8 += 16 x 8 * 8 x 8, operands made by to_tf32().
+/// c += a b, 16 x 8 += 16 x 8 * 8 x 8, operands floats whose last 13 bits are not read.
 __device__ inline void product_tf32(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
     asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
         "{%0,%1,%2,%3};"

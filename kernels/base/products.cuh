@@ -138,15 +138,18 @@ struct WideProducts {
 #pragma unroll
         for (int i = 0; i < n; ++i) {
             if constexpr (is_split) {
-                s.high[i] = to_tf32(as_float(bits[i]));
-                s.low[i] = to_tf32(as_float(bits[i]) - as_float(s.high[i]));
+                // Rounded to nearest by two integer instructions; to_tf32() takes four. What becomes
+                // of NaN here does not matter: it is NaN in the rest. The product cuts the rest to
+                // 11 bits, 2^-21 of the operand and of either sign.
+                s.high[i] = (bits[i] + 0x1000U) & 0xffffe000U;
+                s.low[i] = as_bits(as_float(bits[i]) - as_float(s.high[i]));
             } else {
                 s.high[i] = bits[i];
             }
         }
         return s;
     }
-    /// c += a b. In fp32 all but low * low, which is below 2^-22 of the product.
+    /// c += a b, small terms first. In fp32 all but low * low, which is below 2^-22 of the product.
     __device__ static void multiply(float (&c)[4], const Split<4>& a, const Split<2>& b) {
         if constexpr (is_split) {
             product_tf32(c, a.low, b.high);

@@ -121,16 +121,21 @@ INSTANTIATE_TEST_SUITE_P(All, Products,
                          ::testing::Values(Product::f16_k8, Product::f16_k16, Product::bf16_k8,
                                            Product::bf16_k16, Product::tf32_k8));
 
-__global__ void multiply_raw(float value) {
+/// sum = 8 value * 1, for all rows and columns.
+__global__ void multiply_raw(float value, float* sum) {
     float c[4] = {};
-    const uint32_t a[4] = {__float_as_uint(value)}, b[2] = {};
+    const uint32_t bits = __float_as_uint(value), one = __float_as_uint(1.0F);
+    const uint32_t a[4] = {bits, bits, bits, bits}, b[2] = {one, one};
     product_tf32(c, a, b);
+    if (threadIdx.x == 0) *sum = c[0];
 }
 
-TEST(Emulation, OperandsThatSkippedTheirRoundingAreFound) {
-    EXPECT_EQ(failure([] { SURROGATE_LAUNCH(multiply_raw, 1, 32, 0, nullptr, 1.5F); }), "");
-    EXPECT_TRUE(says(failure([] { SURROGATE_LAUNCH(multiply_raw, 1, 32, 0, nullptr, 0.1F); }),
-                     {"to_tf32"}));
+TEST(Emulation, ProductsOfTf32DoNotReadTheLastBits) {
+    float sum = 0;
+    SURROGATE_LAUNCH(multiply_raw, 1, 32, 0, nullptr, 1 + 0x1p-10F + 0x1p-11F + 0x1p-23F, &sum);
+    EXPECT_EQ(sum, 8 + 0x1p-7F);
+    SURROGATE_LAUNCH(multiply_raw, 1, 32, 0, nullptr, NAN, &sum);
+    EXPECT_TRUE(std::isnan(sum));
 }
 
 __global__ void transpose(uint16_t* matrix) {

@@ -257,7 +257,7 @@ inline void product_bf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (
                          Place place = Place::current()) {
     emulation::product(emulation::Product::bf16_k16, c, a, b, place);
 }
-/// Operands with more bits than to_tf32() leaves end the launch.
+/// The last 13 bits of operands are cut off, whatever they are.
 inline void product_tf32(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                          Place place = Place::current()) {
     emulation::product(emulation::Product::tf32_k8, c, a, b, place);
