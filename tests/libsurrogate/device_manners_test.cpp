@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs on a device inside a time loop that counts host allocations and traps invalid
+// floating-point operations. The device does nothing, so that only the library's own work is seen.
+#include <algorithm>
+#include <cmath>
+
+#include "tests/support/darcy_case.hpp"
+#include "tests/support/device_case.hpp"
+#include "tests/support/memory_meter.hpp"
+#include "tests/support/null_device.hpp"
+#include "tests/support/trap_guard.hpp"
+
+namespace surrogate::test {
+namespace {
+
+const DeviceKind null_kind{"Null", null_plugin};
+
+TEST(DeviceManners, RunsTakeNoMemoryOnTheHostWhereverFieldsLie) {
+    const Context context = device_context(null_kind, impl::self_communicator());
+    const Model model(context, darcy_model);
+    DarcyCase points(first_rows(5000));
+    const Domain domain = points.domain(context);
+    for (const char* reproducible : {"false", "true"}) {
+        for (const bool is_there : {false, true}) {
+            for (const bool has_stream : {false, true}) {
+                Plan plan(model, domain,
+                          {{"backend", "cuda"}, {"reproducible", reproducible}, {"threads", "1"}});
+                points.bind(plan);
+                if (is_there) {
+                    surrogate_array in = column(points.mobility.data(), points.n());
+                    surrogate_array out = column(points.pressure.data(), points.n());
+                    in.space = out.space = SURROGATE_CUDA;  // this device's memory is the host's
+                    plan.bind_input("mobility", in);
+                    plan.bind_output("pressure", out);
+                }
+                if (has_stream) plan.set_stream(nullptr);
+                plan.run();
+                const TrapGuard traps;
+                const MemoryMeter meter;
+                for (int step = 0; step < 200; ++step) plan.run();
+                surrogate_plan_wait(plan.get());
+                const int64_t n_allocation = meter.n_allocation();
+                EXPECT_EQ(n_allocation, 0) << reproducible << is_there << has_stream;
+                EXPECT_EQ(plan.counter("runs"), 201);
+            }
+        }
+    }
+}
+
+// The kernels do nothing, and with its input on the device nothing is packed: the zeros of the memory
+// come back in the card's unit, all of them, whatever thread unpacks.
+TEST(DeviceManners, HostFieldsAreWrittenInTheirUnit) {
+    const Context context = device_context(null_kind, impl::self_communicator());
+    const Model model(context, small_darcy_model());
+    DarcyCase points(first_rows(9000));
+    const Domain domain = points.domain(context);
+    for (const char* threads : {"1", "3"}) {
+        Plan plan(model, domain, {{"backend", "cuda"}, {"threads", threads}});
+        points.pressure.assign(points.pressure.size(), NAN);
+        std::vector<float> first(points.mobility.begin(), points.mobility.end());
+        plan.bind_output("pressure", column(points.pressure.data(), points.n()));
+        surrogate_array in = column(first.data(), points.n());
+        in.space = SURROGATE_CUDA;
+        plan.bind_input("mobility", in);
+        plan.run();
+        EXPECT_EQ(std::ranges::count(points.pressure, 0.01), points.n()) << threads;
+    }
+}
+
+}  // namespace
+}  // namespace surrogate::test
