@@ -259,7 +259,7 @@ void decode(const DeviceProperties& device, const DecodeArgs& args, Stream strea
         const int64_t fixed = slots + (latents_fit ? latents : 0);
         const WeightRoom weights(operand, width, n_layer, device.shared_bytes - fixed);
         const int64_t shared = fixed + weights.bytes;
-        check(allow_shared(decode_kernel<operand, width>, shared), "flare decode");
+        allow_all_shared(device, decode_kernel<operand, width>, "flare decode");
         SURROGATE_LAUNCH((decode_kernel<operand, width>), pass_blocks(device, args.n_point, rows),
                          n_thread, static_cast<size_t>(shared), stream, args,
                          static_cast<int>(weights.bytes), weights.resident, latents_fit);

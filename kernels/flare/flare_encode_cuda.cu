@@ -260,11 +260,11 @@ __global__ void __launch_bounds__(n_thread, 1)
 
 }  // namespace
 
-void encode(const DeviceProperties&, const EncodeArgs& args, Stream stream) {
+void encode(const DeviceProperties& device, const EncodeArgs& args, Stream stream) {
     const EncodeGeometry& geometry = args.geometry;
     const auto all = static_cast<int>(args.shape.all_latent_tiles());
     with_instance(args.operand, args.shape.width, [&]<Operand operand, int width>() {
-        check(allow_shared(encode_kernel<operand, width>, geometry.shared_bytes), "flare encode");
+        allow_all_shared(device, encode_kernel<operand, width>, "flare encode");
         for (int pass = 0; pass < geometry.n_pass; ++pass) {
             const int first = pass * static_cast<int>(geometry.tiles_per_pass);
             const int count = first + geometry.tiles_per_pass < all

@@ -149,7 +149,7 @@ void begin(const DeviceProperties& device, const BeginArgs& args, Stream stream)
     if (args.n_point == 0) return;
     with_instance(args.operand, args.shape.width, [&]<Operand operand, int width>() {
         const Room room(device, operand, width, args.in_proj.n_layer);
-        check(allow_shared(begin_kernel<operand, width>, room.bytes()), "flare begin");
+        allow_all_shared(device, begin_kernel<operand, width>, "flare begin");
         SURROGATE_LAUNCH((begin_kernel<operand, width>),
                          pass_blocks(device, args.n_point, block_rows(operand, width)), n_thread,
                          static_cast<size_t>(room.bytes()), stream, args,
@@ -162,7 +162,7 @@ void end(const DeviceProperties& device, const EndArgs& args, Stream stream) {
     if (args.n_point == 0) return;
     with_instance(args.operand, args.shape.width, [&]<Operand operand, int width>() {
         const Room room(device, operand, width, args.out_proj.n_layer);
-        check(allow_shared(end_kernel<operand, width>, room.bytes()), "flare end");
+        allow_all_shared(device, end_kernel<operand, width>, "flare end");
         SURROGATE_LAUNCH((end_kernel<operand, width>),
                          pass_blocks(device, args.n_point, block_rows(operand, width)), n_thread,
                          static_cast<size_t>(room.bytes()), stream, args,

@@ -96,6 +96,13 @@ inline void check(cudaError_t error, const char* kernel) {
                 std::string("kernel '") + kernel + "' was refused: " + cudaGetErrorString(error));
 }
 
+/// Lets a kernel have all the shared memory of the device: the limit belongs to the function, so a
+/// smaller one, set for a launch of another thread or plan, could come between this and a launch.
+template <class Kernel>
+void allow_all_shared(const DeviceProperties& device, Kernel kernel, const char* name) {
+    check(allow_shared(kernel, device.shared_bytes), name);
+}
+
 /// Blocks of a pass over points that keeps no sums.
 inline unsigned pass_blocks(const DeviceProperties& device, int64_t n_point, int64_t rows) {
     const int64_t n_unit = (n_point + rows - 1) / rows;
