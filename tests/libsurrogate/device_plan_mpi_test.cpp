@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans with backend cuda on several ranks, each with an emulated device: golden files under every
-// partition, one set of bits in reproducible mode, one rank at fault. Without NCCL the reductions
-// pass through MPI.
+// partition, one set of bits in reproducible mode, one rank at fault. Reductions pass through MPI, or
+// through a NCCL that is pretended.
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -10,6 +10,7 @@
 #include "libsurrogate/src/dist/mpi_communicator.hpp"
 #include "tests/support/darcy_case.hpp"
 #include "tests/support/device_case.hpp"
+#include "tests/support/fake_nccl.hpp"
 #include "tests/support/ranks.hpp"
 
 namespace surrogate::test {
@@ -17,13 +18,15 @@ namespace {
 
 const MPI_Comm world = MPI_COMM_WORLD;
 
+using NcclSource = const impl::NcclApi* (*)(std::string&);
+
 /// Every rank has a device of its own, or all hold the same one.
-Context ranks_context(bool is_shared, const impl::Options& options = {}) {
+Context ranks_context(bool is_shared, NcclSource nccl = nullptr) {
     kernels::DeviceProperties properties = EmulatedDevice::default_properties();
     properties.uuid = {7};
     if (!is_shared) properties.uuid[1] = static_cast<uint8_t>(1 + rank_of(world));
     emulated_device() = EmulatedDevice(properties);
-    return device_context(emulated_kind, impl::mpi_communicator(world), options);
+    return device_context(emulated_kind, impl::mpi_communicator(world), {}, nccl);
 }
 
 /// Rows of all ranks in their order, on all ranks. Collective.
@@ -147,6 +150,101 @@ TEST(DeviceRanks, OneRankWithoutMemoryIsToldToAll) {
     EXPECT_EQ(emulated_device().counts().allocations, before);
     EXPECT_TRUE(ranks_still_talk(world));
     EXPECT_EQ(plan_of(20).status, SURROGATE_SUCCESS);
+}
+
+// ---- NCCL ----
+
+FakeNccl* pretended = nullptr;
+const impl::NcclApi* pretended_nccl(std::string&) {
+    return &pretended->api();
+}
+
+class DeviceNccl : public testing::Test {
+protected:
+    void SetUp() override {
+        if (size_of(world) == 1) GTEST_SKIP() << "one rank reduces nothing";
+        pretended = &nccl;
+    }
+    FakeNccl nccl;
+};
+
+TEST_F(DeviceNccl, GraphsHoldTheReductionsAndGiveTheSameNumbers) {
+    const Context context = ranks_context(false, pretended_nccl);
+    const Context staged = device_context(emulated_kind, impl::mpi_communicator(world));
+    for (const char* file : {"tiny_options", "layers"}) {
+        const FlareCase golden(file);
+        for (const char* partition : {"scattered", "uneven"}) {
+            const Options fast{{"backend", "cuda"}};
+            const std::vector<float> y = run_on_ranks(context, golden, partition, fast);
+            EXPECT_LE(relative_l2({y.begin(), y.end()}, golden.y64), golden.bound("fp32"))
+                << file << " " << partition;
+            const Options exact{{"backend", "cuda"}, {"reproducible", "true"}};
+            EXPECT_EQ(run_on_ranks(context, golden, partition, exact),
+                      run_on_ranks(staged, golden, partition, exact))
+                << file << " " << partition;
+        }
+    }
+    EXPECT_EQ(nccl.misuse(), "");
+}
+
+TEST_F(DeviceNccl, RunsOnAStreamAreEnqueuedOnAllRanksAndCounted) {
+    const Context context = ranks_context(false, pretended_nccl);
+    const Model model(context, small_darcy_model());
+    DarcyCase points(own_rows("scattered", 20, world));
+    const Domain domain = points.domain(context);
+    Plan plan(model, domain, {{"backend", "cuda"}});
+    const std::string text = plan.describe();
+    for (const char* part : {"reductions by NCCL 2.27.3: ", "a run is one graph"})
+        EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
+    points.bind(plan);
+    plan.run();
+    const std::vector<double> expected = points.pressure;
+
+    EmulatedDevice device(emulated_device());
+    const DeviceArray<double> mobility(device, points.mobility);
+    const DeviceArray<double> pressure(device, points.pressure);
+    const impl::DeviceStream stream(device, device.create_stream());
+    plan.bind_input("mobility", mobility.column(points.n()));
+    plan.bind_output("pressure", pressure.column(points.n()));
+    plan.set_stream(stream.get());
+    const int64_t n_synchronize = device.counts().n_synchronize;
+    for (int step = 0; step < 3; ++step) plan.run();
+    EXPECT_EQ(device.counts().n_synchronize, n_synchronize);
+    EXPECT_EQ(plan.counter("bytes_sent"), 2 * 4 * 3 * (8 + 2 * 2));  // blocks, 4 M (C + 2 H)
+    EXPECT_EQ(plan.counter("collectives"), 2 * 2);
+    plan.wait();
+    EXPECT_LE(relative_difference(pressure.get(), expected), 1e-14);
+    EXPECT_EQ(nccl.misuse(), "");
+}
+
+TEST_F(DeviceNccl, TwoPlansOnTwoStreamsTakeTurns) {
+    const Context context = ranks_context(false, pretended_nccl);
+    const Model model(context, small_darcy_model());
+    DarcyCase points(own_rows("scattered", 20, world));
+    const Domain domain = points.domain(context);
+    Plan a(model, domain, {{"backend", "cuda"}}), b(model, domain, {{"backend", "cuda"}});
+    points.bind(a);
+    a.run();
+    EmulatedDevice device(emulated_device());
+    const DeviceArray<double> mobility(device, points.mobility);
+    const DeviceArray<double> p(device, points.pressure), q(device, points.pressure);
+    const impl::DeviceStream first(device, device.create_stream());
+    const impl::DeviceStream second(device, device.create_stream());
+    a.bind_input("mobility", mobility.column(points.n()));
+    b.bind_input("mobility", mobility.column(points.n()));
+    a.bind_output("pressure", p.column(points.n()));
+    b.bind_output("pressure", q.column(points.n()));
+    a.set_stream(first.get());
+    b.set_stream(second.get());
+    for (int step = 0; step < 4; ++step) {
+        a.run();
+        b.run();
+    }
+    a.wait();
+    b.wait();
+    EXPECT_LE(relative_difference(p.get(), points.pressure), 1e-14);
+    EXPECT_EQ(p.get(), q.get());
+    EXPECT_EQ(nccl.misuse(), "");
 }
 
 // ---- one rank at fault in a run ----

@@ -50,13 +50,14 @@ inline std::string device_problem(const DeviceKind& kind) {
     }
 }
 
-/// A context on ranks that finds its device code in `kind`. Collective.
+/// A context on ranks that finds its device code in `kind`, and NCCL if it is told where. Collective.
 inline Context device_context(const DeviceKind& kind, std::unique_ptr<impl::Communicator> ranks,
-                              const impl::Options& options = {}) {
+                              const impl::Options& options = {},
+                              const impl::NcclApi* (*nccl)(std::string&) = nullptr) {
     auto handle = std::make_unique<surrogate_context>();
-    handle->context =
-        std::make_shared<impl::Context>(std::move(ranks), options, impl::Placement{},
-                                        impl::posix_files(), impl::DeviceSources{kind.plugin});
+    handle->context = std::make_shared<impl::Context>(std::move(ranks), options, impl::Placement{},
+                                                      impl::posix_files(),
+                                                      impl::DeviceSources{kind.plugin, nccl});
     handle->context->open();
     return Context(handle.release());
 }
