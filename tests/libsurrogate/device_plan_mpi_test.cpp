@@ -152,6 +152,45 @@ TEST(DeviceRanks, OneRankWithoutMemoryIsToldToAll) {
     EXPECT_EQ(plan_of(20).status, SURROGATE_SUCCESS);
 }
 
+// Out of memory comes from allocations alone; where anything else fails while ranks meet, the context
+// is broken, for all of them, at once or with their next reduction.
+TEST(DeviceRanks, AnyCallThatFailsAtPlanningOnOneRankIsToldToAll) {
+    const int culprit = size_of(world) - 1;
+    const Options options{{"backend", "cuda"}};
+    int has_failed = 1;
+    for (int64_t n = 1; has_failed; ++n) {
+        const Context context = ranks_context(true);
+        const Model model(context, small_darcy_model());
+        const DarcyCase points(own_rows("contiguous", 20, world));
+        const Domain domain = points.domain(context);
+        EmulatedDevice device(emulated_device());
+        const int64_t before = device.counts().allocations;
+        const auto make_plan = [&] {
+            surrogate_plan* plan = nullptr;
+            // The first plan opens the device.
+            const Answer found = answer(
+                surrogate_plan_create(model.get(), domain.get(), nullptr, options.get(), &plan));
+            surrogate_plan_destroy(&plan);
+            return found;
+        };
+        const bool is_culprit = rank_of(world) == culprit;
+        if (is_culprit) device.fail_at(n, kernels::Status::no_memory);
+        const Answer found = make_plan();
+        has_failed = is_culprit ? device.fail_at(0, kernels::Status::success) >= n : 0;
+        MPI_Bcast(&has_failed, 1, MPI_INT, culprit, world);
+        EXPECT_TRUE(ranks_still_talk(world));
+        EXPECT_EQ(found.status == SURROGATE_SUCCESS, !has_failed) << "call " << n << ": " << found;
+        EXPECT_EQ(found, answer_of_rank_0(found, world)) << "call " << n;
+        EXPECT_EQ(device.counts().allocations, before) << "call " << n;
+        const Answer next = make_plan();
+        const bool is_known = next.status == SURROGATE_SUCCESS || next.status == SURROGATE_BROKEN ||
+                              next.status == SURROGATE_DEVICE;
+        EXPECT_TRUE(is_known) << "after call " << n << ": " << next;
+        EXPECT_EQ(next, answer_of_rank_0(next, world)) << "after call " << n;
+        EXPECT_EQ(device.counts().allocations, before) << "after call " << n;
+    }
+}
+
 // ---- NCCL ----
 
 FakeNccl* pretended = nullptr;
