@@ -67,7 +67,7 @@ void add_predict(CLI::App& app, Arguments& arguments) {
     verb->add_flag("--quiet", predict.quiet, "Print errors only");
     verb->add_flag("--reproducible{true}", arguments.predict_options["reproducible"],
                    "The same bits for any ranks, cut, threads and vector width");
-    for (const char* key : {"backend", "threads", "vector", "precision"})
+    for (const char* key : {"backend", "device", "threads", "vector", "precision"})
         verb->add_option(std::string("--") + key, arguments.predict_options[key],
                          "As surrogate_options_set takes it");
 }

@@ -14,7 +14,7 @@
 namespace surrogate::test {
 namespace {
 
-const Options on_device{{"backend", "cuda"}};
+const Options by_cuda{{"backend", "cuda"}};
 
 /// What is alive on the device.
 std::vector<int64_t> alive(const EmulatedDevice& device) {
@@ -33,7 +33,7 @@ protected:
         model = std::make_unique<Model>(*context, small_darcy_model());
     }
     /// A plan is made and goes.
-    Answer make_plan(const Domain& domain, const Options& options = on_device) {
+    Answer make_plan(const Domain& domain, const Options& options = by_cuda) {
         surrogate_plan* plan = nullptr;
         const Answer found = answer(
             surrogate_plan_create(model->get(), domain.get(), nullptr, options.get(), &plan));
@@ -61,7 +61,7 @@ TEST_F(DeviceFaults, OutOfMemoryAtPlanningLeaksNothingAndASmallerPlanWorks) {
         EXPECT_EQ(refused.status, SURROGATE_NO_MEMORY) << refused;
         EXPECT_EQ(alive(*device), before);
     }
-    Plan plan(*model, domain, on_device);
+    Plan plan(*model, domain, by_cuda);
     points.bind(plan);
     plan.run();
     EXPECT_FALSE(std::isnan(points.pressure[0]));
@@ -206,8 +206,8 @@ TEST_F(DeviceFaults, SlowProducerBeforeAndConsumerAfterARunWithoutAnyWaitOnTheHo
     begin();
     DarcyCase points(first_rows(7));
     const Domain domain = points.domain(*context);
-    const std::vector<double> expected = predict(*model, *context, points, on_device);
-    Plan plan(*model, domain, on_device);
+    const std::vector<double> expected = predict(*model, *context, points, by_cuda);
+    Plan plan(*model, domain, by_cuda);
     DeviceArray<double> mobility(*device, std::vector<double>(7, NAN));
     DeviceArray<double> pressure(*device, std::vector<double>(7, NAN));
     plan.bind_input("mobility", mobility.column(7));
@@ -246,7 +246,7 @@ TEST_F(DeviceFaults, WorkGoesOnInOrderWhenTheStreamChanges) {
     DarcyCase points(first_rows(7)), other(first_rows(7));
     for (double& m : other.mobility) m += 0.5;
     const Domain domain = points.domain(*context);
-    Plan plan(*model, domain, on_device);
+    Plan plan(*model, domain, by_cuda);
     DeviceArray<double> a(*device, points.mobility), b(*device, other.mobility);
     DeviceArray<double> p(*device, points.pressure), q(*device, points.pressure);
     const impl::DeviceStream first(*device, device->create_stream());
@@ -262,8 +262,8 @@ TEST_F(DeviceFaults, WorkGoesOnInOrderWhenTheStreamChanges) {
     plan.bind_output("pressure", q.column(7));
     plan.run();
     plan.wait();
-    EXPECT_LE(relative_difference(p.get(), predict(*model, *context, points, on_device)), 1e-14);
-    EXPECT_LE(relative_difference(q.get(), predict(*model, *context, other, on_device)), 1e-14);
+    EXPECT_LE(relative_difference(p.get(), predict(*model, *context, points, by_cuda)), 1e-14);
+    EXPECT_LE(relative_difference(q.get(), predict(*model, *context, other, by_cuda)), 1e-14);
 }
 
 TEST_F(DeviceFaults, APlanMayGoWhileItsRunIsUnderWay) {
@@ -274,7 +274,7 @@ TEST_F(DeviceFaults, APlanMayGoWhileItsRunIsUnderWay) {
     DeviceArray<double> mobility(*device, points.mobility), pressure(*device, points.pressure);
     const std::vector<int64_t> before = alive(*device);
     {
-        Plan plan(*model, domain, on_device);
+        Plan plan(*model, domain, by_cuda);
         plan.bind_input("mobility", mobility.column(7));
         plan.bind_output("pressure", pressure.column(7));
         plan.set_stream(stream.get());
@@ -283,7 +283,7 @@ TEST_F(DeviceFaults, APlanMayGoWhileItsRunIsUnderWay) {
         plan.run();
     }
     EXPECT_EQ(alive(*device), before);
-    EXPECT_LE(relative_difference(pressure.get(), predict(*model, *context, points, on_device)),
+    EXPECT_LE(relative_difference(pressure.get(), predict(*model, *context, points, by_cuda)),
               1e-14);
 }
 
@@ -297,7 +297,7 @@ TEST_F(DeviceFaults, AWaitEndsAfterTheTimeLimit) {
     model = std::make_unique<Model>(*context, small_darcy_model());
     DarcyCase points(first_rows(7));
     const Domain domain = points.domain(*context);
-    Plan plan(*model, domain, on_device);
+    Plan plan(*model, domain, by_cuda);
     points.bind(plan);
     const impl::DeviceStream stream(*device, device->create_stream());
     plan.set_stream(stream.get());
@@ -327,8 +327,8 @@ TEST_F(DeviceFaults, WithoutADeviceOnlyBackendCudaIsRefused) {
     DarcyCase points(first_rows(7));
     const Domain domain = points.domain(without);
     surrogate_plan* plan = nullptr;
-    const Answer refused = answer(
-        surrogate_plan_create(its_model.get(), domain.get(), nullptr, on_device.get(), &plan));
+    const Answer refused =
+        answer(surrogate_plan_create(its_model.get(), domain.get(), nullptr, by_cuda.get(), &plan));
     EXPECT_EQ(refused.status, SURROGATE_NOT_SUPPORTED);
     EXPECT_TRUE(refused.says("libx.so: cannot open")) << refused;
     EXPECT_EQ(Plan(its_model, domain).option("backend"), "simd");

@@ -27,11 +27,11 @@ TEST(DeviceManners, RunsTakeNoMemoryOnTheHostWhereverFieldsLie) {
                           {{"backend", "cuda"}, {"reproducible", reproducible}, {"threads", "1"}});
                 points.bind(plan);
                 if (is_there) {
-                    surrogate_array in = column(points.mobility.data(), points.n());
-                    surrogate_array out = column(points.pressure.data(), points.n());
-                    in.space = out.space = SURROGATE_CUDA;  // this device's memory is the host's
-                    plan.bind_input("mobility", in);
-                    plan.bind_output("pressure", out);
+                    // This device's memory is the host's.
+                    plan.bind_input("mobility",
+                                    on_device(column(points.mobility.data(), points.n())));
+                    plan.bind_output("pressure",
+                                     on_device(column(points.pressure.data(), points.n())));
                 }
                 if (has_stream) plan.set_stream(nullptr);
                 plan.run();
@@ -59,12 +59,30 @@ TEST(DeviceManners, HostFieldsAreWrittenInTheirUnit) {
         points.pressure.assign(points.pressure.size(), NAN);
         std::vector<float> first(points.mobility.begin(), points.mobility.end());
         plan.bind_output("pressure", column(points.pressure.data(), points.n()));
-        surrogate_array in = column(first.data(), points.n());
-        in.space = SURROGATE_CUDA;
-        plan.bind_input("mobility", in);
+        plan.bind_input("mobility", on_device(column(first.data(), points.n())));
         plan.run();
         EXPECT_EQ(std::ranges::count(points.pressure, 0.01), points.n()) << threads;
     }
+}
+
+TEST(DeviceManners, TheSphereIsRefused) {
+    const Context context = device_context(null_kind, impl::self_communicator());
+    const Model model(context, SURROGATE_TEST_DATA "/sphere/operators/resample_0.safetensors");
+    const surrogate_domain_info in = model.input_domain(), out = model.output_domain();
+    const auto whole = [&](const surrogate_domain_info& grid) {
+        surrogate_sphere sphere{};
+        sphere.grid = grid.grid;
+        sphere.n_lat = sphere.n_lat_local = grid.n_lat;
+        sphere.n_lon = sphere.n_lon_local = grid.n_lon;
+        return Domain(context, sphere);
+    };
+    const Domain from = whole(in), to = whole(out);
+    const Options options{{"backend", "cuda"}};
+    surrogate_plan* plan = nullptr;
+    EXPECT_EQ(surrogate_plan_create(model.get(), from.get(), to.get(), options.get(), &plan),
+              SURROGATE_NOT_SUPPORTED);
+    EXPECT_NE(std::string(surrogate_error(context.get())).find("on the sphere"), std::string::npos)
+        << surrogate_error(context.get());
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace surrogate::test {
 namespace {
 
-const Options on_device{{"backend", "cuda"}};
+const Options by_cuda{{"backend", "cuda"}};
 
 class DeviceTest : public testing::TestWithParam<DeviceKind> {
 protected:
@@ -89,7 +89,7 @@ TEST_P(DeviceTest, FieldsOfTheCardAgreeWithTheHost) {
     for (const int64_t n : {0, 1, 17}) {
         const DarcyCase points(first_rows(n));
         const std::vector<double> host = predict(model, *context, points);
-        const std::vector<double> there = predict(model, *context, points, on_device);
+        const std::vector<double> there = predict(model, *context, points, by_cuda);
         EXPECT_EQ(there.size(), host.size());
         EXPECT_LE(relative_difference(there, host), order_tolerance) << n << " points";
     }
@@ -186,7 +186,7 @@ TEST_P(DeviceTest, DeviceArraysAreRefusedWhereTheyCannotBe) {
     EXPECT_EQ(surrogate_domain_create_points(context->get(), &x, nullptr, &none),
               SURROGATE_NOT_SUPPORTED);
 
-    const Plan plan(model, domain, on_device);
+    const Plan plan(model, domain, by_cuda);
     surrogate_array askew = there;
     askew.data = reinterpret_cast<char*>(mobility.data()) + 4;
     const Answer aligned =
@@ -238,11 +238,11 @@ TEST_P(DeviceTest, UnboundFieldsAreToldAndTheNextRunIsExact) {
     const Model model(*context, small_darcy_model());
     DarcyCase points(first_rows(20));
     const Domain domain = points.domain(*context);
-    Plan plan(model, domain, on_device);
+    Plan plan(model, domain, by_cuda);
     EXPECT_EQ(surrogate_plan_run(plan.get()), SURROGATE_INVALID_ARGUMENT);
     points.bind(plan);
     plan.run();
-    EXPECT_EQ(points.pressure, predict(model, *context, points, on_device));
+    EXPECT_EQ(points.pressure, predict(model, *context, points, by_cuda));
 }
 
 // ---- streams ----
@@ -261,7 +261,7 @@ TEST_P(DeviceTest, TwoPlansOnTwoStreams) {
     const Model model(*context, small_darcy_model());
     const DarcyCase a(first_rows(40)), b(first_rows(21));
     const Domain domain_a = a.domain(*context), domain_b = b.domain(*context);
-    Plan plan_a(model, domain_a, on_device), plan_b(model, domain_b, on_device);
+    Plan plan_a(model, domain_a, by_cuda), plan_b(model, domain_b, by_cuda);
     FieldsThere there_a(*device, a, plan_a), there_b(*device, b, plan_b);
     const impl::DeviceStream first(*device, device->create_stream());
     const impl::DeviceStream second(*device, device->create_stream());
@@ -273,9 +273,9 @@ TEST_P(DeviceTest, TwoPlansOnTwoStreams) {
     }
     plan_a.wait();
     plan_b.wait();
-    EXPECT_LE(relative_difference(there_a.pressure.get(), predict(model, *context, a, on_device)),
+    EXPECT_LE(relative_difference(there_a.pressure.get(), predict(model, *context, a, by_cuda)),
               1e-14);
-    EXPECT_LE(relative_difference(there_b.pressure.get(), predict(model, *context, b, on_device)),
+    EXPECT_LE(relative_difference(there_b.pressure.get(), predict(model, *context, b, by_cuda)),
               1e-14);
 }
 
@@ -283,7 +283,7 @@ TEST_P(DeviceTest, FindingsOfEnqueuedRunsComeWithWaitOrALaterRun) {
     const Model model(*context, small_darcy_model());
     DarcyCase points(first_rows(20));
     const Domain domain = points.domain(*context);
-    Plan plan(model, domain, on_device);
+    Plan plan(model, domain, by_cuda);
     FieldsThere there(*device, points, plan);
     const impl::DeviceStream stream(*device, device->create_stream());
     plan.set_stream(stream.get());
@@ -316,7 +316,7 @@ TEST_P(DeviceTest, ManyRunsAheadOfTheHostKeepTheirFindings) {
     const Model model(*context, golden.path);
     const std::vector<int64_t> rows = first_rows(golden.n);
     const Domain domain = rows_domain(*context, rows);
-    Plan plan(model, domain, on_device);
+    Plan plan(model, domain, by_cuda);
     std::vector<float> x = golden.rows_of_x(rows), bad = x;
     bad[3] = INFINITY;
     const DeviceArray<float> good_x(*device, x), bad_x(*device, bad), y(*device, {0, 0, 0, 0, 0});
@@ -386,7 +386,7 @@ TEST_P(DeviceTest, SendsWhatTheFormulaSays) {
     const Model model(*context, small_darcy_model());
     DarcyCase points(first_rows(30));
     const Domain domain = points.domain(*context);
-    Plan plan(model, domain, on_device);
+    Plan plan(model, domain, by_cuda);
     points.bind(plan);
     plan.run();
     EXPECT_EQ(plan.counter("bytes_sent"), 2 * 4 * 3 * (8 + 2 * 2));  // blocks, 4 M (C + 2 H)

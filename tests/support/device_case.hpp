@@ -95,14 +95,10 @@ public:
     T* data() const { return data_; }
     /// n points from element `first`, `stride` elements apart.
     surrogate_array column(int64_t n, int64_t first = 0, int64_t stride = 1) const {
-        surrogate_array array = surrogate::column(data_ + first, n, stride);
-        array.space = SURROGATE_CUDA;
-        return array;
+        return on_device(surrogate::column(data_ + first, n, stride));
     }
     surrogate_array matrix(int64_t n, int64_t n_column) const {
-        surrogate_array array = surrogate::matrix(data_, n, n_column);
-        array.space = SURROGATE_CUDA;
-        return array;
+        return on_device(surrogate::matrix(data_, n, n_column));
     }
 
 private:

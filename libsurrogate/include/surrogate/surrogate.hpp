@@ -91,6 +91,12 @@ surrogate_array matrix(T* data, int64_t n, int64_t n_column) {
             SURROGATE_HOST};
 }
 
+/// The same, where the data lie in memory of the plan's device (backend cuda).
+inline surrogate_array on_device(surrogate_array array) {
+    array.space = SURROGATE_CUDA;
+    return array;
+}
+
 /// Options{{"precision", "fp32"}, {"reproducible", "true"}}
 class Options {
 public:
