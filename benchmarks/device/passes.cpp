@@ -38,6 +38,7 @@ Passes::Passes(Platform& platform, const BlockCase& c, Operand operand)
       operand_(operand),
       shape_(flare::DeviceShape::of({c.n_head, c.n_latent, c.n_dim}, c.n_channel())),
       arena_(platform) {
+    kernels_.load(device_.properties(), operand, shape_.width);
     const BlockWeights w(c);
     const int64_t n_point = c.n_point, n_row = c.n_head * c.n_latent;
     auto* findings = arena_.put(std::vector<flare::DeviceFindings>(1));

@@ -89,9 +89,10 @@ struct NarrowProducts {
     }
 
     /// One step of a layer: y (16 points, 8 n_group outputs) += inputs of two pieces times weights.
+    /// `rest` is for operands in pieces.
     template <int n_group>
-    __device__ static void layer_step(float (&y)[n_group][4], const float (*x)[4],
-                                      const uint4* weights, int lane) {
+    __device__ static void layer_step(float (&y)[n_group][4], float (&)[n_group][4],
+                                      const float (*x)[4], const uint4* weights, int lane) {
         const Left inputs = left(x[0], x[1]);
 #pragma unroll
         for (int group = 0; group < n_group; group += 2) {
@@ -149,13 +150,20 @@ struct WideProducts {
         }
         return s;
     }
-    /// c += a b, small terms first. In fp32 all but low * low, which is below 2^-22 of the product.
+    /// c += a b. In fp32 all but low * low, which is below 2^-22 of the product. Tensor cores cut their
+    /// sums, always towards zero: in fp32 they start from zero, small terms first, and c grows by
+    /// additions that round.
     __device__ static void multiply(float (&c)[4], const Split<4>& a, const Split<2>& b) {
         if constexpr (is_split) {
-            product_tf32(c, a.low, b.high);
-            product_tf32(c, a.high, b.low);
+            float part[4] = {};
+            product_tf32(part, a.low, b.high);
+            product_tf32(part, a.high, b.low);
+            product_tf32(part, a.high, b.high);
+#pragma unroll
+            for (int i = 0; i < 4; ++i) c[i] += part[i];
+        } else {
+            product_tf32(c, a.high, b.high);
         }
-        product_tf32(c, a.high, b.high);
     }
     __device__ static Split<4> left_side(Piece p) {
         const uint32_t bits[4] = {p.x, p.z, p.y, p.w};
@@ -200,15 +208,20 @@ struct WideProducts {
         to_second = __byte_perm(low, high, 0x7632);
     }
 
+    /// One step of a layer, inputs of one piece. fp32: the small terms go to `rest`, to be added at the
+    /// end, so that y is cut once a step and not three times.
     template <int n_group>
-    __device__ static void layer_step(float (&y)[n_group][4], const float (*x)[4],
-                                      const uint4* weights, int lane) {
+    __device__ static void layer_step(float (&y)[n_group][4], float (&rest)[n_group][4],
+                                      const float (*x)[4], const uint4* weights, int lane) {
         const Split<4> inputs = left_side(piece(x[0]));
         if constexpr (is_split) {
 #pragma unroll
             for (int group = 0; group < n_group; ++group) {
                 const uint4 w = weights[group * 32 + lane];
-                multiply(y[group], inputs, {{w.x, w.y}, {w.z, w.w}});
+                const uint32_t high[2] = {w.x, w.y}, low[2] = {w.z, w.w};
+                product_tf32(rest[group], inputs.low, high);
+                product_tf32(rest[group], inputs.high, low);
+                product_tf32(y[group], inputs.high, high);
             }
         } else {
 #pragma unroll

@@ -6,7 +6,6 @@
 namespace surrogate::kernels::flare::cuda {
 namespace {
 
-constexpr int chunk_tiles = 8;  // tiles of 16 latents whose scores a warp holds at once
 constexpr float lowest = lowest_score<float>();
 
 template <Operand operand, int width>
@@ -16,6 +15,9 @@ struct Decode : Pass<operand, width> {
     using Piece = typename Base::Piece;
     using Feed = typename Base::Feed;
     using Base::g, Base::lane, Base::n_group, Base::n_tile, Base::rows, Base::t, Base::warp;
+
+    /// Tiles of 16 latents whose scores a warp holds at once.
+    static constexpr int chunk_tiles = tiles_per_chunk(operand);
 
     const DecodeArgs& args;
     const Piece *queries, *latents;  // in shared memory, or where the arguments say
@@ -66,14 +68,10 @@ struct Decode : Pass<operand, width> {
         const int group0 = head * n_padded / 8,
                   n_latent_tile = static_cast<int>(args.shape.latent_tiles());
         const int first = head * n_head_group * n_latent_tile * 32 + lane;
-        return {keys + group0 * 32,
-                queries + first,
-                latents + first,
-                y + group0 * 32,
-                n_head_group,
-                n_padded >= 8 || t / 2 == head % 2,
-                n_latent_tile,
-                static_cast<int>(args.shape.sizes.n_latent)};
+        return {keys + group0 * 32, queries + first,
+                latents + first,    y + group0 * 32,
+                n_head_group,       n_padded >= 8 || t / 2 == head % 2,
+                n_latent_tile,      static_cast<int>(args.shape.sizes.n_latent)};
     }
 
     /// `count` tiles of latents from tile `first`; y holds sums under way until the last of them.
@@ -133,11 +131,13 @@ struct Decode : Pass<operand, width> {
         int first = 0;
         for (; first + chunk_tiles <= head.n_tile; first += chunk_tiles)
             attend_chunk<chunk_tiles>(head, first, softmax);
-        if (const int left = head.n_tile - first; left >= 4) {
-            attend_chunk<4>(head, first, softmax);
-            first += 4;
+        if constexpr (chunk_tiles > 4) {
+            if (head.n_tile - first >= 4) {
+                attend_chunk<4>(head, first, softmax);
+                first += 4;
+            }
         }
-        if (const int left = head.n_tile - first; left >= 2) {
+        if (head.n_tile - first >= 2) {
             attend_chunk<2>(head, first, softmax);
             first += 2;
         }
@@ -246,6 +246,12 @@ __global__ void __launch_bounds__(n_thread, 1)
 
 }  // namespace
 
+void load_decode(const DeviceProperties& device, Operand operand_, int64_t width_) {
+    with_instance(operand_, width_, [&]<Operand operand, int width>() {
+        load_kernel(device, decode_kernel<operand, width>, "flare decode");
+    });
+}
+
 void decode(const DeviceProperties& device, const DecodeArgs& args, Stream stream) {
     if (args.n_point == 0) return;
     with_instance(args.operand, args.shape.width, [&]<Operand operand, int width>() {
@@ -259,7 +265,6 @@ void decode(const DeviceProperties& device, const DecodeArgs& args, Stream strea
         const int64_t fixed = slots + (latents_fit ? latents : 0);
         const WeightRoom weights(operand, width, n_layer, device.shared_bytes - fixed);
         const int64_t shared = fixed + weights.bytes;
-        allow_all_shared(device, decode_kernel<operand, width>, "flare decode");
         SURROGATE_LAUNCH((decode_kernel<operand, width>), pass_blocks(device, args.n_point, rows),
                          n_thread, static_cast<size_t>(shared), stream, args,
                          static_cast<int>(weights.bytes), weights.resident, latents_fit);

@@ -176,6 +176,8 @@ struct EndArgs {
 };
 
 /// The passes, as the plug-in offers them. Each enqueues on `stream`; throws device, not_supported.
+/// load() brings the code for an operand and a width onto the device: once before the first pass of a
+/// plan there, and not while a graph is recorded, which a first launch may disturb.
 struct DeviceKernels {
     void (*begin)(const DeviceProperties&, const BeginArgs&, Stream) = nullptr;
     void (*encode)(const DeviceProperties&, const EncodeArgs&, Stream) = nullptr;
@@ -184,6 +186,7 @@ struct DeviceKernels {
     void (*latents)(const DeviceProperties&, const LatentArgs&, Stream) = nullptr;
     void (*decode)(const DeviceProperties&, const DecodeArgs&, Stream) = nullptr;
     void (*end)(const DeviceProperties&, const EndArgs&, Stream) = nullptr;
+    void (*load)(const DeviceProperties&, Operand, int64_t width) = nullptr;
 };
 
 namespace cuda {

@@ -8,8 +8,6 @@
 namespace surrogate::kernels::flare::cuda {
 namespace {
 
-constexpr int chunk_tiles = 8;  // tiles of 16 points whose scores a warp holds at once
-
 constexpr float lowest = lowest_score<float>();
 
 template <Operand operand, int width>
@@ -20,6 +18,9 @@ struct Encode : Pass<operand, width> {
     using Feed = typename Base::Feed;
     using Base::g, Base::lane, Base::n_group, Base::n_tile, Base::row_tiles, Base::rows, Base::t,
         Base::warp;
+
+    /// Tiles of 16 points whose scores a warp holds at once.
+    static constexpr int chunk_tiles = tiles_per_chunk(operand);
 
     const EncodeArgs& args;
     int first_latent_tile, n_latent_tile;  // of this launch, over all heads
@@ -75,7 +76,8 @@ struct Encode : Pass<operand, width> {
         run_chain<operand>(args.v_proj, Base::layer, feed, x);
 #pragma unroll
         for (int tile = 0; tile < n_tile; ++tile) {
-            if (args.v_max) raise_maxima(first + tile, x[tile]);
+            if ((first + tile + 1) * tile_rows > args.n_point) clear_rows(first + tile, x[tile]);
+            if (args.v_max) raise_maxima(x[tile]);
             Piece* to = values + (warp * n_tile + tile) * n_group * 32 + lane;
 #pragma unroll
             for (int group = 0; group < n_group; ++group)
@@ -95,16 +97,27 @@ struct Encode : Pass<operand, width> {
         }
     }
 
-    /// v_max of every head up to the largest |v| of the tile's points.
-    __device__ void raise_maxima(int64_t tile, const float (&v)[n_group][4]) const {
+    /// v of points that do not exist: their probability is 0, and 0 times infinity would be NaN.
+    __device__ void clear_rows(int64_t tile, float (&v)[n_group][4]) const {
         const int64_t point = tile * tile_rows + g;
+#pragma unroll
+        for (int group = 0; group < n_group; ++group) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                if (point + i / 2 * 8 >= args.n_point) v[group][i] = 0;
+            }
+        }
+    }
+
+    /// v_max of every head up to the largest |v| of the tile's points.
+    __device__ void raise_maxima(const float (&v)[n_group][4]) const {
 #pragma unroll
         for (int group = 0; group < n_group; ++group) {
             float largest = 0;
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
                 const float size = fabsf(v[group][i]);
-                if (point + i / 2 * 8 < args.n_point && size > largest) largest = size;
+                if (size > largest) largest = size;
             }
             for (int distance = 4; distance < 32; distance *= 2)
                 largest = fmaxf(largest, __shfl_xor_sync(0xffffffffU, largest, distance));
@@ -114,6 +127,7 @@ struct Encode : Pass<operand, width> {
                 atomicMax(reinterpret_cast<int*>(args.v_max) + head,
                           static_cast<int>(as_bits(largest)));
         }
+        __syncwarp();  // what follows moves numbers between lanes
     }
 
     /// One tile of 16 latents of one head through 128 points from `row`, tiles from `first` of the
@@ -219,6 +233,7 @@ struct Encode : Pass<operand, width> {
                     }
                 }
             }
+            __syncwarp();  // lanes without a latent have gone on
         }
     }
 
@@ -260,11 +275,16 @@ __global__ void __launch_bounds__(n_thread, 1)
 
 }  // namespace
 
-void encode(const DeviceProperties& device, const EncodeArgs& args, Stream stream) {
+void load_encode(const DeviceProperties& device, Operand operand_, int64_t width_) {
+    with_instance(operand_, width_, [&]<Operand operand, int width>() {
+        load_kernel(device, encode_kernel<operand, width>, "flare encode");
+    });
+}
+
+void encode(const DeviceProperties&, const EncodeArgs& args, Stream stream) {
     const EncodeGeometry& geometry = args.geometry;
     const auto all = static_cast<int>(args.shape.all_latent_tiles());
     with_instance(args.operand, args.shape.width, [&]<Operand operand, int width>() {
-        allow_all_shared(device, encode_kernel<operand, width>, "flare encode");
         for (int pass = 0; pass < geometry.n_pass; ++pass) {
             const int first = pass * static_cast<int>(geometry.tiles_per_pass);
             const int count = first + geometry.tiles_per_pass < all

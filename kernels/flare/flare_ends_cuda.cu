@@ -81,10 +81,11 @@ struct Ends : Pass<operand, width> {
 #pragma unroll
         for (int tile = 0; tile < n_tile; ++tile) this->store(own, tile, warp_rows, x[tile]);
         __syncwarp();
-        if (lane >= warp_rows || point >= args.n_point) return;
-        for (int c = 0; c < args.n_column; ++c)
+        const bool exists = lane < warp_rows && point < args.n_point;
+        for (int c = 0; c < args.n_column && exists; ++c)
             write_column(args.columns[c], point, c, own[fragment_index(lane, c, width)], is_lost,
                          args.findings);
+        __syncwarp();  // lanes without a point have gone on
     }
 };
 
@@ -145,11 +146,17 @@ struct Room {
 
 }  // namespace
 
+void load_begin_and_end(const DeviceProperties& device, Operand operand_, int64_t width_) {
+    with_instance(operand_, width_, [&]<Operand operand, int width>() {
+        load_kernel(device, begin_kernel<operand, width>, "flare begin");
+        load_kernel(device, end_kernel<operand, width>, "flare end");
+    });
+}
+
 void begin(const DeviceProperties& device, const BeginArgs& args, Stream stream) {
     if (args.n_point == 0) return;
     with_instance(args.operand, args.shape.width, [&]<Operand operand, int width>() {
         const Room room(device, operand, width, args.in_proj.n_layer);
-        allow_all_shared(device, begin_kernel<operand, width>, "flare begin");
         SURROGATE_LAUNCH((begin_kernel<operand, width>),
                          pass_blocks(device, args.n_point, block_rows(operand, width)), n_thread,
                          static_cast<size_t>(room.bytes()), stream, args,
@@ -162,7 +169,6 @@ void end(const DeviceProperties& device, const EndArgs& args, Stream stream) {
     if (args.n_point == 0) return;
     with_instance(args.operand, args.shape.width, [&]<Operand operand, int width>() {
         const Room room(device, operand, width, args.out_proj.n_layer);
-        allow_all_shared(device, end_kernel<operand, width>, "flare end");
         SURROGATE_LAUNCH((end_kernel<operand, width>),
                          pass_blocks(device, args.n_point, block_rows(operand, width)), n_thread,
                          static_cast<size_t>(room.bytes()), stream, args,

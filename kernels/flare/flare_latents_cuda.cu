@@ -211,8 +211,29 @@ void latents(const DeviceProperties&, const LatentArgs& args, Stream stream) {
     check_launch("flare latents");
 }
 
+namespace {
+
+void load(const DeviceProperties& device, Operand operand, int64_t width) {
+    load_begin_and_end(device, operand, width);
+    load_encode(device, operand, width);
+    load_decode(device, operand, width);
+    const auto load_small = [](auto kernel) { check(allow_shared(kernel, 0), "flare latents"); };
+    load_small(behind_maxima_kernel);
+    load_small(maxima_kernel);
+    load_small(sums_kernel);
+    load_small(exact_sums_kernel);
+    switch (operand) {
+        case Operand::fp32: load_small(latents_kernel<Operand::fp32>); break;
+        case Operand::tf32: load_small(latents_kernel<Operand::tf32>); break;
+        case Operand::fp16: load_small(latents_kernel<Operand::fp16>); break;
+        case Operand::bf16: load_small(latents_kernel<Operand::bf16>); break;
+    }
+}
+
+}  // namespace
+
 const DeviceKernels& kernels() {
-    static const DeviceKernels table = {begin, encode, maxima, sums, latents, decode, end};
+    static const DeviceKernels table = {begin, encode, maxima, sums, latents, decode, end, load};
     return table;
 }
 

@@ -92,14 +92,15 @@ void with_instance(Operand operand, int64_t width, const Body& body) {
 
 inline void check(cudaError_t error, const char* kernel) {
     if (error == cudaSuccess) return;
+    cudaGetLastError();  // told here, and not by the next launch again
     throw Error(Status::device,
                 std::string("kernel '") + kernel + "' was refused: " + cudaGetErrorString(error));
 }
 
-/// Lets a kernel have all the shared memory of the device: the limit belongs to the function, so a
-/// smaller one, set for a launch of another thread or plan, could come between this and a launch.
+/// Loads a kernel and lets it have all the shared memory of the device: the limit belongs to the
+/// function, so one set for a launch could come between another plan's limit and its launch.
 template <class Kernel>
-void allow_all_shared(const DeviceProperties& device, Kernel kernel, const char* name) {
+void load_kernel(const DeviceProperties& device, Kernel kernel, const char* name) {
     check(allow_shared(kernel, device.shared_bytes), name);
 }
 
@@ -120,7 +121,10 @@ struct WeightRoom {
     }
 };
 
-// Launches, one file each.
+// Loading and launches, one file each.
+void load_begin_and_end(const DeviceProperties& device, Operand operand, int64_t width);
+void load_encode(const DeviceProperties& device, Operand operand, int64_t width);
+void load_decode(const DeviceProperties& device, Operand operand, int64_t width);
 void begin(const DeviceProperties& device, const BeginArgs& args, Stream stream);
 void encode(const DeviceProperties& device, const EncodeArgs& args, Stream stream);
 void maxima(const DeviceProperties& device, const LatentArgs& args, Stream stream);

@@ -42,6 +42,20 @@ __device__ inline void each(float (&values)[n_tile][n_group][4], const Function&
     }
 }
 
+/// to += from
+template <int n_tile, int n_group>
+__device__ inline void add(const float (&from)[n_tile][n_group][4],
+                           float (&to)[n_tile][n_group][4]) {
+#pragma unroll
+    for (int tile = 0; tile < n_tile; ++tile) {
+#pragma unroll
+        for (int group = 0; group < n_group; ++group) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) to[tile][group][i] += from[tile][group][i];
+        }
+    }
+}
+
 /// Slices of weights in the order a block uses them, for ever: all layers of `first`, all of
 /// `second`, again. Every thread of the block calls next() the same number of times.
 template <int slice_bytes, int slices_of_layer>
@@ -132,6 +146,7 @@ __device__ inline void run_chain(const DeviceMlp& mlp, int64_t layer_bytes, Feed
             }
         }
 
+        float rest[n_tile][n_group][4] = {};  // fp32: small terms of the sums
         const uint4* weights = nullptr;
         constexpr int steps_per_slice = n_step / Feed::slices_per_layer;
 #pragma unroll
@@ -139,11 +154,12 @@ __device__ inline void run_chain(const DeviceMlp& mlp, int64_t layer_bytes, Feed
             if (step % steps_per_slice == 0) weights = feed.next();
 #pragma unroll
             for (int tile = 0; tile < n_tile; ++tile)
-                P::layer_step(y[tile], &x[tile][step * pieces], weights, lane);
+                P::layer_step(y[tile], rest[tile], &x[tile][step * pieces], weights, lane);
             weights += P::step_vectors(n_group);
             // Loads of later steps stay behind this one: hoisted, they would not fit in registers.
             asm volatile("" ::: "memory");
         }
+        if constexpr (operand == Operand::fp32) add(rest, y);
 
         // One branch for all values, not one for each.
         const bool has_activation = l + 1 < mlp.n_layer;

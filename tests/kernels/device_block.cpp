@@ -277,6 +277,7 @@ public:
                                  std::max({hidden, c.in_dim, c.out_dim}));
         device_.shared_bytes = c.shared_bytes;
         device_.n_multiprocessor = c.n_multiprocessor;
+        kernels.load(device_, operand, shape_.width);
     }
 
     BlockResult run(const std::vector<float>& inputs, bool poisoned) {

@@ -64,7 +64,8 @@ inline const impl::DevicePlugin& null_plugin() {
                                        [](const DeviceProperties&, const LatentArgs&, Stream) {},
                                        [](const DeviceProperties&, const LatentArgs&, Stream) {},
                                        [](const DeviceProperties&, const DecodeArgs&, Stream) {},
-                                       [](const DeviceProperties&, const EndArgs&, Stream) {}};
+                                       [](const DeviceProperties&, const EndArgs&, Stream) {},
+                                       [](const DeviceProperties&, Operand, int64_t) {}};
     static const impl::DevicePlugin plugin = [] {
         impl::DevicePlugin made;
         made.open = [](int) -> std::unique_ptr<kernels::Device> {

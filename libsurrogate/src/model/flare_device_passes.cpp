@@ -37,6 +37,7 @@ FlareDevicePasses::FlareDevicePasses(DeviceContext& context,
     }
     n_partial_ = request_.reproducible ? (request_.n_point + chunk_rows - 1) / chunk_rows
                                        : geometry_.n_block;
+    context_.flare().load(device_.properties(), weights_->operand(), weights_->shape().width);
     add_memory();
     set_poison();
     context_.collectives().reserve(std::max(4 * n_maxima_, sums_bytes_));

@@ -26,6 +26,12 @@ struct OnDevice<pass> {
     }
 };
 
+void load(const DeviceProperties& device, surrogate::kernels::Operand operand, int64_t width) {
+    const surrogate::kernels::cuda::PrimaryContext context(device.index);
+    const surrogate::kernels::cuda::Current current(context);
+    flare::cuda::kernels().load(device, operand, width);
+}
+
 const flare::DeviceKernels flare_kernels{
     &OnDevice<&flare::DeviceKernels::begin>::launch,
     &OnDevice<&flare::DeviceKernels::encode>::launch,
@@ -34,6 +40,7 @@ const flare::DeviceKernels flare_kernels{
     &OnDevice<&flare::DeviceKernels::latents>::launch,
     &OnDevice<&flare::DeviceKernels::decode>::launch,
     &OnDevice<&flare::DeviceKernels::end>::launch,
+    &load,
 };
 const flare::DeviceKernels* const flare_table = &flare_kernels;
 #else
