@@ -47,8 +47,8 @@ TEST(DeviceManners, RunsTakeNoMemoryOnTheHostWhereverFieldsLie) {
     }
 }
 
-// The kernels do nothing, and with its input on the device nothing is packed: the zeros of the memory
-// come back in the card's unit, all of them, whatever thread unpacks.
+// The kernels do nothing, and with its input on the device nothing is packed: the zeros of the
+// memory come back in the card's unit, all of them, whatever thread unpacks.
 TEST(DeviceManners, HostFieldsAreWrittenInTheirUnit) {
     const Context context = device_context(null_kind, impl::self_communicator());
     const Model model(context, small_darcy_model());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans with backend cuda on several ranks, each with an emulated device: golden files under every
-// partition, one set of bits in reproducible mode, one rank at fault. Reductions pass through MPI, or
-// through a NCCL that is pretended.
+// partition, one set of bits in reproducible mode, one rank at fault. Reductions pass through MPI,
+// or through a NCCL that is pretended.
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -152,8 +152,8 @@ TEST(DeviceRanks, OneRankWithoutMemoryIsToldToAll) {
     EXPECT_EQ(plan_of(20).status, SURROGATE_SUCCESS);
 }
 
-// Out of memory comes from allocations alone; where anything else fails while ranks meet, the context
-// is broken, for all of them, at once or with their next reduction.
+// Out of memory comes from allocations alone; where anything else fails while ranks meet, the
+// context is broken, for all of them, at once or with their next reduction.
 TEST(DeviceRanks, AnyCallThatFailsAtPlanningOnOneRankIsToldToAll) {
     const int culprit = size_of(world) - 1;
     const Options options{{"backend", "cuda"}};

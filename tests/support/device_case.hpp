@@ -50,7 +50,8 @@ inline std::string device_problem(const DeviceKind& kind) {
     }
 }
 
-/// A context on ranks that finds its device code in `kind`, and NCCL if it is told where. Collective.
+/// A context on ranks that finds its device code in `kind`, and NCCL if it is told where.
+/// Collective.
 inline Context device_context(const DeviceKind& kind, std::unique_ptr<impl::Communicator> ranks,
                               const impl::Options& options = {},
                               const impl::NcclApi* (*nccl)(std::string&) = nullptr) {
@@ -136,8 +137,8 @@ struct FlareCase {
     }
 
     /// fp32: as the program's check. Narrow operands: twice what rounding operands to 11 and 8 bits
-    /// costs in otherwise exact arithmetic, computed for each file with a few lines of Python (those
-    /// of odd and mid also in the specification of FLARE, section 13).
+    /// costs in otherwise exact arithmetic, computed for each file with a few lines of Python
+    /// (those of odd and mid also in the specification of FLARE, section 13).
     double bound(const std::string& precision) const {
         if (precision == "fp32") return std::max(3 * official, 2e-6);
         const std::map<std::string, std::pair<double, double>> plain{

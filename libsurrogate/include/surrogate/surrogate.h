@@ -127,11 +127,11 @@ typedef struct surrogate_named_array {
  *                 fp64                only with backend ref
  *                 tf32, fp16, bf16    only with backend cuda: operands of products in this type,
  *                                     sums and everything else in fp32 (share/doc/cuda.md)
- *   device        auto, 0, 1, ..      backend cuda: the device, as the runtime counts; auto: the one
- *                                     that is current in the calling thread. A context has one,
+ *   device        auto, 0, 1, ..      backend cuda: the device, as the runtime counts; auto: that
+ *                                     which is current in the calling thread. A context has one,
  *                                     opened with it or by its first plan that wants one
- *   timeout_s     0, 1, ..            backend cuda: a wait for work that holds reductions over ranks
- *                                     fails after so many seconds (SURROGATE_DEVICE); 0: no limit.
+ *   timeout_s     0, 1, ..            backend cuda: a wait for work that holds reductions over
+ *                                     ranks fails after so many seconds (SURROGATE_DEVICE); 0: no limit.
  *                                     Taken when the device is opened
  *   reproducible  false, true         the same bits for any number of ranks, partition, threads and
  *                 vector width
@@ -343,8 +343,8 @@ SURROGATE_API surrogate_status surrogate_partition_sphere(const char* kind, int6
  * output NULL: the same domain as input. options NULL: those of the context.
  * Points without coordinates serve surrogate_plan_run_network only.
  * Errors: NOT_SUPPORTED (backend, precision; no device), DEVICE, SHAPE (coordinates the domain does
- * not have), UNKNOWN_NAME, INVALID_ARGUMENT (model, domain of another context; equal points in reproducible
- * mode), NO_MEMORY. */
+ * not have), UNKNOWN_NAME, INVALID_ARGUMENT (model, domain of another context; equal points in
+ * reproducible mode), NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_plan_create(const surrogate_model* model,
                                                      const surrogate_domain* input,
                                                      const surrogate_domain* output,
@@ -383,20 +383,20 @@ SURROGATE_API surrogate_status surrogate_plan_run_network(surrogate_plan* plan, 
                                                           const surrogate_named_array* outputs);
 
 /* Plans with backend cuda only, others refuse it (NOT_SUPPORTED): runs go to this stream, a
- * cudaStream_t of the caller's on the plan's device; NULL is the default stream. Local. May be called
- * again; work under way goes on in order. The stream must live until another one is set or the plan
+ * cudaStream_t of the caller's on the plan's device; NULL is the default stream. Local. May be
+ * called again; work under way goes on in order. The stream must live until another one is set or the plan
  * is destroyed.
- *   No stream set   the plan has one of its own. What the caller does with bound arrays on the device
- *                   must be done when surrogate_plan_run is called; it returns when the results are
+ *   No stream set   the plan has one of its own. What the caller does with bound arrays on the
+ *                   device must be done when surrogate_plan_run is called; it returns when the results are
  *                   there.
  *   Stream set      a run comes after the work given to the stream before, and before that given
  *                   later. If all bound arrays lie on the device surrogate_plan_run only enqueues:
  *                   it returns at once, without waiting on the host, and the arrays belong to it
- *                   until the stream has passed it. What it finds (NOT_FINITE, DEVICE) is returned by
- *                   surrogate_plan_wait, or by the first later run that finds the stream done.
+ *                   until the stream has passed it. What it finds (NOT_FINITE, DEVICE) is returned
+ *                   by surrogate_plan_wait, or by the first later run that finds the stream done.
  *                   At most 64 runs are ahead of the host; the next one waits.
- *                   With arrays on the host, in reproducible mode, or if something is wrong with the
- *                   arguments, a run waits for its own work. If reductions pass through the host
+ *                   With arrays on the host, in reproducible mode, or if something is wrong with
+ *                   the arguments, a run waits for its own work. If reductions pass through the host
  *                   (MPI, see surrogate_plan_describe) it waits for each of them. */
 SURROGATE_API surrogate_status surrogate_plan_set_stream(surrogate_plan* plan, void* stream);
 

@@ -11,8 +11,8 @@
 
 namespace surrogate::impl {
 
-/// Where a context finds what is not part of the library: the seam for tests. Both throw or tell why
-/// there is nothing, and are asked only when a device is wanted.
+/// Where a context finds what is not part of the library: the seam for tests. Both throw or tell
+/// why there is nothing, and are asked only when a device is wanted.
 struct DeviceSources {
     const DevicePlugin& (*plugin)() = load_device_plugin;
     const NcclApi* (*nccl)(std::string& problem) = nullptr;  ///< null: NCCL is not looked for

@@ -59,8 +59,8 @@ public:
         return bad;
     }
 
-    /// The reverse for all of `columns` that lie in the same rows as columns[leader], whose rows they
-    /// fill. from(c): numbers of column c, by from_stride.
+    /// The reverse for all of `columns` that lie in the same rows as columns[leader] and fill them.
+    /// from(c): numbers of column c, by from_stride.
     template <class From>
     void write(std::span<const Column> columns, size_t leader, int64_t n_point, const From& from,
                int64_t from_stride, Stream stream, BadValue& bad) {

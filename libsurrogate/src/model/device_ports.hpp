@@ -34,8 +34,8 @@ public:
     virtual int64_t n_point() const = 0;  ///< of the passes on this rank
 
     /// Before the passes: host columns are packed, normalised and copied, each while the one before
-    /// is under way; columns on the device are described. Enqueued. Returns the first bad value that
-    /// the host saw. poisoned: there are no columns; the passes read zeros.
+    /// is under way; columns on the device are described. Enqueued. Returns the first bad value
+    /// that the host saw. poisoned: there are no columns; the passes read zeros.
     virtual BadValue take(std::span<const Column> inputs, std::span<const Column> outputs,
                           bool poisoned, kernels::Stream stream, FirstFailure& failure) = 0;
 

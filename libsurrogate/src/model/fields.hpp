@@ -23,8 +23,8 @@ struct Column {
     bool is_constant = false;  ///< the same memory and numbers in every run: coordinates
 };
 
-/// Throws shape, invalid_argument or not_supported unless the array can be read or written: float or
-/// double, counts not negative, data where there are points; host memory, unless
+/// Throws shape, invalid_argument or not_supported unless the array can be read or written: float
+/// or double, counts not negative, data where there are points; host memory, unless
 /// takes_device (a plan of backend cuda), aligned to its type there. `what` begins the message.
 void check_array(const surrogate_array& array, const std::string& what, bool takes_device = false);
 

@@ -48,8 +48,8 @@ public:
         }
     }
 
-    /// Collective, unlike the constructor: ranks agree that they have the object before they meet in
-    /// here.
+    /// Collective, unlike the constructor: ranks agree that they have the object before they meet
+    /// in here.
     void prepare(const PlanRequest& request) {
         if (request.reproducible)
             rows_.emplace(domain_, chunk_rows, std::max(config_.in_dim, config_.out_dim));

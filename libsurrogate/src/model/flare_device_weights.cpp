@@ -111,8 +111,8 @@ private:
         return host_ ? Place{host_ + offset, device_ + offset} : Place{};
     }
 
-    /// The model's channels stand head by head; layers of another width, and what goes in and out of
-    /// the network, count from 0.
+    /// The model's channels stand head by head; layers of another width, and what goes in and out
+    /// of the network, count from 0.
     Channels channels(int64_t n, bool is_port) const {
         return !is_port && n == shape_.sizes.n_channel() ? Channels::of_heads : Channels::plain;
     }
