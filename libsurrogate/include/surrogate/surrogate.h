@@ -131,8 +131,8 @@ typedef struct surrogate_named_array {
  *                                     which is current in the calling thread. A context has one,
  *                                     opened with it or by its first plan that wants one
  *   timeout_s     0, 1, ..            backend cuda: a wait for work that holds reductions over
- *                                     ranks fails after so many seconds (SURROGATE_DEVICE); 0: no limit.
- *                                     Taken when the device is opened
+ *                                     ranks fails after so many seconds (SURROGATE_DEVICE); 0: no
+ *                                     limit. Taken when the device is opened
  *   reproducible  false, true         the same bits for any number of ranks, partition, threads and
  *                 vector width
  *   check_finite  true, false         run reports NaN and infinity that it meets
@@ -384,11 +384,11 @@ SURROGATE_API surrogate_status surrogate_plan_run_network(surrogate_plan* plan, 
 
 /* Plans with backend cuda only, others refuse it (NOT_SUPPORTED): runs go to this stream, a
  * cudaStream_t of the caller's on the plan's device; NULL is the default stream. Local. May be
- * called again; work under way goes on in order. The stream must live until another one is set or the plan
- * is destroyed.
+ * called again; work under way goes on in order. The stream must live until another one is set or
+ * the plan is destroyed.
  *   No stream set   the plan has one of its own. What the caller does with bound arrays on the
- *                   device must be done when surrogate_plan_run is called; it returns when the results are
- *                   there.
+ *                   device must be done when surrogate_plan_run is called; it returns when the
+ *                   results are there.
  *   Stream set      a run comes after the work given to the stream before, and before that given
  *                   later. If all bound arrays lie on the device surrogate_plan_run only enqueues:
  *                   it returns at once, without waiting on the host, and the arrays belong to it
@@ -396,8 +396,8 @@ SURROGATE_API surrogate_status surrogate_plan_run_network(surrogate_plan* plan, 
  *                   by surrogate_plan_wait, or by the first later run that finds the stream done.
  *                   At most 64 runs are ahead of the host; the next one waits.
  *                   With arrays on the host, in reproducible mode, or if something is wrong with
- *                   the arguments, a run waits for its own work. If reductions pass through the host
- *                   (MPI, see surrogate_plan_describe) it waits for each of them. */
+ *                   the arguments, a run waits for its own work. If reductions pass through the
+ *                   host (MPI, see surrogate_plan_describe) it waits for each of them. */
 SURROGATE_API surrogate_status surrogate_plan_set_stream(surrogate_plan* plan, void* stream);
 
 /* Waits on the host until all runs that were enqueued are done, and returns what the earliest of
