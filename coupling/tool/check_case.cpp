@@ -191,7 +191,7 @@ std::string hash_of(const std::vector<double>& y) {
 ///
 /// Narrow operands err as much as their rounding: products with operands of 11 bits (tf32, fp16)
 /// and 8 bits (bf16) in otherwise exact arithmetic lose up to 1.1e-3 and 1.3e-2 on FLARE's files,
-/// 7e-3 and 2e-2 on one that magnifies all rounding, the official run's too (1200 times its 5.7e-6).
+/// 7e-3 and 2e-2 on one that magnifies all rounding, that of the official run too (5.7e-6).
 double bound_of(const CheckResult& result) {
     const double official = result.official_relative_l2;
     if (result.precision == "fp64") return result.family == "sphere" ? 1e-6 : 1e-10;
