@@ -2,8 +2,8 @@
 /// FLARE's device passes checked and timed on their own, for a machine that has a device and little
 /// else:
 ///     device_passes check|limits|time [--json FILE] [--device N] [--tiny] [--only CASE]
-/// Results are records of JSON, one a line. Exit status: 0, 1 a check failed or the device did, 2 bad
-/// usage, 77 no device here.
+/// Results are records of JSON, one a line. Exit status: 0, 1 a check failed or the device did, 2
+/// bad usage, 77 no device here.
 #include <cstring>
 #include <exception>
 #include <iostream>

@@ -3,8 +3,8 @@
 
 namespace surrogate::kernels::cuda {
 
-/// The primary context of a device, the one that runtime calls of all parts of a process share; kept
-/// alive. Throws not_supported (no driver), no_memory, device.
+/// The primary context of a device, the one that runtime calls of all parts of a process share;
+/// kept alive. Throws not_supported (no driver), no_memory, device.
 class PrimaryContext {
 public:
     explicit PrimaryContext(int index);

@@ -32,18 +32,18 @@ struct DeviceProperties {
 /// emulated one in tests/support.
 ///
 /// Every call leaves the caller's current device as it was. "Enqueued" calls return before the work
-/// is done. Failures throw Error: no_memory if memory ran out (the device stays usable), device if a
-/// call failed, broken if an earlier failure left the device unusable (with the text of the first).
-/// Functions marked noexcept are for destructors: they release what they can.
+/// is done. Failures throw Error: no_memory if memory ran out (the device stays usable), device if
+/// a call failed, broken if an earlier failure left the device unusable (with the text of the
+/// first). Functions marked noexcept are for destructors: they release what they can.
 class Device {
 public:
     virtual ~Device() = default;
 
     virtual const DeviceProperties& properties() const = 0;
 
-    /// Calls work(context) while this device is the calling thread's current one, for libraries that
-    /// ask the runtime for it (NCCL); what work throws passes through. A runtime without a current
-    /// device just calls.
+    /// Calls work(context) while this device is the calling thread's current one, for libraries
+    /// that ask the runtime for it (NCCL); what work throws passes through. A runtime without a
+    /// current device just calls.
     virtual void call_as_current(void (*work)(void*), void* context) { work(context); }
 
     /// Memory on the device, at least 256-byte aligned, contents unspecified. n_byte > 0.
@@ -58,8 +58,8 @@ public:
     /// to the copy until the stream has passed it.
     virtual void copy(void* to, const void* from, int64_t n_byte, Stream stream) = 0;
 
-    /// Enqueued copy of a few bytes (at most 64 KiB) from any host memory: they are taken during the
-    /// call. Not while a graph is recorded.
+    /// Enqueued copy of a few bytes (at most 64 KiB) from any host memory: they are taken during
+    /// the call. Not while a graph is recorded.
     virtual void write(void* to, const void* from, int64_t n_byte, Stream stream) = 0;
 
     /// Enqueued: n_byte bytes of device memory become zero.

@@ -11,8 +11,8 @@ namespace surrogate::kernels::cuda {
 int n_device();
 
 /// Device `index`, or with -1 the one that is current in the calling thread. Throws not_supported
-/// with the runtime's words (no driver, no such device) or with the architectures that were compiled
-/// (device_images.hpp); device if the runtime fails otherwise.
+/// with the runtime's words (no driver, no such device) or with the architectures that were
+/// compiled (device_images.hpp); device if the runtime fails otherwise.
 std::unique_ptr<Device> open_device(int index);
 
 /// After a launch: throws device if it was refused. `kernel` is a name for the text.

@@ -7,10 +7,10 @@
 /// Matrix products of a warp in the precision a plan asks for, on 16 x 8 pieces of a matrix.
 ///
 /// A piece lies in the registers of a warp as products leave it ("C" of cuda.cuh): lane 4 g + t has
-/// (g, 2t), (g, 2t+1), (g+8, 2t), (g+8, 2t+1). As operands it is a `Piece`: uint2 of 16-bit pairs, or
-/// uint4 of floats, in that order. The same registers serve as left side, as right side (its rows
-/// are then the columns of the product) and, transposed, as a right side summed over its rows: so
-/// activations, keys and probabilities go from one product to the next without leaving the lane.
+/// (g, 2t), (g, 2t+1), (g+8, 2t), (g+8, 2t+1). As operands it is a `Piece`: uint2 of 16-bit pairs,
+/// or uint4 of floats, in that order. The same registers serve as left side, as right side (its
+/// rows are then the columns of the product) and, transposed, as a right side summed over its rows:
+/// so activations, keys and probabilities go from one product to the next without leaving the lane.
 /// Source: the reuse of accumulators is that of FlashAttention-2, arXiv:2307.08691.
 namespace surrogate::kernels::cuda {
 
@@ -139,9 +139,9 @@ struct WideProducts {
 #pragma unroll
         for (int i = 0; i < n; ++i) {
             if constexpr (is_split) {
-                // Rounded to nearest by two integer instructions; to_tf32() takes four. What becomes
-                // of NaN here does not matter: it is NaN in the rest. The product cuts the rest to
-                // 11 bits, 2^-21 of the operand and of either sign.
+                // Rounded to nearest by two integer instructions; to_tf32() takes four. What
+                // becomes of NaN here does not matter: it is NaN in the rest. The product cuts the
+                // rest to 11 bits, 2^-21 of the operand and of either sign.
                 s.high[i] = (bits[i] + 0x1000U) & 0xffffe000U;
                 s.low[i] = as_bits(as_float(bits[i]) - as_float(s.high[i]));
             } else {
@@ -150,9 +150,9 @@ struct WideProducts {
         }
         return s;
     }
-    /// c += a b. In fp32 all but low * low, which is below 2^-22 of the product. Tensor cores cut their
-    /// sums, always towards zero: in fp32 they start from zero, small terms first, and c grows by
-    /// additions that round.
+    /// c += a b. In fp32 all but low * low, which is below 2^-22 of the product. Tensor cores cut
+    /// their sums, always towards zero: in fp32 they start from zero, small terms first, and c
+    /// grows by additions that round.
     __device__ static void multiply(float (&c)[4], const Split<4>& a, const Split<2>& b) {
         if constexpr (is_split) {
             float part[4] = {};
@@ -208,8 +208,8 @@ struct WideProducts {
         to_second = __byte_perm(low, high, 0x7632);
     }
 
-    /// One step of a layer, inputs of one piece. fp32: the small terms go to `rest`, to be added at the
-    /// end, so that y is cut once a step and not three times.
+    /// One step of a layer, inputs of one piece. fp32: the small terms go to `rest`, to be added at
+    /// the end, so that y is cut once a step and not three times.
     template <int n_group>
     __device__ static void layer_step(float (&y)[n_group][4], float (&rest)[n_group][4],
                                       const float (*x)[4], const uint4* weights, int lane) {

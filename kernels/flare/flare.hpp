@@ -49,8 +49,8 @@ struct Partial {
     T* value(int64_t head, int64_t dim) const { return maximum(head) + (2 + dim) * sizes.n_row(); }
 };
 
-/// Stands for "no point yet": below every score, and 1/16 above the most negative number, so that no
-/// difference of maxima is inf - inf.
+/// Stands for "no point yet": below every score, and 1/16 above the most negative number, so that
+/// no difference of maxima is inf - inf.
 template <class T>
 constexpr T lowest_score() {
     if constexpr (sizeof(T) == sizeof(float)) {

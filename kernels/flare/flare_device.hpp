@@ -10,9 +10,9 @@
 #include "kernels/mlp/mlp_device.hpp"
 #include "kernels/norm/norm_device.hpp"
 
-/// FLARE on a device: passes over the points that each do everything one load of a point allows, and
-/// the small kernels between them. What is computed is said in flare.hpp, mlp.hpp and norm.hpp; here
-/// stand the shapes and layouts. Derivation, resources and the issue-slot count are in
+/// FLARE on a device: passes over the points that each do everything one load of a point allows,
+/// and the small kernels between them. What is computed is said in flare.hpp, mlp.hpp and norm.hpp;
+/// here stand the shapes and layouts. Derivation, resources and the issue-slot count are in
 /// flare_cuda.md.
 ///
 /// All pointers are device memory that the caller owns; kernels allocate nothing and are enqueued.
@@ -27,8 +27,9 @@ constexpr int64_t tile_rows = 16;
 constexpr int64_t chunk_rows = 1024;
 
 /// A model's sizes, padded for the device. Heads get n_dim_padded channels each (4, or a power of
-/// two from 8), which gives channel c of the model the position (c / D) * n_dim_padded + c % D among
-/// `width` channels; padded channels are zero everywhere. All layers of all chains are width x width.
+/// two from 8), which gives channel c of the model the position (c / D) * n_dim_padded + c % D
+/// among `width` channels; padded channels are zero everywhere. All layers of all chains are width
+/// x width.
 struct DeviceShape {
     Sizes sizes;        ///< H, M, D of the model
     int64_t width = 0;  ///< 64 or 128
@@ -48,9 +49,9 @@ struct DeviceShape {
     constexpr int64_t head_groups() const { return n_dim_padded < 8 ? 1 : n_dim_padded / 8; }
 };
 
-/// Channels of points as the tensor cores hold them: 16 points at a time, 8 channels at a time, lane
-/// by lane, so that every load and store of a warp is one contiguous piece. Index of (point, channel)
-/// in an array of (ceil(n_point / 16), width / 8, 32, 4) elements:
+/// Channels of points as the tensor cores hold them: 16 points at a time, 8 channels at a time,
+/// lane by lane, so that every load and store of a warp is one contiguous piece. Index of (point,
+/// channel) in an array of (ceil(n_point / 16), width / 8, 32, 4) elements:
 constexpr int64_t fragment_index(int64_t point, int64_t channel, int64_t width) {
     const int64_t tile = point / tile_rows, row = point % tile_rows;
     const int64_t lane = row % 8 * 4 + channel % 8 / 2, slot = row / 8 * 2 + channel % 2;
@@ -67,8 +68,8 @@ constexpr int64_t key_bytes(Operand operand) {
 using kernels::DeviceMlp;
 using kernels::DeviceNorm;
 
-/// The caller's memory on the device: network input = (value - mean) / std, prediction = value * std
-/// + mean, in double.
+/// The caller's memory on the device: network input = (value - mean) / std, prediction = value *
+/// std + mean, in double.
 struct DeviceColumn {
     void* data = nullptr;
     int64_t stride = 1;  ///< elements between points
@@ -76,8 +77,8 @@ struct DeviceColumn {
     int32_t is_double = 0;
 };
 
-/// What a run finds out on the device. A place is column + 256 * point of the smallest bad point, or
-/// no_place.
+/// What a run finds out on the device. A place is column + 256 * point of the smallest bad point,
+/// or no_place.
 struct DeviceFindings {
     static constexpr uint64_t no_place = ~uint64_t{0};
     uint64_t bad_input = no_place;   ///< not finite once normalised
@@ -133,8 +134,8 @@ struct EncodeArgs {
 /// From partials to latents; between the steps the caller reduces over ranks, in place:
 ///   maxima: max over partials and ranks        sums: sum of 2^(maximum - maxima) * (sum, values)
 /// Fast: maxima (H * M), sums (H, M, D + 1) float.
-/// Reproducible: maxima (H * M + H + 1), behind the maxima max |v| a head and a flag; sums (limbs, H,
-/// M, D + 1) int64 on the grid of libsurrogate's ExactGrid for n_chunk_global terms.
+/// Reproducible: maxima (H * M + H + 1), behind the maxima max |v| a head and a flag; sums (limbs,
+/// H, M, D + 1) int64 on the grid of libsurrogate's ExactGrid for n_chunk_global terms.
 struct LatentArgs {
     DeviceShape shape;
     Operand operand = Operand::fp32;
@@ -176,8 +177,8 @@ struct EndArgs {
 };
 
 /// The passes, as the plug-in offers them. Each enqueues on `stream`; throws device, not_supported.
-/// load() brings the code for an operand and a width onto the device: once before the first pass of a
-/// plan there, and not while a graph is recorded, which a first launch may disturb.
+/// load() brings the code for an operand and a width onto the device: once before the first pass of
+/// a plan there, and not while a graph is recorded, which a first launch may disturb.
 struct DeviceKernels {
     void (*begin)(const DeviceProperties&, const BeginArgs&, Stream) = nullptr;
     void (*encode)(const DeviceProperties&, const EncodeArgs&, Stream) = nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encode fused behind the chains of keys and values: one pass over x. A block takes 128 or 256
-// points at a time. First its warps hold points: norm, both chains, all in registers. Then they hold
-// latents: each warp takes tiles of 16 latents through all points of the block, with keys and values
-// handed over in shared memory, and keeps their softmax sums there, each lane its own.
+// points at a time. First its warps hold points: norm, both chains, all in registers. Then they
+// hold latents: each warp takes tiles of 16 latents through all points of the block, with keys and
+// values handed over in shared memory, and keeps their softmax sums there, each lane its own.
 #include "kernels/flare/flare_launch.cuh"
 
 namespace surrogate::kernels::flare::cuda {

@@ -39,7 +39,8 @@ __device__ T join_block(T value, const Join& join) {
     return value;
 }
 
-/// Reproducible mode: what stands behind the maxima, before rows that are not finite raise the flag.
+/// Reproducible mode: what stands behind the maxima, before rows that are not finite raise the
+/// flag.
 __global__ void behind_maxima_kernel(const LatentArgs args) {
     const bool poisoned = is_poisoned(*args.findings);
     for (int head = static_cast<int>(threadIdx.x); head < args.shape.sizes.n_head;

@@ -22,9 +22,11 @@ constexpr int64_t block_rows(Operand operand, int64_t width) {
     return n_warp * tiles_per_warp(operand, width) * tile_rows;
 }
 
-/// Tiles of 16 points or latents whose scores a warp holds at once: operands in pieces take registers
-/// of their own.
-constexpr int tiles_per_chunk(Operand operand) { return is_wide(operand) ? 4 : 8; }
+/// Tiles of 16 points or latents whose scores a warp holds at once: operands in pieces take
+/// registers of their own.
+constexpr int tiles_per_chunk(Operand operand) {
+    return is_wide(operand) ? 4 : 8;
+}
 
 /// Weights of one layer as operands. fp32: two pieces of four bytes each.
 constexpr int64_t layer_operand_bytes(Operand operand, int64_t width) {

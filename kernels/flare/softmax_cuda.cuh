@@ -7,8 +7,8 @@
 namespace surrogate::kernels::cuda {
 
 /// 2^x for x <= 0 on the units for products: relative error 7.5e-5, below the rounding of a 16-bit
-/// operand. x below -126 counts as -126; NaN gives a number beyond a 16-bit operand's range, so that
-/// it is found in the sums. Cubic on [-1/2, 1/2], minimax in relative error.
+/// operand. x below -126 counts as -126; NaN gives a number beyond a 16-bit operand's range, so
+/// that it is found in the sums. Cubic on [-1/2, 1/2], minimax in relative error.
 __device__ inline float polynomial_exp2(float x) {
     constexpr float round = 12582912.0F;  // 3 * 2^22: adding it leaves the nearest integer below
     const float clamped = x < -126.0F ? -126.0F : x;
@@ -18,9 +18,9 @@ __device__ inline float polynomial_exp2(float x) {
     return as_float(as_bits(p) + (as_bits(shifted) << 23));
 }
 
-/// Probabilities of a row's scores: piece `index` of several. With 16-bit operands one piece in four
-/// takes the polynomial: the unit for 2^x gives 16 results a clock and multiprocessor, the others
-/// 128, and both are then busy for about the same time (flare_cuda.md).
+/// Probabilities of a row's scores: piece `index` of several. With 16-bit operands one piece in
+/// four takes the polynomial: the unit for 2^x gives 16 results a clock and multiprocessor, the
+/// others 128, and both are then busy for about the same time (flare_cuda.md).
 template <Operand operand>
 __device__ inline void probabilities(int index, float maximum_first, float maximum_second,
                                      float (&s)[4]) {
@@ -32,8 +32,8 @@ __device__ inline void probabilities(int index, float maximum_first, float maxim
     }
 }
 
-/// Scores of n_piece / 2 operand tiles, side by side, become probabilities; sums of the rows are added
-/// to sum: of this lane's columns only, or of all if P::sums_rows.
+/// Scores of n_piece / 2 operand tiles, side by side, become probabilities; sums of the rows are
+/// added to sum: of this lane's columns only, or of all if P::sums_rows.
 template <Operand operand, int n_piece>
 __device__ inline void exponentiate(float maximum_first, float maximum_second,
                                     float (&s)[n_piece][4], float& sum_first, float& sum_second) {

@@ -14,8 +14,8 @@ __device__ inline float silu(float u) {
     return u * fast_reciprocal(1.0F + fast_exp2(-log2e * u));
 }
 
-/// GELU in its tanh form. accurate: to float's precision by 2^x and a reciprocal; else by the chip's
-/// tanh, 2^-11.
+/// GELU in its tanh form. accurate: to float's precision by 2^x and a reciprocal; else by the
+/// chip's tanh, 2^-11.
 template <bool accurate>
 __device__ inline float gelu_tanh(float u) {
     constexpr float root = 0.7978845608028654F;  // sqrt(2 / pi)

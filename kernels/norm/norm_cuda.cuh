@@ -4,8 +4,8 @@
 #include "kernels/base/cuda.cuh"
 #include "kernels/norm/norm_device.hpp"
 
-/// Normalisation of points in registers: x (n_group, 4) pieces of 16 points x 8 channels, lane 4 g +
-/// t has points g and g + 8, channels 2t and 2t + 1 of each group.
+/// Normalisation of points in registers: x (n_group, 4) pieces of 16 points x 8 channels, lane 4 g
+/// + t has points g and g + 8, channels 2t and 2t + 1 of each group.
 namespace surrogate::kernels::cuda {
 
 /// The sum over the four lanes of a point.

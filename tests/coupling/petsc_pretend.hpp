@@ -14,8 +14,8 @@ struct Pretended {
 };
 inline Pretended pretended;
 
-/// PETSc may be without devices here. From here on an ordinary Vec says that it lies in `memory`, to
-/// those who ask; host access goes on as ever.
+/// PETSc may be without devices here. From here on an ordinary Vec says that it lies in `memory`,
+/// to those who ask; host access goes on as ever.
 inline void pretend(Vec vec, PetscMemType memory) {
     pretended.memory[vec] = memory;
     pretended.n_asked = pretended.n_given_back = 0;

@@ -268,8 +268,8 @@ TEST_F(Choice, IsMpiIfAVersionIsTooOldOrAnother) {
     EXPECT_EQ(fake.n_call("init"), 0);
 }
 
-// Without a driver the real NCCL refuses at its own first call of CUDA, behind what it checks of our
-// arguments.
+// Without a driver the real NCCL refuses at its own first call of CUDA, behind what it checks of
+// our arguments.
 TEST(NcclLoader, FindsANcclThatUnderstandsUs) {
     std::string problem;
     const impl::NcclApi* api = impl::load_nccl(problem);

@@ -72,7 +72,8 @@ TEST(DevicePlugin, PlacesAreTriedInTheirOrder) {
     EXPECT_EQ(&load_device_plugin_from(places), &load_device_plugin());
 }
 
-/// A host without driver or device runs the same binaries; device_runtime_test.cpp is for the others.
+/// A host without driver or device runs the same binaries; device_runtime_test.cpp is for the
+/// others.
 TEST(DevicePlugin, WithoutADeviceOpenSaysWhatTheRuntimeSays) {
     const DevicePlugin& plugin = load_device_plugin();
     if (plugin.n_device() > 0) {

@@ -313,7 +313,8 @@ protected:
         {
             DeviceNumbers<float> numbers(mine, {1.0F}, own);
             if (rank == culprit) mine.fail_at(n, status);
-            // A failure on the way back is told with the next reduction, the last one at the latest.
+            // A failure on the way back is told with the next reduction, the last one at the
+            // latest.
             Status first = Status::success, last = Status::success;
             for (int i = 0; i < 3; ++i) {
                 if (i == 2 && rank == culprit) mine.fail_at(0, status);

@@ -13,8 +13,8 @@ namespace surrogate::impl {
 /// Reductions over the ranks of numbers that lie on a device: what a run on devices asks of the
 /// transport. One transport a context: NCCL, MPI through pinned host memory, or none (one rank).
 /// All reductions are collective, in the same order on all ranks, with the same counts. Two of them
-/// are never under way at once: before a call on another stream than the last one's, the caller lets
-/// that stream wait for the last one (Device::wait on an event).
+/// are never under way at once: before a call on another stream than the last one's, the caller
+/// lets that stream wait for the last one (Device::wait on an event).
 ///
 /// Failures throw Error(device), Error(mpi), and leave it broken: later calls throw Error(broken)
 /// with the first cause at once. What the other ranks see of a rank that failed:
@@ -37,10 +37,10 @@ public:
     /// before this object does. If not, they wait on the host for what the stream was given before.
     virtual bool is_enqueued() const = 0;
 
-    /// Room for reductions of up to n_byte bytes, so that they take no memory later; larger ones are
-    /// refused. Local; throws. A transport that makes its connections at first need takes memory
-    /// then and cannot be recorded: before it records, a plan makes each of its calls once and
-    /// waits.
+    /// Room for reductions of up to n_byte bytes, so that they take no memory later; larger ones
+    /// are refused. Local; throws. A transport that makes its connections at first need takes
+    /// memory then and cannot be recorded: before it records, a plan makes each of its calls once
+    /// and waits.
     virtual void reserve(int64_t n_byte) = 0;
 
     // In place, on device memory. NaN survives sums, not maxima. Sums of int64 are exact.
@@ -89,9 +89,9 @@ struct NcclApi;  // libsurrogate/src/dist/nccl_api.hpp
 ///   one rank                                     none
 ///   every rank has a device of its own, and NCCL is there on all    NCCL
 ///   otherwise                                    MPI, staged
-/// nccl: its functions, or null if `nccl_problem` (the loader's words). comm and device must outlive
-/// the result. timeout_s: see wait(). An NCCL that is there and fails to start is an error, not a
-/// reason to take MPI: whoever wants MPI gives null and says so in nccl_problem.
+/// nccl: its functions, or null if `nccl_problem` (the loader's words). comm and device must
+/// outlive the result. timeout_s: see wait(). An NCCL that is there and fails to start is an error,
+/// not a reason to take MPI: whoever wants MPI gives null and says so in nccl_problem.
 std::unique_ptr<DeviceCollectives> make_device_collectives(Communicator& comm,
                                                            kernels::Device& device,
                                                            const NcclApi* nccl,

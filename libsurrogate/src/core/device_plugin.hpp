@@ -31,8 +31,8 @@ inline constexpr const char* device_plugin_symbol = "surrogate_device_plugin_0_1
 /// Throws not_supported with what the loader said for each place, and again when asked again.
 const DevicePlugin& load_device_plugin();
 
-/// The same from the first of these files that is a plug-in, each time anew: a name with a slash is a
-/// path, others are looked for by the loader.
+/// The same from the first of these files that is a plug-in, each time anew: a name with a slash is
+/// a path, others are looked for by the loader.
 const DevicePlugin& load_device_plugin_from(std::span<const std::string> files);
 
 }  // namespace surrogate::impl

@@ -92,8 +92,8 @@ protected:
     bool is_counted_by_communicator() const override { return true; }
 
     // One more number than asked for goes over the ranks, which tells whether a device failed: MPI
-    // must not wait for a rank whose device did, and its numbers must not pass for good ones. A rank
-    // that fails on the way back tells it with the next reduction.
+    // must not wait for a rank whose device did, and its numbers must not pass for good ones. A
+    // rank that fails on the way back tells it with the next reduction.
     void do_all_reduce(void* values, int64_t count, Type type, Reduction reduction,
                        kernels::Stream stream) override {
         require_usable();

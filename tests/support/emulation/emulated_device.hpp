@@ -60,12 +60,13 @@ public:
     };
     Counts counts() const;
 
-    /// Does `work` when the stream comes to it, as kernels are done: what it throws breaks the device.
+    /// Does `work` when the stream comes to it, as kernels are done: what it throws breaks the
+    /// device.
     void enqueue(kernels::Stream stream, std::function<void()> work);
 
-    /// The n-th fallible call from now (1: the next one; launches of kernels count) throws `status`;
-    /// Status::device also breaks the device. 0: no call does. Returns how many calls there were since
-    /// the last fail_at().
+    /// The n-th fallible call from now (1: the next one; launches of kernels count) throws
+    /// `status`; Status::device also breaks the device. 0: no call does. Returns how many calls
+    /// there were since the last fail_at().
     int64_t fail_at(int64_t n, kernels::Status status);
 
     struct State;

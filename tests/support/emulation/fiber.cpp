@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <new>
 
-// SURROGATE_EMULATION_ASAN, SURROGATE_EMULATION_TSAN: the program is built with this sanitizer; this
-// file never is.
+// SURROGATE_EMULATION_ASAN, SURROGATE_EMULATION_TSAN: the program is built with this sanitizer;
+// this file never is.
 #if defined(SURROGATE_EMULATION_ASAN)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>

@@ -23,8 +23,8 @@ public:
     Fiber& operator=(const Fiber&) = delete;
 
     /// body(argument), which begins with arrive() and never returns. Fibers with different numbers
-    /// have the tops of their stacks at different places of a page: else all would use the same lines
-    /// of the cache.
+    /// have the tops of their stacks at different places of a page: else all would use the same
+    /// lines of the cache.
     void make(void (*body)(void*), void* argument, int number);
 
     /// From this fiber, which runs, to another. Returns when somebody changes back.
@@ -44,8 +44,8 @@ private:
 #endif
 };
 
-/// Order for ThreadSanitizer: what came before a release comes before what follows an acquire of the
-/// same object. Nothing else orders fibers.
+/// Order for ThreadSanitizer: what came before a release comes before what follows an acquire of
+/// the same object. Nothing else orders fibers.
 void release(void* object);
 void acquire(void* object);
 

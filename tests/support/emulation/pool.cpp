@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled without sanitizers always: what lanes hand each other in here must neither look like a race
-// nor order anything.
+// Compiled without sanitizers always: what lanes hand each other in here must neither look like a
+// race nor order anything.
 #include "pool.hpp"
 
 #include <algorithm>

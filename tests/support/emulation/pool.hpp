@@ -36,8 +36,9 @@ struct Lane : Thread {
 /// Bit l of a mask: lane l.
 struct Warp {
     uint32_t present = 0, ready = 0, arrived = 0;
-    /// Barriers of a mask are counted at its lowest lane. Even and odd ones have objects of their own:
-    /// a lane that is early at the next one must not be ordered before those that leave this one.
+    /// Barriers of a mask are counted at its lowest lane. Even and odd ones have objects of their
+    /// own: a lane that is early at the next one must not be ordered before those that leave this
+    /// one.
     std::array<unsigned, 32> n_barrier{};
     char sync[32][2] = {};
 };

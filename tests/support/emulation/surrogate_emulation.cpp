@@ -97,9 +97,7 @@ struct Bf16 {
 };
 struct Tf32 {
     static constexpr int per_register = 1;
-    static float value(uint32_t bits, int) {
-        return std::bit_cast<float>(bits & 0xffffe000);
-    }
+    static float value(uint32_t bits, int) { return std::bit_cast<float>(bits & 0xffffe000); }
 };
 
 /// Towards zero. NaN stays NaN: its first fraction bit is set.
@@ -143,7 +141,8 @@ const Collective products[] = {{"product_f16", multiply<F16, 8>, true},
                                {"product_bf16", multiply<Bf16, 16>, true},
                                {"product_tf32", multiply<Tf32, 8>, true}};
 
-// ---- what kernels may ask for --------------------------------------------------------------------
+// ---- what kernels may ask for
+// --------------------------------------------------------------------
 
 struct Allowed {
     std::mutex mutex;

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// CUDA's own words and the wrappers of kernels/base/cuda.cuh for a host compiler, so that tests run
-/// device code on a CPU (SURROGATE_EMULATE_CUDA, with this folder among the include directories).
+/// CUDA's own words and the wrappers of kernels/base/cuda.cuh for a host compiler, so that tests
+/// run device code on a CPU (SURROGATE_EMULATE_CUDA, with this folder among the include
+/// directories).
 ///
-/// A launch runs block after block in the calling thread, or on the stream of an EmulatedDevice. The
-/// threads of a block are fibers that change places where they wait for each other: at barriers and
-/// at what a warp does together. All threads must come to the same place of the program; the launch
-/// ends with std::logic_error and both places if they do not. Dynamic shared memory starts as NaN in
-/// every block. Under ThreadSanitizer every thread of a block is a thread of its own, ordered only by
-/// __syncthreads, __syncwarp and atomics: as in CUDA, shuffles, votes and products order nothing.
+/// A launch runs block after block in the calling thread, or on the stream of an EmulatedDevice.
+/// The threads of a block are fibers that change places where they wait for each other: at barriers
+/// and at what a warp does together. All threads must come to the same place of the program; the
+/// launch ends with std::logic_error and both places if they do not. Dynamic shared memory starts
+/// as NaN in every block. Under ThreadSanitizer every thread of a block is a thread of its own,
+/// ordered only by __syncthreads, __syncwarp and atomics: as in CUDA, shuffles, votes and products
+/// order nothing.
 
 #include <algorithm>
 #include <atomic>
@@ -108,7 +110,8 @@ inline int __all_sync(unsigned mask, int vote, surrogate_place place = surrogate
     return surrogate::emulation::ballot(mask, vote == 0, place) == 0;
 }
 
-// ---- atomics: exactly the types that CUDA has ----------------------------------------------------
+// ---- atomics: exactly the types that CUDA has
+// ----------------------------------------------------
 
 template <class T>
 requires surrogate::emulation::Integer<T> || surrogate::emulation::OneOf<T, float, double> T
@@ -223,7 +226,8 @@ requires std::is_arithmetic_v<T> T min(T a, T b) {
     return std::min(a, b);
 }
 
-// ---- kernels/base/cuda.cuh -----------------------------------------------------------------------
+// ---- kernels/base/cuda.cuh
+// -----------------------------------------------------------------------
 
 #define SURROGATE_LAUNCH(kernel, grid, block, shared, stream, ...)    \
     ::surrogate::emulation::launch(kernel, (grid), (block), (shared), \
