@@ -49,10 +49,11 @@ INSTANTIATE_TEST_SUITE_P(On, DeviceTest, testing::Values(emulated_kind, real_kin
 // ---- numbers ----
 
 TEST_P(DeviceTest, GoldenFilesWithinTheBoundOfTheirPrecision) {
-    for (const char* file : {"tiny", "tiny_options", "layers", "odd"}) {
+    for (const std::string file : {"tiny", "tiny_options", "layers", "odd", "mid"}) {
         const FlareCase golden(file);
         for (const char* precision : {"fp32", "tf32", "fp16", "bf16"}) {
             for (const char* reproducible : {"false", "true"}) {
+                if (file == "mid" && reproducible[0] == 't') continue;  // 1500 points: slow
                 const Options options{
                     {"backend", "cuda"}, {"precision", precision}, {"reproducible", reproducible}};
                 EXPECT_LE(relative_l2(run(golden, options), golden.y64), golden.bound(precision))
