@@ -130,8 +130,8 @@ struct Encode : Pass<operand, width> {
         __syncwarp();  // what follows moves numbers between lanes
     }
 
-    /// One tile of 16 latents of one head through 128 points from `row`, tiles from `first` of the
-    /// block.
+    /// One tile of 16 latents of one head through chunk_tiles tiles of points from `row`, the
+    /// block's tiles from `first` on.
     __device__ void attend(int tile, int64_t row, int first) const {
         const int all_tile = first_latent_tile + tile;
         const int n_tile_of_head = static_cast<int>(args.shape.latent_tiles());
