@@ -12,10 +12,10 @@ seconds (all threads) where other programs run too.
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
-import time
+
+from paired import compare
 
 try:
     import torch
@@ -126,36 +126,6 @@ def ours(build, name, threads):
     }[name])
 
 
-def theirs(run, passes=3):
-    """Mean seconds and processor seconds of a pass, as our program reports."""
-    wall, processor = time.perf_counter(), time.process_time()
-    for _ in range(passes):
-        run()
-    return (time.perf_counter() - wall) / passes, (time.process_time() - processor) / passes
-
-
-def report(kind, pairs, peer="PyTorch"):
-    """Medians of (ours, the peer's) seconds and of their ratios."""
-    own, other = (statistics.median(column) for column in zip(*pairs))
-    ratios = sorted(b / a for a, b in pairs)
-    print(f"  {kind:9} ours {own * 1e3:9.1f} ms   {peer} {other * 1e3:9.1f} ms   "
-          f"ratio {statistics.median(ratios):6.2f} (from {ratios[0]:.2f} to {ratios[-1]:.2f})", flush=True)
-
-
-def compare(build, name, threads, rounds):
-    run = torch_case(name)
-    run()  # allocates and warms up, as the check against the reference does in our program
-    wall, processor = [], []
-    for _ in range(rounds):
-        own_wall, own_processor, level = ours(build, name, threads)
-        other_wall, other_processor = theirs(run)
-        wall.append((own_wall, other_wall))
-        processor.append((own_processor, other_processor))
-    print(f"{name} ({level})")
-    report("wall", wall)
-    report("processor", processor)
-
-
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--build", default="build")
@@ -168,7 +138,8 @@ def main():
           f"N = {N}, C = {C}, H = {H}, M = {M}, {options.rounds} rounds")
     with torch.inference_mode():
         for name in options.only.split(","):
-            compare(options.build, name, options.threads, options.rounds)
+            compare(name, lambda: ours(options.build, name, options.threads), torch_case(name), "PyTorch",
+                    options.rounds, passes=3)
 
 
 if __name__ == "__main__":

@@ -16,10 +16,10 @@ import argparse
 import json
 import math
 import os
-import statistics
 import subprocess
 import sys
-import time
+
+from paired import compare
 
 try:
     import torch
@@ -76,36 +76,6 @@ def ours(program, name):
     return runs[0]["real_time"] * scale, runs[0]["cpu_time"] * scale, runs[0].get("label", "")
 
 
-def theirs(run, passes=2):
-    """Mean seconds and processor seconds of a pass, as our program reports."""
-    wall, processor = time.perf_counter(), time.process_time()
-    for _ in range(passes):
-        run()
-    return (time.perf_counter() - wall) / passes, (time.process_time() - processor) / passes
-
-
-def report(kind, pairs):
-    """Medians of (ours, theirs) seconds and of their ratios."""
-    own, other = (statistics.median(column) for column in zip(*pairs))
-    ratios = sorted(b / a for a, b in pairs)
-    print(f"  {kind:9} ours {own * 1e3:9.1f} ms   torch-harmonics {other * 1e3:9.1f} ms   "
-          f"ratio {statistics.median(ratios):6.2f} (from {ratios[0]:.2f} to {ratios[-1]:.2f})", flush=True)
-
-
-def compare(program, name, rounds):
-    run = their_case(name)
-    run()  # allocates and warms up, as the check against the reference does in our program
-    wall, processor = [], []
-    for _ in range(rounds):
-        own_wall, own_processor, level = ours(program, name)
-        other_wall, other_processor = theirs(run)
-        wall.append((own_wall, other_wall))
-        processor.append((own_processor, other_processor))
-    print(f"{name} ({level})")
-    report("wall", wall)
-    report("processor", processor)
-
-
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--build", default="build")
@@ -126,7 +96,7 @@ def main():
           f"{torch.backends.cpu.get_cpu_capability()}, {options.threads} threads, {options.rounds} rounds")
     with torch.inference_mode():
         for name in names:
-            compare(program, name, options.rounds)
+            compare(name, lambda: ours(program, name), their_case(name), "torch-harmonics", options.rounds, passes=2)
 
 
 if __name__ == "__main__":
