@@ -78,21 +78,6 @@ std::vector<Row> rows(bool is_tiny) {
     return list;
 }
 
-double relative(const std::vector<double>& y, const std::vector<double>& truth) {
-    double error = 0, size = 0;
-    for (size_t i = 0; i < y.size(); ++i) {
-        const double t = truth[i % truth.size()];
-        error += (y[i] - t) * (y[i] - t);
-        size += t * t;
-    }
-    return std::sqrt(error / size);
-}
-
-/// Bits of fraction of an operand; fp32 is held to three pieces of 2^-21, 20 bits a piece.
-int fraction_bits(Operand operand) {
-    return operand == Operand::fp32 ? 20 : operand == Operand::bf16 ? 7 : 10;
-}
-
 bool same_bits(const BlockResult& a, const BlockResult& b) {
     return a.outputs == b.outputs && a.partials == b.partials;
 }
@@ -110,8 +95,8 @@ Judged judge(const Row& row, Operand operand) {
     const auto inputs = tests::block_inputs(row.c);
     const auto truth = tests::reference_block(row.c, weights, inputs);
     Judged judged;
-    judged.plain =
-        relative(tests::reference_block(row.c, weights, inputs, fraction_bits(operand)), truth);
+    judged.plain = tests::relative_l2(
+        tests::reference_block(row.c, weights, inputs, tests::fraction_bits(operand)), truth);
 
     BlockCase repeated = row.c;
     repeated.n_point *= row.n_repeat;
@@ -126,7 +111,7 @@ Judged judge(const Row& row, Operand operand) {
 
     const double points_a_block =
         static_cast<double>(repeated.n_point) / std::max(1, row.c.n_multiprocessor);
-    judged.error = relative(first.outputs, truth);
+    judged.error = tests::relative_l2(first.outputs, truth);
     judged.bound = 2 * judged.plain + 1e-6 + 0x1p-24 * std::sqrt(points_a_block);
     judged.same_bits = same_bits(first, second);
     constexpr auto nowhere = kernels::flare::DeviceFindings::no_place;

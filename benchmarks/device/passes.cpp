@@ -6,25 +6,10 @@
 namespace surrogate::benchmarks {
 
 using namespace kernels;
-using flare::Channels;
 using flare::DeviceMlp;
 using flare::DeviceNorm;
 using tests::BlockCase;
 using tests::BlockWeights;
-
-namespace {
-
-/// Every layer, the first or the last alone adds what it read, where its widths agree.
-uint32_t residuals(const std::vector<BlockWeights::Layer>& layers, bool first, bool last) {
-    uint32_t mask = 0;
-    for (size_t l = 0; l < layers.size(); ++l) {
-        const bool is_wanted = l == 0 ? first : l + 1 == layers.size() ? last : true;
-        if (is_wanted && layers[l].n_in == layers[l].n_out) mask |= 1U << l;
-    }
-    return mask;
-}
-
-}  // namespace
 
 template <class T>
 T* Passes::make(int64_t count) {
@@ -54,19 +39,13 @@ Passes::Passes(Platform& platform, const BlockCase& c, Operand operand)
 
     const auto inputs = tests::block_inputs(c);
     n_byte_ += std::ssize(inputs) * int64_t{sizeof(float)};
-    begin_ = {
-        shape_,
-        operand,
-        n_point,
-        columns(arena_.put(inputs), c.in_dim),
-        c.in_dim,
-        chain(w.in_proj, residuals(w.in_proj, false, true), Channels::plain, Channels::of_heads),
-        x,
-        findings};
+    begin_ = {shape_,   operand,
+              n_point,  columns(arena_.put(inputs), c.in_dim),
+              c.in_dim, chain(w.in_proj, {false, true}, true, false),
+              x,        findings};
 
-    const Channels heads = Channels::of_heads;
-    const DeviceMlp k_proj = chain(w.k_proj, residuals(w.k_proj, true, true), heads, heads);
-    const DeviceMlp v_proj = chain(w.v_proj, residuals(w.v_proj, true, true), heads, heads);
+    const DeviceMlp k_proj = chain(w.k_proj, {true, true});
+    const DeviceMlp v_proj = chain(w.v_proj, {true, true});
     const auto geometry =
         flare::encode_geometry(device_.properties(), operand, shape_,
                                k_proj.n_layer + v_proj.n_layer, n_point, c.reproducible);
@@ -93,35 +72,32 @@ Passes::Passes(Platform& platform, const BlockCase& c, Operand operand)
                queries,
                k,
                z,
-               chain(w.att_out, 0, heads, heads),
+               chain(w.att_out, {false, false}),
                norm2,
-               chain(w.ffn, residuals(w.ffn, true, true), heads, heads),
+               chain(w.ffn, {true, true}),
                x};
     end_ = {shape_,
             operand,
             n_point,
             x,
             norm1,
-            chain(w.out_proj, residuals(w.out_proj, true, false), heads, Channels::plain),
+            chain(w.out_proj, {true, false}, false, true),
             columns(make<float>(n_point * c.out_dim), c.out_dim),
             c.out_dim,
             findings};
 }
 
-DeviceMlp Passes::chain(const std::vector<BlockWeights::Layer>& layers, uint32_t residual_mask,
-                        Channels in, Channels out) {
-    const int64_t size = flare::layer_bytes(operand_, shape_);
-    std::vector<unsigned char> bytes(static_cast<size_t>(size) * layers.size());
-    for (size_t l = 0; l < layers.size(); ++l) {
-        const auto& layer = layers[l];
-        flare::pack_linear(
-            operand_, shape_, {layer.n_in, layer.n_out, layer.weight.data(), layer.bias.data()},
-            l == 0 ? in : Channels::of_heads, l + 1 == layers.size() ? out : Channels::of_heads,
-            bytes.data() + l * static_cast<size_t>(size));
-    }
+DeviceMlp Passes::chain(const std::vector<BlockWeights::Layer>& layers, Residuals residuals,
+                        bool reads_port, bool writes_port) {
+    std::vector<unsigned char> bytes(static_cast<size_t>(flare::layer_bytes(operand_, shape_)) *
+                                     layers.size());
+    const auto list = tests::linears(layers);
+    DeviceMlp packed = flare::pack_chain(operand_, shape_,
+                                         {list, Activation::gelu_tanh, residuals.in, residuals.out},
+                                         reads_port, writes_port, bytes.data());
     n_byte_ += std::ssize(bytes);
-    return {arena_.put(bytes), static_cast<int32_t>(layers.size()), residual_mask,
-            Activation::gelu_tanh};
+    packed.layers = arena_.put(bytes);
+    return packed;
 }
 
 DeviceNorm Passes::norm(const std::vector<float>& weight, const std::vector<float>& bias) {

@@ -58,9 +58,12 @@ public:
     int64_t n_byte() const { return n_byte_; }
 
 private:
-    kernels::flare::DeviceMlp chain(const std::vector<tests::BlockWeights::Layer>& layers,
-                                    uint32_t residual_mask, kernels::flare::Channels in,
-                                    kernels::flare::Channels out);
+    struct Residuals {
+        bool in, out;
+    };
+    kernels::DeviceMlp chain(const std::vector<tests::BlockWeights::Layer>& layers,
+                             Residuals residuals, bool reads_port = false,
+                             bool writes_port = false);
     kernels::flare::DeviceNorm norm(const std::vector<float>& weight,
                                     const std::vector<float>& bias);
     const kernels::flare::DeviceColumn* columns(const float* data, int64_t n_column);

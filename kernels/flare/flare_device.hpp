@@ -6,7 +6,7 @@
 #include "kernels/base/device.hpp"
 #include "kernels/base/operand.hpp"
 #include "kernels/flare/flare.hpp"
-#include "kernels/linear/linear.hpp"
+#include "kernels/mlp/mlp.hpp"
 #include "kernels/mlp/mlp_device.hpp"
 #include "kernels/norm/norm_device.hpp"
 
@@ -201,11 +201,13 @@ const DeviceKernels& kernels();
 /// One layer (weights as products want them, then `width` biases in float).
 int64_t layer_bytes(Operand operand, const DeviceShape& shape);
 
-/// Which channels a layer reads and writes: those of the model (head by head, padded), or a plain
-/// count from 0 (hidden layers of another width, inputs, outputs).
-enum class Channels { of_heads, plain };
-void pack_linear(Operand operand, const DeviceShape& shape, const Linear<float>& layer, Channels in,
-                 Channels out, void* to);
+/// The layers of a chain to `to` (layer_bytes() each; null: nothing is written), and how the device
+/// runs it; `layers` of the result is for the caller to set. A layer reads and writes the model's
+/// channels (head by head, padded) where it is as wide as they are many, else it counts from 0.
+///   reads_port, writes_port  the chain's ends are inputs or outputs of the network: they count
+///                            from 0 whatever their number
+DeviceMlp pack_chain(Operand operand, const DeviceShape& shape, const ResidualMlp<float>& mlp,
+                     bool reads_port, bool writes_port, void* to);
 
 /// A vector over the model's channels to (width) floats; null stays all zero. is_per_head: D values
 /// repeated for every head.

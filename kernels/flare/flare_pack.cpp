@@ -80,6 +80,9 @@ struct PaddedLayer {
     }
 };
 
+/// Which channels a side of a layer has: those of the model, or a plain count from 0.
+enum class Channels { of_heads, plain };
+
 PaddedLayer pad(const DeviceShape& shape, const Linear<float>& layer, Channels in, Channels out) {
     const int64_t width = shape.width;
     PaddedLayer padded{width, std::vector<float>(static_cast<size_t>(width * width)),
@@ -144,15 +147,8 @@ void pack_split(const PaddedLayer& layer, Writer& writer) {
     }
 }
 
-}  // namespace
-
-int64_t layer_bytes(Operand operand, const DeviceShape& shape) {
-    return layer_operand_bytes(operand, shape.width) +
-           shape.width * static_cast<int64_t>(sizeof(float));
-}
-
-void pack_linear(Operand operand, const DeviceShape& shape, const Linear<float>& layer, Channels in,
-                 Channels out, void* to) {
+void pack_layer(Operand operand, const DeviceShape& shape, const Linear<float>& layer, Channels in,
+                Channels out, void* to) {
     const PaddedLayer padded = pad(shape, layer, in, out);
     Writer writer(operand, to);
     if (operand == Operand::fp32) {
@@ -163,6 +159,33 @@ void pack_linear(Operand operand, const DeviceShape& shape, const Linear<float>&
         pack_narrow(padded, writer);
     }
     for (float bias : padded.bias) writer.append(bias);
+}
+
+}  // namespace
+
+int64_t layer_bytes(Operand operand, const DeviceShape& shape) {
+    return layer_operand_bytes(operand, shape.width) +
+           shape.width * static_cast<int64_t>(sizeof(float));
+}
+
+DeviceMlp pack_chain(Operand operand, const DeviceShape& shape, const ResidualMlp<float>& mlp,
+                     bool reads_port, bool writes_port, void* to) {
+    const auto channels = [&](int64_t n, bool is_port) {
+        return !is_port && n == shape.sizes.n_channel() ? Channels::of_heads : Channels::plain;
+    };
+    DeviceMlp packed{nullptr, static_cast<int32_t>(mlp.layers.size()), 0, mlp.activation};
+    for (size_t l = 0; l < mlp.layers.size(); ++l) {
+        const Linear<float>& layer = mlp.layers[l];
+        const bool is_first = l == 0, is_last = l + 1 == mlp.layers.size();
+        const bool adds = (!is_first || mlp.residual_in) && (!is_last || mlp.residual_out);
+        if (adds && layer.n_in == layer.n_out) packed.residual_mask |= uint32_t{1} << l;
+        if (!to) continue;
+        pack_layer(operand, shape, layer, channels(layer.n_in, reads_port && is_first),
+                   channels(layer.n_out, writes_port && is_last),
+                   static_cast<unsigned char*>(to) +
+                       static_cast<int64_t>(l) * layer_bytes(operand, shape));
+    }
+    return packed;
 }
 
 void pack_channels(const DeviceShape& shape, const float* from, bool is_per_head, float* to) {

@@ -10,7 +10,6 @@
 namespace surrogate::tests {
 
 using namespace kernels;
-using flare::Channels;
 using flare::DeviceColumn;
 using flare::DeviceShape;
 
@@ -52,6 +51,7 @@ struct Residuals {
     bool in, out;
 };
 
+/// By the contract of mlp.hpp, apart from pack_chain(): the reference checks it.
 uint32_t residual_mask(const std::vector<BlockWeights::Layer>& layers, Residuals r) {
     const int n = static_cast<int>(layers.size());
     const auto widths_agree = [&](int l) {
@@ -88,6 +88,27 @@ BlockWeights::BlockWeights(const BlockCase& c) {
     k_norm_bias = f.vector(c.n_dim, 0.1);
     queries = f.vector(c.n_head * c.n_latent * c.n_dim,
                        c.query_scale * std::numbers::log2e / std::sqrt(double(c.n_dim)));
+}
+
+std::vector<Linear<float>> linears(const std::vector<BlockWeights::Layer>& layers) {
+    std::vector<Linear<float>> list;
+    for (const auto& layer : layers)
+        list.push_back({layer.n_in, layer.n_out, layer.weight.data(), layer.bias.data()});
+    return list;
+}
+
+double relative_l2(const std::vector<double>& y, const std::vector<double>& truth) {
+    double error = 0, size = 0;
+    for (size_t i = 0; i < y.size(); ++i) {
+        const double t = truth[i % truth.size()];
+        error += (y[i] - t) * (y[i] - t);
+        size += t * t;
+    }
+    return std::sqrt(error / size);
+}
+
+int fraction_bits(Operand operand) {
+    return operand == Operand::fp32 ? 20 : operand == Operand::bf16 ? 7 : 10;
 }
 
 std::vector<float> block_inputs(const BlockCase& c) {
@@ -289,11 +310,10 @@ public:
                                              flare::key_bytes(operand_));
         const void* queries = pack_queries();
         const float* from = arena_.put(inputs);
-        kernels_.begin(
-            device_,
-            {shape_, operand_, c_.n_point, columns(from, c_.in_dim), c_.in_dim,
-             chain(w_.in_proj, only_out, Channels::plain, Channels::of_heads), x, findings_},
-            nullptr);
+        kernels_.begin(device_,
+                       {shape_, operand_, c_.n_point, columns(from, c_.in_dim), c_.in_dim,
+                        chain(w_.in_proj, only_out, true), x, findings_},
+                       nullptr);
         const int64_t n_partial = encode(x, k, queries);
         void* z = reduce(n_partial);
         kernels_.decode(device_,
@@ -303,8 +323,8 @@ public:
         auto* to = arena_.make<float>(c_.n_point * c_.out_dim);
         kernels_.end(device_,
                      {shape_, operand_, c_.n_point, x, norm(w_.norm1_weight, w_.norm1_bias, false),
-                      chain(w_.out_proj, only_in, Channels::of_heads, Channels::plain),
-                      columns(to, c_.out_dim), c_.out_dim, findings_},
+                      chain(w_.out_proj, only_in, false, true), columns(to, c_.out_dim), c_.out_dim,
+                      findings_},
                      nullptr);
         const auto outputs = arena_.get(to, c_.n_point * c_.out_dim);
         return {{outputs.begin(), outputs.end()},
@@ -360,23 +380,14 @@ private:
         return arena_.put(list);
     }
     DeviceMlp chain(const std::vector<BlockWeights::Layer>& layers, Residuals r,
-                    Channels in = Channels::of_heads, Channels out = Channels::of_heads) {
-        const int64_t size = flare::layer_bytes(operand_, shape_), n = c_.n_channel();
-        std::vector<unsigned char> bytes(static_cast<size_t>(size * std::ssize(layers)));
-        for (size_t l = 0; l < layers.size(); ++l) {
-            const auto& layer = layers[l];
-            const Channels from = l == 0            ? in
-                                  : layer.n_in == n ? Channels::of_heads
-                                                    : Channels::plain;
-            const Channels to = l + 1 == layers.size() ? out
-                                : layer.n_out == n     ? Channels::of_heads
-                                                       : Channels::plain;
-            flare::pack_linear(operand_, shape_,
-                               {layer.n_in, layer.n_out, layer.weight.data(), layer.bias.data()},
-                               from, to, bytes.data() + static_cast<int64_t>(l) * size);
-        }
-        return {arena_.put(bytes), static_cast<int32_t>(layers.size()), residual_mask(layers, r),
-                c_.activation};
+                    bool reads_port = false, bool writes_port = false) {
+        std::vector<unsigned char> bytes(
+            static_cast<size_t>(flare::layer_bytes(operand_, shape_) * std::ssize(layers)));
+        const auto list = linears(layers);
+        DeviceMlp packed = flare::pack_chain(operand_, shape_, {list, c_.activation, r.in, r.out},
+                                             reads_port, writes_port, bytes.data());
+        packed.layers = arena_.put(bytes);
+        return packed;
     }
     DeviceNorm norm(const std::vector<float>& weight, const std::vector<float>& bias,
                     bool per_head) {

@@ -28,19 +28,6 @@ BlockResult run(const BlockCase& c, Operand operand, bool poisoned = false) {
                         kernels::flare::cuda::kernels(), host, poisoned);
 }
 
-double relative(const std::vector<double>& y, const std::vector<double>& truth) {
-    double error = 0, size = 0;
-    for (size_t i = 0; i < truth.size(); ++i) {
-        error += (y[i] - truth[i]) * (y[i] - truth[i]);
-        size += truth[i] * truth[i];
-    }
-    return std::sqrt(error / size);
-}
-
-int fraction_bits(Operand operand) {
-    return operand == Operand::fp32 ? 20 : operand == Operand::bf16 ? 7 : 10;
-}
-
 struct Row {
     const char* name;  // why the row is there
     BlockCase c;
@@ -61,9 +48,9 @@ TEST_P(FlareDevice, EqualsReferenceAsFarAsOperandsAllow) {
     const auto inputs = block_inputs(row.c);
     const auto truth = reference_block(row.c, weights, inputs);
     const double plain =
-        relative(reference_block(row.c, weights, inputs, fraction_bits(operand)), truth);
+        relative_l2(reference_block(row.c, weights, inputs, fraction_bits(operand)), truth);
     const BlockResult result = run(row.c, operand);
-    EXPECT_LE(relative(result.outputs, truth), 2 * plain + 1e-6)
+    EXPECT_LE(relative_l2(result.outputs, truth), 2 * plain + 1e-6)
         << "a plain version errs by " << plain;
     EXPECT_EQ(result.findings.not_finite, 0);
     EXPECT_EQ(result.findings.bad_input, kernels::flare::DeviceFindings::no_place);

@@ -12,7 +12,6 @@ using kernels::DeviceNorm;
 using kernels::Linear;
 using kernels::Norm;
 using kernels::Operand;
-using kernels::flare::Channels;
 using kernels::flare::DeviceShape;
 
 namespace {
@@ -33,18 +32,6 @@ void require_half(Operand operand, const float* values, int64_t n, const std::st
     }
 }
 
-/// Bit l: layer l adds what it reads, as ResidualMlp of kernels/mlp/mlp.hpp says.
-uint32_t residual_mask(const MlpWeights<float>& mlp) {
-    const size_t last = mlp.layers.size() - 1;
-    uint32_t mask = 0;
-    for (size_t l = 0; l <= last; ++l) {
-        const bool wanted = (l > 0 || mlp.residual_in) && (l < last || mlp.residual_out);
-        const bool fits = mlp.layers[l].n_in == mlp.layers[l].n_out;
-        if (wanted && fits) mask |= uint32_t{1} << l;
-    }
-    return mask;
-}
-
 int64_t widest(const FlareConfig& c) {
     return std::max({c.in_dim, c.out_dim, c.in_proj.n_hidden, c.out_proj.n_hidden,
                      c.k_proj.n_hidden, c.v_proj.n_hidden, c.ffn.n_hidden});
@@ -61,27 +48,21 @@ public:
 
     int64_t size() const { return size_; }
 
-    DeviceMlp mlp(const MlpWeights<float>& mlp, const std::string& name, bool reads_plain,
-                  bool writes_plain) {
+    DeviceMlp mlp(const MlpWeights<float>& mlp, const std::string& name, bool reads_port,
+                  bool writes_port) {
         if (mlp.layers.size() > max_layers) {
             throw Error(Status::not_supported, "backend 'cuda' takes chains of up to " +
                                                    std::to_string(max_layers) + " layers, " + name +
                                                    " has " + std::to_string(mlp.layers.size()));
         }
-        const int64_t n_byte = kernels::flare::layer_bytes(operand_, shape_);
-        const Place place = take(n_byte * std::ssize(mlp.layers));
-        for (size_t l = 0; l < mlp.layers.size(); ++l) {
-            const Linear<float>& layer = mlp.layers[l];
+        for (const Linear<float>& layer : mlp.layers)
             require_half(operand_, layer.weight, layer.n_in * layer.n_out, "a weight of " + name);
-            if (!place.host) continue;
-            const bool is_last = l + 1 == mlp.layers.size();
-            kernels::flare::pack_linear(operand_, shape_, layer,
-                                        channels(layer.n_in, reads_plain && l == 0),
-                                        channels(layer.n_out, writes_plain && is_last),
-                                        place.host + static_cast<int64_t>(l) * n_byte);
-        }
-        return {place.device, static_cast<int32_t>(mlp.layers.size()), residual_mask(mlp),
-                mlp.activation};
+        const Place place =
+            take(kernels::flare::layer_bytes(operand_, shape_) * std::ssize(mlp.layers));
+        DeviceMlp packed = kernels::flare::pack_chain(operand_, shape_, mlp.view(), reads_port,
+                                                      writes_port, place.host);
+        packed.layers = place.device;
+        return packed;
     }
 
     DeviceNorm norm(const Norm<float>& norm, bool is_per_head) {
@@ -109,12 +90,6 @@ private:
         const int64_t offset = size_;
         size_ += (n_byte + alignment - 1) / alignment * alignment;
         return host_ ? Place{host_ + offset, device_ + offset} : Place{};
-    }
-
-    /// The model's channels stand head by head; layers of another width, and what goes in and out
-    /// of the network, count from 0.
-    Channels channels(int64_t n, bool is_port) const {
-        return !is_port && n == shape_.sizes.n_channel() ? Channels::of_heads : Channels::plain;
     }
 
     const float* vector(const float* values, bool is_per_head) {
