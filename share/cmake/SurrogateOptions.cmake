@@ -2,9 +2,13 @@
 # Options, their dependencies, and the flags every target of ours is compiled with (target surrogate_flags).
 
 # A feature is ON, OFF, or AUTO: built when what it needs is found. ON and not found is an error.
-foreach(feature MPI PETSC VTK CUDA)
-    set(SURROGATE_${feature} AUTO CACHE STRING "Build with ${feature}: ON, OFF or AUTO (when found)")
+foreach(feature MPI PETSC VTK CUDA CCACHE)
+    set(SURROGATE_${feature} AUTO CACHE STRING "${feature}: ON, OFF or AUTO (when found)")
     set_property(CACHE SURROGATE_${feature} PROPERTY STRINGS AUTO ON OFF)
+    string(TOUPPER "${SURROGATE_${feature}}" SURROGATE_${feature})
+    if(NOT SURROGATE_${feature} MATCHES "^(AUTO|ON|OFF)$")
+        message(FATAL_ERROR "SURROGATE_${feature}=${SURROGATE_${feature}}: expected ON, OFF or AUTO")
+    endif()
 endforeach()
 foreach(feature FORTRAN HDF5)
     if(SURROGATE_${feature})
@@ -23,85 +27,9 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
-# surrogate_feature(<FEATURE> <found> <hint>): turns AUTO into ON or OFF in SURROGATE_HAVE_<FEATURE>.
-macro(surrogate_feature feature found hint)
-    if(SURROGATE_${feature} STREQUAL "OFF")
-        set(SURROGATE_HAVE_${feature} OFF)
-    elseif(${found})
-        set(SURROGATE_HAVE_${feature} ON)
-    elseif(SURROGATE_${feature} STREQUAL "AUTO")
-        set(SURROGATE_HAVE_${feature} OFF)
-        message(STATUS "surrogate: without ${feature} (${hint})")
-    else()
-        message(FATAL_ERROR "SURROGATE_${feature}=ON, but it was not found; ${hint}")
-    endif()
-endmacro()
-
-find_package(PkgConfig QUIET)
-find_package(Threads REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
-find_package(nlohmann_json 3.9 REQUIRED)
-find_package(hwy QUIET CONFIG)
-if(TARGET hwy::hwy)
-    set(SURROGATE_HWY hwy::hwy)
-else()
-    pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
-    set(SURROGATE_HWY PkgConfig::HWY)
-endif()
-find_path(SURROGATE_XXHASH_INCLUDE xxhash.h REQUIRED DOC "Directory of xxhash.h (Debian: libxxhash-dev)")
-
-if(NOT SURROGATE_MPI STREQUAL "OFF")
-    find_package(MPI QUIET COMPONENTS C)
-endif()
-surrogate_feature(MPI MPI_C_FOUND "Debian: apt-get install libopenmpi-dev openmpi-bin")
-
-if(SURROGATE_HAVE_MPI AND NOT SURROGATE_PETSC STREQUAL "OFF" AND PkgConfig_FOUND)
-    pkg_check_modules(PETSC QUIET IMPORTED_TARGET PETSc>=3.17)
-endif()
-set(surrogate_petsc_hint "needs MPI and PETSc >= 3.17; Debian: apt-get install petsc-dev pkg-config")
-if(PETSC_FOUND)
-    # Debian's PETSc.pc (3.18.5) hands its own package's flags on: -Wdate-time -D_FORTIFY_SOURCE=2. The second warns in
-    # every file compiled without optimisation and fits no precompiled header.
-    set_target_properties(PkgConfig::PETSC PROPERTIES INTERFACE_COMPILE_OPTIONS "")
-    include(CheckCXXSourceCompiles)
-    set(CMAKE_REQUIRED_LIBRARIES PkgConfig::PETSC MPI::MPI_C)
-    check_cxx_source_compiles("
-        #include <petscconf.h>
-        #if defined(PETSC_USE_COMPLEX)
-        #error complex
-        #endif
-        int main() { return 0; }" SURROGATE_PETSC_IS_REAL)
-    unset(CMAKE_REQUIRED_LIBRARIES)
-    if(NOT SURROGATE_PETSC_IS_REAL)
-        set(PETSC_FOUND FALSE)
-        set(surrogate_petsc_hint "the PETSc that pkg-config finds has complex scalars, fields are real: point \
-PKG_CONFIG_PATH at a real one (Debian: libpetsc-real-dev)")
-    endif()
-endif()
-surrogate_feature(PETSC PETSC_FOUND "${surrogate_petsc_hint}")
-
-if(NOT SURROGATE_VTK STREQUAL "OFF")
-    find_package(VTK 9.0 QUIET COMPONENTS CommonCore CommonDataModel CommonExecutionModel IOXML IOImage ImagingCore)
-endif()
-surrogate_feature(VTK VTK_FOUND "needs VTK >= 9.0; Debian: apt-get install libvtk9-dev")
-
-# Device code lies in a plug-in (libsurrogate/CMakeLists.txt); everything else is the same without it.
-set(surrogate_found_cuda OFF)
-if(NOT SURROGATE_CUDA STREQUAL "OFF")
-    include(CheckLanguage)
-    check_language(CUDA)
-    if(CMAKE_CUDA_COMPILER)
-        execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version OUTPUT_VARIABLE surrogate_nvcc ERROR_QUIET)
-        if(surrogate_nvcc MATCHES "release ([0-9.]+)" AND CMAKE_MATCH_1 VERSION_GREATER_EQUAL 12.4)
-            set(surrogate_found_cuda ON)
-        endif()
-    endif()
-endif()
-surrogate_feature(CUDA surrogate_found_cuda "needs nvcc >= 12.4 of the CUDA toolkit, in PATH or as CUDACXX")
-if(SURROGATE_HAVE_CUDA)
-    enable_language(CUDA)
-    include(FindToolkit)
-endif()
+include(SurrogateReport)
+include(SurrogateDependencies)   # SURROGATE_HAVE_{MPI,PETSC,VTK,CUDA}, SURROGATE_HWY, SURROGATE_XXHASH_INCLUDE
+include(SurrogateCcache)
 
 # Flags of our own targets, never passed on to users. No -ffast-math, ever: it would switch the host's floating-point
 # unit to flush-to-zero. No contraction: a fused multiply-add is written where it is meant, so that bits do not depend
@@ -138,3 +66,10 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 file(RELATIVE_PATH surrogate_bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 set(CMAKE_INSTALL_RPATH $ORIGIN $ORIGIN/${surrogate_bin_to_lib})
+# MPI, PETSc or VTK from a folder of their own are found again by what is installed.
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+# While the major version is 0, a minor version may change the binary interface: its number is part of the soname.
+set(SURROGATE_SOVERSION ${PROJECT_VERSION_MAJOR})
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(SURROGATE_SOVERSION 0.${PROJECT_VERSION_MINOR})
+endif()

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# Ends the table of SurrogateReport.cmake and prints it.
+foreach(part TESTS EXAMPLES BENCHMARKS)
+    string(TOLOWER ${part} name)
+    set(detail "")
+    if(NOT SURROGATE_${part})
+        set(detail "-DSURROGATE_${part}=ON builds them")
+    endif()
+    surrogate_report(${name} ${SURROGATE_${part}} "${detail}")
+endforeach()
+
+get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+foreach(language C CXX CUDA)
+    if(language IN_LIST languages)
+        surrogate_report_line(${language} "" "${CMAKE_${language}_COMPILER_ID} ${CMAKE_${language}_COMPILER_VERSION}, \
+${CMAKE_${language}_COMPILER}")
+    endif()
+endforeach()
+set(detail "${CMAKE_BUILD_TYPE}")
+if(SURROGATE_SANITIZE)
+    string(APPEND detail ", sanitizers ${SURROGATE_SANITIZE}")
+endif()
+surrogate_report_line("build type" "" "${detail}")
+surrogate_report_line("install to" "" "${CMAKE_INSTALL_PREFIX}")
+surrogate_print_report()
