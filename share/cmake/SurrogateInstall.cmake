@@ -1,14 +1,76 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` adds beside the targets: package config, models, licence.
+# What `cmake --install` adds beside the targets: package config, pkg-config files, models, documents, examples, licence.
 include(CMakePackageConfigHelpers)
 
+set(surrogate_built)
+foreach(component mpi petsc vtk)
+    if(TARGET surrogate_${component})
+        list(APPEND surrogate_built ${component})
+    endif()
+endforeach()
+
+# ---- CMake ----
 set(surrogate_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/surrogate)
+set(surrogate_package ${PROJECT_BINARY_DIR}/package)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/share/cmake/surrogateConfig.cmake.in
-    ${PROJECT_BINARY_DIR}/surrogateConfig.cmake INSTALL_DESTINATION ${surrogate_package_dir}
-    PATH_VARS CMAKE_INSTALL_DATADIR)
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/surrogateConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/surrogateConfig.cmake ${PROJECT_BINARY_DIR}/surrogateConfigVersion.cmake
-    DESTINATION ${surrogate_package_dir})
+    ${surrogate_package}/surrogateConfig.cmake INSTALL_DESTINATION ${surrogate_package_dir}
+    PATH_VARS CMAKE_INSTALL_DATADIR CMAKE_INSTALL_DOCDIR)
+write_basic_package_version_file(${surrogate_package}/surrogateConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+# A minor version of PETSc changes its binary interface.
+if(PETSC_VERSION MATCHES "^([0-9]+)\\.([0-9]+)")
+    set(surrogate_petsc_version ${CMAKE_MATCH_0})
+    math(EXPR surrogate_next_petsc "${CMAKE_MATCH_2} + 1")
+    set(surrogate_next_petsc ${CMAKE_MATCH_1}.${surrogate_next_petsc})
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/share/cmake/surrogate-petsc.cmake.in
+    ${surrogate_package}/surrogate-petsc.cmake @ONLY)
+list(TRANSFORM surrogate_built PREPEND "${PROJECT_SOURCE_DIR}/share/cmake/surrogate-" OUTPUT_VARIABLE component_files)
+list(TRANSFORM component_files APPEND .cmake)
+list(TRANSFORM component_files REPLACE "${PROJECT_SOURCE_DIR}/share/cmake/surrogate-petsc"
+    "${surrogate_package}/surrogate-petsc")
+install(FILES ${surrogate_package}/surrogateConfig.cmake ${surrogate_package}/surrogateConfigVersion.cmake
+    ${PROJECT_SOURCE_DIR}/share/cmake/surrogateMissing.cmake ${PROJECT_SOURCE_DIR}/share/cmake/surrogatePetsc.cmake
+    ${component_files} DESTINATION ${surrogate_package_dir})
 install(EXPORT surrogate NAMESPACE surrogate:: FILE surrogateTargets.cmake DESTINATION ${surrogate_package_dir})
+foreach(component IN LISTS surrogate_built)
+    install(EXPORT surrogate-${component} NAMESPACE surrogate:: FILE surrogate-${component}Targets.cmake
+        DESTINATION ${surrogate_package_dir})
+endforeach()
+
+# ---- pkg-config ----
+# Paths are relative to the file itself, as far as they lie below the prefix.
+set(surrogate_pc_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
+foreach(variable LIBDIR INCLUDEDIR DATADIR DOCDIR)
+    cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_${variable} BASE_DIRECTORY ${surrogate_pc_dir} OUTPUT_VARIABLE pc_${variable})
+endforeach()
+list(TRANSFORM MPI_C_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE pc_mpi_include)
+list(JOIN pc_mpi_include " " pc_mpi_include)
+list(JOIN MPI_C_LIBRARIES " " pc_mpi_libraries)
+foreach(part surrogate ${surrogate_built})
+    string(REGEX REPLACE "^surrogate_surrogate$" "surrogate" name surrogate_${part})
+    configure_file(${PROJECT_SOURCE_DIR}/share/cmake/${name}.pc.in ${surrogate_package}/${name}.pc @ONLY)
+    install(FILES ${surrogate_package}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
+
+# ---- models, documents, examples ----
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/models DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate
+    PATTERN examples/CMakeLists.txt EXCLUDE)
+
+# Pages link to examples, which lie elsewhere in an installation.
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_DATADIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_DOCDIR} OUTPUT_VARIABLE to_data)
+file(GLOB_RECURSE pages CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/share/doc ${PROJECT_SOURCE_DIR}/share/doc/*)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${pages})
+foreach(page IN LISTS pages)
+    set(source ${PROJECT_SOURCE_DIR}/share/doc/${page})
+    set(installed ${source})
+    if(page MATCHES "\\.md$")
+        file(READ ${source} text)
+        string(REPLACE "](../../examples/" "](${to_data}/surrogate/examples/" text "${text}")
+        set(installed ${PROJECT_BINARY_DIR}/doc/${page})
+        file(WRITE ${installed} "${text}")
+    endif()
+    cmake_path(GET page PARENT_PATH folder)
+    install(FILES ${installed} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder})
+endforeach()

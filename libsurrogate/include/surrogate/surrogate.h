@@ -24,7 +24,8 @@
  *   only ask) and the size needed, with the final zero, on return. Too small a buffer is
  *   SURROGATE_SHAPE and leaves a truncated text.
  * - The library never prints, exits, aborts, initialises MPI or uses the world communicator.
- * - A context and the objects made from it are used by one thread at a time. */
+ * - A context and the objects made from it are used by one thread at a time.
+ * Pages named here lie in share/doc/surrogate of an installation, in share/doc of the sources. */
 
 #include <stdint.h>
 
@@ -126,7 +127,7 @@ typedef struct surrogate_named_array {
  *   precision     fp32                the accuracy of single precision, on every backend
  *                 fp64                only with backend ref
  *                 tf32, fp16, bf16    only with backend cuda: operands of products in this type,
- *                                     sums and everything else in fp32 (share/doc/cuda.md)
+ *                                     sums and everything else in fp32 (page cuda.md)
  *   device        auto, 0, 1, ..      backend cuda: the device, as the runtime counts; auto: that
  *                                     which is current in the calling thread. A context has one,
  *                                     opened with it or by its first plan that wants one
@@ -168,7 +169,7 @@ SURROGATE_API void surrogate_context_destroy(surrogate_context** context);
 
 /* ---- model ----------------------------------------------------------------------------------- */
 
-/* Reads a model file: a safetensors file with a card (share/doc/model-file.md). Collective: rank 0
+/* Reads a model file: a safetensors file with a card (page model-file.md). Collective: rank 0
  * reads and checks, all ranks get the weights. path is used on rank 0 only.
  * Errors: IO, BAD_FILE (names the tensor or key, what was expected and found), NOT_SUPPORTED
  * (family not built). */

@@ -10,8 +10,6 @@
 namespace surrogate::impl {
 namespace {
 
-constexpr const char* plugin_file = "libsurrogate_cuda.so";
-
 /// What the loader has to say about its last failure.
 std::string loader_words() {
     const char* words = dlerror();
@@ -52,8 +50,8 @@ struct Loaded {
 Loaded try_to_load() {
     std::vector<std::string> files;
     if (const std::string folder = own_folder(); !folder.empty())
-        files.push_back(folder + plugin_file);
-    files.emplace_back(plugin_file);
+        files.push_back(folder + device_plugin_file);
+    files.emplace_back(device_plugin_file);
     try {
         return {&load_device_plugin_from(files), ""};
     } catch (const kernels::Error& error) {

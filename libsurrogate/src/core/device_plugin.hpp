@@ -27,7 +27,11 @@ struct DevicePlugin {
 /// with the library's version at the end, so that an older file is never taken for this one.
 inline constexpr const char* device_plugin_symbol = "surrogate_device_plugin_0_1";
 
-/// Opens libsurrogate_cuda.so, once per process: beside the library, then where the loader looks.
+/// Its file, named as a library with the soname of this version would be: versions that lie side by
+/// side open their own.
+inline constexpr const char* device_plugin_file = "libsurrogate_cuda.so.0.1";
+
+/// Opens device_plugin_file, once per process: beside the library, then where the loader looks.
 /// Throws not_supported with what the loader said for each place, and again when asked again.
 const DevicePlugin& load_device_plugin();
 

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "libsurrogate/src/core/documentation.hpp"
 #include "libsurrogate/src/core/text.hpp"
 
 namespace surrogate::impl {
@@ -54,8 +55,8 @@ std::string card_text(const std::map<std::string, std::string>& metadata) {
         fail(
             "no model card: the metadata key 'surrogate.card' is missing. Export from Python with "
             "safetensors.torch.save_file(model.state_dict(), path, "
-            "metadata={\"surrogate.card\": json.dumps(card)}); "
-            "share/doc/model-file.md describes the card");
+            "metadata={\"surrogate.card\": json.dumps(card)}); " +
+            documentation("model-file.md") + " describes the card");
     return card->second;
 }
 

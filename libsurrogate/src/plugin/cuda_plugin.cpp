@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The shared object libsurrogate_cuda.so: device code and the runtime, behind one function.
+/// The shared object libsurrogate_cuda.so.0.1: device code and the runtime, behind one function.
 #include "kernels/base/cuda_context.hpp"
 #include "kernels/base/device_cuda.hpp"
 #include "kernels/flare/flare_device.hpp"

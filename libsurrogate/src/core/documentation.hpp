@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace surrogate::impl {
+
+/// Where a message sends its reader: "share/doc/surrogate/cuda.md (in the sources share/doc/cuda.md)",
+/// the first below the prefix of the installation. A test holds that every page named exists there.
+std::string documentation(std::string_view page);
+
+}  // namespace surrogate::impl
