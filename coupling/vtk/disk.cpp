@@ -1,62 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/vtk/disk.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <vtkCommand.h>
 #include <vtkExecutive.h>
 #include <vtkNew.h>
 #include <vtkXMLWriter.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 
+#include "coupling/file/new_file.hpp"
 #include "coupling/vtk/error.hpp"
 
 namespace surrogate::vtk {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& what, const std::string& path, int code) {
-    throw Error(SURROGATE_IO, "cannot " + what + " '" + path + "': " + std::strerror(code));
-}
-
-class FileDescriptor {
-public:
-    FileDescriptor(const std::string& path, int flags)
-        : value_(::open(path.c_str(), flags, 0666)) {}
-    ~FileDescriptor() {
-        if (value_ >= 0) ::close(value_);
+/// Runs a write of a file; its errors become ours.
+template <class Work>
+void writing(const Work& work) {
+    try {
+        work();
+    } catch (const file::Error& error) {
+        throw Error(SURROGATE_IO, error.what());
     }
-    FileDescriptor(const FileDescriptor&) = delete;
-    FileDescriptor& operator=(const FileDescriptor&) = delete;
-    int get() const { return value_; }
-
-private:
-    int value_;
-};
-
-/// 0, or the error number of the system.
-int write_all(int file, const char* data, size_t n_byte) {
-    while (n_byte > 0) {
-        const ssize_t n = ::write(file, data, n_byte);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return errno;
-        data += n;
-        n_byte -= static_cast<size_t>(n);
-    }
-    return 0;
-}
-
-/// A rename is on the disk when its directory is. Not every file system can do this, and the file
-/// is complete anyway: the result is not looked at.
-void flush_directory(const std::string& path) {
-    const std::string directory = directory_of(path);
-    const FileDescriptor handle(directory.empty() ? "." : directory, O_RDONLY | O_DIRECTORY);
-    if (handle.get() >= 0) ::fsync(handle.get());
 }
 
 /// Collects what a VTK object reports; an observed object prints nothing.
@@ -69,12 +38,18 @@ public:
     std::string text;
 };
 
-/// "Error opening output file .." out of "ERROR: In file, line\nvtkClass (0x..): Error opening
-/// output file ..\n\n".
-std::string sentence_of(const std::string& message) {
+/// Why VTK could not write: the system's reason if VTK kept it, else what VTK says. Not what its
+/// executive says, which is that some algorithm at some address failed.
+std::string reason_of(vtkXMLWriter* writer, const std::string& message) {
+    constexpr unsigned long first_of_vtk = 20000;  // vtkErrorCode; below are those of the system
+    const unsigned long code = writer->GetErrorCode();
+    if (code > 0 && code < first_of_vtk) return std::strerror(static_cast<int>(code));
+    // "Ran out of .." out of "ERROR: In file, line\nvtkClass (0x..): Ran out of ..\n\n"
     const size_t begin = message.find("): ");
-    std::string text = begin == std::string::npos ? message : message.substr(begin + 3);
-    return text.substr(0, text.find('\n'));
+    const std::string text = begin == std::string::npos ? message : message.substr(begin + 3);
+    if (text.empty() || text.rfind("Algorithm ", 0) == 0)
+        return "the file is not complete; is the disk full?";
+    return "VTK says: " + text.substr(0, text.find('\n'));
 }
 
 bool ends_as_vtk_file(const std::string& path) {
@@ -90,20 +65,7 @@ bool ends_as_vtk_file(const std::string& path) {
 }  // namespace
 
 void write_atomically(const std::string& path, const void* data, size_t n_byte) {
-    const std::string temporary = path + ".tmp";
-    int code = 0;
-    {
-        const FileDescriptor file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
-        if (file.get() < 0) fail("create", temporary, errno);
-        code = write_all(file.get(), static_cast<const char*>(data), n_byte);
-        if (code == 0 && ::fsync(file.get()) != 0) code = errno;
-    }
-    if (code == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) code = errno;
-    if (code != 0) {
-        ::unlink(temporary.c_str());
-        fail("write", path, code);
-    }
-    flush_directory(path);
+    writing([&] { file::write_atomically(path, data, n_byte); });
 }
 
 void write_atomically(const std::string& path, const std::string& text) {
@@ -115,17 +77,14 @@ void make_directory(const std::string& path) {
     const int code = errno;
     struct stat found = {};
     if (code == EEXIST && ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) return;
-    fail("make the directory", path, code);
+    throw Error(SURROGATE_IO, "cannot make the directory '" + path + "': " + std::strerror(code));
 }
 
 void write_file(vtkXMLWriter* writer, const std::string& path, Compression compression) {
-    // Opened by us first: the system's own reason is clearer than what VTK says.
-    if (FileDescriptor(path, O_WRONLY | O_CREAT | O_TRUNC).get() < 0) fail("create", path, errno);
     vtkNew<ErrorText> errors;
     writer->AddObserver(vtkCommand::ErrorEvent, errors);
     writer->AddObserver(vtkCommand::WarningEvent, errors);
     writer->GetExecutive()->AddObserver(vtkCommand::ErrorEvent, errors);
-    writer->SetFileName(path.c_str());
     writer->SetDataModeToAppended();
     writer->EncodeAppendedDataOff();
     writer->SetHeaderTypeToUInt64();
@@ -134,13 +93,15 @@ void write_file(vtkXMLWriter* writer, const std::string& path, Compression compr
         case Compression::lz4: writer->SetCompressorTypeToLZ4(); break;
         case Compression::zlib: writer->SetCompressorTypeToZLib(); break;
     }
-    const bool is_written = writer->Write() == 1;
-    if (is_written && errors->text.empty() && ends_as_vtk_file(path)) return;
-    ::unlink(path.c_str());
-    throw Error(SURROGATE_IO,
-                "cannot write '" + path + "': " +
-                    (errors->text.empty() ? "the file is not complete; is the disk full?"
-                                          : "VTK says: " + sentence_of(errors->text)));
+    writing([&] {
+        file::NewFile result(path);
+        writer->SetFileName(result.temporary().c_str());
+        const bool is_written = writer->Write() == 1;
+        if (!is_written || !errors->text.empty() || !ends_as_vtk_file(result.temporary()))
+            throw Error(SURROGATE_IO,
+                        "cannot write '" + path + "': " + reason_of(writer, errors->text));
+        result.commit();
+    });
 }
 
 std::string directory_of(const std::string& path) {

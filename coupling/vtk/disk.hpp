@@ -9,19 +9,19 @@ namespace surrogate::vtk {
 
 enum class Compression { none, lz4, zlib };
 
-/// Writes a small file so that a reader sees either the old or the new content, whole: to
-/// "<path>.tmp", to the disk, then renamed. Throws IO with the system's reason; the old file is
-/// then untouched.
+/// Writes a file so that a reader sees either the old or the new content, whole (file::NewFile: to
+/// "<path>.tmp", to the disk, then renamed). Throws IO with the system's reason; the old file is
+/// then untouched. No file of this folder is written in another way.
 void write_atomically(const std::string& path, const void* data, size_t n_byte);
 void write_atomically(const std::string& path, const std::string& text);
 
 /// Makes a directory; one that exists is fine. Throws IO.
 void make_directory(const std::string& path);
 
-/// Lets a VTK writer (its input is set) write `path`: raw appended data, 64-bit headers. Throws IO
-/// with what VTK said; nothing is printed. VTK's return value is not enough: it is 1 also when the
-/// file could not be opened or the disk was full (9.1), so errors are observed and the end of the
-/// file is looked at.
+/// The same by a VTK writer (its input is set): raw appended data, 64-bit headers. Throws IO with
+/// the system's reason, or what VTK said; nothing is printed. VTK's return value is not enough: it
+/// is 1 also when the file could not be opened or the disk was full (9.1), so errors are observed
+/// and the end of the file is looked at.
 void write_file(vtkXMLWriter* writer, const std::string& path, Compression compression);
 
 /// "run" of "out/run.pvd"; "out/" of it; ".pvd" of it.

@@ -15,8 +15,9 @@ set(rules
     "libsurrogate/src/plugin" "kernels/|libsurrogate/src/(core|plugin)/"
     "libsurrogate/src/dist"   "kernels/base/|libsurrogate/src/(core|dist)/|${public}"
     "libsurrogate/src/api"    "kernels/base/|libsurrogate/src/|${public}"
-    "coupling/tool"           "coupling/tool/|coupling/vtk/|${public}"
-    "coupling/vtk"            "coupling/vtk/|${public}"
+    "coupling/file"           "coupling/file/"
+    "coupling/tool"           "coupling/(tool|vtk|file)/|${public}"
+    "coupling/vtk"            "coupling/(vtk|file)/|${public}"
     "coupling/petsc"          "coupling/petsc/|${public}"
     "examples"                "${public}")
 set(ours "^(kernels|libsurrogate|coupling|examples|tests|benchmarks|surrogate)/")

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/file/new_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <tuple>
+
+namespace surrogate::file {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string& what, const std::string& path, int code) {
+    throw Error("cannot " + what + " '" + path + "': " + std::strerror(code));
+}
+
+/// Where a chain of symbolic links ends, also if nothing is there yet.
+std::string without_links(const std::string& path) {
+    fs::path target = path;
+    std::error_code none;
+    for (int n_link = 0; n_link < 40 && fs::is_symlink(target, none); ++n_link)
+        target = target.parent_path() / fs::read_symlink(target, none);
+    return target.string();
+}
+
+/// A rename is on the disk when its folder is. Not every file system can do this, and the file is
+/// complete anyway: the result is not looked at.
+void flush_folder_of(const std::string& path) {
+    const fs::path folder = fs::path(path).parent_path();
+    const int handle =
+        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (handle < 0) return;
+    ::fsync(handle);
+    ::close(handle);
+}
+
+bool is_open_under(int descriptor, const std::string& path) {
+    struct stat of_descriptor = {}, of_path = {};
+    return ::fstat(descriptor, &of_descriptor) == 0 && ::stat(path.c_str(), &of_path) == 0 &&
+           of_descriptor.st_dev == of_path.st_dev && of_descriptor.st_ino == of_path.st_ino;
+}
+
+}  // namespace
+
+NewFile::NewFile(const std::string& path) : path_(path), target_(without_links(path)) {
+    struct stat earlier = {};
+    const bool exists = ::stat(target_.c_str(), &earlier) == 0;
+    if (!exists && errno != ENOENT) fail("write", path_, errno);
+    if (exists && S_ISDIR(earlier.st_mode)) fail("write", path_, EISDIR);
+    is_device_ = exists && !S_ISREG(earlier.st_mode);
+    temporary_ = is_device_ ? target_ : target_ + ".tmp";
+    if (exists && ::access(target_.c_str(), W_OK) != 0) fail("write", path_, errno);
+    create();
+    // Not every file system has permissions, and the file is right without them.
+    if (exists && !is_device_) std::ignore = ::fchmod(descriptor_, earlier.st_mode & 07777);
+}
+
+/// A new file of its own: one that another program still writes to is not shared with it.
+void NewFile::create() {
+    int flags = O_WRONLY | O_CLOEXEC;
+    if (!is_device_) {
+        if (::unlink(temporary_.c_str()) != 0 && errno != ENOENT)
+            fail("remove the left-over", temporary_, errno);
+        flags |= O_CREAT | O_EXCL;
+    }
+    descriptor_ = ::open(temporary_.c_str(), flags, 0666);
+    if (descriptor_ < 0) fail("write", path_, errno);
+}
+
+NewFile::~NewFile() {
+    const bool is_ours = !is_committed_ && !is_device_ && is_open_under(descriptor_, temporary_);
+    if (is_ours) ::unlink(temporary_.c_str());
+    if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void NewFile::write(const void* data, size_t n_byte) {
+    const auto* next = static_cast<const char*>(data);
+    while (n_byte > 0) {
+        const ssize_t n = ::write(descriptor_, next, n_byte);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) fail("write", path_, errno);
+        next += n;
+        n_byte -= static_cast<size_t>(n);
+    }
+}
+
+void NewFile::commit() {
+    if (is_device_) return;
+    if (::fsync(descriptor_) != 0) fail("write", path_, errno);  // a network's full disk, too
+    if (!is_open_under(descriptor_, temporary_))
+        throw Error("cannot write '" + path_ + "': another program writes it at the same time");
+    if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail("write", path_, errno);
+    is_committed_ = true;
+    flush_folder_of(target_);
+}
+
+void write_atomically(const std::string& path, const void* data, size_t n_byte) {
+    NewFile file(path);
+    file.write(data, n_byte);
+    file.commit();
+}
+
+void write_atomically(const std::string& path, const std::string& text) {
+    write_atomically(path, text.data(), text.size());
+}
+
+std::string temporary_of(const std::string& path) {
+    return without_links(path) + ".tmp";
+}
+
+bool is_same_file(const std::string& a, const std::string& b) {
+    struct stat of_a = {}, of_b = {};
+    return ::stat(a.c_str(), &of_a) == 0 && ::stat(b.c_str(), &of_b) == 0 &&
+           of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+}  // namespace surrogate::file

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+
+namespace surrogate::file {
+
+/// A file could not be written: which one, and the reason of the system.
+class Error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// A file that gets its name when it is complete. Until commit(), whatever has the name stays as it
+/// is, and also if the disk is full, the program is killed or the power fails.
+///
+/// The content goes to "<path>.tmp" in the same folder: by write(), or by somebody else who opens
+/// temporary(). What a killed program has left under that name goes away with the next write. Of
+/// two programs that write one file at the same time, the one that began later succeeds.
+///   links    are followed: the file they point to is replaced, the link stays
+///   rights   an earlier file keeps its permissions; one that may not be written is not replaced
+///   devices  (/dev/stdout, pipes) hold nothing that could be lost: written as they are
+/// Local. All functions throw Error.
+class NewFile {
+public:
+    explicit NewFile(const std::string& path);
+    /// Removes the temporary unless it was committed.
+    ~NewFile();
+    NewFile(const NewFile&) = delete;
+    NewFile& operator=(const NewFile&) = delete;
+
+    const std::string& temporary() const { return temporary_; }
+
+    /// Appends.
+    void write(const void* data, size_t n_byte);
+
+    /// Content to the disk, then the name, then the folder to the disk.
+    void commit();
+
+private:
+    void create();
+
+    std::string path_;       ///< as given, for messages
+    std::string target_;     ///< without links
+    std::string temporary_;  ///< the target itself if that is a device
+    int descriptor_ = -1;
+    bool is_device_ = false, is_committed_ = false;
+};
+
+void write_atomically(const std::string& path, const void* data, size_t n_byte);
+void write_atomically(const std::string& path, const std::string& text);
+
+/// The name of the temporary of `path`, links followed.
+std::string temporary_of(const std::string& path);
+
+/// One file under two names (other spellings, links of both kinds): device and inode are equal.
+/// False if one of them is not there.
+bool is_same_file(const std::string& a, const std::string& b);
+
+}  // namespace surrogate::file
