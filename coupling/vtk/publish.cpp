@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdio>
 
 #include "coupling/vtk/error.hpp"
 #include "coupling/vtk/series.hpp"
@@ -62,10 +63,35 @@ std::string write_summary(surrogate_series& series, const surrogate_piece* piece
         std::copy(pieces[rank].extent, pieces[rank].extent + 6, piece.extent.begin());
         summary.pieces.push_back(piece);
     }
-    const std::string file =
-        step_file(step, -1, std::string("p").append(extension_of(summary.kind)));
+    const std::string file = summary_file(step, summary.kind);
     write_atomically(series.folder + '/' + file, summary_text(summary));
     return file;
+}
+
+/// A step that a rank could not write will never be complete: what the others wrote of it goes. (A
+/// step that publish itself could not write stays, so that publish can be tried again.)
+void take_back(const surrogate_series& series, const surrogate_piece* pieces) {
+    constexpr GridKind kinds[] = {GridKind::mesh, GridKind::image, GridKind::structured};
+    const int32_t step = series.n_written - 1;
+    const auto has_failed = [](const auto& piece) { return piece.status != SURROGATE_SUCCESS; };
+    if (step == series.last_published || std::none_of(pieces, pieces + series.size, has_failed))
+        return;
+    for (int32_t rank = 0; rank < series.size; ++rank) {
+        const surrogate_piece& piece = pieces[rank];
+        if (piece.step != step || piece.n_points == 0 || piece.kind < 0 || piece.kind > 2) continue;
+        const std::string extension = extension_of(kinds[piece.kind]);
+        const std::string file = step_file(step, series.size == 1 ? -1 : rank, extension);
+        std::remove((series.folder + '/' + file).c_str());
+    }
+}
+
+/// The pieces are in place: the step becomes part of the series.
+void add_step(surrogate_series& series, const surrogate_piece* pieces) {
+    std::vector<SeriesStep> steps = series.steps;
+    steps.push_back({series.time_s, series.name + '/' + write_summary(series, pieces)});
+    write_atomically(series.path, pvd_text(steps));
+    series.steps = std::move(steps);
+    series.last_published = series.n_written - 1;
 }
 
 }  // namespace
@@ -79,6 +105,7 @@ void publish(surrogate_series& series, int32_t n_pieces, const surrogate_piece* 
                                                     ", the series has " +
                                                     std::to_string(series.size) + " ranks");
     if (series.n_written == 0) throw Error(SURROGATE_INVALID_ARGUMENT, "no step was written yet");
+    take_back(series, pieces);
     for (int32_t rank = 0; rank < n_pieces; ++rank)
         check_piece(series, pieces[rank], pieces[0], rank);
     if (!series.steps.empty() && !(series.time_s > series.steps.back().time_s))
@@ -86,10 +113,7 @@ void publish(surrogate_series& series, int32_t n_pieces, const surrogate_piece* 
     if (std::all_of(pieces, pieces + n_pieces, [](const auto& p) { return p.n_points == 0; }))
         throw Error(SURROGATE_SHAPE, "no rank has points in this step");
     if (has_extents(series.summary.kind)) check_tiling(pieces, n_pieces);
-    std::vector<SeriesStep> steps = series.steps;
-    steps.push_back({series.time_s, series.name + '/' + write_summary(series, pieces)});
-    write_atomically(series.path, pvd_text(steps));
-    series.steps = std::move(steps);
+    add_step(series, pieces);
 }
 
 }  // namespace surrogate::vtk

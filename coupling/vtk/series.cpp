@@ -34,6 +34,10 @@ std::string step_file(int32_t step, int32_t rank, const std::string& extension) 
     return text + extension;
 }
 
+std::string summary_file(int32_t step, GridKind kind) {
+    return step_file(step, -1, std::string("p").append(extension_of(kind)));
+}
+
 std::string piece_file(const surrogate_series& series, int32_t step, int32_t rank) {
     return step_file(step, series.size == 1 ? -1 : rank, extension_of(series.summary.kind));
 }
@@ -72,6 +76,9 @@ void check_time(const surrogate_series& series, double time_s) {
 
 template <class Writer>
 void write_grid(const surrogate_series& series, vtkDataSet* grid, int32_t step) {
+    // The summary of an earlier run's step must not name pieces of two runs.
+    if (series.size > 1)
+        std::remove((series.folder + '/' + summary_file(step, series.summary.kind)).c_str());
     vtkNew<Writer> writer;
     writer->SetInputData(grid);
     write_file(writer, series.folder + '/' + piece_file(series, step, series.rank),
@@ -198,7 +205,9 @@ void create(const char* path, int32_t rank, int32_t size, surrogate_series& seri
     series.rank = rank;
     series.size = size;
     make_directory(series.folder);
-    if (rank == 0 && std::remove(path) != 0 && errno != ENOENT)
+    // On every rank, so that none can write a piece while an earlier series still names it. The new
+    // .pvd comes when all ranks have written their first pieces.
+    if (std::remove(path) != 0 && errno != ENOENT)
         throw Error(SURROGATE_IO,
                     "cannot remove the old '" + series.path + "': " + std::strerror(errno));
 }

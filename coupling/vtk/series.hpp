@@ -21,12 +21,16 @@ struct surrogate_series {
     double time_s = 0;                              // of the last write
     surrogate::vtk::SummaryInfo summary;            // of the last write, without pieces
     std::vector<surrogate::vtk::SeriesStep> steps;  // published; rank 0 only
+    int32_t last_published = -1;                    // step number of the last of them
 };
 
 namespace surrogate::vtk {
 
 /// "step_000012_0003.vti", or without the rank if rank < 0.
 std::string step_file(int32_t step, int32_t rank, const std::string& extension);
+
+/// "step_000012.pvti"
+std::string summary_file(int32_t step, GridKind kind);
 
 /// The file of a rank's piece: on one rank it is the step itself.
 std::string piece_file(const surrogate_series& series, int32_t step, int32_t rank);

@@ -13,11 +13,13 @@
 #include <vtkXMLPUnstructuredGridReader.h>
 #include <vtkXMLUnstructuredGridReader.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "tests/coupling/vtk_read.hpp"
+#include "tests/support/little_room.hpp"
 
 namespace surrogate::test {
 namespace {
@@ -187,6 +189,9 @@ TEST(VtkSeries, AStepThatOneRankCouldNotWriteIsNotPublishedAndTheNextIs) {
     EXPECT_NE(std::string(surrogate_vtk_error()).find("rank 1"), std::string::npos);
     EXPECT_EQ(bytes_of(folder / "run.pvd"), before);
 
+    EXPECT_FALSE(std::filesystem::exists(folder / "run/step_000001_0000.vtu"))
+        << "the piece of a step that never came";
+
     ASSERT_EQ(text_of(left.write(ranks.at(0), 2, ranks.piece(0))), success);
     ASSERT_EQ(text_of(right.write(ranks.at(1), 2, ranks.piece(1))), success);
     ASSERT_EQ(text_of(ranks.publish()), success);
@@ -205,8 +210,92 @@ TEST(VtkSeries, AFullDiskIsAnError) {
     testing::internal::CaptureStderr();
     EXPECT_EQ(cloud.write(ranks.at(0), 0, ranks.piece(0)), SURROGATE_IO);
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    EXPECT_EQ(std::string(surrogate_vtk_error()),
+              "cannot write '" + folder / "run/step_000000.vtu" + "': No space left on device");
     EXPECT_EQ(ranks.publish(), SURROGATE_IO);
     EXPECT_FALSE(std::filesystem::exists(folder / "run.pvd"));
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+        names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+TEST(VtkSeries, ADiskThatFillsUpKeepsTheStepsBeforeAndNothingOfTheOneThatFailed) {
+    const SmallDisk disk;
+    if (!disk.is_there()) GTEST_SKIP() << "no small file system can be mounted here";
+    Ranks ranks(disk / "run.pvd", 2);
+    Cloud small(50, 0), large(4000, 50);
+    ASSERT_EQ(text_of(small.write(ranks.at(0), 0, ranks.piece(0))), success);
+    ASSERT_EQ(text_of(small.write(ranks.at(1), 0, ranks.piece(1))), success);
+    ASSERT_EQ(text_of(ranks.publish()), success);
+    const auto before = names_in(disk / "run");
+
+    ASSERT_EQ(text_of(small.write(ranks.at(0), 1, ranks.piece(0))), success);
+    EXPECT_EQ(large.write(ranks.at(1), 1, ranks.piece(1)), SURROGATE_IO);
+    EXPECT_NE(std::string(surrogate_vtk_error()).find("No space left on device"), std::string::npos)
+        << surrogate_vtk_error();
+    EXPECT_EQ(ranks.publish(), SURROGATE_IO);
+    EXPECT_EQ(names_in(disk / "run"), before);
+    EXPECT_EQ(read<vtkXMLPUnstructuredGridReader>(disk / read_pvd(disk / "run.pvd").at(0).file)
+                  ->GetNumberOfPoints(),
+              100);
+}
+
+TEST(VtkSeries, APieceThatCannotBeWrittenLeavesTheOneOfThatName) {
+    const Folder folder;
+    const std::string file = folder / "run/step_000000.vtu";
+    Cloud cloud(2000, 0);
+    {
+        Ranks ranks(folder / "run.pvd", 1);
+        ASSERT_EQ(text_of(cloud.write(ranks.at(0), 0, ranks.piece(0))), success);
+    }
+    const std::string before = bytes_of(file);
+    ASSERT_FALSE(before.empty());
+    Ranks ranks(folder / "run.pvd", 1);
+    {
+        const LittleRoom room(before.size() / 2);
+        EXPECT_EQ(cloud.write(ranks.at(0), 0, ranks.piece(0)), SURROGATE_IO);
+    }
+    EXPECT_NE(std::string(surrogate_vtk_error()).find("File too large"), std::string::npos);
+    EXPECT_EQ(bytes_of(file), before);
+    EXPECT_EQ(names_in(folder / "run").size(), 1u);
+}
+
+// Ranks are not in step: one may write before rank 0 has begun.
+TEST(VtkSeries, NoNameOfAnEarlierSeriesLeadsToPiecesOfTheNewOne) {
+    const Folder folder;
+    Cloud cloud(5, 0);
+    {
+        Ranks ranks(folder / "run.pvd", 2);
+        for (int rank = 0; rank < 2; ++rank)
+            ASSERT_EQ(text_of(cloud.write(ranks.at(rank), 0, ranks.piece(rank))), success);
+        ASSERT_EQ(text_of(ranks.publish()), success);
+    }
+    surrogate_series* second = nullptr;
+    surrogate_piece piece;
+    ASSERT_EQ(text_of(surrogate_series_create((folder / "run.pvd").c_str(), 1, 2, &second)),
+              success);
+    EXPECT_FALSE(std::filesystem::exists(folder / "run.pvd"));
+    EXPECT_EQ(text_of(cloud.write(second, 0, &piece)), success);
+    EXPECT_FALSE(std::filesystem::exists(folder / "run/step_000000.pvtu"));
+    surrogate_series_close(&second);
+}
+
+TEST(VtkSeries, ALateMistakeTakesNoPublishedStepBack) {
+    const Folder folder;
+    Ranks ranks(folder / "run.pvd", 2);
+    Cloud cloud(5, 0);
+    for (int rank = 0; rank < 2; ++rank)
+        ASSERT_EQ(text_of(cloud.write(ranks.at(rank), 0, ranks.piece(rank))), success);
+    ASSERT_EQ(text_of(ranks.publish()), success);
+    const auto before = names_in(folder / "run");
+    ranks.piece(1)->status = SURROGATE_IO;  // as if an old record were gathered
+    EXPECT_EQ(ranks.publish(), SURROGATE_IO);
+    EXPECT_EQ(names_in(folder / "run"), before);
 }
 
 TEST(VtkSeries, CompressionAndUnitInTheName) {
