@@ -42,9 +42,10 @@ void flush_folder_of(const std::string& path) {
 }
 
 bool is_open_under(int descriptor, const std::string& path) {
-    struct stat of_descriptor = {}, of_path = {};
-    return ::fstat(descriptor, &of_descriptor) == 0 && ::stat(path.c_str(), &of_path) == 0 &&
-           of_descriptor.st_dev == of_path.st_dev && of_descriptor.st_ino == of_path.st_ino;
+    struct stat found = {};
+    return ::fstat(descriptor, &found) == 0 &&
+           identity_of(path) == Identity{true, static_cast<uint64_t>(found.st_dev),
+                                         static_cast<uint64_t>(found.st_ino)};
 }
 
 }  // namespace
@@ -64,7 +65,7 @@ NewFile::NewFile(const std::string& path) : path_(path), target_(without_links(p
 
 /// A new file of its own: one that another program still writes to is not shared with it.
 void NewFile::create() {
-    int flags = O_WRONLY | O_CLOEXEC;
+    int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
     if (!is_device_) {
         if (::unlink(temporary_.c_str()) != 0 && errno != ENOENT)
             fail("remove the left-over", temporary_, errno);
@@ -91,9 +92,14 @@ void NewFile::write(const void* data, size_t n_byte) {
     }
 }
 
+/// A network file system may tell of a full disk only here.
+void NewFile::flush() {
+    if (!is_device_ && ::fsync(descriptor_) != 0) fail("write", path_, errno);
+}
+
 void NewFile::commit() {
+    flush();
     if (is_device_) return;
-    if (::fsync(descriptor_) != 0) fail("write", path_, errno);  // a network's full disk, too
     if (!is_open_under(descriptor_, temporary_))
         throw Error("cannot write '" + path_ + "': another program writes it at the same time");
     if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail("write", path_, errno);
@@ -115,10 +121,15 @@ std::string temporary_of(const std::string& path) {
     return without_links(path) + ".tmp";
 }
 
+Identity identity_of(const std::string& path) {
+    struct stat found = {};
+    if (::stat(path.c_str(), &found) != 0) return {};
+    return {true, static_cast<uint64_t>(found.st_dev), static_cast<uint64_t>(found.st_ino)};
+}
+
 bool is_same_file(const std::string& a, const std::string& b) {
-    struct stat of_a = {}, of_b = {};
-    return ::stat(a.c_str(), &of_a) == 0 && ::stat(b.c_str(), &of_b) == 0 &&
-           of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+    const Identity of_a = identity_of(a);
+    return of_a.exists && of_a == identity_of(b);
 }
 
 }  // namespace surrogate::file

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -33,8 +35,11 @@ public:
 
     const std::string& temporary() const { return temporary_; }
 
-    /// Appends.
+    /// Appends, also to what somebody else has written.
     void write(const void* data, size_t n_byte);
+
+    /// Content to the disk.
+    void flush();
 
     /// Content to the disk, then the name, then the folder to the disk.
     void commit();
@@ -55,7 +60,15 @@ void write_atomically(const std::string& path, const std::string& text);
 /// The name of the temporary of `path`, links followed.
 std::string temporary_of(const std::string& path);
 
-/// One file under two names (other spellings, links of both kinds): device and inode are equal.
+/// What a name stands for, links followed. Two names of one file (other spellings, symbolic and
+/// hard links) have equal identities.
+struct Identity {
+    bool exists = false;
+    uint64_t device = 0, inode = 0;
+    auto operator<=>(const Identity&) const = default;
+};
+Identity identity_of(const std::string& path);
+
 /// False if one of them is not there.
 bool is_same_file(const std::string& a, const std::string& b);
 

@@ -64,7 +64,10 @@ void add_predict(CLI::App& app, Arguments& arguments) {
                      "FIELD=ARRAY: the array for a field of the card; ARRAY:2 is component 2");
     verb->add_option("--at", predict.at, "points or cells, where the arrays are at both");
     verb->add_flag("--ignore-units", predict.ignore_units, "Accept arrays whose unit is another");
-    verb->add_flag("--quiet", predict.quiet, "Print errors only");
+    verb->add_flag("--overwrite", predict.overwrite, "Replace an output that exists");
+    verb->add_flag("--strict", predict.strict,
+                   "Inputs outside the training ranges: exit status 1, nothing is written");
+    verb->add_flag("--quiet", predict.quiet, "Print warnings and errors only");
     verb->add_flag("--reproducible{true}", arguments.predict_options["reproducible"],
                    "The same bits for any ranks, cut, threads and vector width");
     for (const char* key : {"backend", "device", "threads", "vector", "precision"})

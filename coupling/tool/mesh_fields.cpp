@@ -119,7 +119,6 @@ int choose_location(const FieldRequest& request, const MeshArrays& arrays,
     other_would_do = request.at.empty() && at_points && at_cells;
     if (request.at == "points") return SURROGATE_POINT;
     if (request.at == "cells") return SURROGATE_CELL;
-    if (!request.at.empty()) fail("--at is '" + request.at + "'; it can be points or cells");
     return at_cells && !at_points ? SURROGATE_CELL : SURROGATE_POINT;
 }
 
@@ -165,26 +164,6 @@ void check_unit(const FieldRequest& request, const surrogate_field_info& field,
     fail("array '" + array.name + "' of '" + request.mesh + "' is in '" + array.unit +
          "', the model's field '" + field.name + "' in '" + wanted +
          "'; convert the array, or say --ignore-units if both mean the same");
-}
-
-void check_maps(const FieldRequest& request, const std::vector<surrogate_field_info>& inputs,
-                const std::vector<surrogate_field_info>& outputs) {
-    std::string known;
-    const auto is_known = [&](const std::string& name) {
-        bool found = false;
-        known.clear();
-        for (const auto* list : {&inputs, &outputs})
-            for (const auto& info : *list) {
-                if (list == &inputs && !is_field(info)) continue;
-                known += (known.empty() ? "'" : ", '") + std::string(info.name) + "'";
-                found = found || name == info.name;
-            }
-        return found;
-    };
-    for (const auto& [field, array] : request.maps)
-        if (!is_known(field))
-            fail("--map " + field + "=" + array + ": the model has no field '" + field +
-                 "'; it has " + known + " (coordinates come from the mesh)");
 }
 
 FieldSource find_source(const FieldRequest& request, const MeshArrays& arrays, int location,
@@ -235,10 +214,30 @@ MeshArrays MeshArrays::unpacked(const std::string& text) {
     return arrays;
 }
 
+void check_maps(const std::vector<std::pair<std::string, std::string>>& maps,
+                const std::vector<surrogate_field_info>& inputs,
+                const std::vector<surrogate_field_info>& outputs) {
+    std::string known;
+    const auto is_known = [&](const std::string& name) {
+        bool found = false;
+        known.clear();
+        for (const auto* list : {&inputs, &outputs})
+            for (const auto& info : *list) {
+                if (list == &inputs && !is_field(info)) continue;
+                known += (known.empty() ? "'" : ", '") + std::string(info.name) + "'";
+                found = found || name == info.name;
+            }
+        return found;
+    };
+    for (const auto& [field, array] : maps)
+        if (!is_known(field))
+            fail("--map " + field + "=" + array + ": the model has no field '" + field +
+                 "'; it has " + known + " (coordinates come from the mesh)");
+}
+
 FieldPlan plan_fields(const FieldRequest& request, const MeshArrays& arrays,
                       const std::vector<surrogate_field_info>& inputs,
                       const std::vector<surrogate_field_info>& outputs) {
-    check_maps(request, inputs, outputs);
     FieldPlan plan;
     plan.location = choose_location(request, arrays, inputs, plan.other_would_do);
     plan.is_float = true;

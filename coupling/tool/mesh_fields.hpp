@@ -44,9 +44,14 @@ struct FieldRequest {
     bool ignore_units = false;
 };
 
-/// Local and the same on every rank. Throws Failure (bad_usage) that names the arrays found, near
-/// misses and what would help: missing array, wrong number of components, other unit, unknown field
-/// in a map, unknown place.
+/// Throws Failure (bad_usage) that names the model's fields if a map is for another. Local and the
+/// same on every rank, as the next.
+void check_maps(const std::vector<std::pair<std::string, std::string>>& maps,
+                const std::vector<surrogate_field_info>& inputs,
+                const std::vector<surrogate_field_info>& outputs);
+
+/// Throws Failure (bad_usage) that names the arrays found, near misses and what would help: missing
+/// array, wrong number of components, other unit. Maps and place (at) have been checked.
 FieldPlan plan_fields(const FieldRequest& request, const MeshArrays& arrays,
                       const std::vector<surrogate_field_info>& inputs,
                       const std::vector<surrogate_field_info>& outputs);

@@ -67,28 +67,9 @@ void write_one(const Job& job, const std::string& in, const std::string& out, Me
     });
 }
 
-/// "out/out_0003.vtu" of out.pvtu and rank 3
-std::string piece_file(const std::string& out, int rank, const std::string& extension) {
-    char text[32];
-    std::snprintf(text, sizeof text, "_%04d.", rank);
-    const std::string stem = vtk::stem_of(out);
-    return stem + "/" + stem + text + extension;
-}
-
-/// One piece a rank that has points, and the summary by the first of them, which knows the arrays.
-void write_pieces(const Job& job, const std::string& out, MeshFile& mesh, const FieldPlan& plan,
-                  const std::vector<std::vector<double>>& outputs) {
-    const std::string folder = vtk::directory_of(out);
-    const std::string extension = vtk::extension_of(mesh.kind());
-    const bool has_piece = mesh.n_rows(SURROGATE_POINT) > 0;
-    job.agree([&] {
-        vtk::make_directory(folder + vtk::stem_of(out));
-        if (!has_piece) return;
-        for (size_t i = 0; i < outputs.size(); ++i)
-            mesh.add(plan.location, array_info(plan, i), outputs[i]);
-        mesh.write(folder + piece_file(out, job.rank(), extension));
-    });
-    const int64_t first = -job.max(has_piece ? -int64_t{job.rank()} : -int64_t{job.size()});
+/// The extents of all pieces on rank `first`, in the order of ranks; empty of a rank without one.
+std::vector<std::vector<std::byte>> gather_extents(const Job& job, const MeshFile& mesh,
+                                                   bool has_piece, int64_t first) {
     std::vector<std::vector<std::byte>> to_rank(static_cast<size_t>(job.size()));
     if (has_piece) {
         const vtk::PieceInfo piece = mesh.piece("");
@@ -96,29 +77,55 @@ void write_pieces(const Job& job, const std::string& out, MeshFile& mesh, const 
         bytes.resize(sizeof piece.extent);
         std::memcpy(bytes.data(), piece.extent.data(), bytes.size());
     }
-    const auto extents = job.exchange(to_rank);
+    return job.exchange(to_rank);
+}
+
+/// One piece a rank that has points, and the summary by the first of them, which knows the arrays.
+void write_pieces(const Job& job, const Target& target, MeshFile& mesh, const FieldPlan& plan,
+                  const std::vector<std::vector<double>>& outputs) {
+    const bool has_piece = mesh.n_rows(SURROGATE_POINT) > 0;
+    job.agree([&] {
+        vtk::make_directory(target.folder());
+        if (!has_piece) return;
+        for (size_t i = 0; i < outputs.size(); ++i)
+            mesh.add(plan.location, array_info(plan, i), outputs[i]);
+        mesh.write(vtk::directory_of(target.out) + target.piece(job.rank()));
+    });
+    const int64_t first = -job.max(has_piece ? -int64_t{job.rank()} : -int64_t{job.size()});
+    const auto extents = gather_extents(job, mesh, has_piece, first);
     job.agree([&] {
         if (job.rank() != first) return;
         vtk::SummaryInfo summary = mesh.summary();
         for (int rank = 0; rank < job.size(); ++rank) {
             const auto& bytes = extents[static_cast<size_t>(rank)];
             if (bytes.empty()) continue;
-            vtk::PieceInfo piece{piece_file(out, rank, extension), {}};
+            vtk::PieceInfo piece{target.piece(rank), {}};
             std::memcpy(piece.extent.data(), bytes.data(), bytes.size());
             summary.pieces.push_back(piece);
         }
-        vtk::write_atomically(out, vtk::summary_text(summary));
+        vtk::write_atomically(target.out, vtk::summary_text(summary));
     });
+}
+
+/// Nothing stays of pieces that no summary names. No file had these names before.
+void take_back(const Job& job, const Target& target) {
+    std::remove((vtk::directory_of(target.out) + target.piece(job.rank())).c_str());
+    job.barrier();
+    if (job.is_root() && !target.has_folder) std::remove(target.folder().c_str());
 }
 
 }  // namespace
 
-void write_mesh(const Job& job, const std::string& in, const std::string& out, MeshFile& mesh,
+void write_mesh(const Job& job, const std::string& in, const Target& target, MeshFile& mesh,
                 const FieldPlan& plan, const std::vector<std::vector<double>>& outputs) {
-    if (vtk::parse_mesh_name(out).is_parallel)
-        write_pieces(job, out, mesh, plan, outputs);
-    else
-        write_one(job, in, out, mesh, plan, outputs);
+    if (!target.is_in_pieces) return write_one(job, in, target.out, mesh, plan, outputs);
+    try {
+        write_pieces(job, target, mesh, plan, outputs);
+    } catch (const Failure&) {
+        take_back(job, target);
+        throw;
+    }
+    for (const std::string& file : target.replaced) std::remove(file.c_str());
 }
 
 }  // namespace surrogate::tool

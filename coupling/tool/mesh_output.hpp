@@ -6,14 +6,16 @@
 
 #include "coupling/tool/job.hpp"
 #include "coupling/tool/mesh_fields.hpp"
+#include "coupling/tool/predict_target.hpp"
 #include "coupling/vtk/mesh_file.hpp"
 
 namespace surrogate::tool {
 
 /// The mesh `in`, of which `mesh` is this rank's share, with the predicted values (outputs of
-/// `plan`, each at all rows of the share) in the file `out`: one piece a rank if its name says so,
-/// else one file, for which rank 0 gathers. Collective.
-void write_mesh(const Job& job, const std::string& in, const std::string& out, vtk::MeshFile& mesh,
+/// `plan`, each at all rows of the share) in the file of `target`: one piece a rank if its name
+/// says so, else one file, for which rank 0 gathers. Collective. Throws Failure on all ranks; an
+/// earlier result is then as it was, and nothing of this one is left.
+void write_mesh(const Job& job, const std::string& in, const Target& target, vtk::MeshFile& mesh,
                 const FieldPlan& plan, const std::vector<std::vector<double>>& outputs);
 
 }  // namespace surrogate::tool

@@ -4,7 +4,6 @@
 #include <surrogate/surrogate_vtk.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <optional>
 
@@ -12,8 +11,9 @@
 #include "coupling/tool/mesh_fields.hpp"
 #include "coupling/tool/mesh_output.hpp"
 #include "coupling/tool/placement.hpp"
+#include "coupling/tool/predict_target.hpp"
 #include "coupling/tool/progress.hpp"
-#include "coupling/tool/text.hpp"
+#include "coupling/tool/range_watch.hpp"
 
 namespace surrogate::tool {
 
@@ -21,24 +21,24 @@ namespace {
 
 using vtk::MeshFile;
 
-vtk::MeshName mesh_name(const std::string& path) {
+/// What can be refused without any file; the options of the plan, too.
+Options checked_options(const PredictArguments& arguments) {
+    if (!arguments.at.empty() && arguments.at != "points" && arguments.at != "cells")
+        throw Failure(Exit::bad_usage, "--at is '" + arguments.at + "'; it can be points or cells");
+    for (size_t i = 0; i < arguments.maps.size(); ++i)
+        for (size_t k = 0; k < i; ++k)
+            if (arguments.maps[i].first == arguments.maps[k].first)
+                throw Failure(Exit::bad_usage, "--map " + arguments.maps[i].first +
+                                                   "=.. is given twice, as '" +
+                                                   arguments.maps[k].second + "' and '" +
+                                                   arguments.maps[i].second + "'");
+    Options options;
     try {
-        return vtk::parse_mesh_name(path);
-    } catch (const std::exception& error) {
+        for (const auto& [key, value] : arguments.options) options.set(key, value);
+    } catch (const Error& error) {
         throw Failure(Exit::bad_usage, error.what());
     }
-}
-
-/// The output has the kind of the input; in pieces or in one file is free.
-void check_names(const PredictArguments& arguments) {
-    const auto in = mesh_name(arguments.mesh), out = mesh_name(arguments.out);
-    const std::string kind = vtk::extension_of(in.kind);
-    if (in.kind != out.kind)
-        throw Failure(Exit::bad_usage, "'" + arguments.mesh + "' is written as ." + kind +
-                                           " or .p" + kind + ", not as '" + arguments.out + "'");
-    if (arguments.mesh == arguments.out)
-        throw Failure(Exit::bad_usage,
-                      "--out is the mesh itself; it is not overwritten, choose another name");
+    return options;
 }
 
 /// The arrays as the first rank that has a part of the mesh knows them; a rank without one has
@@ -67,7 +67,7 @@ vtk::SphereFile read_sphere(const PredictArguments& arguments, const Model& mode
         throw Failure(Exit::bad_usage,
                       "the model predicts on another grid than that of its inputs; a mesh file has "
                       "one");
-    if (mesh_name(arguments.mesh).kind != vtk::GridKind::structured)
+    if (vtk::parse_mesh_name(arguments.mesh).kind != vtk::GridKind::structured)
         throw Failure(
             Exit::bad_usage,
             "the model works on the grid " + std::string(grid.grid) + " of " +
@@ -134,16 +134,13 @@ std::vector<std::vector<T>> as_type(const std::vector<std::vector<double>>& list
 /// The outputs at the sample's points, in the type of the mesh's arrays, returned as double.
 template <class T>
 std::vector<std::vector<double>> evaluate(const Job& job, const Model& model, const Domain& domain,
-                                          const PredictArguments& arguments,
-                                          const FieldPlan& fields, const Sample& sample,
-                                          Progress& progress) {
+                                          const Options& options, const FieldPlan& fields,
+                                          const Sample& sample, Progress& progress) {
     auto in = as_type<T>(sample.fields);
     std::vector<std::vector<T>> out(fields.outputs.size(),
                                     std::vector<T>(static_cast<size_t>(sample.n())));
     std::optional<Plan> plan;
     job.agree([&] {
-        Options options;
-        for (const auto& [key, value] : arguments.options) options.set(key, value);
         plan.emplace(model, domain, options);
         for (size_t i = 0; i < in.size(); ++i)
             plan->bind_input(fields.inputs[i].field.name, column(in[i].data(), sample.n()));
@@ -157,39 +154,45 @@ std::vector<std::vector<double>> evaluate(const Job& job, const Model& model, co
     return result;
 }
 
-/// "mobility  1.3 % outside [3, 12]", for every input of the card that has a range.
-std::string range_report(const Job& job, const Model& model, const Sample& sample) {
-    Lines lines;
-    const double n_all = static_cast<double>(std::max<int64_t>(1, job.sum(sample.n())));
-    size_t next_field = 0;
-    for (const auto& info : model.inputs()) {
-        const bool is_field = info.role == SURROGATE_FIELD;
-        const double* values = is_field ? sample.fields[next_field++].data()
-                                        : sample.x.data() + static_cast<size_t>(info.axis);
-        int64_t n_outside = 0;
-        for (int64_t i = 0; i < sample.n(); ++i) {
-            const double value = values[is_field ? i : 3 * i];
-            n_outside += value >= info.min && value <= info.max ? 0 : 1;
-        }
-        n_outside = job.sum(n_outside);
-        if (std::isinf(info.min) && std::isinf(info.max)) continue;
-        const double percent = 100.0 * static_cast<double>(n_outside) / n_all;
-        const std::string unit = info.unit;
-        lines.add(info.name, number(percent) + " % outside [" + number(info.min) + ", " +
-                                 number(info.max) + "]" + (unit.empty() ? "" : " " + unit));
-    }
-    std::string text = lines.text();
-    if (!text.empty()) text.pop_back();  // the last newline
-    return text;
-}
-
 void say(const Job& job, const PredictArguments& arguments, const std::string& text) {
     if (job.is_root() && !arguments.quiet) std::printf("%s\n", text.c_str());
 }
 
+const char* word_of(const FieldPlan& plan) {
+    return plan.location == SURROGATE_POINT ? "points" : "cell centres";
+}
+
+/// A line for each input that leaves the range of the training data, also with --quiet.
+void check_ranges(const Job& job, const PredictArguments& arguments, const FieldPlan& plan,
+                  const std::vector<RangeCount>& counts, Progress& progress) {
+    bool is_outside = false;
+    progress.erase();
+    for (const RangeCount& count : counts) {
+        if (count.n_outside == 0) continue;
+        is_outside = true;
+        if (job.is_root())
+            std::fprintf(stderr, "warning: %s\n", count.warning(word_of(plan)).c_str());
+    }
+    if (is_outside && arguments.strict)
+        throw Failure(Exit::not_passed,
+                      "inputs are outside the range of the training data, and --strict was given: "
+                      "nothing was computed, nothing is written");
+}
+
+/// "mobility [m^2/(Pa s)]": fields whose arrays have no unit to compare.
+std::string fields_without_unit(const FieldPlan& plan) {
+    std::string list;
+    for (const FieldSource& source : plan.inputs) {
+        const std::string unit = source.field.unit;
+        if (unit.empty() || !source.array.unit.empty()) continue;
+        list += (list.empty() ? "" : ", ") + std::string(source.field.name) + " [" + unit + "]";
+    }
+    return list;
+}
+
 void report(const Job& job, const PredictArguments& arguments, const FieldPlan& plan,
             const Placement& rows, int64_t n_local, const Sample& sample) {
-    const char* what = plan.location == SURROGATE_POINT ? "points" : "cell centres";
+    const char* what = word_of(plan);
     const int64_t n_held = job.sum(n_local), n_points = job.sum(sample.n());
     const int64_t largest = job.max(sample.n());
     say(job, arguments,
@@ -206,13 +209,18 @@ void report(const Job& job, const PredictArguments& arguments, const FieldPlan& 
                 " of them lie at another's place and hold "
                 "other values: separate points; global ids in the mesh would tell");
     if (plan.other_would_do) say(job, arguments, "  evaluated at points; --at cells would do too");
+    if (const std::string fields = fields_without_unit(plan); !fields.empty())
+        say(job, arguments,
+            "  arrays without a unit, taken as they are: " + fields +
+                " (with one, as the array's UNITS_LABEL, it would be compared)");
 }
 
 }  // namespace
 
 void predict(Job& job, const PredictArguments& arguments) {
     Progress progress(6, arguments.quiet || !job.is_root());
-    check_names(arguments);  // the same on every rank, as the choice of fields below
+    const Options options = checked_options(arguments);  // the same on every rank
+    const Target target = find_target(job, arguments);
 
     progress.stage("reading the model");
     std::optional<Context> context;
@@ -221,6 +229,7 @@ void predict(Job& job, const PredictArguments& arguments) {
         context.emplace(job.make_context());
         model.emplace(*context, arguments.model);
     });
+    check_maps(arguments.maps, model->inputs(), model->outputs());
 
     progress.stage("reading the mesh");
     std::optional<MeshFile> mesh;
@@ -239,23 +248,24 @@ void predict(Job& job, const PredictArguments& arguments) {
     const auto placement =
         sphere ? place_on_sphere(job, *mesh, *sphere, *model) : place_points(job, *mesh, plan);
     const Sample sample = make_sample(*mesh, plan, *placement);
+    const auto ranges = count_ranges(job, model->inputs(), sample.x, sample.fields);
+    check_ranges(job, arguments, plan, ranges, progress);
 
     progress.stage("planning");
     std::optional<Domain> domain;
     job.agree([&] { domain.emplace(placement->make_domain(*context)); });
     const auto evaluated =
-        plan.is_float ? evaluate<float>(job, *model, *domain, arguments, plan, sample, progress)
-                      : evaluate<double>(job, *model, *domain, arguments, plan, sample, progress);
+        plan.is_float ? evaluate<float>(job, *model, *domain, options, plan, sample, progress)
+                      : evaluate<double>(job, *model, *domain, options, plan, sample, progress);
     std::vector<std::vector<double>> outputs;
     for (const auto& values : evaluated) outputs.push_back(placement->spread(job, values));
 
     progress.stage("writing the mesh");
-    write_mesh(job, arguments.mesh, arguments.out, *mesh, plan, outputs);
-    const std::string ranges = range_report(job, *model, sample);
+    write_mesh(job, arguments.mesh, target, *mesh, plan, outputs);
     progress.finish();
     report(job, arguments, plan, *placement, mesh->n_rows(plan.location), sample);
     if (!ranges.empty())
-        say(job, arguments, "share of points outside the training data:\n" + ranges);
+        say(job, arguments, "share of points outside the training data:\n" + range_table(ranges));
     say(job, arguments, "wrote " + arguments.out);
 }
 

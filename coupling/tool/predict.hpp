@@ -20,13 +20,17 @@ struct PredictArguments {
     std::vector<std::pair<std::string, std::string>>
         options;                ///< of surrogate_options_set: threads, backend, ..
     bool ignore_units = false;  ///< --ignore-units: accept arrays whose unit is not the card's
-    bool quiet = false;         ///< --quiet: errors only
+    bool overwrite = false;     ///< --overwrite: an output that exists is replaced
+    bool strict = false;        ///< --strict: inputs outside the training ranges are an error
+    bool quiet = false;         ///< --quiet: warnings and errors only
 };
 
 /// Evaluates a model at the points or cell centres of a mesh file and writes the mesh with the
-/// predicted arrays. Collective over the job; a report goes to rank 0's stdout, progress to its
-/// stderr. Errors: Failure, on every rank with the same text. In a build without VTK: Failure that
-/// says so.
+/// predicted arrays. Collective over the job; a report goes to rank 0's stdout, progress and
+/// warnings (inputs outside the training ranges) to its stderr. Names, --at and --map are looked at
+/// before the mesh is read. Errors: Failure, on every rank with the same text: not_passed for
+/// --strict and for results that are not finite, else bad_usage; nothing is written then, and an
+/// earlier output stays. In a build without VTK: Failure that says so.
 void predict(Job& job, const PredictArguments& arguments);
 
 /// "field=array" as given to --map. Failure if it is not of that form.

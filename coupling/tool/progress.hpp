@@ -22,9 +22,11 @@ public:
     /// All stages are done: the bar goes away, the log gets the time.
     void finish();
 
+    /// Takes the bar away until the next stage, so that something else can be printed.
+    void erase() const;
+
 private:
     void draw(const std::string& text) const;
-    void erase() const;
     double seconds() const;
 
     int n_stages_, done_ = 0;

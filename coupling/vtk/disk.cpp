@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <vector>
 
 #include "coupling/file/new_file.hpp"
 #include "coupling/vtk/error.hpp"
@@ -38,8 +39,8 @@ public:
     std::string text;
 };
 
-/// Why VTK could not write: the system's reason if VTK kept it, else what VTK says. Not what its
-/// executive says, which is that some algorithm at some address failed.
+/// Why VTK could not write: the system's reason if VTK kept it, else what VTK says. "" if neither
+/// knows: the executive says only that some algorithm at some address failed.
 std::string reason_of(vtkXMLWriter* writer, const std::string& message) {
     constexpr unsigned long first_of_vtk = 20000;  // vtkErrorCode; below are those of the system
     const unsigned long code = writer->GetErrorCode();
@@ -47,9 +48,15 @@ std::string reason_of(vtkXMLWriter* writer, const std::string& message) {
     // "Ran out of .." out of "ERROR: In file, line\nvtkClass (0x..): Ran out of ..\n\n"
     const size_t begin = message.find("): ");
     const std::string text = begin == std::string::npos ? message : message.substr(begin + 3);
-    if (text.empty() || text.rfind("Algorithm ", 0) == 0)
-        return "the file is not complete; is the disk full?";
+    if (text.empty() || text.rfind("Algorithm ", 0) == 0) return "";
     return "VTK says: " + text.substr(0, text.find('\n'));
+}
+
+/// VTK does not look at its last write (the rest of its buffer): trying once more tells why.
+void write_again(file::NewFile& result) {
+    const std::vector<char> some(65536);
+    result.write(some.data(), some.size());
+    result.flush();
 }
 
 bool ends_as_vtk_file(const std::string& path) {
@@ -97,10 +104,12 @@ void write_file(vtkXMLWriter* writer, const std::string& path, Compression compr
         file::NewFile result(path);
         writer->SetFileName(result.temporary().c_str());
         const bool is_written = writer->Write() == 1;
-        if (!is_written || !errors->text.empty() || !ends_as_vtk_file(result.temporary()))
-            throw Error(SURROGATE_IO,
-                        "cannot write '" + path + "': " + reason_of(writer, errors->text));
-        result.commit();
+        if (is_written && errors->text.empty() && ends_as_vtk_file(result.temporary()))
+            return result.commit();
+        const std::string reason = reason_of(writer, errors->text);
+        if (reason.empty()) write_again(result);
+        throw Error(SURROGATE_IO, "cannot write '" + path + "': " +
+                                      (reason.empty() ? "the file is not complete" : reason));
     });
 }
 

@@ -61,8 +61,8 @@ inline std::string refusal(const tool::PredictArguments& options) {
     return text;
 }
 
-inline void expect_words(const std::string& text, std::initializer_list<const char*> words) {
-    for (const char* word : words) EXPECT_NE(text.find(word), std::string::npos) << text;
+inline void expect_words(const std::string& text, std::initializer_list<std::string> words) {
+    for (const std::string& word : words) EXPECT_NE(text.find(word), std::string::npos) << text;
 }
 
 }  // namespace surrogate::test

@@ -275,7 +275,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, PredictSphere, testing::ValuesIn(forms),
 // ---- what is refused, and with which words ----
 
 /// Writes a grid on rank 0, expects that the prediction on it is refused with these words.
-void expect_refusal(vtkStructuredGrid* grid, std::initializer_list<const char*> words) {
+void expect_refusal(vtkStructuredGrid* grid, std::initializer_list<std::string> words) {
     if (MeshFolder::job().is_root()) write_grid(grid, MeshFolder::in("bad.vts"));
     MeshFolder::job().barrier();
     expect_words(refusal(arguments("bad.vts", "x.vts")), words);

@@ -64,6 +64,13 @@ PredictArguments arguments(const std::string& mesh, const std::string& out) {
     return result;
 }
 
+/// The tests of a cut write to one name.
+PredictArguments replacing(const std::string& mesh, const std::string& out) {
+    PredictArguments result = arguments(mesh, out);
+    result.overwrite = true;
+    return result;
+}
+
 /// Natural number of the point or cell at x.
 int64_t number_at(const double* x, int location) {
     const double half = location == SURROGATE_POINT ? 0.0 : 0.5;
@@ -99,14 +106,14 @@ class PredictOnEveryCut : public testing::TestWithParam<Cut> {};
 // Different order of sums, same inputs: the bound of the fast mode (1e-5).
 TEST_P(PredictOnEveryCut, GivesTheLibrarysPredictionAtPoints) {
     const auto [in, out] = GetParam();
-    tool::predict(Meshes::job(), arguments(in, out));
+    tool::predict(Meshes::job(), replacing(in, out));
     EXPECT_LE(difference(out, SURROGATE_POINT, direct<double>(SURROGATE_POINT, false)), 1e-5);
     Meshes::job().barrier();
 }
 
 TEST_P(PredictOnEveryCut, GivesTheLibrarysPredictionAtCells) {
     const auto [in, out] = GetParam();
-    auto options = arguments(in, out);
+    auto options = replacing(in, out);
     options.at = "cells";
     tool::predict(Meshes::job(), options);
     EXPECT_LE(difference(out, SURROGATE_CELL, direct<double>(SURROGATE_CELL, false)), 1e-5);
@@ -117,7 +124,7 @@ TEST_P(PredictOnEveryCut, GivesTheLibrarysPredictionAtCells) {
 // number of ranks.
 TEST_P(PredictOnEveryCut, ReproducibleModeGivesTheSameBits) {
     const auto [in, out] = GetParam();
-    auto options = arguments(in, out);
+    auto options = replacing(in, out);
     options.options = {{"reproducible", "true"}};
     tool::predict(Meshes::job(), options);
     const bool has_ids = std::string(in).find("ids") != std::string::npos ||
