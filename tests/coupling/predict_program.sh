@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# predict_program.sh PROGRAM MODEL FOLDER: `surrogate predict` as a shell sees it, its options and exit status.
+set -u
+program=$1 model=$2 folder=$3
+rm -rf "$folder"
+mkdir -p "$folder"
+cd "$folder" || exit 1
+
+# square.vti: 3 x 3 points, and mobilities of which none leaves [3, 12]; far.vti: one does.
+square() {
+    echo '<?xml version="1.0"?>
+<VTKFile type="ImageData" version="1.0" byte_order="LittleEndian" header_type="UInt64">
+<ImageData WholeExtent="0 2 0 2 0 0" Origin="0 0 0" Spacing="0.5 0.5 1"><Piece Extent="0 2 0 2 0 0"><PointData>
+<DataArray type="Float64" Name="mobility" format="ascii">4 5 6 7 8 9 10 11 '"$1"'</DataArray>
+</PointData></Piece></ImageData></VTKFile>'
+}
+square 11.5 > square.vti
+square 1e6 > far.vti
+
+# expect STATUS WORDS OPTION..: runs predict; WORDS are in what it prints
+expect() {
+    wanted=$1 words=$2
+    shift 2
+    "$program" predict "$model" "$@" > log 2>&1
+    status=$?
+    if [ $status -ne "$wanted" ] || ! grep -q -e "$words" log; then
+        echo "predict $*: status $status instead of $wanted, or not '$words' in:"
+        cat log
+        exit 1
+    fi
+}
+
+expect 2 "No such file" --mesh none.vti --out x.vti
+expect 0 "taken as they are: mobility" --mesh square.vti --out out.vti
+expect 2 "'out.vti' exists; --overwrite replaces it" --mesh square.vti --out out.vti
+expect 0 "wrote ./out.vti" --mesh square.vti --out ./out.vti --overwrite
+expect 2 "is the mesh itself" --mesh square.vti --out ./square.vti --overwrite
+expect 0 "wrote strict.vti" --mesh square.vti --out strict.vti --strict
+expect 0 "^warning: mobility: 11.1 % of the points .* worst is 1e+06$" --mesh far.vti --out far_out.vti --quiet
+expect 1 "^warning: mobility" --mesh far.vti --out far_strict.vti --strict --quiet
+if [ -e far_strict.vti ] || [ -e x.vti ]; then
+    echo "a refused prediction has left a file"
+    exit 1
+fi
