@@ -92,25 +92,37 @@ PetscErrorCode run_one(const Settings& settings, FlowSolver& solver, const Way& 
     PetscFunctionReturn(0);
 }
 
-/// c of solver and surrogate, their difference, and the two pressures.
-PetscErrorCode picture_of(const Settings& settings, const Grid& grid, const Result& solver,
+/// The pressure at the end of a run, as the last entry of a series has it.
+PetscErrorCode last_pressure(FlowSolver& solver, const Result& result, OwnedVec* p) {
+    PetscFunctionBegin;
+    OwnedVec a;
+    PetscCall(solver.grid().new_vec(&a));
+    PetscCall(solver.grid().new_vec(p));
+    PetscCall(solver.pressure_at_end(result, a, *p));
+    PetscFunctionReturn(0);
+}
+
+/// c of solver and surrogate at the end, their difference, and the two pressures.
+PetscErrorCode picture_of(const Settings& settings, FlowSolver& flow, const Result& solver,
                           const Result& other) {
     PetscFunctionBegin;
-    OwnedVec difference;
+    OwnedVec difference, p_solver, p_other;
     PetscReal largest = 0, p_max = 0;
+    PetscCall(last_pressure(flow, solver, &p_solver));
+    PetscCall(last_pressure(flow, other, &p_other));
     PetscCall(VecDuplicate(solver.c, difference.out()));
     PetscCall(VecWAXPY(difference, -1, solver.c, other.c));
     PetscCall(VecNorm(difference, NORM_INFINITY, &largest));
-    PetscCall(VecMax(solver.p, nullptr, &p_max));
+    PetscCall(VecMax(p_solver, nullptr, &p_max));
     largest = std::max<PetscReal>(largest, 1e-12);
-    PetscCall(write_picture(grid, settings.output + "/fields.png",
+    PetscCall(write_picture(flow.grid(), settings.output + "/fields.png",
                             {{solver.c, 0, 1, false},
                              {other.c, 0, 1, false},
                              {difference, -largest, largest, true},
-                             {solver.p, 0, p_max, false},
-                             {other.p, 0, p_max, false}}));
+                             {p_solver, 0, p_max, false},
+                             {p_other, 0, p_max, false}}));
     PetscCall(PetscPrintf(
-        grid.comm(),
+        flow.grid().comm(),
         "%s/fields.png: c of '%s' and '%s', their difference (-%.2g .. %.2g), both pressures.\n",
         settings.output.c_str(), solver.way->title, other.way->title, double(largest),
         double(largest)));
@@ -131,7 +143,7 @@ PetscErrorCode compare(const Settings& settings, FlowSolver& solver, Vec initial
     PetscCall(PetscPrintf(comm, "\n"));
     PetscCall(print_table(comm, results, &results.front()));
     if (!settings.output.empty())
-        PetscCall(picture_of(settings, solver.grid(), results.front(), results.back()));
+        PetscCall(picture_of(settings, solver, results.front(), results.back()));
     PetscFunctionReturn(0);
 }
 
@@ -140,9 +152,12 @@ PetscErrorCode run_single(const Settings& settings, FlowSolver& solver, Vec init
     std::vector<Result> results(1);
     PetscCall(run_one(settings, solver, settings.way, initial, settings.way.name, &results[0]));
     PetscCall(print_table(solver.grid().comm(), results, nullptr));
-    if (!settings.output.empty())
+    if (!settings.output.empty()) {
+        OwnedVec p;
+        PetscCall(last_pressure(solver, results[0], &p));
         PetscCall(write_picture(solver.grid(), settings.output + "/fields.png",
-                                {{results[0].c, 0, 1, false}, {results[0].p, 0, 0, false}}));
+                                {{results[0].c, 0, 1, false}, {p, 0, 0, false}}));
+    }
     PetscFunctionReturn(0);
 }
 

@@ -112,6 +112,23 @@ PetscErrorCode FlowSolver::run(const Way& way, Vec initial, PetscInt n_step, Pet
         add(step, result);
     }
     PetscCall(share_times(result));
+    if (output) {
+        OwnedVec p;
+        PetscCall(grid_.new_vec(&p));
+        PetscCall(pressure_at_end(*result, a, p));
+        PetscCall(output->write(result->n_step * dt, result->c, a, p));
+    }
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode FlowSolver::pressure_at_end(const Result& result, Vec a, Vec p) {
+    PetscFunctionBegin;
+    Result uncounted;
+    uncounted.n_step = result.n_step;
+    uncounted.n_fallback = result.n_fallback;
+    PetscCall(mobility_of(result.c, a));
+    PetscCall(VecCopy(result.p, p));
+    PetscCall(find_pressure(*result.way, a, p, &uncounted));
     PetscFunctionReturn(0);
 }
 

@@ -57,9 +57,15 @@ public:
     PressureSolver& pressure_solver() { return pressure_; }
     const SurrogatePressure& surrogate() const { return surrogate_; }
 
-    /// Steps from `initial` n_step times by dt. output may be null.
+    /// Steps from `initial` n_step times by dt. output, which may be null, gets the state before
+    /// each step and the one at the end: n_step + 1 entries.
     PetscErrorCode run(const Way& way, Vec initial, PetscInt n_step, PetscReal dt, Output* output,
                        Result* result);
+
+    /// Mobility a and pressure p of the fluid at the end of a run, in the way of the run. The run
+    /// itself had no use for them: result.p is the pressure that moved the fluid there, and neither
+    /// its iterations nor its seconds count this one.
+    PetscErrorCode pressure_at_end(const Result& result, Vec a, Vec p);
 
 private:
     PetscErrorCode find_pressure(const Way& way, Vec a, Vec p, Result* result);
