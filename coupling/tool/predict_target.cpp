@@ -38,7 +38,7 @@ void check_is_no_series(const PredictArguments& arguments) {
          (steps.empty()
               ? "a file that the series names"
               : "--mesh " + steps.back() + " is the last of " + std::to_string(steps.size())) +
-         " (for all of them see share/doc/vtk.md)");
+         " (vtk.md has a loop over all of them)");
 }
 
 /// The output has the kind of the input; in pieces or in one file is free.
