@@ -162,6 +162,13 @@ std::vector<HostileCase> content_cases() {
         value_case("Float64IsInfinite", "F64", {"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xf0\xff", 16}),
         value_case("Float16IsInfinite", "F16", {"\0\0\0\x7c", 4}),
         value_case("Bfloat16IsNan", "BF16", {"\0\0\xc0\x7f", 4}),
+        value_case("Bfloat16IsInfinite", "BF16", {"\0\0\x80\xff", 4}),
+        value_case("Float16IsNan", "F16", {"\0\0\1\xfc", 4}),
+        // half of the distance from the largest float to the next power of 2, and 1e300
+        value_case("Float64RoundsToInfinity", "F64",
+                   {"\0\0\0\0\0\0\0\0\0\0\0\xf0\xff\xff\xef\x47", 16}),
+        value_case("Float64IsBeyondSingle", "F64",
+                   {"\0\0\0\0\0\0\0\0\x9c\x75\0\x88\x3c\xe4\x37\xfe", 16}),
         names_case("PrefixesMakeNamesEqual", "module.w", "_orig_mod.module.w",
                    {"two tensors are called 'w'"}),
         names_case("PrefixMakesNamesEqual", "w", "_orig_mod.w", {"two tensors are called 'w'"}),

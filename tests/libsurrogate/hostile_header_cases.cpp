@@ -50,6 +50,21 @@ HostileCase layout_case(const std::string& name, const std::string& members,
     return {name, [members] { return model_bytes(members, data8); }, std::move(says)};
 }
 
+/// The beginning of a ZIP archive whose first member has this name.
+std::string zip_begin(const std::string& member) {
+    std::string bytes = "PK\3\4" + std::string(26, '\0') + member;
+    bytes[26] = static_cast<char>(member.size());
+    return bytes;
+}
+
+/// The file of another format: it is named, and the cure.
+HostileCase foreign(const std::string& name, const std::string& bytes, const std::string& what) {
+    return {name,
+            [bytes] { return bytes; },
+            {"header length at offset 0: this is ", what, "share/python/export.py",
+             "share/doc/own-model.md"}};
+}
+
 std::string repeated(const std::string& text, int n) {
     std::string all;
     for (int i = 0; i < n; ++i) all += text;
@@ -80,10 +95,18 @@ std::vector<HostileCase> length_cases() {
         lying("NegativeIfSigned", uint64_t{1} << 63, 100, "9223372036854775808"),
         lying("FitsIfCutTo32Bits", (uint64_t{1} << 32) + 100, 100, "4294967396"),
         lying("OneMoreThanSixteenMegabytes", (16 << 20) + 1, (16 << 20) + 100, "16777217"),
-        {"PickleArchive", [] { return "PK\3\4" + std::string(100, '\0') + std::string(100, 'x'); },
-         says},
+        foreign("PyTorchFile", zip_begin("archive/data.pkl"), "a PyTorch checkpoint (torch.save)"),
+        foreign("OldPyTorchFile",
+                std::string("\x80\x02\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.", 20),
+                "an old PyTorch checkpoint"),
+        foreign("Pickle", std::string("\x80\x04\x95\0\1\0\0\0\0\0\0", 11), "a Python pickle"),
+        foreign("NumpyArchive", zip_begin("x.npy"), "an archive of NumPy (.npz)"),
+        foreign("ZipArchive", zip_begin("readme.txt"), "a ZIP archive"),
+        foreign("ZipWithLyingName", "PK\3\4" + std::string(22, '\0') + "\xff\xff", "a ZIP archive"),
+        foreign("ZipOfTenBytes", std::string("PK\3\4\0\0\0\0\0\0", 10), "a ZIP archive"),
+        foreign("NumpyArray", std::string("\x93NUMPY\1\0v\0", 10), "an array of NumPy (.npy)"),
+        foreign("Hdf5File", "\x89HDF\r\n\x1a\n" + std::string(100, '\0'), "an HDF5 file"),
         {"GgufFile", [] { return "GGUF\3\0\0\0" + std::string(100, 'x'); }, says},
-        {"Hdf5File", [] { return "\x89HDF\r\n\x1a\n" + std::string(100, '\0'); }, says},
         {"TextFile", [] { return std::string("{\"format\": 1, \"family\": \"flare\"}"); }, says},
     };
 }

@@ -3,6 +3,10 @@
 // goals, for loading).
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "libsurrogate/src/dist/mpi_communicator.hpp"
 #include "libsurrogate/src/model/model_file.hpp"
 #include "tests/support/memory_files.hpp"
@@ -67,10 +71,27 @@ TEST_F(ModelFileOnRanks, EveryRankGetsWhatWasWritten) {
         const Tensor& tensor = model.tensors[i];
         EXPECT_EQ(tensor.entry.name, written.tensors[i].name);
         EXPECT_EQ(tensor.entry.shape, written.tensors[i].shape);
+        if (tensor.entry.dtype != model.entries[i].dtype) continue;  // the next test
         EXPECT_EQ(std::string(reinterpret_cast<const char*>(tensor.data.data()),
                               static_cast<size_t>(tensor.data.size())),
                   written.tensors[i].bytes);
     }
+}
+
+TEST_F(ModelFileOnRanks, WeightsOfOtherFloatTypesTravelAsFloat) {
+    const ModelFile model = load(test::small_model().bytes());
+    const std::map<std::string, std::vector<float>> expected{{"decoder.scale", {1, 2, 3, 0.5f}},
+                                                             {"head.half", {1, 0x1p-24f, -4}},
+                                                             {"head.double", {0.1f, 1.5f}}};
+    int n_found = 0;
+    for (const Tensor& tensor : model.tensors) {
+        const auto values = expected.find(tensor.entry.name);
+        if (values == expected.end()) continue;
+        ++n_found;
+        const auto floats = tensor.floats();
+        EXPECT_EQ(std::vector<float>(floats.begin(), floats.end()), values->second);
+    }
+    EXPECT_EQ(n_found, 3);
 }
 
 TEST_F(ModelFileOnRanks, OnlySelectedTensorsTravel) {
@@ -85,7 +106,7 @@ TEST_F(ModelFileOnRanks, RefusalOfTheReaderIsThatOfAllRanks) {
     std::string bytes = test::small_model().bytes();
     bytes.back() ^= 1;
     expect_same_refusal(refusal([&] { load(bytes); }), Status::bad_file,
-                        "tensor 'check/output/y' at offset");
+                        "tensor 'head.double' at offset");
     expect_same_refusal(refusal([&] { load("not a model"); }), Status::bad_file,
                         "header length at offset 0");
     const std::string missing = "/nowhere/model.safetensors";

@@ -177,6 +177,8 @@ Mutator::Json Mutator::value() {
                                           "",
                                           "F32",
                                           "F64",
+                                          "F16",
+                                          "BF16",
                                           "U8",
                                           std::string(300, 'x'),
                                           Json::array(),

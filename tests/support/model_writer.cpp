@@ -90,7 +90,12 @@ ModelWriter small_model() {
         {"decoder.scale", "BF16", {2, 2}, std::string("\x80\x3f\x00\x40\x40\x40\x00\x3f", 8)},
         {"steps", "I64", {1}, std::string("\x07\0\0\0\0\0\0\0", 8)},
         float_tensor("check/input/x", {4, 3}, all.subspan(20, 12)),
-        float_tensor("check/output/y", {4, 1}, all.subspan(32, 4))};
+        float_tensor("check/output/y", {4, 1}, all.subspan(32, 4)),
+        {"head.half", "F16", {3}, std::string("\x00\x3c\x01\x00\x00\xc4", 6)},
+        {"head.double",
+         "F64",
+         {1, 2},
+         std::string("\x9a\x99\x99\x99\x99\x99\xb9\x3f\0\0\0\0\0\0\xf8\x3f", 16)}};
     return model;
 }
 

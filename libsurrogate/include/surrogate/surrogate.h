@@ -226,8 +226,9 @@ SURROGATE_API surrogate_status surrogate_model_port(const surrogate_model* model
 SURROGATE_API surrogate_status surrogate_model_family(const surrogate_model* model,
                                                       const char** family);
 
-/* A JSON object: family, parameters, card as in the file, check (names and shapes of the check
- * case). */
+/* A JSON object: family, parameters, weights (by type as stored: tensors, read = "as stored",
+ * "widened exactly" (F16, BF16) or "rounded to single" (F64)), card as in the file, check (names
+ * and shapes of the check case). */
 SURROGATE_API surrogate_status surrogate_model_describe(const surrogate_model* model, char* text,
                                                         int64_t* n_text);
 SURROGATE_API void surrogate_model_destroy(surrogate_model** model);

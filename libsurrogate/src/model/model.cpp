@@ -3,6 +3,7 @@
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/model/json.hpp"
+#include "libsurrogate/src/model/stored_floats.hpp"
 
 namespace surrogate::impl {
 
@@ -38,11 +39,24 @@ bool is_check_tensor(std::string_view name) {
            name.starts_with("check/output64/");
 }
 
+/// How the weights are stored and what reading made of them, by type.
+nlohmann::json describe_weights(const std::vector<TensorEntry>& entries) {
+    nlohmann::json types = nlohmann::json::object();
+    for (const TensorEntry& entry : entries) {
+        if (entry.name.starts_with(check_prefix)) continue;
+        nlohmann::json& type = types[name(entry.dtype)];
+        if (type.is_null()) type = {{"tensors", 0}, {"read", how_read(entry.dtype)}};
+        type["tensors"] = type["tensors"].get<int64_t>() + 1;
+    }
+    return types;
+}
+
 std::string describe(const ModelFile& file, int64_t n_parameter) {
     JsonTree tree(nlohmann::json::object());
     nlohmann::json& text = tree.root;
     text["family"] = file.card.family;
     text["parameters"] = n_parameter;
+    text["weights"] = describe_weights(file.entries);
     text["card"] = nlohmann::json::parse(file.card_text);
     nlohmann::json& check = text["check"] = nlohmann::json::object();
     for (const TensorEntry& entry : file.entries) {

@@ -13,6 +13,7 @@
 
 #include "libsurrogate/src/core/documentation.hpp"
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/model/stored_floats.hpp"
 
 namespace surrogate::impl {
 namespace {
@@ -21,8 +22,8 @@ constexpr const char* card_key = "surrogate.card";
 constexpr const char* check_key = "surrogate.check";
 constexpr const char* card_checksum_key = "surrogate.card_checksum";
 
-// Tensors that only their checksum is wanted of pass through a window of this size: large enough
-// for a disk, far below the 32 MB that reading may take.
+// Tensors that only their checksum is wanted of, or that become float, pass through a window of
+// this size: large enough for a disk, far below the 32 MB that reading may take.
 constexpr int64_t window_bytes = int64_t{1} << 20;
 
 [[noreturn]] void fail(const std::string& text) {
@@ -136,10 +137,20 @@ Contents interpret(const SafetensorsText& text) {
     return contents;
 }
 
+/// Weights of another float type than ours.
+bool is_converted(const TensorEntry& entry) {
+    return is_float(entry.dtype) && entry.dtype != DType::float32 &&
+           !entry.name.starts_with(check_prefix);
+}
+
 void allocate_tensors(ModelFile& model, const Select& select) {
-    for (const TensorEntry& entry : model.entries)
-        if (select(entry.name))
-            model.tensors.push_back({entry, kernels::Buffer<std::byte>(entry.end - entry.begin)});
+    for (const TensorEntry& entry : model.entries) {
+        if (!select(entry.name)) continue;
+        int64_t n_byte = entry.end - entry.begin;
+        if (is_converted(entry)) n_byte = n_byte / width(entry.dtype) * width(DType::float32);
+        Tensor& tensor = model.tensors.emplace_back(entry, kernels::Buffer<std::byte>(n_byte));
+        if (is_converted(entry)) tensor.entry.dtype = DType::float32;
+    }
 }
 
 // Neither infinite nor NaN: some bit of the exponent is 0. Integers, so that no trap of the host
@@ -154,7 +165,7 @@ int64_t first_not_finite(const std::byte* data, int64_t n, Word exponent) {
     return -1;
 }
 
-void check_finite(const Tensor& tensor) {
+void check_finite(const Tensor& tensor, DType stored) {
     const DType dtype = tensor.entry.dtype;
     const std::byte* data = tensor.data.data();
     const int64_t n = tensor.data.size() / width(dtype);
@@ -163,29 +174,53 @@ void check_finite(const Tensor& tensor) {
     if (dtype == DType::bfloat16) index = first_not_finite<uint16_t>(data, n, 0x7f80);
     if (dtype == DType::float32) index = first_not_finite<uint32_t>(data, n, 0x7f800000);
     if (dtype == DType::float64) index = first_not_finite<uint64_t>(data, n, 0x7ff0000000000000);
-    if (index >= 0)
-        fail("tensor '" + printable(tensor.entry.name) + "' of shape " +
-             shape_text(tensor.entry.shape) + " is not finite at flat index " +
-             std::to_string(index));
+    if (index < 0) return;
+    const bool is_rounded = stored == DType::float64 && dtype == DType::float32;
+    fail("tensor '" + printable(tensor.entry.name) + "' of shape " +
+         shape_text(tensor.entry.shape) + " is not finite at flat index " + std::to_string(index) +
+         (is_rounded ? "; it is stored as F64, and weights are rounded to single precision, which "
+                       "ends at 3.4e38"
+                     : ""));
 }
 
-uint64_t checksum_in_file(const File& file, const TensorEntry& entry,
-                          kernels::Buffer<std::byte>& window) {
+/// A tensor's bytes piece by piece: use(bytes, how many, how many came before). Its checksum.
+template <class Use>
+uint64_t read_in_pieces(const File& file, const TensorEntry& entry,
+                        kernels::Buffer<std::byte>& window, Use use) {
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
     for (int64_t at = entry.begin; at < entry.end; at += window.size()) {
         const int64_t count = std::min(window.size(), entry.end - at);
         file.read(at, window.data(), count);
         XXH3_64bits_update(&state, window.data(), static_cast<size_t>(count));
+        use(window.data(), count, at - entry.begin);
     }
     return XXH3_64bits_digest(&state);
 }
 
-/// Reads the selected tensors in the order of the file and compares the checksums of all.
+uint64_t read_as_float(const File& file, const TensorEntry& entry,
+                       kernels::Buffer<std::byte>& window, Tensor& tensor) {
+    const int64_t width_stored = width(entry.dtype);  // divides the window
+    auto* const floats = reinterpret_cast<float*>(tensor.data.data());
+    return read_in_pieces(
+        file, entry, window, [&](const std::byte* bytes, int64_t count, int64_t before) {
+            to_float(entry.dtype, bytes, count / width_stored, floats + before / width_stored);
+        });
+}
+
+uint64_t read_as_stored(const File& file, const TensorEntry& entry, Tensor& tensor) {
+    file.read(entry.begin, tensor.data.data(), tensor.data.size());
+    return XXH3_64bits(tensor.data.data(), static_cast<size_t>(tensor.data.size()));
+}
+
+/// Reads the selected tensors in the order of the file, compares the checksums of all, and refuses
+/// numbers that are not finite.
 void read_tensors(const File& file, Contents& contents) {
     ModelFile& model = contents.model;
     const bool has_checksums = !contents.checksums.empty();
-    kernels::Buffer<std::byte> window(has_checksums ? window_bytes : 0);
+    const bool has_conversion = std::ranges::any_of(model.entries, is_converted);
+    kernels::Buffer<std::byte> window(has_checksums || has_conversion ? window_bytes : 0);
+    std::vector<DType> stored;  // of model.tensors
     size_t next = 0;
     for (size_t i = 0; i < model.entries.size(); ++i) {
         const TensorEntry& entry = model.entries[i];
@@ -194,16 +229,18 @@ void read_tensors(const File& file, Contents& contents) {
         uint64_t found = 0;
         if (is_selected) {
             Tensor& tensor = model.tensors[next++];
-            file.read(entry.begin, tensor.data.data(), tensor.data.size());
-            found = XXH3_64bits(tensor.data.data(), static_cast<size_t>(tensor.data.size()));
+            stored.push_back(entry.dtype);
+            found = is_converted(entry) ? read_as_float(file, entry, window, tensor)
+                                        : read_as_stored(file, entry, tensor);
         } else if (has_checksums) {
-            found = checksum_in_file(file, entry, window);
+            found = read_in_pieces(file, entry, window, [](const std::byte*, int64_t, int64_t) {});
         }
         if (has_checksums && found != contents.checksums[i])
             fail("tensor '" + printable(entry.name) + "' at offset " + std::to_string(entry.begin) +
                  " has changed: expected checksum " + hex(contents.checksums[i]) + ", found " +
                  hex(found));
     }
+    for (size_t i = 0; i < stored.size(); ++i) check_finite(model.tensors[i], stored[i]);
 }
 
 /// All that can fail for reasons of the file, on the rank that reads it.
@@ -214,7 +251,6 @@ Contents read_model(const File& file, SafetensorsText& text, const Select& selec
     accept(contents.model.card, contents.model.entries);
     allocate_tensors(contents.model, select);
     read_tensors(file, contents);
-    for (const Tensor& tensor : contents.model.tensors) check_finite(tensor);
     return contents;
 }
 

@@ -16,9 +16,10 @@
 
 namespace surrogate::impl {
 
-/// A tensor in memory, row-major, little-endian as in the file.
+/// A tensor in memory, row-major, little-endian as in the file. Weights that are stored as F16,
+/// BF16 or F64 are float32 here: the first two exactly, F64 rounded once.
 struct Tensor {
-    TensorEntry entry;
+    TensorEntry entry;  ///< of the file, but dtype that of `data`
     kernels::Buffer<std::byte> data;
 
     /// The numbers as float; throws Error(bad_file) naming the tensor if it is stored as something
@@ -30,7 +31,7 @@ struct Tensor {
 struct ModelFile {
     std::string card_text;
     Card card;
-    std::vector<TensorEntry> entries;  ///< all tensors of the file
+    std::vector<TensorEntry> entries;  ///< all tensors of the file, as stored
     std::vector<Tensor> tensors;       ///< those selected
 };
 
@@ -39,7 +40,9 @@ struct ModelFile {
 /// "_orig_mod." that wrapped modules leave in a file. `accept` sees card and entries on rank 0
 /// before any tensor is read and throws if the file cannot be used (names or shapes that do not fit
 /// the architecture). Checked here: everything of read_safetensors_header and parse_card, checksums
-/// of all tensors of the file if the card has them, finiteness of the selected float tensors.
+/// of all tensors of the file (of the bytes stored) if the card has them, finiteness of the
+/// selected float tensors, for those stored as F64 after rounding. Tensors outside of check/ come
+/// as float whatever float type they are stored in; those of check/ as they are.
 /// Memory beyond the selected tensors: at most 32 MB. Errors are agreed on: all ranks throw the
 /// same.
 ModelFile load_model_file(

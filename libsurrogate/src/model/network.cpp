@@ -7,6 +7,7 @@
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/model/flare_network.hpp"
 #include "libsurrogate/src/model/sphere/network.hpp"
+#include "libsurrogate/src/model/stored_floats.hpp"
 
 namespace surrogate::impl {
 
@@ -64,10 +65,10 @@ void match_tensors(std::span<const TensorSpec> required, std::span<const TensorE
                         "tensor '" + spec.name + "' has shape " + shape_text(entry->second->shape) +
                             ", the card's network asks for " + shape_text(spec.shape));
         }
-        if (entry->second->dtype != DType::float32) {
+        if (!is_float(entry->second->dtype)) {
             throw Error(Status::bad_file, "tensor '" + spec.name + "' is stored as " +
                                               name(entry->second->dtype) +
-                                              ", weights must be float32");
+                                              ", weights must be F32, F16, BF16 or F64");
         }
         by_name.erase(entry);
     }

@@ -9,6 +9,7 @@
 
 #include "kernels/base/error.hpp"
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/model/foreign_file.hpp"
 #include "libsurrogate/src/model/json.hpp"
 
 namespace surrogate::impl {
@@ -134,6 +135,17 @@ void require_contiguous(std::vector<TensorEntry>& tensors, int64_t data_bytes) {
              "; is the file truncated or has something been appended?");
 }
 
+/// A file whose header length cannot be: what it seems to be instead, or the numbers.
+[[noreturn]] void fail_length(const File& file, uint64_t length, int64_t most) {
+    const std::string where = "header length at offset 0: ";
+    std::string begin(static_cast<size_t>(std::min(file.size(), foreign_file_bytes)), '\0');
+    file.read(0, begin.data(), std::ssize(begin));
+    if (const std::string advice = foreign_file(begin); !advice.empty()) fail(where + advice);
+    fail(where + "expected 2 to " + std::to_string(most) + " bytes in a file of " +
+         std::to_string(file.size()) + ", found " + std::to_string(length) +
+         "; is this a safetensors file, and complete?");
+}
+
 }  // namespace
 
 int64_t width(DType dtype) {
@@ -155,10 +167,9 @@ SafetensorsText read_safetensors_text(const File& file) {
     for (int i = length_bytes - 1; i >= 0; --i) length = length << 8 | bytes[i];
     // By subtraction: length + 8 may wrap.
     const int64_t most = std::min(longest_header, size - length_bytes);
-    if (length < 2 || length > static_cast<uint64_t>(most))
-        fail("header length at offset 0: expected 2 to " + std::to_string(most) +
-             " bytes in a file of " + std::to_string(size) + ", found " + std::to_string(length) +
-             "; is this a safetensors file, and complete?");
+    // The magic bytes of other formats are lengths far beyond the longest header, so that a file
+    // which could be one of ours is never taken for another.
+    if (length < 2 || length > static_cast<uint64_t>(most)) fail_length(file, length, most);
     SafetensorsText text;
     text.data_begin = length_bytes + static_cast<int64_t>(length);
     text.file_size = size;
