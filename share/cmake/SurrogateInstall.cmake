@@ -54,6 +54,7 @@ endforeach()
 
 # ---- models, documents, examples ----
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/models DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/python DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate PATTERN __pycache__ EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate
     PATTERN examples/CMakeLists.txt EXCLUDE)

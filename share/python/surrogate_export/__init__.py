@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What share/python/export.py is made of; share/doc/own-model.md shows its use."""
+
+from .errors import ExportError
+from .export import export_model
+
+__all__ = ["ExportError", "export_model"]

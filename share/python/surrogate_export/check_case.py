@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The check case: what PyTorch computes with these weights, in single and in double precision."""
+
+import numpy as np
+
+from . import evaluate
+from .errors import ExportError
+
+most_contradictory = 0.1  # `surrogate check` refuses cases whose single and double results are further apart
+weak = 1e-3 / 3  # beyond, its bound of 1e-3 may be below what single precision can reach
+
+
+def as_network_input(channels, is_grid):
+    """float32 (1, n, channel) of points or (1, channel, n_lat, n_lon) of one sample's channels."""
+    return np.stack(channels, axis=0 if is_grid else -1)[None].astype(np.float32)
+
+
+def thin(channels, most):
+    """Evenly spaced points, at most `most` of them: networks on points take any number."""
+    n = channels[0].shape[0]
+    rows = np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
+    return [channel[rows] for channel in channels], rows
+
+
+def distance(found, truth):
+    """Relative L2, or the root mean square where the truth is zero."""
+    truth = truth.astype(np.float64)
+    difference = float(np.linalg.norm((found - truth).ravel()))
+    norm = float(np.linalg.norm(truth.ravel()))
+    return difference / norm if norm > 0 else difference / np.sqrt(truth.size)
+
+
+def _require_finite(y):
+    if not np.isfinite(y).all():
+        raise ExportError("the network's output for the check case is not finite")
+
+
+def _require_same_model(module, network, single, state, x):
+    """What was built anew from the card must compute what the module computes: this finds what shapes cannot show, heads,
+    activations and scales."""
+    own, most = evaluate.run_in_place(module, state, x)
+    _require_finite(own)
+    difference = distance(single, own)
+    if not difference <= most:
+        given = ", ".join(f"{key} {value!r}" for key, value in (network or {}).items())
+        raise ExportError(
+            f"the card's network computes something else than the module (by {difference:.3g}): which hyperparameter is "
+            f"wrong or missing? The card says {given}"
+        )
+
+
+def _double(module, state, x, say):
+    """The truth; None where the module's kernels have no double precision."""
+    try:
+        return evaluate.run(module, state, x.astype(np.float64), is_double=True)
+    except RuntimeError as error:
+        say(
+            f"warning: the module does not run in double precision ({str(error).splitlines()[0][:200]}): the check case is "
+            "of single precision alone, and surrogate check compares with that"
+        )
+        return None
+
+
+def check_tensors(module, network, state, x, say):
+    """check/input/x, check/output/y and, if there is one, check/output64/y as arrays; the distance of the last two."""
+    for_single, for_double, word = evaluate.instances(module, network)
+    if word:
+        say("warning: " + word)
+    try:
+        single = evaluate.run(for_single, state, x, is_double=False)
+    except ExportError as error:
+        raise ExportError(f"the card's network is not the module's: {error}" if network else str(error)) from None
+    _require_finite(single)
+    _require_same_model(module, network, single, state, x)
+    tensors = {"check/input/x": x, "check/output/y": single}
+    double = _double(for_double, state, x, say)
+    if double is None:
+        return tensors, None
+    _require_finite(double)
+    error = distance(single, double)
+    if error > most_contradictory:
+        raise ExportError(
+            f"single and double precision differ by {error:.3g} for the check case: not a case that can judge anything"
+        )
+    return tensors | {"check/output64/y": double}, error

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""export_model: from weights, a card and arrays to a model file."""
+
+import copy
+import datetime
+import hashlib
+import importlib.metadata
+import os
+import platform
+import re
+
+import numpy as np
+
+from . import check_case, families, fields, hyperparameters, model_file, sources
+from .errors import ExportError, refuse_unknown_keys
+
+_card_keys = (
+    "format family network inputs outputs provenance conventions theta_cutoff_rule basis_norm_mode checksums".split()
+)
+
+
+def _checked_card(card, module):
+    """A copy of the card with format, family and class; None stands for an empty one."""
+    card = copy.deepcopy(card or {})
+    if not isinstance(card, dict):
+        raise ExportError("the card must be an object")
+    refuse_unknown_keys(card, _card_keys, "card")
+    if card.setdefault("format", 1) != 1:
+        raise ExportError(f"card: format must be 1, is {card['format']!r}")
+    card.pop("checksums", None)  # those of another file
+    for key in ("network", "provenance"):
+        if not isinstance(card.setdefault(key, {}), dict):
+            raise ExportError(f"card: {key} must be an object")
+    card["network"] = {key: list(v) if isinstance(v, tuple) else v for key, v in card["network"].items()}
+    name = type(module).__name__ if module is not None else card["network"].get("model")
+    if "family" not in card:
+        card["family"] = families.family_of_class(name)
+        if card["family"] is None:
+            raise ExportError(f"card: family is missing (known: {', '.join(families.families)})")
+    if families.family_of_class(name) == card["family"]:
+        card["network"].setdefault("model", name)
+    if ("inputs" in card) != ("outputs" in card):
+        raise ExportError("card: give both inputs and outputs, or neither for a bare network")
+    return card
+
+
+def _complete_network(card, module, state, say):
+    """The hyperparameters, with what weights and module tell. None: the library does not run this network."""
+    constructor = families.constructor_of(card["family"], card["network"])
+    if constructor is None:
+        say(
+            f"warning: the library does not run family '{card['family']}', class '{card['network'].get('model')}' "
+            "(see share/doc/model-file.md); the card's network is written as given"
+        )
+        return None
+    network = card["network"]
+    families.check_values(network, constructor)
+    if card["family"] == "flare":
+        network = hyperparameters.join(network, hyperparameters.flare_from_weights(state), "the weights have")
+        if module is not None:
+            network = hyperparameters.join(network, hyperparameters.flare_from_module(module), "the module has")
+    elif module is not None:
+        network = hyperparameters.join(network, hyperparameters.attributes_of(module, constructor), "the module has")
+    families.check_complete(network, constructor)
+    if card["family"] == "flare" and network.get("num_heads") is None:
+        raise ExportError("card: network.num_heads is missing; weights cannot show it (the official default is channel_dim // 8)")
+    card["network"] = network
+    return constructor
+
+
+def _add_conventions(card, say):
+    """Releases of torch-harmonics differ in their mathematics; the weights do not show it."""
+    if card["family"] != "sphere" or "conventions" in card:
+        return
+    try:
+        version = importlib.metadata.version("torch-harmonics")
+    except importlib.metadata.PackageNotFoundError:
+        version = "unknown"
+    if re.fullmatch(r"0\.[89]\.\d+", version):
+        card["conventions"] = "torch-harmonics " + version
+    else:
+        say(
+            f"warning: torch-harmonics {version}: the file is read with the conventions of 0.9.3; if the network was trained "
+            "with another release, name it in the card (\"conventions\": \"torch-harmonics 0.8.0\")"
+        )
+
+
+class _Data:
+    """The arrays of a card's fields: samples, statistics."""
+
+    def __init__(self, card, constructor, inputs, outputs, say):
+        self.is_grid = card["family"] == "sphere"
+        self.grid = None
+        if self.is_grid and constructor is not None:
+            self.grid = families.value_of(card["network"], constructor, "img_size")
+        widths = families.widths_of(card["family"], card["network"], constructor) if constructor else (None, None)
+        self.samples = {}
+        for which, arrays, width in (("inputs", inputs, widths[0]), ("outputs", outputs, widths[1])):
+            fields.check_fields(card[which], which, width)
+            given = fields.named_arrays(arrays, card[which], 1 if self.is_grid else -1, which)
+            samples = {name: fields.samples_of(name, array, self.grid) for name, array in given.items()}
+            for i, field in enumerate(card[which]):
+                card[which][i], word = fields.complete(field, samples.get(field["name"]), which)
+                if word:
+                    say("note: " + word)
+            self.samples |= {(which, name): list_ for name, list_ in samples.items()}
+
+    def of(self, card, which):
+        """Samples of all fields of one side, by name; None if an array is missing."""
+        found = {f["name"]: self.samples.get((which, f["name"])) for f in card[which]}
+        return None if None in found.values() else found
+
+
+def _check_input(card, data, sample, most_points):
+    """The network's input for the check case, and the targets of the same points if there are any."""
+    inputs = data.of(card, "inputs")
+    if inputs is None:
+        missing = [f["name"] for f in card["inputs"] if ("inputs", f["name"]) not in data.samples]
+        raise ExportError(f"no check case can be made without arrays of all inputs; missing: {', '.join(missing)}")
+    outputs = data.of(card, "outputs")
+    together = {("in", k): v for k, v in inputs.items()} | {("out", k): v for k, v in (outputs or {}).items()}
+    together = fields.common_samples(together)
+    n = len(next(iter(together.values())))
+    if not 0 <= sample < n:
+        raise ExportError(f"sample {sample} does not exist; the arrays have {n}")
+    channels = fields.network_values(card["inputs"], {k[1]: v for k, v in together.items() if k[0] == "in"}, sample)
+    targets = None
+    if outputs is not None:
+        targets = [together["out", f["name"]][sample].astype(np.float64) for f in card["outputs"]]
+    if not data.is_grid:
+        channels, rows = check_case.thin(channels, most_points)
+        targets = [target[rows] for target in targets] if targets else None
+    return check_case.as_network_input(channels, data.is_grid), targets
+
+
+def _judge(card, y, targets, is_grid, say):
+    """How far the prediction is from the target, in the units of the card: shows a wrong normalisation at once."""
+    predicted = [y[0, i] if is_grid else y[0, ..., i] for i in range(len(targets))]
+    for field, found, target in zip(card["outputs"], predicted, targets):
+        error = check_case.distance(found * field["std"] + field["mean"], target)
+        say(
+            f"prediction of '{field['name']}' on the check sample: {100 * error:.3g} % from the array (relative L2); "
+            "compare with what training reported"
+        )
+        if error > 0.5:
+            say("warning: that is far; are mean and std, the order of the inputs and num_heads those of training?")
+
+
+def _array_hash(samples):
+    digest = hashlib.sha256()
+    for sample in samples:
+        digest.update(f"{sample.dtype.str}{sample.shape}".encode())
+        digest.update(np.ascontiguousarray(sample).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _add_provenance(card, data, weights_path):
+    """What a reader will ask in two years; keys that the caller gave stay."""
+    versions = [f"Python {platform.python_version()}"]
+    for package in ("torch", "safetensors", "numpy", "torch-harmonics"):
+        try:
+            versions.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    found = {
+        "exported": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d") + " by share/python/export.py",
+        "export_versions": ", ".join(versions),
+    }
+    if weights_path is not None:
+        found["weights_from"] = f"{os.path.basename(weights_path)}, sha256 {sources.sha256_of(weights_path)}"
+    if data is not None and data.samples:
+        hashes = [f"{key[1]} {_array_hash(one)}" for key, one in data.samples.items()]
+        found["arrays_sha256_64bit"] = ", ".join(dict.fromkeys(hashes))  # a field may be input and output
+    card["provenance"] = {**found, **card["provenance"]}
+
+
+def _make_case(card, module, state, data, check_input, sample, points, constructor, say):
+    """Tensors and note of the check case."""
+    targets = None
+    if check_input is not None:
+        x = np.ascontiguousarray(check_input, dtype=np.float32)
+    elif data is not None:
+        x, targets = _check_input(card, data, sample, points)
+    else:
+        raise ExportError("a card without inputs is a bare network: give check_input, an array as the network takes it")
+    if not np.isfinite(x).all():
+        raise ExportError("the check input is not finite")
+    network = card["network"] if constructor is not None else None
+    tensors, error = check_case.check_tensors(module, network, state, x, say)
+    note = {"note": "computed by PyTorch on the CPU at export"}
+    if error is not None:
+        note["single_from_double"] = error
+        say(f"check case: input {list(x.shape)}, single precision is {error:.2g} from double")
+        if error > check_case.weak:
+            say("warning: that is much; surrogate check allows at most 1e-3")
+    if targets is not None:
+        _judge(card, tensors.get("check/output64/y", tensors["check/output/y"]), targets, data.is_grid, say)
+    return tensors, note
+
+
+def export_model(
+    path,
+    model=None,
+    *,
+    state_dict=None,
+    card=None,
+    inputs=None,
+    outputs=None,
+    check=True,
+    check_input=None,
+    check_sample=0,
+    check_points=2048,
+    overwrite=False,
+    say=print,
+    weights_path=None,
+):
+    """Writes a model file of libsurrogate; returns its card. share/doc/own-model.md walks through it.
+
+    path          of the file to be written; never replaced without overwrite=True, and never left half written
+    model         torch.nn.Module of an official class (FLAREModel, SphericalTransformer, SphericalSegformer), trained
+    state_dict    other weights for it; without `model` no check case can be computed (check=False)
+    card          dict as in share/doc/model-file.md: family and network where the module does not tell, inputs and outputs
+                  with name, unit, role and axis, provenance. mean, std, min, max are computed where they are left out
+    inputs,       arrays in the units of the card: {name: array}, or one array of all channels (last axis; on the sphere
+    outputs       axis 1). Points: axis 0 counts samples, a list holds samples of different lengths. Grids:
+                  (sample, n_lat, n_lon). A field of one sample, such as a coordinate, belongs to all samples
+    check         False: no check case. Then nobody can tell a wrong number of heads from a right one
+    check_input   the network's input of the check case as it takes it, instead of one made of `inputs`
+    check_sample  which sample the check case is made of; check_points: at most so many of its points
+    say           receives notes and warnings, line by line
+    weights_path  file that the weights came from, for the provenance
+
+    Raises ExportError, with nothing written, for whatever does not fit.
+    """
+    model_file.require_writable(path, overwrite)
+    if model is None and state_dict is None:
+        raise ExportError("neither model nor state_dict is given")
+    module = None if model is None else sources.unwrapped(model)
+    if check and module is None:
+        raise ExportError(
+            "a check case needs the module: give model (--class FILE.py:CLASS), or check=False (--no-check); without a check "
+            "case nobody can tell a wrong number of heads, activation or scale from a right one"
+        )
+    state = sources.clean_state(module.state_dict() if state_dict is None else state_dict)
+    card = _checked_card(card, module)
+    constructor = _complete_network(card, module, state, say)
+    _add_conventions(card, say)
+    data = _Data(card, constructor, inputs, outputs, say) if "inputs" in card else None
+    if data is None and (inputs is not None or outputs is not None):
+        raise ExportError("arrays are given, but the card has no inputs and outputs that say what they are")
+    tensors, note = dict(state), None
+    if check:
+        import torch
+
+        arrays, note = _make_case(card, module, state, data, check_input, check_sample, check_points, constructor, say)
+        tensors |= {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
+    else:
+        say("warning: no check case: surrogate check cannot judge this file")
+    _add_provenance(card, data, weights_path)
+    checksums = model_file.checksums_of(tensors)
+    if checksums is None:
+        say("note: no checksums (pip install xxhash adds them)")
+    else:
+        card["checksums"] = checksums
+    model_file.write(path, tensors, model_file.metadata_of(card, note), overwrite)
+    say(f"wrote {path}: {len(state)} tensors, {sum(t.numel() for t in state.values())} numbers")
+    return card
