@@ -56,6 +56,9 @@ if(SURROGATE_SANITIZE)
         "$<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>")
     add_link_options(-fsanitize=${SURROGATE_SANITIZE})
 endif()
+# Every shared library of ours stays in the process once it is loaded: workers that OpenMP keeps between runs wait in code
+# that a host's dlclose() (a plug-in, at the end of its job) would otherwise take away under them.
+set(surrogate_stays -Wl,-z,nodelete)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
