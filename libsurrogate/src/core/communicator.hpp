@@ -47,6 +47,10 @@ public:
     /// n_receive[r] rows from rank r, stored to `to` in rank order. Counts (size()).
     void all_to_all(const void* from, std::span<const int64_t> n_send, void* to,
                     std::span<const int64_t> n_receive, int64_t row_bytes);
+    /// Room for what a later all_to_all of so many rows, or fewer, needs besides the rows: long
+    /// messages are cut into pieces. It then takes no memory, and cannot fail halfway. Local; throws
+    /// bad_alloc.
+    virtual void reserve_rows(std::span<const int64_t>, std::span<const int64_t>, int64_t) {}
 
     /// One message of an exchange between neighbors, to or from `rank`.
     struct Message {
@@ -61,8 +65,8 @@ public:
     /// other collective meanwhile.
     void begin_exchange(std::span<const Message> send, std::span<const Message> receive);
     void finish_exchange();
-    /// Room for exchanges of so many messages, so that they take no memory later. Throws bad_alloc.
-    virtual void reserve_messages(int64_t) {}
+    /// The same room for an exchange of these messages, or shorter ones.
+    virtual void reserve_messages(std::span<const Message>, std::span<const Message>) {}
 
     /// Sum of `value` over the ranks before this one.
     int64_t exclusive_sum(int64_t value);

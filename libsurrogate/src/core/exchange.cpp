@@ -24,7 +24,7 @@ void NeighborExchange::Side::set_messages(int own, int64_t item_bytes) {
     buffer = kernels::Buffer<std::byte>(n_item * item_bytes);
     for (size_t rank = 0; rank < rank_items.size(); ++rank) {
         if (rank_items[rank] > 0 && static_cast<int>(rank) != own)
-            messages.push_back({static_cast<int>(rank), nullptr, 0});
+            messages.push_back({static_cast<int>(rank), nullptr, rank_items[rank] * item_bytes});
     }
 }
 
@@ -53,6 +53,7 @@ void NeighborExchange::connect(Communicator& comm, std::vector<Want> wants, int6
         const auto n =
             std::accumulate(send_.rank_segments.begin(), send_.rank_segments.end(), int64_t{0});
         send_.segments.resize(static_cast<size_t>(n));
+        comm.reserve_rows(receive_.rank_segments, send_.rank_segments, sizeof(Segment));
     });
     comm.all_to_all(receive_.segments.data(), receive_.rank_segments, send_.segments.data(),
                     send_.rank_segments, sizeof(Segment));
@@ -62,9 +63,7 @@ void NeighborExchange::connect(Communicator& comm, std::vector<Want> wants, int6
         send_.set_messages(own_rank_, item_bytes);
         receive_.set_messages(own_rank_, item_bytes);
         n_message = std::ssize(send_.messages) + std::ssize(receive_.messages);
-        // Long messages go in pieces of 1 GiB.
-        const int64_t n_piece = ((send_.n_item + receive_.n_item) * item_bytes >> 30) + n_message;
-        comm.reserve_messages(2 * n_piece);
+        comm.reserve_messages(send_.messages, receive_.messages);
     });
     const auto own = static_cast<size_t>(own_rank_);
     const auto sum = [own](const std::vector<int64_t>& values) {

@@ -11,7 +11,7 @@ namespace surrogate::impl {
 
 namespace {
 
-/// Largest count handed to one MPI call; longer reductions and broadcasts go in pieces.
+/// Largest count handed to one MPI call.
 constexpr int64_t max_count = std::numeric_limits<int>::max() / 2;
 
 /// The one place where return codes of MPI are looked at.
@@ -37,7 +37,8 @@ public:
     MpiCommunicator() = default;
     /// Takes no memory of its own: a rank that has none must still hear of the others, and they of
     /// it.
-    explicit MpiCommunicator(MPI_Comm comm) {
+    MpiCommunicator(MPI_Comm comm, int64_t piece)
+        : piece_(std::clamp<int64_t>(piece, 1, max_count)) {
         check_mpi(MPI_Comm_dup(comm, &comm_), "MPI_Comm_dup");
         MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
         MPI_Comm_rank(comm_, &rank_);
@@ -56,12 +57,15 @@ public:
     const char* transport() const override { return "MPI"; }
     MPI_Comm comm() const { return comm_; }
 
-    void reserve_requests(int size) { requests_.reserve(static_cast<size_t>(2 * size)); }
     void take_over(MpiCommunicator& other) noexcept {
         comm_ = std::exchange(other.comm_, MPI_COMM_NULL);
         rank_ = other.rank_;
         size_ = other.size_;
+        piece_ = other.piece_;
+        requests_ = std::move(other.requests_);
     }
+    /// Two requests for each other rank: exchanges of one small row, before anything is reserved.
+    void reserve_small() { requests_.reserve(static_cast<size_t>(2 * size_)); }
 
 protected:
     void do_all_reduce(void* data, int64_t count, Type type, Reduction reduction) override {
@@ -70,8 +74,8 @@ protected:
                                       : type == Type::float64 ? MPI_DOUBLE
                                                               : MPI_INT64_T;
         const int64_t width = type == Type::float32 ? 4 : 8;
-        for (int64_t done = 0; done < count; done += max_count) {
-            const int n = static_cast<int>(std::min(count - done, max_count));
+        for (int64_t done = 0; done < count; done += piece_) {
+            const int n = static_cast<int>(std::min(count - done, piece_));
             call(MPI_Allreduce(MPI_IN_PLACE, static_cast<char*>(data) + done * width, n, mpi_type,
                                reduction == Reduction::max ? MPI_MAX : MPI_SUM, comm_),
                  "MPI_Allreduce");
@@ -80,8 +84,8 @@ protected:
 
     void do_broadcast(void* data, int64_t n_byte, int root) override {
         require_usable();
-        for (int64_t done = 0; done < n_byte; done += max_count) {
-            const int n = static_cast<int>(std::min(n_byte - done, max_count));
+        for (int64_t done = 0; done < n_byte; done += piece_) {
+            const int n = static_cast<int>(std::min(n_byte - done, piece_));
             call(MPI_Bcast(static_cast<char*>(data) + done, n, MPI_BYTE, root, comm_), "MPI_Bcast");
         }
     }
@@ -114,8 +118,22 @@ protected:
              "MPI_Waitall");
     }
 
-    void reserve_messages(int64_t n_message) override {
-        exchange_requests_.reserve(static_cast<size_t>(n_message));
+    void reserve_rows(std::span<const int64_t> n_send, std::span<const int64_t> n_receive,
+                      int64_t row_bytes) override {
+        int64_t n = 0;
+        for (const auto& rows : {n_send, n_receive}) {
+            for (int64_t n_row : rows) n += n_piece(n_row * row_bytes);
+        }
+        requests_.reserve(static_cast<size_t>(n));
+    }
+
+    void reserve_messages(std::span<const Message> send,
+                          std::span<const Message> receive) override {
+        int64_t n = 0;
+        for (const auto& messages : {send, receive}) {
+            for (const Message& message : messages) n += n_piece(message.n_byte);
+        }
+        exchange_requests_.reserve(static_cast<size_t>(n));
     }
 
     void do_begin_exchange(std::span<const Message> send,
@@ -141,12 +159,14 @@ private:
     static constexpr int row_tag = 1;
     static constexpr int exchange_tag = 2;
 
+    int64_t n_piece(int64_t n_byte) const { return (n_byte + piece_ - 1) / piece_; }
+
     /// Long messages go in pieces, which both sides cut alike.
     template <class Post>
     void post_messages(std::span<const Message> messages, const Post& post) {
         for (const Message& message : messages) {
-            for (int64_t done = 0; done < message.n_byte; done += max_count) {
-                const int n = static_cast<int>(std::min(message.n_byte - done, max_count));
+            for (int64_t done = 0; done < message.n_byte; done += piece_) {
+                const int n = static_cast<int>(std::min(message.n_byte - done, piece_));
                 exchange_requests_.push_back(MPI_REQUEST_NULL);
                 call(post(static_cast<char*>(message.data) + done, n, message.rank,
                           &exchange_requests_.back()),
@@ -177,8 +197,8 @@ private:
         int64_t offset = 0;
         for (int other = 0; other < size_; ++other) {
             const int64_t n_byte = n_row[static_cast<size_t>(other)] * row_bytes;
-            for (int64_t done = 0; done < n_byte; done += max_count) {
-                const int n = static_cast<int>(std::min(n_byte - done, max_count));
+            for (int64_t done = 0; done < n_byte; done += piece_) {
+                const int n = static_cast<int>(std::min(n_byte - done, piece_));
                 call(message(offset + done, n, other), "MPI_Isend/MPI_Irecv");
             }
             offset += n_byte;
@@ -188,7 +208,9 @@ private:
     MPI_Comm comm_ = MPI_COMM_NULL;
     int rank_ = 0, size_ = 1;
     bool broken_ = false;
-    std::vector<MPI_Request> requests_;  // kept, so that runs do not allocate
+    int64_t piece_ = max_count;  // longest part of a message, reduction or broadcast
+    // Of one call, reserved at planning: runs do not allocate.
+    std::vector<MPI_Request> requests_;
     std::vector<MPI_Request> exchange_requests_;
 };
 
@@ -202,7 +224,7 @@ void require_mpi() {
     if (is_finalized()) throw Error(Status::invalid_argument, "MPI is finalised already");
 }
 
-std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm) {
+std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm, int64_t longest_piece) {
     require_mpi();
     if (comm == MPI_COMM_NULL)
         throw Error(Status::invalid_argument, "the communicator is MPI_COMM_NULL");
@@ -212,11 +234,11 @@ std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm) {
         throw Error(Status::invalid_argument,
                     "the communicator is an intercommunicator; an intracommunicator is needed");
     }
-    MpiCommunicator ranks(comm);
+    MpiCommunicator ranks(comm, longest_piece);
     std::unique_ptr<MpiCommunicator> created;
     ranks.agree([&] {
         created = std::make_unique<MpiCommunicator>();
-        created->reserve_requests(ranks.size());
+        ranks.reserve_small();
     });
     created->take_over(ranks);
     return created;

@@ -17,8 +17,9 @@ void require_mpi();
 /// solver's; the duplicate returns errors instead of aborting and is freed with the object (not
 /// after MPI_Finalize). Collective. Throws invalid_argument if MPI is not running or comm is no
 /// intracommunicator, mpi if it cannot be duplicated, no_memory on all ranks if one of them has
-/// none.
-std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm);
+/// none. longest_piece: bytes of a message, or elements of a reduction, in one MPI call; longer
+/// ones are cut. MPI counts in int, hence 1 GiB at most; tests cut finer.
+std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm, int64_t longest_piece = 1 << 30);
 
 /// MPI_Comm_compare of comm with the communicator that `ours` duplicated; without MPI behind it,
 /// MPI_CONGRUENT to a communicator of one rank and MPI_UNEQUAL to others. Local.

@@ -20,6 +20,7 @@ public:
             solver_ = kernels::Buffer<T>(domain.n_local() * widest);
             canonical_ = kernels::Buffer<T>(order_.rows().size() * widest);
             scratch_ = kernels::Buffer<T>(order_.scratch_rows() * widest);
+            order_.reserve(comm_, row_bytes(widest));
         });
     }
 

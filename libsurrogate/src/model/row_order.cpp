@@ -158,6 +158,7 @@ std::vector<int64_t> canonical_positions(const PointDomain& domain) {
         share_position = sized<int64_t>(sum(n_receive));
         sorted_position = sized<int64_t>(n);
         position = sized<int64_t>(n);
+        comm.reserve_rows(n_send, n_receive, sizeof(Key));
     });
     comm.all_to_all(sorted.data(), n_send, share.data(), n_receive, sizeof(Key));
 
@@ -203,6 +204,7 @@ void RowOrder::set_routes(Communicator& comm, std::span<const int64_t> position,
         receive_row_ = sized<int64_t>(rows_.size());
     });
     n_receive_ = exchange_counts(comm, n_send_);
+    comm.agree([&] { reserve(comm, sizeof(int64_t)); });
     comm.all_to_all(sent.data(), n_send_, receive_row_.data(), n_receive_, sizeof(int64_t));
     for (int64_t& row : receive_row_) row -= rows_.begin;
 }
@@ -227,6 +229,10 @@ void scatter_rows(const void* from, std::span<const int64_t> rows, void* to, int
 }
 
 }  // namespace
+
+void RowOrder::reserve(Communicator& comm, int64_t row_bytes) const {
+    comm.reserve_rows(n_send_, n_receive_, row_bytes);
+}
 
 void RowOrder::to_canonical(Communicator& comm, const void* solver, void* scratch, void* canonical,
                             int64_t row_bytes) const {

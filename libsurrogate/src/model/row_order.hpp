@@ -29,8 +29,12 @@ public:
     /// Rows of the canonical order that this rank holds; begins at a block.
     Range rows() const { return rows_; }
 
+    /// What the exchanges below need to take no memory, for rows up to row_bytes. Local; throws
+    /// bad_alloc.
+    void reserve(Communicator& comm, int64_t row_bytes) const;
+
     /// Collective: rows of the solver (n_local, row_bytes) to the canonical order (rows().size(),
-    /// row_bytes). scratch: space for scratch_rows() rows. Allocates nothing.
+    /// row_bytes). scratch: space for scratch_rows() rows. Allocates nothing once reserved.
     void to_canonical(Communicator& comm, const void* solver, void* scratch, void* canonical,
                       int64_t row_bytes) const;
 
