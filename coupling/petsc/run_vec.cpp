@@ -3,6 +3,7 @@
 #include <surrogate/surrogate_petsc.h>
 
 #include <cstdint>
+#include <cstring>
 
 #include "device_stream.hpp"
 #include "log_events.hpp"
@@ -63,7 +64,6 @@ PetscErrorCode layout(const surrogate_vec& field, PetscInt* n_component, PetscIn
 
 PetscErrorCode check_vec(const surrogate_plan* plan, const surrogate_vec& field) {
     PetscFunctionBegin;
-    PetscCheck(field.name, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "a surrogate_vec has no name");
     PetscCheck(field.vec, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "field %s: the Vec is NULL",
                field.name);
     int same = MPI_UNEQUAL;
@@ -74,6 +74,22 @@ PetscErrorCode check_vec(const surrogate_plan* plan, const surrogate_vec& field)
         "field %s: the Vec is on another communicator than the plan; both must come from the "
         "same one",
         field.name);
+    PetscFunctionReturn(0);
+}
+
+/// A name given twice on one side: the plan would keep the last Vec, and leave the other one as it
+/// was.
+PetscErrorCode check_name(const Call& call, PetscInt field) {
+    PetscFunctionBegin;
+    const char* const name = call[field].name;
+    PetscCheck(name, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "a surrogate_vec has no name");
+    const PetscInt first = call.is_input(field) ? 0 : call.n_in;
+    for (PetscInt other = first; other < field; ++other) {
+        PetscCheck(std::strcmp(call[other].name, name) != 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+                   "field %s is given twice, as %s %" PetscInt_FMT " and %" PetscInt_FMT
+                   "; a field has one Vec",
+                   name, call.is_input(field) ? "inputs" : "outputs", other - first, field - first);
+    }
     PetscFunctionReturn(0);
 }
 
@@ -90,6 +106,7 @@ PetscErrorCode bind(const Call& call, PetscInt field, VecArray* array) {
     PetscFunctionBegin;
     const surrogate_vec& entry = call[field];
     PetscInt n_component = 0, n_point = 0;
+    PetscCall(check_name(call, field));
     PetscCall(check_vec(call.plan, entry));
     PetscCall(layout(entry, &n_component, &n_point));
     PetscCall(array->open(entry.vec, access(call, field, n_component), call.place));

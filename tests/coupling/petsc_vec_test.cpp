@@ -147,6 +147,23 @@ TEST_F(PetscVecError, MisspeltFieldAndForeignUnit) {
     expect(planned_.input(), {"pressure", "bar", planned_.out, 0, 0}, PETSC_ERR_ARG_WRONG, "bar");
 }
 
+TEST_F(PetscVecError, NameGivenTwice) {
+    // The second Vec would be written, and the first keep its old numbers with a good status.
+    Vec other = nullptr;
+    PETSC_OK(VecDuplicate(planned_.out, &other));
+    const surrogate_vec in[] = {planned_.input(), planned_.input()};
+    const surrogate_vec out[] = {planned_.output(), {"pressure", "Pa", other, 0, 0}};
+    const auto refused = [&](PetscInt n_in, PetscInt n_out, const std::string& text) {
+        const PetscErrorCode error = surrogate_plan_run_vec(planned_.plan, n_in, in, n_out, out);
+        EXPECT_EQ(error, PETSC_ERR_ARG_WRONG) << text;
+        EXPECT_NE(petsc_text(error).find(text), std::string::npos) << petsc_text(error);
+        EXPECT_EQ(planned_.predict(), expected_);
+    };
+    refused(1, 2, "field pressure is given twice, as outputs 0 and 1");
+    refused(2, 1, "field mobility is given twice, as inputs 0 and 1");
+    PETSC_OK(VecDestroy(&other));
+}
+
 TEST_F(PetscVecError, NameWrongOnOneRankOnly) {
     const bool is_wrong = world_rank() == world_size() - 1;
     surrogate_vec in = planned_.input();

@@ -120,8 +120,9 @@ typedef struct surrogate_vec {
  *   others         run on the host. PETSc brings Vecs there and back as for any host access, which
  *                  -log_view shows as copies.
  * Errors: a Vec on another communicator (PETSC_ERR_ARG_NOTSAMECOMM), a wrong length or component
- * (PETSC_ERR_ARG_SIZ, PETSC_ERR_ARG_OUTOFRANGE), backend cuda and a Vec in memory that is neither
- * CUDA's nor the host's (PETSC_ERR_SUP), and those of surrogate_plan_bind_input and
+ * (PETSC_ERR_ARG_SIZ, PETSC_ERR_ARG_OUTOFRANGE), a name given twice among the inputs or among the
+ * outputs (PETSC_ERR_ARG_WRONG), backend cuda and a Vec in memory that is neither CUDA's nor the
+ * host's (PETSC_ERR_SUP), and those of surrogate_plan_bind_input and
  * surrogate_plan_run. A rank with an error still takes part in the exchange, so nobody waits for
  * it: it returns its own error, the others PETSC_ERR_FP (with check_finite, the default). The Vecs
  * written are then NaN or untouched, and the next correct run is exact. */
