@@ -2,7 +2,9 @@
 #include "kernels/base/queue.hpp"
 
 #include <hwy/targets.h>
+#include <omp.h>
 
+#include <algorithm>
 #include <string>
 
 #include "kernels/base/error.hpp"
@@ -32,6 +34,10 @@ VectorLevel best_vector_level() {
     if (targets & HWY_AVX3) return VectorLevel::avx512;
     if (targets & HWY_AVX2) return VectorLevel::avx2;
     return VectorLevel::scalar;
+}
+
+int openmp_threads() {
+    return std::max(1, std::min(omp_get_max_threads(), omp_get_thread_limit()));
 }
 
 Queue::Queue(Backend backend, VectorLevel level, int n_thread)

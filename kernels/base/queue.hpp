@@ -17,6 +17,11 @@ const char* name(VectorLevel level);
 /// The widest level that this processor and this build offer.
 VectorLevel best_vector_level();
 
+/// Threads that OpenMP would give the caller now: OMP_NUM_THREADS (the first of a list) and
+/// OMP_THREAD_LIMIT as the runtime read them, or what the host has set since
+/// (omp_set_num_threads). Without either it is the number of cores.
+int openmp_threads();
+
 /// Where work runs: backend, instruction set and number of threads. First argument of everything
 /// that computes. A value: it owns nothing, and two queues may be used at once.
 class Queue {

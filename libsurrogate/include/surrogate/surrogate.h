@@ -120,7 +120,10 @@ typedef struct surrogate_named_array {
 
 /* Key = value pairs. Keys and values are checked when set; unknown keys are errors that list near
  * misses.
- *   threads       1, 2, .. or auto    threads of this rank; auto: cores allowed / ranks on the node
+ *   threads       1, 2, .. or auto    threads of this rank; auto: the smaller of cores allowed /
+ *                                     ranks on the node and of what OpenMP gives its caller when
+ *                                     the plan is made (OMP_NUM_THREADS, omp_set_num_threads). The
+ *                                     reason stands in surrogate_context_describe
  *   vector        auto, avx512, avx2, scalar
  *   backend       auto, ref, simd, cuda
  *                 auto: simd; nothing moves to a device by itself

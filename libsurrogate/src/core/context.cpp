@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
+#include "libsurrogate/src/core/text.hpp"
 #include "surrogate/surrogate.h"
 
 namespace surrogate::impl {
@@ -54,9 +56,22 @@ void Context::open() {
     if (wants_device(options_)) open_device(options_);
 }
 
-int Context::automatic_threads() const {
+int Context::share_of_cores() const {
     const int share = placement_.cores_on_node / placement_.ranks_on_node;
     return std::clamp(share, 1, std::max(1, placement_.cores_of_rank));
+}
+
+int Context::automatic_threads() const {
+    return std::min(share_of_cores(), kernels::openmp_threads());
+}
+
+std::string Context::threads_reason() const {
+    if (options_.get("threads") != "auto") return "option threads";
+    const int share = share_of_cores();
+    if (automatic_threads() == share) return "cores / ranks on the node";
+    const char* const asked = std::getenv("OMP_NUM_THREADS");
+    return (asked && *asked ? "OMP_NUM_THREADS=" + printable(asked, 40) : "the host's OpenMP") +
+           "; cores / ranks on the node would be " + std::to_string(share);
 }
 
 namespace {
@@ -138,9 +153,7 @@ std::string Context::describe() const {
     text += "cores      " + std::to_string(placement_.cores_on_node) +
             " allowed to the ranks of this node, " + std::to_string(placement_.cores_of_rank) +
             " to this rank\n";
-    text += "threads    " + std::to_string(threads) +
-            (options_.get("threads") == "auto" ? " (cores / ranks on the node)\n"
-                                               : " (option threads)\n");
+    text += "threads    " + std::to_string(threads) + " (" + threads_reason() + ")\n";
     text += "vector     " + std::string(kernels::name(make_queue(options_).level())) +
             (options_.get("vector") == "auto" ? " (widest this machine offers)\n"
                                               : " (option vector)\n");

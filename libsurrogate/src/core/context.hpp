@@ -41,7 +41,7 @@ public:
     const Placement& placement() const { return placement_; }
 
     /// Threads for `threads = auto`: cores of the node divided by its ranks, at most those this
-    /// rank is bound to.
+    /// rank is bound to and those that OpenMP gives its caller (OMP_NUM_THREADS).
     int automatic_threads() const;
 
     /// The queue that options (those of a plan, merged) ask for; with backend cuda that of the work
@@ -61,6 +61,8 @@ public:
     void log(const std::string& text) const { log_(text); }
 
 private:
+    int share_of_cores() const;
+    std::string threads_reason() const;
     std::string backends_text() const;
 
     std::unique_ptr<Communicator> communicator_;
