@@ -39,10 +39,11 @@ constexpr std::array<Option<const char*>, 6> text_options = {{
     {"timeout_s", "-surrogate_timeout_s",
      "backend cuda: seconds to wait for other ranks' devices, 0: no limit", "0"},
 }};
-constexpr std::array<Option<PetscBool>, 2> flag_options = {{
+constexpr std::array<Option<PetscBool>, 3> flag_options = {{
     {"reproducible", "-surrogate_reproducible",
      "the same bits for any ranks, partition, threads and vector width", PETSC_FALSE},
     {"check_finite", "-surrogate_check_finite", "report NaN and infinity in fields", PETSC_TRUE},
+    {"agree", "-surrogate_agree", "all ranks return the error of the rank at fault", PETSC_FALSE},
 }};
 
 constexpr std::size_t n_option = text_options.size() + flag_options.size();

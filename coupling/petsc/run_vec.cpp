@@ -130,17 +130,30 @@ PetscErrorCode run(surrogate_plan* plan) {
     PetscFunctionReturn(0);
 }
 
-/// Takes part without arrays, so that the others are not left waiting: sends NaN. Its verdict on
-/// unbound fields adds nothing.
-void run_without_arrays(surrogate_plan* plan) {
+/// The status that an error of PETSc's comes nearest to.
+surrogate_status status_of(PetscErrorCode error) {
+    switch (error) {
+        case PETSC_ERR_ARG_SIZ: return SURROGATE_SHAPE;
+        case PETSC_ERR_SUP: return SURROGATE_NOT_SUPPORTED;
+        case PETSC_ERR_MEM: return SURROGATE_NO_MEMORY;
+        case PETSC_ERR_GPU: return SURROGATE_DEVICE;
+        default: return SURROGATE_INVALID_ARGUMENT;
+    }
+}
+
+/// Takes part without arrays, so that the others are not left waiting: sends NaN. With agree=true
+/// they hear what `error` was about; this rank returns it in any case.
+void run_without_arrays(surrogate_plan* plan, PetscErrorCode error) {
+    char* text = nullptr;  // PETSc's, of the last error raised
+    if (PetscErrorMessage(error, nullptr, &text) || !text || !*text) text = nullptr;
     surrogate_plan_unbind(plan);
-    surrogate_plan_run(plan);
+    surrogate_plan_run_failed(plan, status_of(error), text ? text : "a Vec could not be used");
 }
 
 /// A run with Vecs in CUDA memory, which PETSc may still be working on.
 PetscErrorCode run_on_cuda(surrogate_plan* plan) {
     if (const PetscErrorCode error = follow_petsc(plan)) {
-        run_without_arrays(plan);
+        run_without_arrays(plan, error);
         return error;
     }
     const PetscErrorCode error = run(plan);
@@ -154,7 +167,7 @@ PetscErrorCode bind_and_run(const Call& call, PetscInt field, bool has_cuda) {
     if (field == call.n_field()) return has_cuda ? run_on_cuda(call.plan) : run(call.plan);
     VecArray array;
     if (const PetscErrorCode error = bind(call, field, &array)) {
-        run_without_arrays(call.plan);
+        run_without_arrays(call.plan, error);
         return error;
     }
     const bool is_cuda = space_of(array.memory()) == SURROGATE_CUDA;

@@ -172,6 +172,26 @@ TEST_F(PetscVecError, NameWrongOnOneRankOnly) {
            is_wrong ? "temperature" : "rank");
 }
 
+TEST(PetscVecAgreed, AllRanksHearWhatIsWrongOnOne) {
+    PETSC_OK(PetscOptionsSetValue(nullptr, "-surrogate_agree", nullptr));
+    Planned planned;
+    PETSC_OK(PetscOptionsClearValue(nullptr, "-surrogate_agree"));
+    const std::vector<PetscScalar> expected = planned.predict();
+    const int culprit = world_size() - 1;
+    surrogate_vec in = planned.input();
+    // The library's own refusal, and one of this adapter's.
+    if (world_rank() == culprit) in.name = "temperature";
+    PetscErrorCode error = planned.run(in, planned.output());
+    EXPECT_EQ(error, PETSC_ERR_ARG_WRONG) << petsc_text(error);
+    EXPECT_NE(petsc_text(error).find("temperature"), std::string::npos) << petsc_text(error);
+    in = planned.input();
+    if (world_rank() == culprit) in.component = 5;
+    error = planned.run(in, planned.output());
+    EXPECT_NE(error, PETSC_ERR_FP) << petsc_text(error);
+    EXPECT_NE(petsc_text(error).find("component 5"), std::string::npos) << petsc_text(error);
+    EXPECT_EQ(planned.predict(), expected);
+}
+
 TEST_F(PetscVecError, NullVec) {
     expect({"mobility", nullptr, nullptr, 0, 0}, planned_.output(), PETSC_ERR_ARG_NULL, "mobility");
 }

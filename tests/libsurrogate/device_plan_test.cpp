@@ -312,6 +312,28 @@ TEST_P(DeviceTest, FindingsOfEnqueuedRunsComeWithWaitOrALaterRun) {
     EXPECT_EQ(there.pressure.get(), expected);
 }
 
+TEST_P(DeviceTest, AgreedRunsOnAStreamReturnWhatTheyFind) {
+    const Model model(*context, small_darcy_model());
+    DarcyCase points(first_rows(20));
+    const Domain domain = points.domain(*context);
+    Plan plan(model, domain, {{"backend", "cuda"}, {"agree", "true"}});
+    FieldsThere there(*device, points, plan);
+    const impl::DeviceStream stream(*device, device->create_stream());
+    plan.set_stream(stream.get());
+    plan.run();
+    const std::vector<double> expected = there.pressure.get();  // nobody waited
+    std::vector<double> bad = points.mobility;
+    bad[7] = NAN;
+    there.mobility.put(bad);
+    const Answer found = answer(surrogate_plan_run(plan.get()));
+    EXPECT_EQ(found.status, SURROGATE_NOT_FINITE);
+    EXPECT_TRUE(found.says("'mobility'") && found.says("id 7")) << found;
+    EXPECT_EQ(surrogate_plan_wait(plan.get()), SURROGATE_SUCCESS) << "told once";
+    there.mobility.put(points.mobility);
+    plan.run();
+    EXPECT_EQ(there.pressure.get(), expected);
+}
+
 TEST_P(DeviceTest, ManyRunsAheadOfTheHostKeepTheirFindings) {
     const FlareCase golden("tiny");
     const Model model(*context, golden.path);

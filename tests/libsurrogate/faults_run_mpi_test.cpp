@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rank calls a run with something wrong: it gets its own error, the others finish with NaN and
-// NOT_FINITE, nobody waits, and the next correct run gives the same bits as before.
+// NOT_FINITE, nobody waits, and the next correct run gives the same bits as before. With agree=true
+// all get the error of the rank at fault.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -79,6 +80,10 @@ surrogate_status with_nan(Step& step) {
     return status;
 }
 
+surrogate_status in_name_only(Step& step) {
+    return surrogate_plan_run_failed(step.plan.get(), SURROGATE_IO, "the mesh could not be read");
+}
+
 surrogate_status with_nan_in_network(Step& step) {
     const float good = std::exchange(step.x.back(), INFINITY);
     const surrogate_status status = step.run_network();
@@ -110,6 +115,7 @@ const Fault faults[] = {
     {"UnboundInput", SURROGATE_INVALID_ARGUMENT, without_input, run},
     {"UnboundOutput", SURROGATE_INVALID_ARGUMENT, without_output, run},
     {"NanInAPoint", SURROGATE_NOT_FINITE, with_nan, run, true},
+    {"AdapterThatCannotRun", SURROGATE_IO, in_name_only, run},
     {"InfinityInAPointOfTheNetwork", SURROGATE_NOT_FINITE, with_nan_in_network, run_network, true},
     {"NullData", SURROGATE_INVALID_ARGUMENT, with_null_data, run_network, true},
     {"WrongShape", SURROGATE_SHAPE, with_wrong_shape, run_network},
@@ -123,6 +129,10 @@ void expect_nan(const std::vector<double>& values) {
 
 struct Layout {
     const char *name, *partition, *reproducible;
+    bool agrees = false;
+    Options options() const {
+        return {{"reproducible", reproducible}, {"agree", agrees ? "true" : "false"}};
+    }
 };
 
 class FaultsRun : public testing::TestWithParam<Layout> {
@@ -130,7 +140,14 @@ protected:
     void expect_to_poison_one_run(const Fault& fault, int culprit) {
         const bool is_culprit = context.rank() == culprit;
         const Answer found = answer(is_culprit ? fault.run(step) : fault.good_run(step));
-        EXPECT_EQ(found.status, is_culprit ? fault.status : SURROGATE_NOT_FINITE) << found;
+        if (GetParam().agrees) {
+            EXPECT_EQ(found.status, fault.status) << found;
+            EXPECT_EQ(found.text.find("rank " + std::to_string(culprit) + ": "), 0u) << found;
+            EXPECT_FALSE(found.says("from another rank")) << found;
+            EXPECT_EQ(answer_of_rank_0(found, MPI_COMM_WORLD), found);
+        } else {
+            EXPECT_EQ(found.status, is_culprit ? fault.status : SURROGATE_NOT_FINITE) << found;
+        }
         if (!is_culprit && fault.good_run == run) expect_nan(step.points.pressure);
         if (!is_culprit && fault.good_run == run_network)
             expect_nan({step.y.begin(), step.y.end()});
@@ -143,7 +160,7 @@ protected:
 
     Context context = mpi_context(MPI_COMM_WORLD);
     Model model{context, darcy_model};
-    Step step{context, model, GetParam().partition, {{"reproducible", GetParam().reproducible}}};
+    Step step{context, model, GetParam().partition, GetParam().options()};
     std::vector<double> expected;
 };
 
@@ -166,8 +183,35 @@ INSTANTIATE_TEST_SUITE_P(Layouts, FaultsRun,
                          testing::Values(Layout{"ScatteredFast", "scattered", "false"},
                                          Layout{"ScatteredReproducible", "scattered", "true"},
                                          Layout{"UnevenFast", "uneven", "false"},
-                                         Layout{"UnevenReproducible", "uneven", "true"}),
+                                         Layout{"UnevenReproducible", "uneven", "true"},
+                                         Layout{"ScatteredFastAgreed", "scattered", "false", true},
+                                         Layout{"UnevenReproducibleAgreed", "uneven", "true",
+                                                true}),
                          [](const auto& layout) { return std::string(layout.param.name); });
+
+TEST(FaultsRunAgreed, TrafficIsThatOfThePublishedFormulas) {
+    const Context context = mpi_context(MPI_COMM_WORLD);
+    const Model model(context, darcy_model);
+    const auto traffic = [&](const char* agree) {
+        Step step(context, model, "scattered", {{"agree", agree}});
+        EXPECT_EQ(step.run(), SURROGATE_SUCCESS);
+        return std::pair(step.plan.counter("bytes_sent"), step.plan.counter("collectives"));
+    };
+    EXPECT_EQ(traffic("true"), traffic("false"));
+}
+
+TEST(FaultsRunAgreed, RanksMustAskForItAlike) {
+    const Context context = mpi_context(MPI_COMM_WORLD);
+    const Model model(context, darcy_model);
+    const DarcyCase points(own_rows("scattered", 60, MPI_COMM_WORLD));
+    const Domain domain = points.domain(context);
+    const Options options{{"agree", context.rank() == 0 ? "true" : "false"}};
+    surrogate_plan* plan = nullptr;
+    const Answer refused =
+        answer(surrogate_plan_create(model.get(), domain.get(), nullptr, options.get(), &plan));
+    EXPECT_EQ(refused.status, SURROGATE_INVALID_ARGUMENT);
+    EXPECT_TRUE(refused.says("agree")) << refused;
+}
 
 TEST(FaultsRunUnchecked, OthersGetNanAndSuccess) {
     const Context context = mpi_context(MPI_COMM_WORLD);

@@ -83,7 +83,7 @@ const Fault faults[] = {
 struct Case {
     std::string name;
     json network;
-    std::string partition, reproducible = "false";
+    std::string partition, reproducible = "false", agree = "false";
 };
 
 std::ostream& operator<<(std::ostream& stream, const Case& c) {
@@ -109,7 +109,12 @@ protected:
         const Answer found = answer(is_culprit      ? fault.run(run)
                                     : fault.is_bare ? run.run_network()
                                                     : run.run());
-        EXPECT_EQ(found.status, is_culprit ? fault.status : SURROGATE_NOT_FINITE) << found;
+        if (GetParam().agree == "true") {
+            EXPECT_EQ(found.status, fault.status) << found;
+            EXPECT_EQ(found.text.find("rank " + std::to_string(culprit) + ": "), 0u) << found;
+        } else {
+            EXPECT_EQ(found.status, is_culprit ? fault.status : SURROGATE_NOT_FINITE) << found;
+        }
         if (!is_culprit) {
             for (const double y : run.result().points()) EXPECT_TRUE(std::isnan(y));
         }
@@ -123,7 +128,7 @@ protected:
     SphereRun run{context,
                   model,
                   {.name = "", .partition = GetParam().partition, .ghosts = 1},
-                  {{"reproducible", GetParam().reproducible}}};
+                  {{"reproducible", GetParam().reproducible}, {"agree", GetParam().agree}}};
     std::vector<double> expected;
 };
 
@@ -147,6 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"TransformerGlobalUneven",
                          changed(small_transformer(), {{"attention_mode", "global"}}), "uneven"},
                     Case{"Segformer", changed(small_segformer(), {{"out_chans", 3}}), "contiguous"},
+                    Case{"TransformerAgreed", small_transformer(), "uneven", "false", "true"},
                     Case{"Convolution", changed(small_convolution(), {{"out_channels", 3}}),
                          "uneven"}),
     [](const auto& c) { return c.param.name; });

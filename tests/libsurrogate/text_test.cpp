@@ -65,5 +65,49 @@ TEST(Printable, CutsToTheLengthAskedFor) {
     }
 }
 
+std::string visible(const std::string& text, size_t size = 200) {
+    std::string copy(size, '#');
+    copy_visible(text.c_str(), copy.data(), size);
+    return copy.c_str();
+}
+
+TEST(Visible, KeepsTextsInAnyLanguage) {
+    for (const char* text : {"", "plain ~ text\nin two lines",
+                             "Druck in der N\u00e4he \u2013 \u00b0C", "\u5727\u529b", "\U0001F30A"})
+        EXPECT_EQ(visible(text), text);
+}
+
+TEST(Visible, ReplacesWhatMovesACursorOrTurnsALine) {
+    EXPECT_EQ(visible("a\x1b]0;owned\x07 b"), "a?]0;owned? b");
+    EXPECT_EQ(visible("tab\tcr\rdel\x7f"), "tab?cr?del?");
+    EXPECT_EQ(visible("c1 \xc2\x9b"
+                      "31m"),
+              "c1 ?31m");
+    EXPECT_EQ(visible("\u202e\u2066\u200f\u061c\u2028"), "?????");
+}
+
+TEST(Visible, ReplacesBytesThatAreNoUtf8) {
+    EXPECT_EQ(visible("\x9b"
+                      "31m \xff"),
+              "?31m ?");
+    EXPECT_EQ(visible("\xc3"), "?");                 // cut off
+    EXPECT_EQ(visible("\xc0\x9b"), "??");            // longer than need be
+    EXPECT_EQ(visible("\xed\xa0\x80"), "???");       // half of a surrogate pair
+    EXPECT_EQ(visible("\xf4\x90\x80\x80"), "????");  // beyond the last character
+}
+
+TEST(Visible, CutsBetweenCharacters) {
+    EXPECT_EQ(visible("abcdef", 4), "abc");
+    EXPECT_EQ(visible("ab\u00e4", 4), "ab");
+    EXPECT_EQ(visible("ab\u00e4", 5), "ab\u00e4");
+    EXPECT_EQ(visible("abc", 1), "");
+}
+
+TEST(Visible, CopiesOntoItself) {
+    char text[] = "\u202e a \x1b b";
+    copy_visible(text, text, sizeof text);
+    EXPECT_STREQ(text, "? a ? b");
+}
+
 }  // namespace
 }  // namespace surrogate::impl

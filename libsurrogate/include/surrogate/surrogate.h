@@ -79,7 +79,8 @@ SURROGATE_API const char* surrogate_status_name(surrogate_status status);
 
 /* Text of the last failure on this context: what was asked, what was found, what would help. "" if
  * there was none. context NULL: of this thread's last failed call, whatever its context (also when
- * no context could be created). The text stays valid until the next failure. */
+ * no context could be created), those of surrogate_vtk.h included. The text stays valid until the
+ * next failure. UTF-8, without control characters but line feeds. */
 SURROGATE_API const char* surrogate_error(const surrogate_context* context);
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
@@ -141,6 +142,8 @@ typedef struct surrogate_named_array {
  *                 vector width
  *   check_finite  true, false         run reports NaN and infinity that it meets
  *                 (SURROGATE_NOT_FINITE)
+ *   agree         false, true         run brings the status and text of the first rank at fault to
+ *                 all ranks; one small reduction a run
  * Given to a context they are the defaults of its plans; given to a plan they apply to that plan.
  */
 SURROGATE_API surrogate_status surrogate_options_create(surrogate_options** options);
@@ -157,6 +160,24 @@ SURROGATE_API surrogate_status surrogate_context_create(const surrogate_options*
 
 SURROGATE_API surrogate_status surrogate_context_rank(const surrogate_context* context,
                                                       int32_t* rank, int32_t* size);
+
+/* Brings one verdict to all ranks. Collective: every rank gives its own status, SURROGATE_SUCCESS or
+ * any other, of whatever it did; all return the status of the first rank that failed, and
+ * surrogate_error() then gives that rank's text on all ("rank 2: .."). Success everywhere is
+ * SURROGATE_SUCCESS. A rank whose run failed only because of another rank's NaN stands behind the
+ * rank at fault, whatever their numbers.
+ *   text   of this rank's failure; NULL: surrogate_error(context)
+ * One reduction of 8 bytes, and a broadcast of 2 KB if a rank failed; not counted by
+ * surrogate_plan_counter. The option `agree` does it inside each run. */
+SURROGATE_API surrogate_status surrogate_context_agree(surrogate_context* context,
+                                                       surrogate_status status, const char* text);
+
+/* Reports a failure of the caller's own in this library's way: keeps the text for surrogate_error()
+ * of the context (which may be NULL) and of this thread, and returns status. Local. For adapters
+ * between this library and a host: whoever asks for the last error finds one place.
+ * SURROGATE_SUCCESS keeps nothing. Control characters in the text but line feeds become '?'. */
+SURROGATE_API surrogate_status surrogate_context_fail(surrogate_context* context,
+                                                      surrogate_status status, const char* text);
 
 /* Text for a log: version, ranks, ranks on this node, cores allowed, threads, vector level,
  * transport, each with its reason. Ends with a warning line if threads x ranks exceed the cores. */
@@ -376,8 +397,16 @@ SURROGATE_API surrogate_status surrogate_plan_unbind(surrogate_plan* plan);
  * by all ranks of the context, but without agreement between them: a rank that finds an error
  * (unbound field, non-finite value) takes part in all exchanges, sends NaN and returns its own
  * status; with check_finite the others return NOT_FINITE. Nobody waits, outputs are then NaN or
- * untouched, and the next correct run is exact. Allocates nothing. */
+ * untouched, and the next correct run is exact. Allocates nothing.
+ *   agree=true   all ranks return the status of the first rank at fault, with its text, as
+ *                surrogate_context_agree does; on a stream a run then waits for its own work. */
 SURROGATE_API surrogate_status surrogate_plan_run(surrogate_plan* plan);
+
+/* Takes the place of surrogate_plan_run on a rank that cannot run, where others do: it takes part
+ * in all exchanges, sends NaN, and returns `status` with `text` (with agree=true the agreed ones).
+ * For adapters that fail before they can bind arrays. Outputs are not written. */
+SURROGATE_API surrogate_status surrogate_plan_run_failed(surrogate_plan* plan,
+                                                         surrogate_status status, const char* text);
 
 /* Evaluates the bare network, without the card's normalisation, coordinates and names: input and
  * output tensors under the names of the family's specification ("x" -> "y" for FLARE), each

@@ -131,6 +131,11 @@ public:
 
     int rank() const { return ranks().first; }
     int size() const { return ranks().second; }
+    /// Collective: throws on all ranks what the first failing one gives; see
+    /// surrogate_context_agree.
+    void agree(surrogate_status status, const char* text = nullptr) const {
+        check(surrogate_context_agree(get(), status, text));
+    }
     std::string describe() const { return detail::text_of(get(), surrogate_context_describe); }
     void set_log(surrogate_log_function log, void* user) {
         check(surrogate_context_set_log(get(), log, user));
@@ -273,6 +278,10 @@ public:
         check(surrogate_plan_bind_output(get(), name.c_str(), unit, &array));
     }
     void run() { check(surrogate_plan_run(get())); }
+    /// Takes part in a run that this rank cannot make; throws.
+    void run_failed(surrogate_status status, const char* text) {
+        check(surrogate_plan_run_failed(get(), status, text));
+    }
     void run_network(const std::vector<surrogate_named_array>& inputs,
                      const std::vector<surrogate_named_array>& outputs) {
         check(surrogate_plan_run_network(get(), static_cast<int32_t>(inputs.size()), inputs.data(),

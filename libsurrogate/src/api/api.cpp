@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts, options and what needs no other object. Contracts stand in surrogate.h.
 #include <algorithm>
+#include <cstring>
 
 #include "libsurrogate/src/api/handles.hpp"
 #include "libsurrogate/src/core/text.hpp"
@@ -104,6 +105,27 @@ surrogate_status surrogate_context_rank(const surrogate_context* context, int32_
         require(size, "size");
         *rank = context->context->comm().rank();
         *size = context->context->comm().size();
+    });
+}
+
+surrogate_status surrogate_context_fail(surrogate_context* context, surrogate_status status,
+                                        const char* text) {
+    if (status == SURROGATE_SUCCESS) return status;
+    return fail(context, static_cast<Status>(status), text ? text : "");
+}
+
+surrogate_status surrogate_context_agree(surrogate_context* context, surrogate_status status,
+                                         const char* text) {
+    return guarded(context, [&] {
+        require(context, "context");
+        context->context->comm().agree([&] {
+            if (status == SURROGATE_SUCCESS) return;
+            const surrogate_error_text& last = *context->error;
+            const char* const words = text ? text : last.text;
+            if (last.is_echo && std::strcmp(words, last.text) == 0)
+                throw EchoedError(static_cast<Status>(status), words);
+            throw Error(static_cast<Status>(status), words);
+        });
     });
 }
 

@@ -122,6 +122,16 @@ surrogate_status surrogate_plan_run_network(surrogate_plan* plan, int32_t n_inpu
     });
 }
 
+surrogate_status surrogate_plan_run_failed(surrogate_plan* plan, surrogate_status status,
+                                           const char* text) {
+    return guarded(owner_of(plan), [&] {
+        require(plan, "plan");
+        const bool is_failure = status != SURROGATE_SUCCESS;
+        plan->plan->run_failed(is_failure ? static_cast<Status>(status) : Status::invalid_argument,
+                               is_failure && text ? text : "run_failed was given no failure");
+    });
+}
+
 surrogate_status surrogate_plan_set_stream(surrogate_plan* plan, void* stream) {
     return guarded(owner_of(plan), [&] {
         require(plan, "plan");

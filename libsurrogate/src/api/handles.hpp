@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
@@ -9,16 +8,22 @@
 #include <string>
 
 #include "libsurrogate/src/core/context.hpp"
+#include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/model/plan.hpp"
 #include "surrogate/surrogate.h"
 
 /// What stands behind the opaque handles. Each shares what it needs, so that handles may be
 /// destroyed in any order.
 
-/// A fixed buffer: keeping the text of a failure must not fail.
+/// A fixed buffer: keeping the text of a failure must not fail. Nothing in it moves a terminal's
+/// cursor: texts quote names from files.
 struct surrogate_error_text {
     char text[2048] = "";
-    void set(const char* new_text) { std::strncpy(text, new_text, sizeof text - 1); }
+    bool is_echo = false;  ///< another rank knows the cause; see EchoedError
+    void set(const char* new_text, bool echo) {
+        surrogate::impl::copy_visible(new_text, text, sizeof text);
+        is_echo = echo;
+    }
 };
 
 struct surrogate_options {
@@ -55,9 +60,10 @@ namespace surrogate::impl {
 /// Text of this thread's last failed call.
 surrogate_error_text& thread_error();
 
-inline surrogate_status fail(const surrogate_context* context, Status status, const char* text) {
-    thread_error().set(text);
-    if (context) context->error->set(text);
+inline surrogate_status fail(const surrogate_context* context, Status status, const char* text,
+                             bool is_echo = false) {
+    thread_error().set(text, is_echo);
+    if (context) context->error->set(text, is_echo);
     return static_cast<surrogate_status>(status);
 }
 
@@ -68,6 +74,8 @@ surrogate_status guarded(const surrogate_context* context, const Work& work) noe
     try {
         work();
         return SURROGATE_SUCCESS;
+    } catch (const EchoedError& error) {
+        return fail(context, error.status(), error.what(), true);
     } catch (const Error& error) {
         return fail(context, error.status(), error.what());
     } catch (const std::bad_alloc&) {

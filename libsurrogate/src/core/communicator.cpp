@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <new>
+#include <string_view>
 #include <vector>
 
 namespace surrogate::impl {
@@ -80,17 +81,28 @@ namespace {
 /// Text of a failure, in a buffer that needs no memory: the failure may be that there is none.
 struct Verdict {
     Status status = Status::success;
+    bool is_echo = false;
     char text[2000] = "";
 
-    void set(Status new_status, const char* new_text) {
+    void set(Status new_status, const char* new_text, bool echo = false) {
         status = new_status;
+        is_echo = echo;
         std::strncpy(text, new_text, sizeof text - 1);
     }
 };
 
+/// Whether a text begins as "rank 12: ".
+bool names_a_rank(std::string_view text) {
+    if (!text.starts_with("rank ")) return false;
+    const size_t end = text.find_first_not_of("0123456789", 5);
+    return end != std::string_view::npos && end > 5 && text[end] == ':';
+}
+
 void run_guarded(const void* context, void (*work)(const void*), Verdict& verdict) {
     try {
         work(context);
+    } catch (const EchoedError& error) {
+        verdict.set(error.status(), error.what(), true);
     } catch (const Error& error) {
         verdict.set(error.status(), error.what());
     } catch (const std::bad_alloc&) {
@@ -105,15 +117,17 @@ void run_guarded(const void* context, void (*work)(const void*), Verdict& verdic
 void Communicator::run_agreed(const void* context, void (*work)(const void*)) {
     Verdict verdict;
     run_guarded(context, work, verdict);
-    // The largest of (size - rank) over failing ranks names the first of them; 0 means that none
-    // failed.
-    int64_t culprit = verdict.status == Status::success ? 0 : size() - rank();
+    // The largest of (size - rank) over failing ranks names the first of them, and those that know
+    // the cause stand above the others; 0 means that none failed.
+    int64_t culprit = verdict.status == Status::success ? 0
+                      : verdict.is_echo                 ? size() - rank()
+                                                        : 2 * size() - rank();
     do_all_reduce(&culprit, 1, Type::int64, Reduction::max);
     if (culprit == 0) return;
-    const int first = static_cast<int>(size() - culprit);
+    const int first = static_cast<int>((culprit > size() ? 2 * size() : size()) - culprit);
     do_broadcast(&verdict, sizeof verdict, first);
     const std::string text(verdict.text);
-    const bool named = size() == 1 || text.starts_with("rank ");
+    const bool named = size() == 1 || names_a_rank(text);
     throw Error(verdict.status, named ? text : "rank " + std::to_string(first) + ": " + text);
 }
 

@@ -13,6 +13,13 @@ namespace surrogate::impl {
 using kernels::Error;
 using kernels::Status;
 
+/// A failure whose cause another rank knows: NaN that came from there. An agreement takes the error
+/// of a rank that knows more, if there is one.
+class EchoedError : public Error {
+public:
+    using Error::Error;
+};
+
 /// What families need of the other ranks, and the seam where tests inject delays and faults.
 /// Implementations: one rank (here), MPI (dist/mpi_communicator.hpp). Every function but rank() and
 /// size() is collective and blocking.
@@ -79,8 +86,9 @@ public:
 
     /// Runs fallible local work and lets all ranks share its verdict: if `work` throws on some
     /// ranks, every rank throws Error with the status and the text of the first of them ("rank 2:
-    /// ..."). One reduction of status, one broadcast if something failed. `work` must not
-    /// communicate. This is how every collective function of the library begins.
+    /// ..."); of those that threw an EchoedError only if there are no others. One reduction of
+    /// status, one broadcast if something failed. `work` must not communicate, unless it does so
+    /// whatever fails. This is how every collective function of the library begins.
     template <class Work>
     void agree(const Work& work) {
         run_agreed(&work, [](const void* context) { (*static_cast<const Work*>(context))(); });

@@ -80,7 +80,7 @@ inline bool wants_device(const Options& options) {
 }
 
 /// Options decide what ranks exchange: throws invalid_argument on all ranks unless all give the
-/// same backend, precision and reproducibility. Collective.
+/// same backend, precision, reproducibility and agreement. Collective.
 void require_same_options(Communicator& comm, const Options& options);
 
 /// Library version, "0.1.0".

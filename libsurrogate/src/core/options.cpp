@@ -31,6 +31,7 @@ const std::vector<Key>& keys() {
         {"timeout_s", {"0"}, 0, 86400},
         {"reproducible", {"false", "true"}},
         {"check_finite", {"true", "false"}},
+        {"agree", {"false", "true"}},
     };
     return table;
 }

@@ -96,4 +96,54 @@ std::string printable(std::string_view text, size_t max_length) {
     return shown;
 }
 
+namespace {
+
+/// A character of UTF-8: its number and its bytes; 0 bytes if they are none, or cut off by the end.
+struct Character {
+    uint32_t code = 0;
+    size_t n_byte = 0;
+};
+
+Character character_at(const char* text) {
+    const auto byte = [text](size_t i) { return static_cast<unsigned char>(text[i]); };
+    const uint32_t lead = byte(0);
+    if (lead < 0x80) return {lead, 1};
+    const size_t n = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (lead < 0xc2 || lead > 0xf4) return {};
+    uint32_t code = lead & (0xffu >> (n + 1));
+    for (size_t i = 1; i < n; ++i) {
+        if ((byte(i) & 0xc0) != 0x80) return {};  // the final zero too
+        code = code << 6 | (byte(i) & 0x3f);
+    }
+    constexpr uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    const bool is_surrogate_half = code >= 0xd800 && code <= 0xdfff;
+    if (code < smallest[n] || code > 0x10ffff || is_surrogate_half) return {};
+    return {code, n};
+}
+
+bool is_visible(uint32_t code) {
+    if (code == '\n') return true;
+    if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return false;
+    const bool turns = code == 0x61c || code == 0x200e || code == 0x200f ||
+                       (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+    const bool breaks = code == 0x2028 || code == 0x2029;
+    return !turns && !breaks;
+}
+
+}  // namespace
+
+void copy_visible(const char* from, char* to, size_t size) noexcept {
+    size_t n = 0;
+    while (*from != '\0') {
+        const Character next = character_at(from);
+        const bool is_kept = next.n_byte > 0 && is_visible(next.code);
+        const size_t n_byte = is_kept ? next.n_byte : 1;
+        if (n + n_byte >= size) break;
+        for (size_t i = 0; i < n_byte; ++i) to[n + i] = is_kept ? from[i] : '?';
+        n += n_byte;
+        from += next.n_byte > 0 ? next.n_byte : 1;
+    }
+    to[n] = '\0';
+}
+
 }  // namespace surrogate::impl

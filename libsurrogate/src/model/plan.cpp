@@ -22,6 +22,7 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<const Domain> inp
         set_slots();
     });
     require_same_options(comm, options_);
+    agrees_ = options_.get("agree") == "true";
     if (wants_device(options_)) device_ = &context().open_device(options_);
     std::optional<PlanRequest> request;
     comm.agree([&] {
@@ -181,13 +182,28 @@ void Plan::execute(const Check& check, std::span<const Column> inputs,
     }
 }
 
+/// The exchanges of `work` are those of all ranks, whatever fails in it; the agreement comes behind.
+template <class Work>
+void Plan::agreed(const Work& work) {
+    if (agrees_) {
+        context().comm().agree(work);
+    } else {
+        work();
+    }
+}
+
 void Plan::run() {
     by_port_ = false;
     const auto check = [&] {
         require_bound();
         execution_->require_usable(outputs_);
     };
-    execute(check, inputs_, outputs_);
+    agreed([&] { execute(check, inputs_, outputs_); });
+}
+
+void Plan::run_failed(Status status, const char* text) {
+    by_port_ = false;
+    agreed([&] { execute([&] { throw Error(status, text); }, {}, {}); });
 }
 
 void Plan::set_port_columns(std::span<const surrogate_named_array> given, bool is_input) {
@@ -224,7 +240,7 @@ void Plan::run_network(std::span<const surrogate_named_array> inputs,
         set_port_columns(outputs, false);
         execution_->require_usable(port_outputs_);
     };
-    execute(check, port_inputs_, port_outputs_);
+    agreed([&] { execute(check, port_inputs_, port_outputs_); });
 }
 
 std::string Plan::bad_value_text(const BadValue& bad, bool is_input, bool by_port) const {
@@ -266,6 +282,7 @@ void Plan::exchange(std::span<const Column> inputs, std::span<const Column> outp
     if (problem) std::rethrow_exception(problem);
     require_good(result, by_port_, "");
     if (late) require_good(*late);
+    if (agrees_ && result.is_pending) wait();
 }
 
 void Plan::wait() {
@@ -285,10 +302,11 @@ void Plan::require_good(const Execution::Result& result, bool by_port,
         throw Error(Status::not_finite, prefix + bad_value_text(result.bad_input, true, by_port));
     }
     if (!result.is_finite) {
-        throw Error(Status::not_finite,
-                    prefix +
-                        "values that are not finite came from another rank or arose in the "
-                        "network; all predictions are NaN (the rank at fault has its own error)");
+        throw EchoedError(
+            Status::not_finite,
+            prefix +
+                "values that are not finite came from another rank or arose in the "
+                "network; all predictions are NaN (the rank at fault has its own error)");
     }
     throw Error(Status::not_finite, prefix + bad_value_text(result.bad_output, false, by_port));
 }
@@ -336,7 +354,7 @@ std::string Plan::describe() const {
                        " points, " + std::to_string(execution_->n_point()) +
                        " of them computed by this rank\n";
     for (const char* key :
-         {"backend", "vector", "threads", "precision", "reproducible", "check_finite"}) {
+         {"backend", "vector", "threads", "precision", "reproducible", "check_finite", "agree"}) {
         text += std::string(key) + "=" + options_.get(key) + " ";
     }
     text += "transport=" + std::string(context().comm().transport()) + "\n";

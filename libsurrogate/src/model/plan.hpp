@@ -23,9 +23,10 @@ public:
     void bind_output(const char* name, const char* unit, const surrogate_array* array);
     void unbind();
 
-    // Called by all ranks, without agreement; throw this rank's own error after all exchanges are
-    // done.
+    // Called by all ranks; throw after all exchanges are done: this rank's own error, or with
+    // agree=true that of the first rank at fault.
     void run();
+    void run_failed(Status status, const char* text);
     void run_network(std::span<const surrogate_named_array> inputs,
                      std::span<const surrogate_named_array> outputs);
 
@@ -58,6 +59,8 @@ private:
     void bind(const char* name, const char* unit, const surrogate_array* array, bool is_input);
     void require_bound() const;
     void set_port_columns(std::span<const surrogate_named_array> given, bool is_input);
+    template <class Work>
+    void agreed(const Work& work);
     template <class Check>
     void execute(const Check& check, std::span<const Column> inputs,
                  std::span<const Column> outputs);
@@ -77,6 +80,7 @@ private:
     std::vector<Column> port_inputs_, port_outputs_;  // of run_network, channel by channel
     std::vector<NamedPort> input_ports_, output_ports_;
     DeviceContext* device_ = nullptr;                  // backend cuda
+    bool agrees_ = false;                              // option agree
     bool by_port_ = false;                             // the run under way is run_network
     std::bitset<Execution::max_pending> was_by_port_;  // the same of runs enqueued, by their number
     int64_t bytes_sent_ = 0, n_collective_ = 0, n_run_ = 0;
