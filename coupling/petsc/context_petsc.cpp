@@ -28,7 +28,7 @@ struct Option {
     Value fallback;
 };
 
-constexpr std::array<Option<const char*>, 6> text_options = {{
+constexpr std::array<Option<const char*>, 7> text_options = {{
     {"threads", "-surrogate_threads", "threads of a rank, or auto", "auto"},
     {"vector", "-surrogate_vector", "vector level: auto, avx512, avx2, scalar", "auto"},
     {"backend", "-surrogate_backend", "kernels: auto, ref, simd, cuda", "auto"},
@@ -38,6 +38,7 @@ constexpr std::array<Option<const char*>, 6> text_options = {{
      "auto"},
     {"timeout_s", "-surrogate_timeout_s",
      "backend cuda: seconds to wait for other ranks' devices, 0: no limit", "0"},
+    {"range", "-surrogate_range", "inputs outside the card's ranges: count, warn, error", "count"},
 }};
 constexpr std::array<Option<PetscBool>, 3> flag_options = {{
     {"reproducible", "-surrogate_reproducible",
@@ -110,6 +111,7 @@ extern "C" PetscErrorCode surrogate_petsc_error_code(surrogate_status status) {
         case SURROGATE_NO_MEMORY: return PETSC_ERR_MEM;
         case SURROGATE_NOT_FINITE: return PETSC_ERR_FP;
         case SURROGATE_DEVICE: return PETSC_ERR_GPU;
+        case SURROGATE_OUT_OF_RANGE: return PETSC_ERR_ARG_OUTOFRANGE;
         default: return PETSC_ERR_LIB;
     }
 }

@@ -18,12 +18,13 @@ enum class Status : int {
     bad_file = 5,  ///< a file was read and is not a valid model file
     not_supported = 6,  ///< valid, but not built or not possible here
     no_memory = 7,
-    not_finite = 8,  ///< NaN or infinity in a field, an intermediate sum or a prediction
-    limit = 9,       ///< a count does not fit the type that must carry it
-    mpi = 10,        ///< an MPI call failed
-    broken = 11,     ///< an earlier failure left the context unusable
-    internal = 12,   ///< a defect of this library
-    device = 13,     ///< a call of the device's runtime or of NCCL failed
+    not_finite = 8,     ///< NaN or infinity in a field, an intermediate sum or a prediction
+    limit = 9,          ///< a count does not fit the type that must carry it
+    mpi = 10,           ///< an MPI call failed
+    broken = 11,        ///< an earlier failure left the context unusable
+    internal = 12,      ///< a defect of this library
+    device = 13,        ///< a call of the device's runtime or of NCCL failed
+    out_of_range = 14,  ///< an input outside the range of the training data, with range=error
 };
 
 /// The only exception this project throws on purpose. The text says what was asked, what was found

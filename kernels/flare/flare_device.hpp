@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/base/device.hpp"
 #include "kernels/base/operand.hpp"
@@ -69,12 +71,14 @@ using kernels::DeviceMlp;
 using kernels::DeviceNorm;
 
 /// The caller's memory on the device: network input = (value - mean) / std, prediction = value *
-/// std + mean, in double.
+/// std + mean, in double. Inputs outside min .. max are counted.
 struct DeviceColumn {
     void* data = nullptr;
     int64_t stride = 1;  ///< elements between points
     double mean = 0, std = 1;
     int32_t is_double = 0;
+    double min = -std::numeric_limits<double>::infinity();
+    double max = std::numeric_limits<double>::infinity();
 };
 
 /// What a run finds out on the device. A place is column + 256 * point of the smallest bad point,
@@ -86,6 +90,24 @@ struct DeviceFindings {
     int32_t poisoned = 0;            ///< nonzero: this rank sends NaN instead of its sums
     int32_t not_finite = 0;          ///< nonzero: sums of some rank were not finite
 };
+
+/// Inputs of a column outside its range, finite once normalised. Cleared by the caller.
+struct DeviceOutside {
+    uint64_t n = 0;
+    uint64_t above = 0;  ///< ordered_bits() of the largest value above max; 0: none
+    uint64_t below = 0;  ///< ~ordered_bits() of the smallest value below min; 0: none
+};
+
+/// An integer that grows with the number, NaN left out; never 0 nor ~0 for others.
+constexpr uint64_t ordered_bits(double value) {
+    constexpr uint64_t sign = uint64_t{1} << 63;
+    const auto bits = std::bit_cast<uint64_t>(value);
+    return (bits & sign) != 0 ? ~bits : bits | sign;
+}
+constexpr double from_ordered_bits(uint64_t bits) {
+    constexpr uint64_t sign = uint64_t{1} << 63;
+    return std::bit_cast<double>((bits & sign) != 0 ? bits ^ sign : ~bits);
+}
 
 /// How the encode pass is cut, for one device and model.
 struct EncodeGeometry {
@@ -112,6 +134,7 @@ struct BeginArgs {
     DeviceMlp in_proj;
     float* x = nullptr;  ///< fragments (n_point, width)
     DeviceFindings* findings = nullptr;
+    DeviceOutside* outside = nullptr;  ///< (n_column); may be null if no column has a range
 };
 
 /// k, v = projections of norm(x);  k = k_norm(k);  partials of the softmax over points.

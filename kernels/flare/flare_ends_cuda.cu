@@ -13,15 +13,43 @@ __device__ void report(uint64_t* place, int64_t point, int64_t column) {
               static_cast<unsigned long long>(256 * point + column));
 }
 
-/// The network's input at a point; 0, and a finding, where it is not finite.
+__device__ void raise_to(uint64_t* place, uint64_t value) {
+    atomicMax(reinterpret_cast<unsigned long long*>(place), static_cast<unsigned long long>(value));
+}
+
+/// Adds what the lanes of a warp have found outside of a column's range: above and below are
+/// ordered_bits() as in DeviceOutside, 0 in lanes that found nothing. Called by all lanes.
+__device__ void count_outside(uint64_t above, uint64_t below, DeviceOutside* outside) {
+    constexpr unsigned all = ~0U;
+    const unsigned found = __ballot_sync(all, above != 0 || below != 0);
+    if (found == 0) return;  // of nearly all warps
+    for (int step = 16; step > 0; step /= 2) {
+        const uint64_t other_above = __shfl_xor_sync(all, above, step);
+        const uint64_t other_below = __shfl_xor_sync(all, below, step);
+        above = other_above > above ? other_above : above;
+        below = other_below > below ? other_below : below;
+    }
+    if (threadIdx.x % 32 != 0) return;
+    atomicAdd(reinterpret_cast<unsigned long long*>(&outside->n),
+              static_cast<unsigned long long>(__popc(found)));
+    if (above != 0) raise_to(&outside->above, above);
+    if (below != 0) raise_to(&outside->below, below);
+}
+
+/// The network's input at a point, and what to count of it; 0, and a finding, where it is not
+/// finite.
 __device__ float read_column(const DeviceColumn& column, int64_t point, int64_t index,
-                             DeviceFindings* findings) {
+                             DeviceFindings* findings, uint64_t& above, uint64_t& below) {
     const int64_t at = point * column.stride;
     const double value = column.is_double
                              ? static_cast<const double*>(column.data)[at]
                              : static_cast<double>(static_cast<const float*>(column.data)[at]);
     const auto input = static_cast<float>((value - column.mean) / column.std);
-    if (fabsf(input) <= largest_float) return input;
+    if (fabsf(input) <= largest_float) {
+        if (value > column.max) above = ordered_bits(value);
+        if (value < column.min) below = ~ordered_bits(value);
+        return input;
+    }
     report(&findings->bad_input, point, index);
     return 0;
 }
@@ -64,10 +92,15 @@ struct Ends : Pass<operand, width> {
     __device__ void gather(const BeginArgs& args, int64_t first, float (&x)[n_tile][n_group][4]) {
         const int64_t point = first * tile_rows + lane;
         __syncwarp();
-        for (int c = 0; c < width && lane < warp_rows; ++c) {
-            const bool exists = c < args.n_column && point < args.n_point;
-            own[fragment_index(lane, c, width)] =
-                exists ? read_column(args.columns[c], point, c, args.findings) : 0.0F;
+        const bool exists = lane < warp_rows && point < args.n_point;
+        for (int c = 0; c < width; ++c) {
+            const bool is_column = c < args.n_column;
+            uint64_t above = 0, below = 0;
+            float input = 0;
+            if (is_column && exists)
+                input = read_column(args.columns[c], point, c, args.findings, above, below);
+            if (lane < warp_rows) own[fragment_index(lane, c, width)] = input;
+            if (is_column) count_outside(above, below, args.outside + c);
         }
         __syncwarp();
 #pragma unroll

@@ -98,6 +98,39 @@ TEST_F(Agree, RankAtFaultIsFoundFromTextsHandedOverToo) {
     EXPECT_TRUE(all.says("input 'mobility' is nan")) << all;
 }
 
+// Whether values are outside of a range is a matter of each rank; the agreement makes it one of all.
+TEST_F(Agree, ValuesOutsideTheRangeOfOneRankAreHeardByAll) {
+    const Model model(context, darcy_model);
+    for (const char* agrees : {"false", "true"}) {
+        DarcyCase points(own_rows("contiguous", 60, world));
+        const Domain domain = points.domain(context);
+        Plan plan(model, domain, {{"range", "error"}, {"agree", agrees}});
+        points.bind(plan);
+        plan.run();
+        if (is(last())) points.mobility.front() = 1e6;
+        const Answer found = answer(surrogate_plan_run(plan.get()));
+        const bool is_told = is(last()) || agrees == std::string("true");
+        EXPECT_EQ(found.status, is_told ? SURROGATE_OUT_OF_RANGE : SURROGATE_SUCCESS);
+        EXPECT_EQ(found.says("'mobility'") && found.says("farthest 1e+06"), is_told) << found;
+        EXPECT_EQ(plan.range(2).n_outside, is(last()) ? 1 : 0);
+        for (const double p : points.pressure) EXPECT_TRUE(std::isfinite(p));
+    }
+}
+
+TEST_F(Agree, CoordinatesAreDescribedOverAllRanks) {
+    const Model model(context, darcy_model);
+    DarcyCase points(own_rows("contiguous", 60, world));
+    points.x[0] = 5.0 + context.rank();
+    const Domain domain = points.domain(context);
+    const Plan plan(model, domain);
+    const std::string text = plan.describe(),
+                      part = std::to_string(5 + last()) + ": " + std::to_string(context.size()) +
+                             " of 60 points outside the card's range 0 .. 1";
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\nis not in\n" << text;
+    EXPECT_EQ(plan.range(0).n_outside, 1);
+    EXPECT_EQ(plan.range(0).n_points, points.n());
+}
+
 TEST_F(Agree, FailureOfAnAdapterIsThatOfTheContext) {
     EXPECT_EQ(
         surrogate_context_fail(context.get(), SURROGATE_IO, "no\x1b[31m such \x07mesh\nat all"),

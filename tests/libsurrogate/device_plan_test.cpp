@@ -246,6 +246,75 @@ TEST_P(DeviceTest, UnboundFieldsAreToldAndTheNextRunIsExact) {
     EXPECT_EQ(points.pressure, predict(model, *context, points, by_cuda));
 }
 
+// ---- values outside the range of the training data ----
+
+constexpr int32_t mobility_input = 1;
+
+TEST_P(DeviceTest, ValuesOutsideTheRangeAreCountedWhereverTheyLie) {
+    const Model model(*context, small_darcy_model());
+    DarcyCase points(first_rows(70));
+    const Domain domain = points.domain(*context);
+    for (const char* reproducible : {"false", "true"}) {
+        Plan plan(model, domain, {{"backend", "cuda"}, {"reproducible", reproducible}});
+        const auto run = [&](const surrogate_array& mobility) {
+            points.bind(plan);
+            plan.bind_input("mobility", mobility);
+            EXPECT_EQ(surrogate_plan_run(plan.get()), SURROGATE_SUCCESS);
+            return plan.range(mobility_input);
+        };
+        DarcyCase wrong = points;
+        EXPECT_EQ(run(column(wrong.mobility.data(), 70)).n_outside, 0);
+        for (const double farthest : {-1e6, 1e6}) {
+            wrong.mobility = points.mobility;
+            wrong.mobility[1] = 2.5;
+            for (size_t i = 33; i < 50; ++i) wrong.mobility[i] = 13;
+            wrong.mobility[69] = farthest;
+            const DeviceArray<double> there(*device, wrong.mobility);
+            std::vector<float> rows(3 * 70, -7);  // the field in the middle of three
+            for (size_t i = 0; i < 70; ++i) rows[3 * i + 1] = static_cast<float>(wrong.mobility[i]);
+            const DeviceArray<float> in_rows(*device, rows);
+            for (const surrogate_array& mobility :
+                 {column(wrong.mobility.data(), 70), there.column(70), in_rows.column(70, 1, 3)}) {
+                const surrogate_range_info found = run(mobility);
+                EXPECT_EQ(found.n_outside, 19) << reproducible << mobility.space;
+                EXPECT_EQ(found.worst, farthest) << reproducible << mobility.space;
+            }
+        }
+        EXPECT_EQ(run(column(points.mobility.data(), 70)).n_outside, 0);
+    }
+}
+
+TEST_P(DeviceTest, AllValuesOutsideAreCounted) {
+    const Model model(*context, small_darcy_model());
+    DarcyCase points(first_rows(333));
+    for (double& value : points.mobility) value += 100;
+    const Domain domain = points.domain(*context);
+    Plan plan(model, domain, by_cuda);
+    points.bind(plan);
+    const DeviceArray<double> there(*device, points.mobility);
+    plan.bind_input("mobility", there.column(333));
+    plan.run();
+    EXPECT_EQ(plan.range(mobility_input).n_outside, 333);
+    EXPECT_EQ(plan.range(mobility_input).worst, std::ranges::max(points.mobility));
+    EXPECT_EQ(plan.counter("outside_range"), 333);
+}
+
+TEST_P(DeviceTest, NanIsNotOutside) {
+    const Model model(*context, small_darcy_model());
+    DarcyCase points(first_rows(40));
+    points.mobility[3] = NAN;
+    points.mobility[4] = INFINITY;
+    points.mobility[5] = 99;
+    const Domain domain = points.domain(*context);
+    Plan plan(model, domain, by_cuda);
+    points.bind(plan);
+    const DeviceArray<double> there(*device, points.mobility);
+    plan.bind_input("mobility", there.column(40));
+    EXPECT_EQ(surrogate_plan_run(plan.get()), SURROGATE_NOT_FINITE);
+    EXPECT_EQ(plan.range(mobility_input).n_outside, 1);
+    EXPECT_EQ(plan.range(mobility_input).worst, 99);
+}
+
 // ---- streams ----
 
 /// Fields of a case on the device, bound.
@@ -332,6 +401,40 @@ TEST_P(DeviceTest, AgreedRunsOnAStreamReturnWhatTheyFind) {
     there.mobility.put(points.mobility);
     plan.run();
     EXPECT_EQ(there.pressure.get(), expected);
+}
+
+TEST_P(DeviceTest, EnqueuedRunsTellOfValuesOutsideTheRange) {
+    const Model model(*context, small_darcy_model());
+    DarcyCase points(first_rows(20));
+    const Domain domain = points.domain(*context);
+    for (const char* range : {"count", "error"}) {
+        Plan plan(model, domain, {{"backend", "cuda"}, {"range", range}});
+        FieldsThere there(*device, points, plan);
+        const impl::DeviceStream stream(*device, device->create_stream());
+        plan.set_stream(stream.get());
+        plan.run();
+        device->synchronize(stream.get());
+        std::vector<double> far = points.mobility;
+        far[7] = 40;
+        there.mobility.put(far);
+        EXPECT_EQ(surrogate_plan_run(plan.get()), SURROGATE_SUCCESS) << "only enqueued";
+        const Answer waited = answer(surrogate_plan_wait(plan.get()));
+        EXPECT_EQ(plan.range(mobility_input).n_outside, 1);
+        EXPECT_EQ(plan.range(mobility_input).worst, 40);
+        for (const double p : there.pressure.get()) EXPECT_TRUE(std::isfinite(p));
+        if (range == std::string("count")) {
+            EXPECT_EQ(waited.status, SURROGATE_SUCCESS) << waited;
+        } else {
+            EXPECT_EQ(waited.status, SURROGATE_OUT_OF_RANGE);
+            EXPECT_TRUE(waited.says("run 2 ") && waited.says("'mobility'") &&
+                        waited.says("1 of 20 points, farthest 40"))
+                << waited;
+        }
+        there.mobility.put(points.mobility);
+        plan.run();
+        plan.wait();
+        EXPECT_EQ(plan.range(mobility_input).n_outside, 0);
+    }
 }
 
 TEST_P(DeviceTest, ManyRunsAheadOfTheHostKeepTheirFindings) {

@@ -155,6 +155,37 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ---- guards off, arrays of wrong shape, order of destruction ----
 
+// 40 channels: columns pass in groups of 32. Every field of the card has a range of its own.
+TEST(SphereRange, CountsAreThoseOfEachField) {
+    json card = sphere_card(changed(small_attention(), {{"in_channels", 40}}), 40, 40);
+    for (json& field : card["inputs"]) {
+        field["min"] = -1;
+        field["max"] = 2;
+    }
+    const ModelOnDisk file(sphere_model(card).bytes());
+    const Context context;
+    const Model model(context, file.path());
+    for (const char* threads : {"1", "3"}) {
+        SphereRun run(context, model, {.name = "", .south_first = true, .shift = 5, .ghosts = 1},
+                      {{"threads", threads}});
+        const int64_t n = run.in_block.n_model_point();
+        std::vector<float> x(static_cast<size_t>(40 * n), 0.5f);
+        for (int64_t i = 0; i < 7; ++i) x[static_cast<size_t>(35 * n + 31 * i)] = -3;
+        x[static_cast<size_t>(35 * n + 11)] = 6;
+        x[static_cast<size_t>(39 * n + n - 1)] = 2.5f;
+        run.fill({x});
+        run.bind();
+        EXPECT_EQ(run.run(), SURROGATE_SUCCESS);
+        for (int32_t field = 0; field < 40; ++field) {
+            const surrogate_range_info found = run.plan.range(field);
+            EXPECT_EQ(found.n_outside, field == 35 ? 8 : field == 39 ? 1 : 0) << field;
+            EXPECT_EQ(found.worst, field == 35 ? 6 : field == 39 ? 2.5 : 0) << field;
+            EXPECT_EQ(found.n_points, n);
+        }
+        EXPECT_EQ(run.plan.counter("outside_range"), 9);
+    }
+}
+
 TEST(SphereUnchecked, NanBecomesNanEverywhere) {
     const ModelOnDisk file(small_transformer());
     const Context context;

@@ -189,12 +189,16 @@ inline std::string small_darcy_model() {
                               {"axis", 0},
                               {"unit", ""},
                               {"mean", 0.5},
-                              {"std", 0.3}},
+                              {"std", 0.3},
+                              {"min", 0},
+                              {"max", 1}},
                              {{"name", "mobility"},
                               {"role", "field"},
                               {"unit", "m^2/(Pa s)"},
                               {"mean", 7.5},
-                              {"std", 4.5}}};
+                              {"std", 4.5},
+                              {"min", 3},
+                              {"max", 12}}};
     writer.card["outputs"] = {
         {{"name", "pressure"}, {"unit", "Pa"}, {"mean", 0.01}, {"std", 0.004}}};
     const std::string path =

@@ -61,7 +61,9 @@ enum {
     SURROGATE_BROKEN = 11,   /* an earlier failure of MPI, NCCL or the device left the context
                                        unusable; the text is that of the failure */
     SURROGATE_INTERNAL = 12, /* a defect of this library */
-    SURROGATE_DEVICE = 13    /* a call of the device's runtime or of NCCL failed */
+    SURROGATE_DEVICE = 13,   /* a call of the device's runtime or of NCCL failed */
+    SURROGATE_OUT_OF_RANGE =
+        14 /* with range=error: an input outside the range of the training data */
 };
 
 typedef struct surrogate_options surrogate_options;
@@ -144,6 +146,10 @@ typedef struct surrogate_named_array {
  *                 (SURROGATE_NOT_FINITE)
  *   agree         false, true         run brings the status and text of the first rank at fault to
  *                 all ranks; one small reduction a run
+ *   range         count, warn, error  inputs outside the card's ranges (surrogate_plan_range).
+ *                 count: counted; warn: also one line a field through the log, at the first run that
+ *                 meets it; error: run then returns SURROGATE_OUT_OF_RANGE, after all exchanges and
+ *                 with its predictions written
  * Given to a context they are the defaults of its plans; given to a plan they apply to that plan.
  */
 SURROGATE_API surrogate_status surrogate_options_create(surrogate_options** options);
@@ -185,7 +191,8 @@ SURROGATE_API surrogate_status surrogate_context_describe(const surrogate_contex
                                                           char* text, int64_t* n_text);
 
 /* Receives what the library has to say outside of errors: on rank 0, the table of
- * surrogate_plan_describe for each plan made. `user` is passed through. NULL: silence (default). */
+ * surrogate_plan_describe for each plan made; on every rank that has a function, the lines of
+ * range=warn about its own points. `user` is passed through. NULL: silence (default). */
 typedef void (*surrogate_log_function)(void* user, const char* text);
 SURROGATE_API surrogate_status surrogate_context_set_log(surrogate_context* context,
                                                          surrogate_log_function log, void* user);
@@ -449,12 +456,37 @@ SURROGATE_API surrogate_status surrogate_plan_option(const surrogate_plan* plan,
  *   collectives      collective calls of the last run
  *   runs             runs so far
  *   workspace_bytes  memory the plan holds (backend cuda: on the device, without weights)
- *   points_local     points this rank computes (differs from the domain's in reproducible mode) */
+ *   points_local     points this rank computes (differs from the domain's in reproducible mode)
+ *   outside_range    values outside the card's ranges, summed over the inputs: see
+ *                    surrogate_plan_range */
 SURROGATE_API surrogate_status surrogate_plan_counter(const surrogate_plan* plan, const char* key,
                                                       int64_t* value);
 
-/* A table for a log: points, mode, and per layer bytes, collectives, flops and exponentials of this
- * rank. */
+/* Extrapolation: how many of this rank's values of one input lay outside the range that the card
+ * says of the training data. Local; every run counts, at no cost worth naming.
+ *   fields        of the last surrogate_plan_run; 0 before the first, and after
+ *                 surrogate_plan_run_network, which knows no card. With a stream set: of the last
+ *                 run whose end the host has seen (surrogate_plan_wait)
+ *   coordinates   of the domain, which every run uses
+ * NaN and infinity are not counted: they are SURROGATE_NOT_FINITE.
+ *   name, min, max   of the card; -inf, inf: no range, nothing is counted
+ *   n_points         of this rank's input domain: n_outside / n_points is this rank's share
+ *   n_outside        values below min or above max
+ *   worst            the one farthest outside; 0 if n_outside is 0
+ * input: as in surrogate_model_input. Errors: INVALID_ARGUMENT (no such input). */
+typedef struct surrogate_range_info {
+    const char* name;
+    double min, max;
+    int64_t n_points;
+    int64_t n_outside;
+    double worst;
+} surrogate_range_info;
+SURROGATE_API surrogate_status surrogate_plan_range(const surrogate_plan* plan, int32_t input,
+                                                    surrogate_range_info* info);
+
+/* A table for a log: points, mode, where the coordinates of all ranks lie beside the card's ranges
+ * and which of them the model ignores, and per layer bytes, collectives, flops and exponentials of
+ * this rank. */
 SURROGATE_API surrogate_status surrogate_plan_describe(const surrogate_plan* plan, char* text,
                                                        int64_t* n_text);
 SURROGATE_API void surrogate_plan_destroy(surrogate_plan** plan);

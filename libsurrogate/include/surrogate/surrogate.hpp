@@ -300,6 +300,12 @@ public:
         check(surrogate_plan_counter(get(), key.c_str(), &value));
         return value;
     }
+    /// Extrapolation in an input, numbered as in Model::inputs().
+    surrogate_range_info range(int32_t input) const {
+        surrogate_range_info info{};
+        check(surrogate_plan_range(get(), input, &info));
+        return info;
+    }
     std::string describe() const { return detail::text_of(get(), surrogate_plan_describe); }
     surrogate_plan* get() const { return handle_.get(); }
 

@@ -11,6 +11,7 @@
 using namespace surrogate::impl;
 
 static_assert(static_cast<int>(Status::device) == SURROGATE_DEVICE &&
+              static_cast<int>(Status::out_of_range) == SURROGATE_OUT_OF_RANGE &&
               static_cast<int>(Status::internal) == SURROGATE_INTERNAL &&
               static_cast<int>(Status::not_finite) == SURROGATE_NOT_FINITE &&
               static_cast<int>(Status::bad_file) == SURROGATE_BAD_FILE);
@@ -48,8 +49,8 @@ const char* surrogate_status_name(surrogate_status status) {
     static const char* const names[] = {
         "SUCCESS",  "INVALID_ARGUMENT", "UNKNOWN_NAME", "SHAPE",      "IO",
         "BAD_FILE", "NOT_SUPPORTED",    "NO_MEMORY",    "NOT_FINITE", "LIMIT",
-        "MPI",      "BROKEN",           "INTERNAL",     "DEVICE"};
-    return status >= 0 && status <= SURROGATE_DEVICE ? names[status] : "UNKNOWN_STATUS";
+        "MPI",      "BROKEN",           "INTERNAL",     "DEVICE",     "OUT_OF_RANGE"};
+    return status >= 0 && status < std::ssize(names) ? names[status] : "UNKNOWN_STATUS";
 }
 
 const char* surrogate_error(const surrogate_context* context) {

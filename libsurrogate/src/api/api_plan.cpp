@@ -164,6 +164,15 @@ surrogate_status surrogate_plan_counter(const surrogate_plan* plan, const char* 
     });
 }
 
+surrogate_status surrogate_plan_range(const surrogate_plan* plan, int32_t input,
+                                      surrogate_range_info* info) {
+    return guarded(owner_of(plan), [&] {
+        require(plan, "plan");
+        require(info, "info");
+        *info = plan->plan->range(input);
+    });
+}
+
 surrogate_status surrogate_plan_describe(const surrogate_plan* plan, char* text, int64_t* n_text) {
     return guarded(owner_of(plan), [&] {
         require(plan, "plan");

@@ -32,6 +32,7 @@ const std::vector<Key>& keys() {
         {"reproducible", {"false", "true"}},
         {"check_finite", {"true", "false"}},
         {"agree", {"false", "true"}},
+        {"range", {"count", "warn", "error"}},
     };
     return table;
 }

@@ -2,6 +2,8 @@
 #include "libsurrogate/src/core/text.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <numeric>
 #include <utility>
@@ -75,6 +77,18 @@ std::string shape_text(std::span<const int64_t> shape) {
     for (const int64_t extent : shape)
         text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
     return text + ")";
+}
+
+std::string number_text(double value) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.6g", value);
+    return text;
+}
+
+std::string range_text(double min, double max) {
+    if (std::isinf(min) && !std::isinf(max)) return "below " + number_text(max);
+    if (std::isinf(max) && !std::isinf(min)) return "above " + number_text(min);
+    return number_text(min) + " .. " + number_text(max);
 }
 
 std::string printable(std::string_view text, size_t max_length) {

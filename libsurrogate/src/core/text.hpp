@@ -18,6 +18,12 @@ std::string did_you_mean(std::string_view name, std::span<const std::string> kno
 /// "(64, 3)"
 std::string shape_text(std::span<const int64_t> shape);
 
+/// "0.25", six digits.
+std::string number_text(double value);
+
+/// "3 .. 12", "above 3", "below 12"; for a range that may be open.
+std::string range_text(double min, double max);
+
 /// Any bytes as printable text of at most max_length characters: control and non-ASCII bytes as
 /// \xNN, the rest cut with "..". For names that come from a file.
 std::string printable(std::string_view text, size_t max_length = 120);

@@ -37,7 +37,7 @@ public:
 
     /// As ColumnPacker::pack.
     BadValue read(const Column& column, int64_t n_point, float* to, int64_t to_stride,
-                  Stream stream) {
+                  Stream stream, Outside* outside) {
         BadValue bad;
         const int64_t size = element_size(column), step = std::abs(column.stride) * size;
         const int64_t n_piece = points_of_piece(step);
@@ -52,7 +52,7 @@ public:
             Column piece = column;
             piece.data = static_cast<char*>(piece_.get()) + (first - lowest) * column.stride * size;
             BadValue found =
-                gather<float>({&piece, 1}, 0, count, to + first * to_stride, to_stride, 1);
+                gather<float>({&piece, 1}, 0, count, to + first * to_stride, to_stride, 1, outside);
             found.point += first;
             if (found.column >= 0 && bad.column < 0) bad = found;
         }
@@ -136,10 +136,10 @@ public:
     int64_t n_point() const override { return rows_.n_canonical(); }
 
     BadValue take(std::span<const Column> inputs, std::span<const Column>, bool poisoned,
-                  Stream stream, FirstFailure& failure) override {
+                  Stream stream, std::span<Outside> outside, FirstFailure& failure) override {
         BadValue bad;
         for (size_t c = 0; c < inputs.size() && !poisoned; ++c) {
-            failure.guard([&] { note(read(c, inputs[c], stream), c, bad); });
+            failure.guard([&] { note(read(c, inputs[c], stream, &outside[c]), c, bad); });
         }
         failure.guard([&] { rows_.to_canonical(n_input_); });
         failure.guard([&] {
@@ -211,10 +211,11 @@ private:
         return columns.size();
     }
 
-    BadValue read(size_t c, const Column& column, Stream stream) {
+    BadValue read(size_t c, const Column& column, Stream stream, Outside* outside) {
         float* const to = rows_.solver() + c;
-        return column.is_on_device ? device_rows_.read(column, n_solver_, to, n_input_, stream)
-                                   : packer_.pack(column, n_solver_, to, n_input_);
+        return column.is_on_device
+                   ? device_rows_.read(column, n_solver_, to, n_input_, stream, outside)
+                   : packer_.pack(column, n_solver_, to, n_input_, outside);
     }
 
     void download() {

@@ -35,9 +35,11 @@ public:
 
     /// Before the passes: host columns are packed, normalised and copied, each while the one before
     /// is under way; columns on the device are described. Enqueued. Returns the first bad value
-    /// that the host saw. poisoned: there are no columns; the passes read zeros.
+    /// that the host saw, and adds what it saw outside of ranges to outside (n_input); the passes
+    /// count in the other columns. poisoned: there are no columns; the passes read zeros.
     virtual BadValue take(std::span<const Column> inputs, std::span<const Column> outputs,
-                          bool poisoned, kernels::Stream stream, FirstFailure& failure) = 0;
+                          bool poisoned, kernels::Stream stream, std::span<Outside> outside,
+                          FirstFailure& failure) = 0;
 
     /// After the passes, whose end the caller has waited for: host columns are copied back and
     /// written. Not alive: they become NaN. Returns the first prediction that the host could not

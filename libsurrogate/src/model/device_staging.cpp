@@ -41,7 +41,8 @@ void ColumnTable::set(size_t c, const DeviceColumn& column) {
     DeviceColumn& now = columns_[c];
     const bool same = now.data == column.data && now.stride == column.stride &&
                       now.mean == column.mean && now.std == column.std &&
-                      now.is_double == column.is_double;
+                      now.is_double == column.is_double && now.min == column.min &&
+                      now.max == column.max;
     if (same) return;
     now = column;
     has_changed_ = true;
@@ -55,7 +56,8 @@ void ColumnTable::write(Stream stream) {
 }
 
 DeviceColumn described(const Column& column) {
-    return {column.data, column.stride, column.mean, column.std, column.is_double ? 1 : 0};
+    return {column.data, column.stride, column.mean, column.std, column.is_double ? 1 : 0,
+            column.min,  column.max};
 }
 
 template <class Work>
@@ -64,7 +66,7 @@ BadValue ColumnPacker::run(int64_t n_point, const Work& work) {
     std::fill(bad_.begin(), bad_.end(), BadValue{});
     queue_.parallel_for((n_point + piece - 1) / piece, [&](int64_t i, int thread) {
         const int64_t first = i * piece;
-        const BadValue bad = work(first, std::min(piece, n_point - first));
+        const BadValue bad = work(first, std::min(piece, n_point - first), thread);
         if (bad.column >= 0 && bad_[thread].column < 0) bad_[thread] = bad;
     });
     for (const BadValue& bad : bad_) {
@@ -73,15 +75,20 @@ BadValue ColumnPacker::run(int64_t n_point, const Work& work) {
     return {};
 }
 
-BadValue ColumnPacker::pack(const Column& column, int64_t n_point, float* to, int64_t stride) {
-    return run(n_point, [&](int64_t first, int64_t count) {
-        return gather<float>({&column, 1}, first, count, to + first * stride, stride, 1);
+BadValue ColumnPacker::pack(const Column& column, int64_t n_point, float* to, int64_t stride,
+                            Outside* outside) {
+    outside_.clear();
+    const BadValue bad = run(n_point, [&](int64_t first, int64_t count, int thread) {
+        return gather<float>({&column, 1}, first, count, to + first * stride, stride, 1,
+                             outside_.of(thread));
     });
+    outside->join(outside_.join().front());
+    return bad;
 }
 
 BadValue ColumnPacker::unpack(const float* from, int64_t stride, const Column& column,
                               int64_t n_point) {
-    return run(n_point, [&](int64_t first, int64_t count) {
+    return run(n_point, [&](int64_t first, int64_t count, int) {
         return scatter<float>(from + first * stride, stride, 1, {&column, 1}, first, count);
     });
 }

@@ -86,10 +86,13 @@ kernels::flare::DeviceColumn described(const Column& column);
 /// gather() and scatter() of one column by all threads of a queue.
 class ColumnPacker {
 public:
-    explicit ColumnPacker(const kernels::Queue& queue) : queue_(queue), bad_(queue.n_thread()) {}
+    explicit ColumnPacker(const kernels::Queue& queue)
+        : queue_(queue), bad_(queue.n_thread()), outside_(queue.n_thread(), 1) {}
 
-    /// Points 0 .. n_point - 1 to to[i * stride]. The bad value, if any, names column 0.
-    BadValue pack(const Column& column, int64_t n_point, float* to, int64_t stride);
+    /// Points 0 .. n_point - 1 to to[i * stride]. The bad value, if any, names column 0. Values
+    /// outside the column's range are added to outside (1).
+    BadValue pack(const Column& column, int64_t n_point, float* to, int64_t stride,
+                  Outside* outside);
     /// from[i * stride] to the column.
     BadValue unpack(const float* from, int64_t stride, const Column& column, int64_t n_point);
 
@@ -99,6 +102,7 @@ private:
 
     kernels::Queue queue_;
     kernels::Buffer<BadValue> bad_;  // (n_thread)
+    OutsideCounts outside_;
 };
 
 }  // namespace surrogate::impl

@@ -27,7 +27,7 @@ public:
     int64_t n_point() const override { return n_point_; }
 
     BadValue take(std::span<const Column> inputs, std::span<const Column> outputs, bool poisoned,
-                  Stream stream, FirstFailure& failure) override {
+                  Stream stream, std::span<Outside> outside, FirstFailure& failure) override {
         BadValue bad;
         failure.guard([&] {
             if (poisoned) {
@@ -35,7 +35,8 @@ public:
                 for (size_t c = 0; c < inputs_.size(); ++c) inputs_.set(c, staging_.column(c));
                 for (size_t c = 0; c < outputs_.size(); ++c) outputs_.set(c, staging_.column(c));
             } else {
-                for (size_t c = 0; c < inputs.size(); ++c) take_input(c, inputs[c], stream, bad);
+                for (size_t c = 0; c < inputs.size(); ++c)
+                    take_input(c, inputs[c], stream, bad, outside[c]);
                 for (size_t c = 0; c < outputs.size(); ++c) {
                     outputs_.set(
                         c, outputs[c].is_on_device ? described(outputs[c]) : staging_.column(c));
@@ -95,14 +96,16 @@ private:
         const DeviceStream stream(device, device.create_stream());
         for (size_t c = 0, i = 0; c < columns.size(); ++c) {
             if (!columns[c].is_constant || !columns[c].data) continue;
-            bad_constants_.push_back(packer_.pack(columns[c], n_point_, staging.host(i), 1));
+            Outside none;  // coordinates have no range here: the plan counts them, once
+            bad_constants_.push_back(packer_.pack(columns[c], n_point_, staging.host(i), 1, &none));
             staging.upload(i, stream.get());
             places_[c] = staging.on_device(i++);
         }
         device.synchronize(stream.get());
     }
 
-    void take_input(size_t c, const Column& column, Stream stream, BadValue& bad) {
+    void take_input(size_t c, const Column& column, Stream stream, BadValue& bad,
+                    Outside& outside) {
         if (column.is_constant && places_[c]) {
             inputs_.set(c, {places_[c], 1, 0, 1, 0});
             const auto index = (places_[c] - static_cast<float*>(constants_.get())) / n_point_;
@@ -111,7 +114,7 @@ private:
             inputs_.set(c, described(column));
         } else {
             inputs_.set(c, staging_.column(c));
-            note(packer_.pack(column, n_point_, staging_.host(c), 1), c, bad);
+            note(packer_.pack(column, n_point_, staging_.host(c), 1, &outside), c, bad);
             staging_.upload(c, stream);
         }
     }

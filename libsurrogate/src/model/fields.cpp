@@ -72,8 +72,24 @@ namespace {
 /// can.
 template <class T>
 double largest_distance(double std) {
-    return static_cast<double>(std::numeric_limits<T>::max()) *
-           (std::is_same_v<T, double> ? std::min(std, 1.0) : std);
+    constexpr double largest = std::numeric_limits<T>::max();
+    constexpr double largest_double = std::numeric_limits<double>::max();
+    return std < largest_double / largest ? largest * std : largest_double;
+}
+
+/// Values from low to high are in the column's range, and finite once normalised: nothing needs to
+/// be said of them. Those beyond are looked at again.
+struct Interior {
+    double low, high;
+};
+
+template <class T>
+Interior interior_of(const Column& column) {
+    constexpr double largest = std::numeric_limits<double>::max() / 4;
+    if (!(std::abs(column.mean) < largest)) return {largest, -largest};  // none, for simplicity
+    const double reach = std::min(largest_distance<T>(column.std) / 2, largest);
+    const double low = column.mean - reach, high = column.mean + reach;
+    return {std::clamp(column.min, low, high), std::clamp(column.max, low, high)};
 }
 
 /// Whether values pass as they are: contiguous, in the network's type, not normalised.
@@ -83,42 +99,108 @@ bool is_plain(const Column& column) {
            column.mean == 0 && column.std == 1;
 }
 
-/// Copies, and tells whether all values are finite, by their bits: no operation that a host may
-/// trap.
-bool copy_if_finite(const float* from, float* to, int64_t count) {
-    uint32_t largest = 0;
+/// An integer that grows with the float: comparisons that no host traps, and that vectorise.
+int32_t key_of(float value) {
+    const auto bits = std::bit_cast<int32_t>(value);
+    return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+
+struct Keys {
+    int32_t low, high;
+};
+constexpr float largest_float = std::numeric_limits<float>::max();
+
+/// Of floats that lie in the interior of a plain column.
+Keys keys_of(const Interior& interior) {
+    // Zero of either sign: -0 comes before 0 here.
+    const float low = interior.low == 0 ? -0.0f : static_cast<float>(interior.low);
+    const float high = interior.high == 0 ? 0.0f : static_cast<float>(interior.high);
+    return {key_of(low) + (static_cast<double>(low) < interior.low ? 1 : 0),
+            key_of(high) - (static_cast<double>(high) > interior.high ? 1 : 0)};
+}
+
+/// Copies, and tells whether all values lie between.
+bool copy_if_between(const float* from, float* to, int64_t count, Keys keys) {
+    int32_t n_beyond = 0;
     for (int64_t i = 0; i < count; ++i) {
-        const uint32_t exponent = std::bit_cast<uint32_t>(from[i]) & 0x7f800000u;
-        largest = exponent > largest ? exponent : largest;
+        const int32_t key = key_of(from[i]);
+        n_beyond |= (key < keys.low) | (key > keys.high);
         to[i] = from[i];
     }
-    return largest != 0x7f800000u;
+    return n_beyond == 0;
+}
+
+/// Normalises values of the interior, with zeros for the rest, and tells whether there was no rest.
+template <class T, class From>
+bool normalise_interior(const From* from, const Column& column, const Interior& interior,
+                        int64_t count, T* to, int64_t row_stride) {
+    int64_t n_inside = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        const auto value = static_cast<double>(from[i * column.stride]);
+        // Quiet comparisons, before what may overflow: a host may trap that, and invalid
+        // operations.
+        const bool is_inside =
+            std::isgreaterequal(value, interior.low) && std::islessequal(value, interior.high);
+        to[i * row_stride] = is_inside ? static_cast<T>((value - column.mean) / column.std) : T(0);
+        n_inside += is_inside;
+    }
+    return n_inside == count;
+}
+
+/// The same for all values: zeros for those that do not fit, the first of which is returned, and
+/// counts of those outside the range.
+template <class T>
+BadValue normalise_all(const Column& column, int64_t first, int64_t count, T* to,
+                       int64_t row_stride, Outside& outside) {
+    BadValue bad;
+    const double largest = largest_distance<T>(column.std);
+    for (int64_t i = 0; i < count; ++i) {
+        const double value = load(column, first + i);
+        const double distance = value - column.mean;
+        const bool fits = std::islessequal(std::abs(distance), largest);
+        to[i * row_stride] = fits ? static_cast<T>(distance / column.std) : T(0);
+        if (!fits && bad.column < 0) bad = {0, first + i, value, true};
+        if (fits && (value < column.min || value > column.max))
+            outside.add(value, column.min, column.max);
+    }
+    return bad;
+}
+
+template <class From>
+const From* values_of(const Column& column, int64_t first) {
+    return static_cast<const From*>(column.data) + first * column.stride;
+}
+
+template <class T>
+BadValue gather_column(const Column& column, int64_t first, int64_t count, T* to,
+                       int64_t row_stride, Outside& outside) {
+    const Interior interior = interior_of<T>(column);
+    if constexpr (std::is_same_v<T, float>) {
+        if (row_stride == 1 && is_plain<T>(column) &&
+            copy_if_between(values_of<float>(column, first), to, count, keys_of(interior)))
+            return {};
+    }
+    const bool is_done = column.is_double
+                             ? normalise_interior(values_of<double>(column, first), column,
+                                                  interior, count, to, row_stride)
+                             : normalise_interior(values_of<float>(column, first), column, interior,
+                                                  count, to, row_stride);
+    if (is_done) return {};
+    return normalise_all(column, first, count, to, row_stride, outside);
 }
 
 }  // namespace
 
 template <class T>
 BadValue gather(std::span<const Column> columns, int64_t first, int64_t count, T* to,
-                int64_t row_stride, int64_t column_stride) {
+                int64_t row_stride, int64_t column_stride, Outside* outside) {
     BadValue bad;
     for (size_t c = 0; c < columns.size(); ++c) {
-        const Column& column = columns[c];
         T* row = to + static_cast<int64_t>(c) * column_stride;
-        if constexpr (std::is_same_v<T, float>) {
-            if (row_stride == 1 && is_plain<T>(column) &&
-                copy_if_finite(static_cast<const float*>(column.data) + first, row, count))
-                continue;
-        }
-        const double largest = largest_distance<T>(column.std);
-        for (int64_t i = 0; i < count; ++i) {
-            const double value = load(column, first + i);
-            // A quiet comparison, before what may overflow: a host may trap that, and invalid
-            // operations.
-            const double distance = value - column.mean;
-            const bool fits = std::islessequal(std::abs(distance), largest);
-            row[i * row_stride] = fits ? static_cast<T>(distance / column.std) : T(0);
-            if (!fits && bad.column < 0) bad = {static_cast<int>(c), first + i, value, true};
-        }
+        const BadValue found = gather_column(columns[c], first, count, row, row_stride, outside[c]);
+        if (found.column < 0 || bad.column >= 0) continue;
+        bad = found;
+        bad.column = static_cast<int>(c);
     }
     return bad;
 }
@@ -132,7 +214,8 @@ BadValue scatter(const T* from, int64_t row_stride, int64_t column_stride,
         const T* row = from + static_cast<int64_t>(c) * column_stride;
         if constexpr (std::is_same_v<T, float>) {
             if (row_stride == 1 && is_plain<T>(column) &&
-                copy_if_finite(row, static_cast<float*>(column.data) + first, count))
+                copy_if_between(row, static_cast<float*>(column.data) + first, count,
+                                {key_of(-largest_float), key_of(largest_float)}))
                 continue;
         }
         const double largest = column.is_double ? std::numeric_limits<double>::max()
@@ -155,8 +238,10 @@ void fill_nan(std::span<const Column> columns, int64_t count) {
     }
 }
 
-template BadValue gather(std::span<const Column>, int64_t, int64_t, float*, int64_t, int64_t);
-template BadValue gather(std::span<const Column>, int64_t, int64_t, double*, int64_t, int64_t);
+template BadValue gather(std::span<const Column>, int64_t, int64_t, float*, int64_t, int64_t,
+                         Outside*);
+template BadValue gather(std::span<const Column>, int64_t, int64_t, double*, int64_t, int64_t,
+                         Outside*);
 template BadValue scatter(const float*, int64_t, int64_t, std::span<const Column>, int64_t,
                           int64_t);
 template BadValue scatter(const double*, int64_t, int64_t, std::span<const Column>, int64_t,

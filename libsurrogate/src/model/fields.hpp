@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "kernels/base/queue.hpp"
 #include "kernels/base/view.hpp"
+#include "libsurrogate/src/model/outside.hpp"
 #include "surrogate/surrogate.h"
 
 namespace surrogate::impl {
@@ -21,6 +23,9 @@ struct Column {
     double mean = 0, std = 1;
     bool is_on_device = false;
     bool is_constant = false;  ///< the same memory and numbers in every run: coordinates
+    /// Inputs: values outside are counted. The default is no range.
+    double min = -std::numeric_limits<double>::infinity();
+    double max = std::numeric_limits<double>::infinity();
 };
 
 /// Throws shape, invalid_argument or not_supported unless the array can be read or written: float
@@ -54,10 +59,11 @@ struct BadValue {
 };
 
 /// Normalised inputs of `count` points from `first` to rows: to[i * row_stride + c *
-/// column_stride]. Returns the first value that is not finite once normalised and converted.
+/// column_stride]. Returns the first value that is not finite once normalised and converted. Those
+/// outside their column's range are added to outside (columns).
 template <class T>
 BadValue gather(std::span<const Column> columns, int64_t first, int64_t count, T* to,
-                int64_t row_stride, int64_t column_stride);
+                int64_t row_stride, int64_t column_stride, Outside* outside);
 
 /// The reverse: denormalised predictions to the caller's memory. Returns the first that the
 /// caller's type cannot hold as a finite number; NaN is stored in its place.

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <bitset>
+#include <cstddef>
+#include <cstring>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "libsurrogate/src/model/device_ports.hpp"
 #include "libsurrogate/src/model/flare_costs.hpp"
@@ -15,6 +18,7 @@ namespace surrogate::impl {
 using kernels::Stream;
 using kernels::flare::chunk_rows;
 using kernels::flare::DeviceFindings;
+using kernels::flare::DeviceOutside;
 
 namespace {
 
@@ -22,6 +26,17 @@ namespace {
 BadValue bad_value_at(uint64_t place) {
     if (place == DeviceFindings::no_place) return {};
     return {static_cast<int>(place % 256), static_cast<int64_t>(place / 256), 0, false};
+}
+
+/// What a device counted in a column.
+Outside outside_of(const DeviceOutside& found, const Column& column) {
+    Outside outside;
+    if (found.above != 0)
+        outside.add(kernels::flare::from_ordered_bits(found.above), column.min, column.max);
+    if (found.below != 0)
+        outside.add(kernels::flare::from_ordered_bits(~found.below), column.min, column.max);
+    outside.n = static_cast<int64_t>(found.n);
+    return outside;
 }
 
 BadValue first_of(const BadValue& a, const BadValue& b) {
@@ -73,6 +88,8 @@ public:
                        exchanged_.collectives + reductions};
     }
 
+    std::span<const Outside> outside() const override { return outside_; }
+
     int64_t workspace_bytes() const override { return passes_->bytes() + ports_->device_bytes(); }
     int64_t n_point() const override { return ports_->n_point(); }
     std::vector<LayerCost> costs() const override {
@@ -85,11 +102,19 @@ private:
     void allocate(const PlanRequest& request);
     std::optional<Late> find_late(bool wait);
     void start_findings(bool poisoned);
+    /// The record of a run: findings, and behind them what was outside of ranges (n_input).
     DeviceFindings& slot(int64_t run) const {
-        return static_cast<DeviceFindings*>(found_.get())[run % max_pending];
+        char* const records = static_cast<char*>(found_.get());
+        return *reinterpret_cast<DeviceFindings*>(records +
+                                                  run % max_pending * passes_->record_bytes());
+    }
+    DeviceFindings& fresh() { return *reinterpret_cast<DeviceFindings*>(fresh_.data()); }
+    void clear_record(int64_t run) {
+        fresh() = DeviceFindings{};
+        std::memcpy(static_cast<void*>(&slot(run)), fresh_.data(), fresh_.size());
     }
     void bring_findings(int64_t run) {
-        device_.copy(&slot(run), passes_->findings(), sizeof(DeviceFindings), stream_);
+        device_.copy(&slot(run), passes_->findings(), passes_->record_bytes(), stream_);
     }
     /// Adds what `work` lets the communicator carry.
     template <class Work>
@@ -101,7 +126,7 @@ private:
     }
     Result finish(std::span<const Column> outputs, bool is_dead, BadValue bad, int64_t run,
                   FirstFailure& failure);
-    static Result result_of(const DeviceFindings& found);
+    Result result_of(int64_t run);
 
     const FlareConfig& config_;
     const PointDomain& domain_;
@@ -113,11 +138,16 @@ private:
     DeviceStream own_stream_;
     DeviceEvent change_;  // of streams
     std::unique_ptr<FlareDevicePasses> passes_;
-    std::unique_ptr<DevicePorts> ports_;  // goes before the memory it was given
-    PinnedMemory found_;                  // (max_pending) findings
-    Stream stream_ = nullptr;             // where runs go
+    std::unique_ptr<DevicePorts> ports_;           // goes before the memory it was given
+    std::vector<std::byte> fresh_;                 // a record of a run that has not begun
+    PinnedMemory found_;                           // (max_pending) records
+    std::vector<Column> ranged_;                   // inputs by the card: their ranges
+    std::vector<Outside> outside_, host_outside_;  // (n_input): of the last run seen; its host part
+    Stream stream_ = nullptr;                      // where runs go
     bool is_callers_stream_ = false;
-    bool in_flight_ = false;                 // work was enqueued since the host last waited
+    bool in_flight_ = false;  // work was enqueued since the host last waited
+    bool stops_at_range_ = false;
+    int64_t last_seen_ = -1;                 // run that outside_ tells of
     int64_t n_run_ = 0, first_pending_ = 0;  // runs first_pending_ .. n_run_ - 1 may be pending
     std::bitset<max_pending> is_told_;       // runs whose findings were returned by themselves
     Traffic exchanged_;                      // of the last run: rows of the reproducible mode
@@ -128,8 +158,6 @@ void FlareDeviceExecution::allocate(const PlanRequest& request) {
     own_stream_ = DeviceStream(device_, device_.create_stream());
     change_ = DeviceEvent(device_, device_.create_event());
     stream_ = own_stream_.get();
-    found_ = pinned_memory(device_, max_pending * static_cast<int64_t>(sizeof(DeviceFindings)));
-    for (int64_t run = 0; run < max_pending; ++run) slot(run) = DeviceFindings{};
     FlarePassesRequest passes;
     passes.n_point = rows_ ? rows_->n_canonical() : domain_.n_local();
     passes.reproducible = rows_.has_value();
@@ -138,6 +166,13 @@ void FlareDeviceExecution::allocate(const PlanRequest& request) {
     passes.n_input = config_.in_dim;
     passes.n_output = config_.out_dim;
     passes_ = std::make_unique<FlareDevicePasses>(context_, weights_, passes);
+    found_ = pinned_memory(device_, max_pending * passes_->record_bytes());
+    fresh_.resize(static_cast<size_t>(passes_->record_bytes()));
+    for (int64_t run = 0; run < max_pending; ++run) clear_record(run);
+    ranged_.assign(request.inputs.begin(), request.inputs.end());
+    outside_.resize(static_cast<size_t>(config_.in_dim));
+    host_outside_ = outside_;
+    stops_at_range_ = request.stops_at_range;
     const DevicePortsMemory memory{passes_->input_columns(), passes_->output_columns(),
                                    passes_->staging(), config_.in_dim, config_.out_dim};
     ports_ = rows_
@@ -146,9 +181,8 @@ void FlareDeviceExecution::allocate(const PlanRequest& request) {
 }
 
 void FlareDeviceExecution::start_findings(bool poisoned) {
-    DeviceFindings fresh;
-    fresh.poisoned = poisoned;
-    device_.write(passes_->findings(), &fresh, sizeof fresh, stream_);
+    fresh().poisoned = poisoned;
+    device_.write(passes_->findings(), fresh_.data(), std::ssize(fresh_), stream_);
 }
 
 Execution::Result FlareDeviceExecution::run(std::span<const Column> inputs,
@@ -160,7 +194,8 @@ Execution::Result FlareDeviceExecution::run(std::span<const Column> inputs,
         const std::optional<Late> found = find_late(true);
         if (!late_) late_ = found;
     });
-    slot(run) = DeviceFindings{};
+    clear_record(run);
+    std::ranges::fill(host_outside_, Outside{});
     is_told_[static_cast<size_t>(run % max_pending)] = false;
     ++n_run_;
     in_flight_ = true;
@@ -168,7 +203,8 @@ Execution::Result FlareDeviceExecution::run(std::span<const Column> inputs,
         is_callers_stream_ && !poisoned && ports_->is_enqueued(inputs, outputs);
     exchanged_ = {};
     BadValue bad;
-    count_exchange([&] { bad = ports_->take(inputs, outputs, poisoned, stream_, failure); });
+    count_exchange(
+        [&] { bad = ports_->take(inputs, outputs, poisoned, stream_, host_outside_, failure); });
     const bool is_dead = poisoned || bad.column >= 0 || failure;
     failure.guard([&] { start_findings(is_dead); });
     passes_->enqueue(stream_, failure);
@@ -190,7 +226,7 @@ Execution::Result FlareDeviceExecution::finish(std::span<const Column> outputs, 
     if (!failure) in_flight_ = false;
     is_told_[static_cast<size_t>(run % max_pending)] = true;
     Result result;
-    if (!failure) result = result_of(slot(run));
+    if (!failure) result = result_of(run);
     result.bad_input = first_of(bad, result.bad_input);
     const bool alive = !is_dead && !failure && result.is_finite && result.bad_input.column < 0;
     BadValue bad_output;
@@ -200,11 +236,26 @@ Execution::Result FlareDeviceExecution::finish(std::span<const Column> outputs, 
     return result;
 }
 
-Execution::Result FlareDeviceExecution::result_of(const DeviceFindings& found) {
+/// What the record of a run that has ended tells. Of the last run the host may have seen inputs too;
+/// earlier ones were enqueued, and it has not.
+Execution::Result FlareDeviceExecution::result_of(int64_t run) {
+    const DeviceFindings& found = slot(run);
     Result result;
     result.bad_input = bad_value_at(found.bad_input);
     result.bad_output = bad_value_at(found.bad_output);
     result.is_finite = found.not_finite == 0;
+    const bool is_last = run >= last_seen_;
+    const auto* const counted = reinterpret_cast<const DeviceOutside*>(&found + 1);
+    for (size_t c = 0; c < outside_.size(); ++c) {
+        Outside outside = run == n_run_ - 1 ? host_outside_[c] : Outside{};
+        if (c < ranged_.size()) outside.join(outside_of(counted[c], ranged_[c]));
+        if (result.outside_column < 0 && outside.n > 0) {
+            result.outside_column = static_cast<int>(c);
+            result.outside = outside;
+        }
+        if (is_last) outside_[c] = outside;
+    }
+    last_seen_ = std::max(last_seen_, run);
     return result;
 }
 
@@ -233,12 +284,14 @@ std::optional<Execution::Late> FlareDeviceExecution::find_late(bool wait) {
     }
     in_flight_ = false;
     const int64_t first = std::exchange(first_pending_, n_run_);
+    std::optional<Late> late;
     for (int64_t run = first; run < n_run_; ++run) {
         if (is_told_[static_cast<size_t>(run % max_pending)]) continue;
-        const Result result = result_of(slot(run));
-        if (!result.is_good()) return Late{run, result};
+        const Result result = result_of(run);
+        const bool is_told = !result.is_good() || (stops_at_range_ && result.outside_column >= 0);
+        if (is_told && !late) late = Late{run, result};
     }
-    return {};
+    return late;
 }
 
 std::vector<std::string> FlareDeviceExecution::notes() const {

@@ -57,7 +57,7 @@ void FlareDevicePasses::add_memory() {
     maxima_ = arena_.add(4 * n_maxima_);
     sums_ = arena_.add(sums_bytes_);
     z_ = arena_.add(kernels::flare::latent_bytes(weights_->operand(), shape));
-    findings_ = arena_.add(sizeof(DeviceFindings));
+    findings_ = arena_.add(record_bytes());
     in_ = arena_.add(request_.n_input * static_cast<int64_t>(sizeof(DeviceColumn)));
     out_ = arena_.add(request_.n_output * static_cast<int64_t>(sizeof(DeviceColumn)));
     arena_.take(device_);
@@ -115,7 +115,7 @@ void FlareDevicePasses::begin(Stream stream) {
     context_.flare().begin(
         device_.properties(),
         {weights_->shape(), weights_->operand(), request_.n_point, input_columns(),
-         request_.n_input, weights_->in_proj(), arena_.at<float>(x_), findings()},
+         request_.n_input, weights_->in_proj(), arena_.at<float>(x_), findings(), outside()},
         stream);
 }
 

@@ -64,6 +64,14 @@ public:
     kernels::flare::DeviceFindings* findings() const {
         return arena_.at<kernels::flare::DeviceFindings>(findings_);
     }
+    /// (n_input), right behind the findings: both are written and read as one record.
+    kernels::flare::DeviceOutside* outside() const {
+        return reinterpret_cast<kernels::flare::DeviceOutside*>(findings() + 1);
+    }
+    int64_t record_bytes() const {
+        return static_cast<int64_t>(sizeof(kernels::flare::DeviceFindings)) +
+               request_.n_input * static_cast<int64_t>(sizeof(kernels::flare::DeviceOutside));
+    }
     /// (columns, n_point) floats for inputs before a run and outputs after it. It is the memory of
     /// k, which lives only between the first and the last pass.
     float* staging() const { return arena_.at<float>(k_); }

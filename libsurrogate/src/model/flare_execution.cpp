@@ -47,7 +47,9 @@ public:
     Result run(std::span<const Column> inputs, std::span<const Column> outputs,
                bool poisoned) override {
         Result result;
+        outside_.clear();
         if (!poisoned) result.bad_input = gather_inputs(inputs);
+        result.set_outside(outside_.join());
         poisoned = poisoned || result.bad_input.column >= 0;
         if (reorder_) to_canonical();
 
@@ -69,6 +71,7 @@ public:
         return result;
     }
 
+    std::span<const Outside> outside() const override { return outside_.joined(); }
     int64_t workspace_bytes() const override {
         return sweep_->bytes() + reduction_->bytes() + z_.bytes() +
                (reorder_ ? reorder_->bytes() : 0);
@@ -98,6 +101,7 @@ private:
                          : fast_reduction<T>(sizes_, queue_.n_thread());
         z_ = Buffer<T>(sizes_.n_head * sizes_.n_latent * sizes_.n_dim);
         bad_values_ = Buffer<BadValue>(queue_.n_thread());
+        outside_ = OutsideCounts(queue_.n_thread(), config_.in_dim);
     }
 
     void sweep(int64_t s) {
@@ -122,11 +126,13 @@ private:
         queue_.parallel_for(n_tile, [&](int64_t tile, int thread) {
             const int64_t first = tile * tile_points,
                           count = std::min(tile_points, n_solver_ - first);
+            Outside* const outside = outside_.of(thread);
             const BadValue bad =
                 reorder_
                     ? gather<T>(inputs, first, count, reorder_->solver() + first * config_.in_dim,
-                                config_.in_dim, 1)
-                    : gather<T>(inputs, first, count, sweep_->input(tile).data, 1, tile_points);
+                                config_.in_dim, 1, outside)
+                    : gather<T>(inputs, first, count, sweep_->input(tile).data, 1, tile_points,
+                                outside);
             if (bad.column >= 0 && bad_values_[thread].column < 0) bad_values_[thread] = bad;
         });
         return first_bad_value();
@@ -188,6 +194,7 @@ private:
     int64_t chunk_tiles_ = chunk_tiles, n_chunk_ = 0;
     Buffer<T> z_;  // (H, M, D) of the block under way
     Buffer<BadValue> bad_values_;
+    OutsideCounts outside_;
 };
 
 }  // namespace

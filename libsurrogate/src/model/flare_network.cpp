@@ -28,6 +28,7 @@ public:
                bool poisoned) override {
         return execution_->run(inputs, outputs, poisoned);
     }
+    std::span<const Outside> outside() const override { return execution_->outside(); }
     int64_t workspace_bytes() const override { return execution_->workspace_bytes(); }
     int64_t n_point() const override { return execution_->n_point(); }
     std::vector<LayerCost> costs() const override { return execution_->costs(); }

@@ -46,6 +46,7 @@ struct PlanRequest {
     DeviceContext* device = nullptr;  ///< backend cuda; `queue` then does the host's part
     std::string precision = "fp32";
     std::span<const Column> inputs = {};  ///< of runs by the card; those that are constant are set
+    bool stops_at_range = false;  ///< values outside make a run one that collect() must tell of
 };
 
 /// One line of surrogate_plan_describe: what a layer costs this rank and run.
@@ -66,7 +67,16 @@ public:
         BadValue bad_output;      ///< a local prediction that is not, although all sums were
         bool is_finite = true;    ///< false: some rank's sums were not, and all outputs are NaN
         bool is_pending = false;  ///< only enqueued: collect() tells the rest
+        int outside_column = -1;  ///< the first input with values outside its range, and they
+        Outside outside;
 
+        void set_outside(std::span<const Outside> columns) {
+            for (size_t c = 0; c < columns.size() && outside_column < 0; ++c) {
+                if (columns[c].n == 0) continue;
+                outside_column = static_cast<int>(c);
+                outside = columns[c];
+            }
+        }
         bool is_good() const { return bad_input.column < 0 && bad_output.column < 0 && is_finite; }
     };
 
@@ -77,6 +87,9 @@ public:
     /// exchanges and sends NaN.
     virtual Result run(std::span<const Column> inputs, std::span<const Column> outputs,
                        bool poisoned) = 0;
+
+    /// Inputs outside their columns' ranges (columns): of the last run whose end the host has seen.
+    virtual std::span<const Outside> outside() const = 0;
 
     /// Throws not_supported if a run cannot write these columns, although each of them is fine.
     /// Local.

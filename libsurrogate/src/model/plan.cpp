@@ -2,6 +2,7 @@
 #include "libsurrogate/src/model/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "libsurrogate/src/core/text.hpp"
@@ -23,6 +24,9 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<const Domain> inp
     });
     require_same_options(comm, options_);
     agrees_ = options_.get("agree") == "true";
+    stops_at_range_ = options_.get("range") == "error";
+    warns_ = options_.get("range") == "warn";
+    coordinates_ = Coordinates(*input_, model_->card().inputs);
     if (wants_device(options_)) device_ = &context().open_device(options_);
     std::optional<PlanRequest> request;
     comm.agree([&] {
@@ -32,6 +36,7 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<const Domain> inp
         request->reproducible = options_.get("reproducible") == "true";
         request->device = device_;
         request->inputs = inputs_;
+        request->stops_at_range = stops_at_range_;
     });
     execution_ = model_->network().plan(*request);
     comm.agree([&] {
@@ -49,6 +54,10 @@ void Plan::set_slots() {
     const Card& card = model_->card();
     for (const FieldCard& field : card.inputs) {
         Column column{nullptr, 1, true, field.mean, field.std, false, field.is_coordinate};
+        if (!field.is_coordinate) {
+            column.min = field.min;
+            column.max = field.max;
+        }
         bool has_coordinate = false;
         if (field.is_coordinate) {
             // Points without any coordinates are fine for run_network; run() refuses them.
@@ -63,9 +72,11 @@ void Plan::set_slots() {
             if (field.axis < input_->n_axis())
                 column.data = const_cast<double*>(input_->coordinate(field.axis));
         }
+        outside_.push_back(field.is_coordinate ? Coordinates::outside(*input_, field) : Outside{});
         input_slots_.push_back({field.name, field.unit, field.is_coordinate, has_coordinate});
         inputs_.push_back(column);
     }
+    is_warned_.resize(inputs_.size());
     for (const FieldCard& field : card.outputs) {
         output_slots_.push_back({field.name, field.unit, false, false});
         outputs_.push_back({nullptr, 1, true, field.mean, field.std, false, false});
@@ -280,19 +291,74 @@ void Plan::exchange(std::span<const Column> inputs, std::span<const Column> outp
     bytes_sent_ = traffic ? traffic->bytes : comm.bytes_sent();
     n_collective_ = traffic ? traffic->collectives : comm.n_collective();
     if (problem) std::rethrow_exception(problem);
+    note_outside();
     require_good(result, by_port_, "");
     if (late) require_good(*late);
     if (agrees_ && result.is_pending) wait();
+    if (by_port_ || !stops_at_range_) return;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+        if (inputs_[i].is_constant) require_in_range(static_cast<int>(i), outside_[i], "");
+    }
+    require_in_range(result.outside_column, result.outside, "");
 }
 
 void Plan::wait() {
-    if (const auto late = execution_->collect(true)) require_good(*late);
+    const auto late = execution_->collect(true);
+    note_outside();
+    if (late) require_good(*late);
 }
 
 void Plan::require_good(const Execution::Late& late) const {
     const bool by_port = was_by_port_[static_cast<size_t>(late.run % Execution::max_pending)];
-    require_good(late.result, by_port,
-                 "found in run " + std::to_string(late.run + 1) + " of this plan: ");
+    const std::string prefix = "found in run " + std::to_string(late.run + 1) + " of this plan: ";
+    require_good(late.result, by_port, prefix);
+    if (stops_at_range_ && !by_port)
+        require_in_range(late.result.outside_column, late.result.outside, prefix);
+}
+
+/// Takes over what the last run has counted in fields, and warns of it once a field.
+void Plan::note_outside() {
+    const std::span<const Outside> counted = execution_->outside();
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+        if (!inputs_[i].is_constant) outside_[i] = counted[i];
+        if (!warns_ || outside_[i].n == 0 || is_warned_[i] || !context().has_log()) continue;
+        is_warned_[i] = true;
+        context().log("warning: " + outside_text(static_cast<int>(i), outside_[i]) + "\n");
+    }
+}
+
+std::string Plan::outside_text(int input, const Outside& outside) const {
+    const FieldCard& field = model_->card().inputs[static_cast<size_t>(input)];
+    Communicator& comm = context().comm();
+    const std::string points = std::to_string(input_->n_local()) + " points" +
+                               (comm.size() > 1 ? " of rank " + std::to_string(comm.rank()) : "");
+    return "input '" + field.name + "' lies outside the range of the training data, " +
+           range_text(field.min, field.max) + (field.unit.empty() ? "" : " " + field.unit) +
+           ", at " + std::to_string(outside.n) + " of " + points + ", farthest " +
+           number_text(outside.worst);
+}
+
+void Plan::require_in_range(int input, const Outside& outside, const std::string& prefix) const {
+    if (input < 0 || outside.n == 0) return;
+    throw Error(Status::out_of_range, prefix + outside_text(input, outside));
+}
+
+surrogate_range_info Plan::range(int32_t input) const {
+    const std::vector<FieldCard>& fields = model_->card().inputs;
+    if (input < 0 || input >= std::ssize(fields)) {
+        throw Error(Status::invalid_argument, "input " + std::to_string(input) + " of " +
+                                                  std::to_string(fields.size()) +
+                                                  " does not exist");
+    }
+    const FieldCard& field = fields[static_cast<size_t>(input)];
+    const Outside& outside = outside_[static_cast<size_t>(input)];
+    return {field.name.c_str(), field.min, field.max, input_->n_local(), outside.n, outside.worst};
+}
+
+int64_t Plan::n_outside() const {
+    int64_t n = 0;
+    for (const Outside& outside : outside_) n += outside.n;
+    return n;
 }
 
 void Plan::require_good(const Execution::Result& result, bool by_port,
@@ -324,6 +390,7 @@ int64_t Plan::counter(const char* key) const {
         {"runs", n_run_},
         {"workspace_bytes", execution_->workspace_bytes()},
         {"points_local", execution_->n_point()},
+        {"outside_range", n_outside()},
     };
     std::vector<std::string> names;
     for (const auto& [name, value] : counters) {
@@ -332,7 +399,8 @@ int64_t Plan::counter(const char* key) const {
     }
     throw Error(Status::unknown_name, "counter '" + printable(key) +
                                           "' does not exist (counters are: bytes_sent, "
-                                          "collectives, runs, workspace_bytes, points_local)" +
+                                          "collectives, runs, workspace_bytes, points_local, "
+                                          "outside_range)" +
                                           did_you_mean(key, names));
 }
 
@@ -349,12 +417,23 @@ std::string line(const LayerCost& cost) {
 
 }  // namespace
 
+std::string Plan::ranges_text() const {
+    std::string text, without;
+    for (const std::string& line : coordinates_.lines(model_->card().inputs)) text += line + "\n";
+    for (const FieldCard& field : model_->card().inputs) {
+        if (!field.is_coordinate && std::isinf(field.min) && std::isinf(field.max))
+            without += (without.empty() ? "" : ", ") + field.name;
+    }
+    if (without.empty()) return text;
+    return text + "the card has no range for " + without + ": values outside cannot be counted\n";
+}
+
 std::string Plan::describe() const {
     std::string text = model_->card().family + " on " + std::to_string(output_->n_global()) +
                        " points, " + std::to_string(execution_->n_point()) +
                        " of them computed by this rank\n";
-    for (const char* key :
-         {"backend", "vector", "threads", "precision", "reproducible", "check_finite", "agree"}) {
+    for (const char* key : {"backend", "vector", "threads", "precision", "reproducible",
+                            "check_finite", "agree", "range"}) {
         text += std::string(key) + "=" + options_.get(key) + " ";
     }
     text += "transport=" + std::string(context().comm().transport()) + "\n";
@@ -362,6 +441,7 @@ std::string Plan::describe() const {
         text += "device " + device_->device_text() + "\n";
         text += "reductions by " + device_->transport_text() + "\n";
     }
+    text += ranges_text();
     text += "workspace " + std::to_string(execution_->workspace_bytes()) + " bytes\n\n";
     text += "layer                          Mflop     Mexp      bytes  collectives  messages\n";
     LayerCost total{.name = "total of this rank"};

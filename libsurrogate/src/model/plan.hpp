@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "libsurrogate/src/model/coordinates.hpp"
 #include "libsurrogate/src/model/model.hpp"
 
 namespace surrogate::impl {
@@ -33,6 +34,9 @@ public:
     /// See surrogate_plan_set_stream and surrogate_plan_wait. Local.
     void set_stream(kernels::Stream stream) { execution_->set_stream(stream); }
     void wait();
+
+    /// See surrogate_plan_range. Local.
+    surrogate_range_info range(int32_t input) const;
 
     const std::string& option(const char* key) const;
     int64_t counter(const char* key) const;
@@ -69,6 +73,11 @@ private:
     void require_good(const Execution::Result& result, bool by_port,
                       const std::string& prefix) const;
     void require_good(const Execution::Late& late) const;
+    void require_in_range(int input, const Outside& outside, const std::string& prefix) const;
+    std::string outside_text(int input, const Outside& outside) const;
+    void note_outside();
+    int64_t n_outside() const;
+    std::string ranges_text() const;
     std::string bad_value_text(const BadValue& bad, bool is_input, bool by_port) const;
 
     std::shared_ptr<const Model> model_;
@@ -79,9 +88,13 @@ private:
     std::vector<Column> inputs_, outputs_;            // what they are bound to
     std::vector<Column> port_inputs_, port_outputs_;  // of run_network, channel by channel
     std::vector<NamedPort> input_ports_, output_ports_;
-    DeviceContext* device_ = nullptr;                  // backend cuda
-    bool agrees_ = false;                              // option agree
-    bool by_port_ = false;                             // the run under way is run_network
+    DeviceContext* device_ = nullptr;              // backend cuda
+    bool agrees_ = false;                          // option agree
+    bool stops_at_range_ = false, warns_ = false;  // option range
+    Coordinates coordinates_;
+    std::vector<Outside> outside_;  // (inputs) coordinates: of the domain; fields: of the last run
+    std::vector<bool> is_warned_;   // (inputs)
+    bool by_port_ = false;          // the run under way is run_network
     std::bitset<Execution::max_pending> was_by_port_;  // the same of runs enqueued, by their number
     int64_t bytes_sent_ = 0, n_collective_ = 0, n_run_ = 0;
 };

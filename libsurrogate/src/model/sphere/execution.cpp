@@ -18,6 +18,9 @@ public:
         const ProgramRequest made_from{frame_, input, output};
         program_ = std::visit([&](const auto& c) { return make_program<T>(made_from, c, weights); },
                               config);
+        int64_t n_column = 0;
+        for (const auto& port : program_->inputs()) n_column += port->n_channel();
+        outside_ = OutsideCounts(frame_.queue.n_thread(), n_column);
     }
 
     /// Collective, unlike the constructor.
@@ -26,7 +29,9 @@ public:
     Result run(std::span<const Column> inputs, std::span<const Column> outputs,
                bool poisoned) override {
         Result result;
+        outside_.clear();
         if (!poisoned) result.bad_input = gather(inputs);
+        result.set_outside(outside_.join());
         // Ranks hear at once of a neighbor without hope: nobody computes with its numbers, which
         // would be NaN, and on which the host may trap.
         int64_t is_bad = poisoned || result.bad_input.column >= 0;
@@ -45,6 +50,7 @@ public:
         return result;
     }
 
+    std::span<const Outside> outside() const override { return outside_.joined(); }
     int64_t workspace_bytes() const override { return program_->bytes(); }
     int64_t n_point() const override {
         return program_->output().field().rows().size() * output_.grid().n_lon;
@@ -66,7 +72,7 @@ private:
         size_t first = 0;
         for (auto& port : program_->inputs()) {
             const auto n = static_cast<size_t>(port->n_channel());
-            BadValue found = port->gather(frame_, inputs.subspan(first, n));
+            BadValue found = port->gather(frame_, inputs.subspan(first, n), outside_, first);
             if (found.column >= 0 && bad.column < 0) {
                 found.column += static_cast<int>(first);
                 bad = found;
@@ -79,6 +85,7 @@ private:
     const SphereDomain& output_;
     Frame frame_;
     std::unique_ptr<Program<T>> program_;
+    OutsideCounts outside_;
 };
 
 }  // namespace

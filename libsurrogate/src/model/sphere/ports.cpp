@@ -84,15 +84,18 @@ void InputPort<T>::connect(const Frame& frame) {
 }
 
 template <class T>
-BadValue InputPort<T>::gather(const Frame& frame, std::span<const Column> columns) {
+BadValue InputPort<T>::gather(const Frame& frame, std::span<const Column> columns,
+                              OutsideCounts& outside, size_t first_column) {
     std::ranges::fill(bad_, BadValue{});
     const int64_t n_column = domain_.own().n_column;
     if (n_column == 0) return {};
-    frame.queue.parallel_for(domain_.own().n_row, [&](int64_t row, int) {
+    frame.queue.parallel_for(domain_.own().n_row, [&](int64_t row, int thread) {
         const Tile<T> tile = block_.row(row);
+        Outside* const counts = outside.of(thread) + first_column;
         for_columns(domain_, columns, row, [&](std::span<const Column> some, size_t first) {
             T* to = tile.data + static_cast<int64_t>(first) * tile.stride[0];
-            const BadValue found = impl::gather<T>(some, 0, n_column, to, 1, tile.stride[0]);
+            const BadValue found =
+                impl::gather<T>(some, 0, n_column, to, 1, tile.stride[0], counts + first);
             note(bad_[static_cast<size_t>(row)], found, first, row * n_column);
         });
     });

@@ -21,7 +21,9 @@ public:
     void connect(const Frame& frame);
 
     /// Local: reads the solver's arrays. Points count from 0 in the solver's block.
-    BadValue gather(const Frame& frame, std::span<const Column> columns);
+    /// outside: column `first_column` on is this port's.
+    BadValue gather(const Frame& frame, std::span<const Column> columns, OutsideCounts& outside,
+                    size_t first_column);
     /// Collective.
     void deliver(const Frame& frame);
 
