@@ -8,10 +8,13 @@ namespace {
 thread_local char last_error[2048] = "";
 }  // namespace
 
-void remember(const char* text) noexcept {
+surrogate_status remember(surrogate_status status, const char* text) noexcept {
+    surrogate_context_fail(nullptr, status, text);
+    const char* const kept = surrogate_error(nullptr);  // as a terminal may show it
     size_t i = 0;
-    for (; text[i] != '\0' && i + 1 < sizeof last_error; ++i) last_error[i] = text[i];
+    for (; kept[i] != '\0' && i + 1 < sizeof last_error; ++i) last_error[i] = kept[i];
     last_error[i] = '\0';
+    return status;
 }
 
 }  // namespace surrogate::vtk

@@ -27,8 +27,9 @@ inline void require(const void* pointer, const char* what) {
     if (pointer == nullptr) throw Error(SURROGATE_INVALID_ARGUMENT, std::string(what) + " is NULL");
 }
 
-/// Keeps the text for surrogate_vtk_error() of this thread.
-void remember(const char* text) noexcept;
+/// Keeps the text for surrogate_vtk_error() of this thread, and through the library's door for
+/// surrogate_error(NULL): who asks either gets the last failure. Returns status.
+surrogate_status remember(surrogate_status status, const char* text) noexcept;
 
 /// Every C function runs its work through this: no exception leaves, the text is kept.
 template <class Work>
@@ -37,17 +38,14 @@ surrogate_status guarded(Work&& work) noexcept {
         work();
         return SURROGATE_SUCCESS;
     } catch (const Error& error) {
-        remember(error.what());
-        return error.status();
+        return remember(error.status(), error.what());
     } catch (const std::bad_alloc&) {
-        remember("out of memory");
-        return SURROGATE_NO_MEMORY;
+        return remember(SURROGATE_NO_MEMORY, "out of memory");
     } catch (const std::exception& error) {
-        remember(error.what());
+        return remember(SURROGATE_INTERNAL, error.what());
     } catch (...) {
-        remember("an exception of unknown type");
+        return remember(SURROGATE_INTERNAL, "an exception of unknown type");
     }
-    return SURROGATE_INTERNAL;
 }
 
 }  // namespace surrogate::vtk

@@ -28,7 +28,7 @@
  *         out/run/step_000012_0003.vti    the piece of rank 3; a rank without points writes none
  *
  * Functions are local (no communication), never print, and return a surrogate_status;
- * surrogate_vtk_error() has the text. A series is used by one thread at a time. */
+ * surrogate_vtk_error() and surrogate_error(NULL) have the text. In C++: surrogate_vtk.hpp. A series is used by one thread at a time. */
 
 #include <surrogate/surrogate.h>
 
@@ -37,7 +37,8 @@ extern "C" {
 #endif
 
 /* Text of this thread's last failed call of this header: what was asked, what was found, what would
- * help. Never NULL; valid until the next failure on this thread. */
+ * help. Right after the failure surrogate_error(NULL) has the same text, so that one place tells of
+ * both libraries. Never NULL; valid until the next failure on this thread. */
 SURROGATE_API const char* surrogate_vtk_error(void);
 
 /* ---- meshes and fields ----------------------------------------------------------------------- */

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SURROGATE_VTK_HPP
+#define SURROGATE_VTK_HPP
+
+// The C interface of surrogate_vtk.h as owners, functions and exceptions; header-only, C++17.
+// Shapes, files and errors are documented there. A call that fails throws surrogate::Error, with
+// the text that surrogate_error(nullptr) gives.
+//
+//     surrogate::Series series("out/run.pvd");                          one rank
+//     series.write_step(time_s, surrogate::cloud(x),
+//                       {surrogate::point_field("pressure", pressure, "Pa")});
+//
+//     surrogate::Series series("out/run.pvd", rank, size);              many: the ranks meet between
+//     const surrogate_piece mine = series.write(time_s, mesh, fields);  writing and publishing
+//     MPI_Gather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, 0, comm);
+//     if (rank == 0) series.publish(all);
+
+#include <surrogate/surrogate_vtk.h>
+
+#include <cstdint>
+#include <string>
+#include <surrogate/surrogate.hpp>
+#include <vector>
+
+namespace surrogate {
+
+/// A field of points or cells for a series. Name, unit and memory stay the caller's.
+inline surrogate_series_field point_field(const char* name, const surrogate_array& array,
+                                          const char* unit = nullptr) {
+    return {name, unit, SURROGATE_POINT, array};
+}
+inline surrogate_series_field cell_field(const char* name, const surrogate_array& array,
+                                         const char* unit = nullptr) {
+    return {name, unit, SURROGATE_CELL, array};
+}
+
+/// Points without cells: x [n, 1..3].
+inline surrogate_mesh cloud(const surrogate_array& x) {
+    surrogate_mesh mesh{};
+    mesh.points = x;
+    return mesh;
+}
+
+/// Points and cells of lists that the caller keeps: offsets has one number more than types.
+inline surrogate_mesh cells(const surrogate_array& x, const std::vector<int64_t>& offsets,
+                            const std::vector<int64_t>& connectivity,
+                            const std::vector<uint8_t>& types) {
+    if (offsets.size() != types.size() + 1)
+        check(surrogate_context_fail(
+            nullptr, SURROGATE_SHAPE,
+            ("cells: " + std::to_string(types.size()) + " types need one offset more, found " +
+             std::to_string(offsets.size()))
+                .c_str()));
+    return {x, static_cast<int64_t>(types.size()), offsets.data(), connectivity.data(),
+            types.data()};
+}
+
+/// A time series that ParaView opens; see surrogate_series_create.
+class Series {
+public:
+    explicit Series(const std::string& path, int32_t rank = 0, int32_t size = 1) : size_(size) {
+        surrogate_series* handle = nullptr;
+        check(surrogate_series_create(path.c_str(), rank, size, &handle));
+        handle_.reset(handle);
+    }
+    /// Options, before the first write: compress, unit_in_name.
+    void set(const std::string& key, const std::string& value) {
+        check(surrogate_series_set(get(), key.c_str(), value.c_str()));
+    }
+
+    /// This rank's piece of one step, of a mesh, an image or a sphere. Does not throw when the write
+    /// fails, because ranks meet behind it: the piece says so, and publish() throws. On the rank
+    /// that failed, check(piece.status) throws its own error, if it is the next call.
+    template <class Mesh>
+    surrogate_piece write(double time_s, const Mesh& mesh,
+                          const std::vector<surrogate_series_field>& fields) {
+        surrogate_piece piece{};
+        (void)write_piece(time_s, mesh, fields, &piece);  // its status is the piece's
+        return piece;
+    }
+    /// Rank 0: the step becomes part of the series. pieces: of all ranks, in their order.
+    void publish(const std::vector<surrogate_piece>& pieces) {
+        check(surrogate_series_publish(get(), static_cast<int32_t>(pieces.size()), pieces.data()));
+    }
+    /// Both, for a series of one rank.
+    template <class Mesh>
+    void write_step(double time_s, const Mesh& mesh,
+                    const std::vector<surrogate_series_field>& fields) {
+        if (size_ != 1)
+            check(surrogate_context_fail(nullptr, SURROGATE_INVALID_ARGUMENT,
+                                         "write_step is for a series of one rank: write, gather "
+                                         "the pieces on rank 0, and publish them there"));
+        const surrogate_piece piece = write(time_s, mesh, fields);
+        check(piece.status);
+        publish({piece});
+    }
+    surrogate_series* get() const { return handle_.get(); }
+
+private:
+    using Fields = std::vector<surrogate_series_field>;
+    surrogate_status write_piece(double time_s, const surrogate_mesh& mesh, const Fields& fields,
+                                 surrogate_piece* piece) {
+        return surrogate_series_write_mesh(get(), time_s, &mesh, n_of(fields), fields.data(),
+                                           piece);
+    }
+    surrogate_status write_piece(double time_s, const surrogate_image& image, const Fields& fields,
+                                 surrogate_piece* piece) {
+        return surrogate_series_write_image(get(), time_s, &image, n_of(fields), fields.data(),
+                                            piece);
+    }
+    surrogate_status write_piece(double time_s, const surrogate_sphere_surface& surface,
+                                 const Fields& fields, surrogate_piece* piece) {
+        return surrogate_series_write_sphere(get(), time_s, &surface, n_of(fields), fields.data(),
+                                             piece);
+    }
+    static int32_t n_of(const Fields& fields) { return static_cast<int32_t>(fields.size()); }
+
+    int32_t size_;
+    detail::Owner<surrogate_series, surrogate_series_close> handle_;
+};
+
+/// One field of a picture: values [n_x, n_y], element (i, j) at column i from the left and row j
+/// from the bottom. min = max = 0: the smallest and largest finite value.
+inline surrogate_png_panel panel(const surrogate_array& values, double min = 0, double max = 0,
+                                 int32_t color_map = SURROGATE_COLOR_SEQUENTIAL) {
+    return {values, min, max, color_map};
+}
+
+/// The n_x * n_y numbers of a grid in its natural order, x fastest, for a panel.
+template <class T>
+surrogate_array grid_values(T* data, int64_t n_x, int64_t n_y) {
+    surrogate_array array = column(data, 0);
+    array.shape[0] = n_x;
+    array.shape[1] = n_y;
+    array.stride[0] = 1;
+    array.stride[1] = n_x;
+    return array;
+}
+
+/// Panels side by side as a picture; see surrogate_png_write.
+inline void write_png(const std::string& path, const std::vector<surrogate_png_panel>& panels) {
+    check(surrogate_png_write(path.c_str(), static_cast<int32_t>(panels.size()), panels.data()));
+}
+
+}  // namespace surrogate
+
+#endif
