@@ -25,6 +25,8 @@
  *   SURROGATE_SHAPE and leaves a truncated text.
  * - The library never prints, exits, aborts, initialises MPI or uses the world communicator.
  * - A context and the objects made from it are used by one thread at a time.
+ * - After a run with more than one thread a process that fork() makes must not run plans: OpenMP
+ *   has no threads there, and waits for them. dlclose() is harmless: the library stays.
  * Pages named here lie in share/doc/surrogate of an installation, in share/doc of the sources. */
 
 #include <stdint.h>
@@ -463,7 +465,7 @@ SURROGATE_API surrogate_status surrogate_plan_counter(const surrogate_plan* plan
                                                       int64_t* value);
 
 /* Extrapolation: how many of this rank's values of one input lay outside the range that the card
- * says of the training data. Local; every run counts, at no cost worth naming.
+ * says of the training data. Local; every run counts, in the pass that reads the fields.
  *   fields        of the last surrogate_plan_run; 0 before the first, and after
  *                 surrogate_plan_run_network, which knows no card. With a stream set: of the last
  *                 run whose end the host has seen (surrogate_plan_wait)
