@@ -74,6 +74,7 @@ struct World {
     char buffer[4096] = "";
     surrogate_field_info field{};
     surrogate_tensor tensor{};
+    surrogate_range_info range{};
 };
 
 struct Call {
@@ -128,6 +129,13 @@ const std::vector<Call>& calls() {
         CALL(SURROGATE_SHAPE, (w.n = 5, surrogate_context_describe(w.context, w.buffer, &w.n))),
         CALL(bad, surrogate_context_describe(nullptr, w.buffer, &w.n)),
         CALL(bad, surrogate_context_describe(w.context, w.buffer, nullptr)),
+        CALL(good, surrogate_context_agree(w.context, good, nullptr)),
+        CALL(SURROGATE_IO, surrogate_context_agree(w.context, SURROGATE_IO, "no file")),
+        CALL(SURROGATE_IO, surrogate_context_agree(w.context, SURROGATE_IO, nullptr)),
+        CALL(bad, surrogate_context_agree(nullptr, good, nullptr)),
+        CALL(good, surrogate_context_fail(w.context, good, nullptr)),
+        CALL(SURROGATE_IO, surrogate_context_fail(w.context, SURROGATE_IO, nullptr)),
+        CALL(SURROGATE_IO, surrogate_context_fail(nullptr, SURROGATE_IO, "no file")),
         CALL(good, surrogate_context_set_log(w.context, nullptr, nullptr)),
         CALL(bad, surrogate_context_set_log(nullptr, nullptr, nullptr)),
         CALL(good, once<surrogate_model>(
@@ -246,6 +254,14 @@ const std::vector<Call>& calls() {
         CALL(bad, surrogate_plan_counter(nullptr, "runs", &w.n)),
         CALL(bad, surrogate_plan_counter(w.plan, nullptr, &w.n)),
         CALL(bad, surrogate_plan_counter(w.plan, "runs", nullptr)),
+        CALL(good, surrogate_plan_range(w.plan, 0, &w.range)),
+        CALL(bad, surrogate_plan_range(w.plan, 9, &w.range)),
+        CALL(bad, surrogate_plan_range(nullptr, 0, &w.range)),
+        CALL(bad, surrogate_plan_range(w.plan, 0, nullptr)),
+        CALL(SURROGATE_IO, surrogate_plan_run_failed(w.plan, SURROGATE_IO, "no file")),
+        CALL(SURROGATE_IO, surrogate_plan_run_failed(w.plan, SURROGATE_IO, nullptr)),
+        CALL(bad, surrogate_plan_run_failed(w.plan, good, "no failure")),
+        CALL(bad, surrogate_plan_run_failed(nullptr, SURROGATE_IO, "no file")),
         CALL(good, (w.n = sizeof w.buffer, surrogate_plan_describe(w.plan, w.buffer, &w.n))),
         CALL(bad, surrogate_plan_describe(nullptr, w.buffer, &w.n)),
         CALL(bad, surrogate_plan_describe(w.plan, w.buffer, nullptr)),

@@ -149,8 +149,8 @@ typedef struct surrogate_named_array {
  *   agree         false, true         run brings the status and text of the first rank at fault to
  *                 all ranks; one small reduction a run
  *   range         count, warn, error  inputs outside the card's ranges (surrogate_plan_range).
- *                 count: counted; warn: also one line a field through the log, at the first run that
- *                 meets it; error: run then returns SURROGATE_OUT_OF_RANGE, after all exchanges and
+ *                 count: counted; warn: also one line a field through the log, at the first run
+ *                 that meets it; error: run then returns SURROGATE_OUT_OF_RANGE, after all exchanges and
  *                 with its predictions written
  * Given to a context they are the defaults of its plans; given to a plan they apply to that plan.
  */
@@ -169,8 +169,8 @@ SURROGATE_API surrogate_status surrogate_context_create(const surrogate_options*
 SURROGATE_API surrogate_status surrogate_context_rank(const surrogate_context* context,
                                                       int32_t* rank, int32_t* size);
 
-/* Brings one verdict to all ranks. Collective: every rank gives its own status, SURROGATE_SUCCESS or
- * any other, of whatever it did; all return the status of the first rank that failed, and
+/* Brings one verdict to all ranks. Collective: every rank gives its own status, SURROGATE_SUCCESS
+ * or any other, of whatever it did; all return the status of the first rank that failed, and
  * surrogate_error() then gives that rank's text on all ("rank 2: .."). Success everywhere is
  * SURROGATE_SUCCESS. A rank whose run failed only because of another rank's NaN stands behind the
  * rank at fault, whatever their numbers.

@@ -112,7 +112,7 @@ surrogate_status surrogate_context_rank(const surrogate_context* context, int32_
 surrogate_status surrogate_context_fail(surrogate_context* context, surrogate_status status,
                                         const char* text) {
     if (status == SURROGATE_SUCCESS) return status;
-    return fail(context, static_cast<Status>(status), text ? text : "");
+    return fail(context, static_cast<Status>(status), reason(text));
 }
 
 surrogate_status surrogate_context_agree(surrogate_context* context, surrogate_status status,
@@ -122,7 +122,7 @@ surrogate_status surrogate_context_agree(surrogate_context* context, surrogate_s
         context->context->comm().agree([&] {
             if (status == SURROGATE_SUCCESS) return;
             const surrogate_error_text& last = *context->error;
-            const char* const words = text ? text : last.text;
+            const char* const words = reason(text ? text : last.text);
             if (last.is_echo && std::strcmp(words, last.text) == 0)
                 throw EchoedError(static_cast<Status>(status), words);
             throw Error(static_cast<Status>(status), words);

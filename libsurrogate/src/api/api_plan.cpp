@@ -126,9 +126,11 @@ surrogate_status surrogate_plan_run_failed(surrogate_plan* plan, surrogate_statu
                                            const char* text) {
     return guarded(owner_of(plan), [&] {
         require(plan, "plan");
-        const bool is_failure = status != SURROGATE_SUCCESS;
-        plan->plan->run_failed(is_failure ? static_cast<Status>(status) : Status::invalid_argument,
-                               is_failure && text ? text : "run_failed was given no failure");
+        if (status == SURROGATE_SUCCESS) {
+            plan->plan->run_failed(Status::invalid_argument,
+                                   "run_failed was called with SURROGATE_SUCCESS");
+        }
+        plan->plan->run_failed(static_cast<Status>(status), reason(text));
     });
 }
 

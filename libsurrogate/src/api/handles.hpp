@@ -67,6 +67,11 @@ inline surrogate_status fail(const surrogate_context* context, Status status, co
     return static_cast<surrogate_status>(status);
 }
 
+/// The text that a caller gives for a failure of its own.
+inline const char* reason(const char* text) {
+    return text && *text ? text : "no reason was given";
+}
+
 /// Every function of the C interface runs inside: no exception leaves the library. `context` (may
 /// be null) is told.
 template <class Work>

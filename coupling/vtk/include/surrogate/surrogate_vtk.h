@@ -28,7 +28,8 @@
  *         out/run/step_000012_0003.vti    the piece of rank 3; a rank without points writes none
  *
  * Functions are local (no communication), never print, and return a surrogate_status;
- * surrogate_vtk_error() and surrogate_error(NULL) have the text. In C++: surrogate_vtk.hpp. A series is used by one thread at a time. */
+ * surrogate_vtk_error() and surrogate_error(NULL) have the text. A series is used by one thread at
+ * a time. In C++: surrogate_vtk.hpp. */
 
 #include <surrogate/surrogate.h>
 
