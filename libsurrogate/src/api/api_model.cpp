@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "libsurrogate/src/api/handles.hpp"
+#include "libsurrogate/src/core/text.hpp"
 
 using namespace surrogate::impl;
 
@@ -169,8 +170,8 @@ surrogate_status surrogate_check_case_tensor(const surrogate_check_case* check_c
         const Tensor& found = tensors[static_cast<size_t>(index)];
         if (dtype_of(found.entry.dtype) < 0 ||
             found.entry.shape.size() > std::size(tensor->shape)) {
-            throw Error(Status::not_supported, "tensor '" + found.entry.name + "' of type " +
-                                                   name(found.entry.dtype) +
+            throw Error(Status::not_supported, "tensor '" + printable(found.entry.name) +
+                                                   "' of type " + name(found.entry.dtype) +
                                                    " cannot be handed out");
         }
         *tensor = {found.entry.name.c_str(),

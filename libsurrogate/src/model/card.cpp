@@ -7,6 +7,7 @@
 
 #include "kernels/base/error.hpp"
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/model/hidden_characters.hpp"
 #include "libsurrogate/src/model/json.hpp"
 #include "libsurrogate/src/model/unit.hpp"
 
@@ -41,6 +42,12 @@ void parse_format(const json& card) {
 std::string parse_name(const json& value, const std::string& where) {
     const std::string& name = string_of(value, where);
     if (name.empty()) fail(where + ": expected a name, found \"\"");
+    // Hosts print names, and ask for fields by what they see.
+    if (const auto at = first_hidden(name); at != std::string::npos)
+        fail(where +
+             ": expected a name that can be seen whole, found a control or format character "
+             "at offset " +
+             std::to_string(at) + " of '" + printable(name, 60) + "'");
     return name;
 }
 

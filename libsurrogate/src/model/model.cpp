@@ -2,6 +2,7 @@
 #include "libsurrogate/src/model/model.hpp"
 
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/model/check_truth.hpp"
 #include "libsurrogate/src/model/json.hpp"
 #include "libsurrogate/src/model/stored_floats.hpp"
 
@@ -34,11 +35,6 @@ void match_fields(const Card& card, const Network& network) {
     match(card.outputs, network.outputs(), "outputs");
 }
 
-bool is_check_tensor(std::string_view name) {
-    return name.starts_with("check/input/") || name.starts_with("check/output/") ||
-           name.starts_with("check/output64/");
-}
-
 /// How the weights are stored and what reading made of them, by type.
 nlohmann::json describe_weights(const std::vector<TensorEntry>& entries) {
     nlohmann::json types = nlohmann::json::object();
@@ -51,7 +47,8 @@ nlohmann::json describe_weights(const std::vector<TensorEntry>& entries) {
     return types;
 }
 
-std::string describe(const ModelFile& file, int64_t n_parameter) {
+/// What there is to say of a file once its network is known. ASCII: hosts print it.
+std::string describe(const ModelFile& file, int64_t n_parameter, CheckTruth truth) {
     JsonTree tree(nlohmann::json::object());
     nlohmann::json& text = tree.root;
     text["family"] = file.card.family;
@@ -63,7 +60,16 @@ std::string describe(const ModelFile& file, int64_t n_parameter) {
         if (is_check_tensor(entry.name))
             check[entry.name.substr(check_prefix.size())] = entry.shape;
     }
-    return text.dump(2);
+    text["check_truth"] = name(truth);
+    if (truth != CheckTruth::double_precision) text["check_note"] = check_note(truth);
+    return text.dump(2, ' ', true);
+}
+
+/// The host's log hears of a file that is not fully checked.
+void log_check_case(const Context& context, const std::string& path, CheckTruth truth) {
+    if (truth == CheckTruth::double_precision) return;
+    if (context.comm().rank() != 0 || !context.has_log()) return;
+    context.log("model '" + printable(path, 300) + "': " + check_note(truth));
 }
 
 }  // namespace
@@ -80,12 +86,16 @@ Model::Model(std::shared_ptr<Context> context, const char* path) : context_(std:
     context_->comm().agree([&] {
         int64_t n_parameter = 0;
         for (const Tensor& tensor : file.tensors) n_parameter += std::ssize(tensor.floats());
-        description_ = describe(file, n_parameter);
+        ModelFile about{file.card_text, file.card, file.entries, {}};
         card_ = file.card;
         network_ = make_network(std::move(file));
         match_fields(card_, *network_);
-        for (const Port& port : network_->inputs()) ports_.push_back({port, false});
-        for (const Port& port : network_->outputs()) ports_.push_back({port, true});
+        const auto inputs = network_->inputs(), outputs = network_->outputs();
+        const CheckTruth truth = check_truth(about.entries, inputs, outputs);
+        description_ = describe(about, n_parameter, truth);
+        for (const Port& port : inputs) ports_.push_back({port, false});
+        for (const Port& port : outputs) ports_.push_back({port, true});
+        log_check_case(*context_, name, truth);
     });
 }
 
@@ -95,9 +105,11 @@ CheckCase::CheckCase(std::shared_ptr<Context> context, const char* path)
     const auto accept = [](const Card&, std::span<const TensorEntry> entries) {
         for (const TensorEntry& entry : entries) {
             if (entry.name.starts_with("check/output64/")) return;
+            if (entry.name.starts_with("check/output/")) return;
         }
         throw Error(Status::not_supported,
-                    "the file has no check case (tensors check/input/.., check/output64/..)");
+                    "the file has no check case (tensors check/input/.., check/output/.., "
+                    "check/output64/..)");
     };
     ModelFile file =
         load_model_file(context_->comm(), context_->files(), name, is_check_tensor, accept);

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/safetensors.hpp"
+
+namespace surrogate::impl {
+
+/// What the check case of a file judges a prediction by: its check/output64, the official run in
+/// double precision; or its check/output alone, the run in single precision; or nothing, because the
+/// file has no check case.
+enum class CheckTruth { none, single_precision, double_precision };
+
+/// A tensor of a check case: check/input/.., check/output/.., check/output64/..; everything else
+/// under check/ is for tests.
+bool is_check_tensor(std::string_view name);
+
+/// By names alone: a check case has a tensor for every input of the network and one for its output,
+/// none of them empty; a network of several outputs has none.
+CheckTruth check_truth(std::span<const TensorEntry> entries, std::span<const Port> inputs,
+                       std::span<const Port> outputs);
+
+/// "none", "single", "double"
+const char* name(CheckTruth truth);
+
+/// What a host should know of a file that is not fully checked; "" for double precision.
+std::string check_note(CheckTruth truth);
+
+}  // namespace surrogate::impl
