@@ -2,9 +2,10 @@
 #include "coupling/tool/job.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
+
+#include "coupling/tool/output.hpp"
 
 #ifdef SURROGATE_HAVE_MPI
 #include <surrogate/surrogate_mpi.hpp>
@@ -179,7 +180,7 @@ void Job::agree(const std::function<void()>& work) const {
 }
 
 void Job::abort(const std::string& text) const {
-    std::fprintf(stderr, "surrogate: rank %d: %s\n", rank_, text.c_str());
+    complain("surrogate: rank " + std::to_string(rank_) + ": " + text);
     MPI_Abort(MPI_COMM_WORLD, static_cast<int>(Exit::bad_usage));
     std::abort();
 }
@@ -222,7 +223,7 @@ void Job::agree(const std::function<void()>& work) const {
 }
 
 void Job::abort(const std::string& text) const {
-    std::fprintf(stderr, "surrogate: %s\n", text.c_str());
+    complain("surrogate: " + text);
     std::exit(static_cast<int>(Exit::bad_usage));
 }
 

@@ -4,13 +4,12 @@
 #include <surrogate/surrogate_vtk.h>
 
 #include <algorithm>
-#include <cctype>
-#include <numeric>
 #include <optional>
 #include <sstream>
 
 #include "coupling/tool/job.hpp"
 #include "coupling/tool/predict.hpp"
+#include "coupling/tool/text.hpp"
 
 namespace surrogate::tool {
 
@@ -37,32 +36,11 @@ std::string list_of(const std::vector<ArrayInfo>& arrays) {
     return text;
 }
 
-/// Single-character edits between two names, letter case aside.
-size_t edits_between(const std::string& a, const std::string& b) {
-    const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-    std::vector<size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), size_t{0});
-    for (size_t i = 0; i < a.size(); ++i) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < b.size(); ++j) {
-            const size_t replaced = diagonal + (lower(a[i]) == lower(b[j]) ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-        }
-    }
-    return row.back();
-}
-
 /// "; did you mean 'mobility'?" or ""
 std::string near_miss(const std::string& name, const std::vector<ArrayInfo>& arrays) {
-    std::string best;
-    size_t fewest = name.size() / 3 + 2;  // more edits than that are another word
-    for (const ArrayInfo& array : arrays)
-        if (const size_t edits = edits_between(name, array.name); edits < fewest) {
-            fewest = edits;
-            best = array.name;
-        }
+    std::vector<std::string> known;
+    for (const ArrayInfo& array : arrays) known.push_back(array.name);
+    const std::string best = near_word(name, known);
     return best.empty() ? "" : "; did you mean '" + best + "'?";
 }
 

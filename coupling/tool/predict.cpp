@@ -4,12 +4,12 @@
 #include <surrogate/surrogate_vtk.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 
 #include "coupling/tool/grid_domain.hpp"
 #include "coupling/tool/mesh_fields.hpp"
 #include "coupling/tool/mesh_output.hpp"
+#include "coupling/tool/output.hpp"
 #include "coupling/tool/placement.hpp"
 #include "coupling/tool/predict_target.hpp"
 #include "coupling/tool/progress.hpp"
@@ -155,7 +155,7 @@ std::vector<std::vector<double>> evaluate(const Job& job, const Model& model, co
 }
 
 void say(const Job& job, const PredictArguments& arguments, const std::string& text) {
-    if (job.is_root() && !arguments.quiet) std::printf("%s\n", text.c_str());
+    if (job.is_root() && !arguments.quiet) print(text + "\n");
 }
 
 const char* word_of(const FieldPlan& plan) {
@@ -170,8 +170,7 @@ void check_ranges(const Job& job, const PredictArguments& arguments, const Field
     for (const RangeCount& count : counts) {
         if (count.n_outside == 0) continue;
         is_outside = true;
-        if (job.is_root())
-            std::fprintf(stderr, "warning: %s\n", count.warning(word_of(plan)).c_str());
+        if (job.is_root()) complain("warning: " + count.warning(word_of(plan)));
     }
     if (is_outside && arguments.strict)
         throw Failure(Exit::not_passed,

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "coupling/tool/output.hpp"
+
 namespace surrogate::tool {
 
 namespace {
@@ -43,16 +45,15 @@ void Progress::stage(const std::string& text) {
     if (is_terminal_)
         draw(text);
     else
-        std::fprintf(stderr, "surrogate: %d of %d: %s (%.1f s)\n", done_ + 1, n_stages_,
-                     text.c_str(), seconds());
-    std::fflush(stderr);
+        complain("surrogate: " + std::to_string(done_ + 1) + " of " + std::to_string(n_stages_) +
+                 ": " + text + " (" + seconds_text() + ")");
     ++done_;
 }
 
 void Progress::finish() {
     if (is_silent_) return;
     erase();
-    if (!is_terminal_) std::fprintf(stderr, "surrogate: done (%.1f s)\n", seconds());
+    if (!is_terminal_) complain("surrogate: done (" + seconds_text() + ")");
     is_silent_ = true;
 }
 
@@ -60,19 +61,21 @@ void Progress::draw(const std::string& text) const {
     const int n_full = std::min(bar_width, bar_width * done_ / std::max(1, n_stages_));
     const std::string full(static_cast<size_t>(n_full), '#');
     const std::string rest(static_cast<size_t>(bar_width - n_full), '.');
-    std::fprintf(stderr, "\r\033[K[%s%s%s%s] %3d%%  %s", has_color_ ? "\033[32m" : "", full.c_str(),
-                 has_color_ ? "\033[0m" : "", rest.c_str(), 100 * done_ / std::max(1, n_stages_),
-                 text.c_str());
+    char percent[8];
+    std::snprintf(percent, sizeof percent, "%3d%%", 100 * done_ / std::max(1, n_stages_));
+    const std::string bar = has_color_ ? "[\033[32m" + full + "\033[0m" : "[" + full;
+    redraw(bar + rest + "] " + percent + "  ", text);
 }
 
 void Progress::erase() const {
     if (is_silent_ || !is_terminal_ || done_ == 0) return;
-    std::fprintf(stderr, "\r\033[K");
-    std::fflush(stderr);
+    redraw("", "");
 }
 
-double Progress::seconds() const {
-    return now_s() - start_s_;
+std::string Progress::seconds_text() const {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f s", now_s() - start_s_);
+    return text;
 }
 
 }  // namespace surrogate::tool

@@ -27,7 +27,7 @@ public:
 
 private:
     void draw(const std::string& text) const;
-    double seconds() const;
+    std::string seconds_text() const;
 
     int n_stages_, done_ = 0;
     bool is_silent_, is_terminal_, has_color_;

@@ -2,12 +2,10 @@
 #include "coupling/tool/tensor_file.hpp"
 
 #include <bit>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "coupling/tool/job.hpp"
+#include "coupling/tool/atomic_file.hpp"
 
 namespace surrogate::tool {
 
@@ -23,14 +21,6 @@ std::string bytes_of(const std::vector<double>& values) {
 
 }  // namespace
 
-void write_text_file(const std::string& path, const std::string& text) {
-    errno = 0;
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file << text;
-    file.close();
-    if (!file) throw Failure(Exit::bad_usage, "cannot write " + path + ": " + std::strerror(errno));
-}
-
 void write_tensor_file(const std::string& path, const std::string& name,
                        const std::vector<int64_t>& shape, const std::vector<double>& values,
                        bool is_double) {
@@ -44,7 +34,7 @@ void write_tensor_file(const std::string& path, const std::string& name,
     const uint64_t n_header = text.size();
     std::string length(sizeof n_header, '\0');
     std::memcpy(length.data(), &n_header, sizeof n_header);
-    write_text_file(path, length + text + data);
+    write_atomically(path, length + text + data);
 }
 
 }  // namespace surrogate::tool

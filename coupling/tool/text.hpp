@@ -14,6 +14,12 @@ std::string number(double value);
 /// "1.5 KB", "200 bytes"
 std::string bytes(double n_byte);
 
+/// "200,897"
+std::string grouped(int64_t n);
+
+/// The one of `known` that a person may have meant by `word` (few edits, letter case aside), or "".
+std::string near_word(const std::string& word, const std::vector<std::string>& known);
+
 /// Lines of a label and a text that begins in the same column.
 class Lines {
 public:
