@@ -44,7 +44,7 @@ std::vector<Share> make_shares(const Job& job, const Context& context, const Loa
         if (side == 1 && is_same_grid(grids[0], grids[1])) break;
         shares.push_back(grids[side].kind == SURROGATE_SPHERE
                              ? share_of_grid(job, context, partition, grids[side])
-                             : share_of_points(job, context, partition, loaded.n_point[side]));
+                             : share_of_points(job, context, partition, loaded.tensors.n_point[side]));
     }
     return shares;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/check.hpp"
 
-#include <cstdio>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "coupling/tool/atomic_file.hpp"
+#include "coupling/tool/output.hpp"
 #include "coupling/tool/tensor_file.hpp"
 #include "coupling/tool/text.hpp"
 
@@ -29,7 +31,7 @@ Json requested(const Job& job, const CheckArguments& arguments) {
                    {"reproducible", s.is_reproducible},
                    {"threads", nullptr},
                    {"vector", text_or_null(s.vector)}};
-    for (const char* key : {"relative_l2", "official_relative_l2", "max_abs", "hash"})
+    for (const char* key : {"relative_l2", "official_relative_l2", "max_abs", "truth", "hash"})
         report[key] = nullptr;
     report["passed"] = false;
     for (const char* key : {"bytes_sent_per_rank", "collectives", "seconds_plan", "seconds_run"})
@@ -37,64 +39,111 @@ Json requested(const Job& job, const CheckArguments& arguments) {
     return report;
 }
 
+/// Why a case that ran is not passed.
+std::string reason_of(const Verdict& verdict) {
+    const std::string kind = verdict.is_absolute ? "root mean square error" : "relative_l2";
+    if (verdict.is_contradictory)
+        return "the check case contradicts itself: check/output and check/output64, which should "
+               "be "
+               "one model in single and in double precision, differ by " +
+               number(verdict.official_relative_l2) + " (at most " +
+               number(largest_official_error) + "; " + kind + " of this run " +
+               number(verdict.relative_l2) + "). Export the case again";
+    return kind + " is " + number(verdict.relative_l2) + ", more than " + number(verdict.bound);
+}
+
 void add(Json& report, const CheckResult& result) {
+    const Verdict& verdict = result.verdict;
     report["family"] = result.family;
     report["backend"] = result.backend;
     report["precision"] = result.precision;
     report["threads"] = result.threads;
     report["vector"] = result.vector;
-    report["relative_l2"] = result.relative_l2;
-    report["official_relative_l2"] = result.official_relative_l2;
-    report["max_abs"] = result.max_abs;
+    report["relative_l2"] = verdict.relative_l2;
+    report["official_relative_l2"] = verdict.official_relative_l2;  // NaN becomes null
+    report["max_abs"] = verdict.max_abs;
+    report["truth"] = result.is_truth_double ? "double" : "single";
     report["hash"] = result.hash;
-    report["passed"] = result.is_passed;
+    report["passed"] = verdict.is_passed;
     report["bytes_sent_per_rank"] = result.bytes_sent_per_rank;
     report["collectives"] = result.collectives;
     report["seconds_plan"] = result.seconds_plan;
     report["seconds_run"] = result.seconds_run;
-    if (!result.is_passed)
-        report["error"] =
-            "relative_l2 is " + number(result.relative_l2) + ", more than " + number(result.bound);
+    if (!verdict.is_passed) report["error"] = reason_of(verdict);
 }
 
-void print(const Job& job, const CheckArguments& arguments, const CheckResult& result) {
+/// "1.2e-07 (allowed 2e-06, official code 1.8e-07)"
+std::string error_of(const CheckResult& result) {
+    const Verdict& verdict = result.verdict;
+    std::string text = number(verdict.relative_l2) + " (allowed " + number(verdict.bound);
+    if (!std::isnan(verdict.official_relative_l2))
+        text += ", official code " + number(verdict.official_relative_l2);
+    return text + ")";
+}
+
+void print_result(const Job& job, const CheckArguments& arguments, const CheckResult& result) {
     if (!job.is_root()) return;
     const CheckSettings& s = arguments.settings;
+    const Verdict& verdict = result.verdict;
     const std::string mode = s.is_reproducible ? "reproducible" : "fast";
     Lines lines;
-    lines.add("model", arguments.file + " (" + result.family + ")");
+    lines.add("model", one_line(arguments.file) + " (" + result.family + ")");
     lines.add("ranks", std::to_string(job.size()) + " x " + std::to_string(result.threads) +
                            " threads, " + s.partition);
     lines.add("backend",
               result.backend + ", " + result.vector + ", " + result.precision + ", " + mode);
-    lines.add("relative L2 error", number(result.relative_l2) + " (allowed " +
-                                       number(result.bound) + ", official code " +
-                                       number(result.official_relative_l2) + ")");
-    lines.add("largest error", number(result.max_abs));
+    if (!result.is_truth_double)
+        lines.add(
+            "truth",
+            "single: the file has no check/output64. y is compared with the official run in\n"
+            "single precision; how far that is from the truth is not known, and errors below\n"
+            "the 1e-5 that it is allowed to be off do not show");
+    lines.add(verdict.is_absolute ? "root mean square error" : "relative L2 error",
+              error_of(result));
+    if (verdict.is_absolute) lines.add("", "(not relative: the true output is zero)");
+    lines.add("largest error", number(verdict.max_abs));
     lines.add("hash", result.hash);
     lines.add("sent by a rank", std::to_string(result.bytes_sent_per_rank) + " bytes in " +
                                     std::to_string(result.collectives) + " collectives");
     lines.add("seconds",
               number(result.seconds_plan) + " plan, " + number(result.seconds_run) + " run");
-    lines.add("result", result.is_passed ? "passed" : "NOT PASSED");
-    std::fputs(lines.text().c_str(), stdout);
+    lines.add("result", verdict.is_passed ? "passed" : "NOT PASSED: " + reason_of(verdict));
+    print(lines.text());
 }
 
-void write_report(const Job& job, const CheckArguments& arguments, const Json& report) {
+/// Refuses a target that is one of the files of the command line. Collective.
+void spare(const Job& job, const std::string& option, const std::string& target,
+           const std::vector<std::string>& words) {
     job.agree([&] {
-        if (job.is_root() && !arguments.json.empty())
-            write_text_file(arguments.json,
-                            report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+        if (!job.is_root() || target.empty()) return;
+        for (const std::string& word : words)
+            if (is_same_file(target, word))
+                throw Failure(Exit::bad_usage,
+                              option + " " + target + " is " + word +
+                                  " itself; it is not overwritten, choose another name");
+    });
+}
+
+/// Never onto a file that one of `spared` names.
+void write_report(const Job& job, const CheckArguments& arguments, const Json& report,
+                  const std::vector<std::string>& spared) {
+    spare(job, "--json", arguments.json, spared);
+    job.agree([&] {
+        if (!job.is_root() || arguments.json.empty()) return;
+        // ASCII: a report may be printed.
+        write_atomically(arguments.json,
+                         report.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
     });
 }
 
 CheckResult evaluate(const Job& job, const CheckArguments& arguments) {
+    spare(job, "--save", arguments.save, {arguments.file, arguments.json});
     const Context context = job.make_context();
     const LoadedCase loaded = load_case(job, context, arguments.file);
     CheckResult result = run_check(job, context, loaded, arguments.settings);
     job.agree([&] {
         if (job.is_root() && !arguments.save.empty())
-            write_tensor_file(arguments.save, "y", loaded.y_shape, result.y,
+            write_tensor_file(arguments.save, "y", loaded.tensors.y_shape, result.y,
                               result.precision == "fp64");
     });
     return result;
@@ -103,31 +152,33 @@ CheckResult evaluate(const Job& job, const CheckArguments& arguments) {
 }  // namespace
 
 Exit check(const Job& job, const CheckArguments& arguments) {
+    spare(job, "--json", arguments.json, {arguments.file});
     Json report = requested(job, arguments);
     Exit status = Exit::success;
     const auto note = [&](Exit why, const char* text) {
         status = why;
         report["error"] = text;
-        if (job.is_root()) std::fprintf(stderr, "surrogate check: %s\n", text);
+        if (job.is_root()) complain(std::string("surrogate check: ") + text);
     };
     try {
         const CheckResult result = evaluate(job, arguments);
         add(report, result);
-        print(job, arguments, result);
-        status = result.is_passed ? Exit::success : Exit::not_passed;
+        print_result(job, arguments, result);
+        status = result.verdict.is_passed ? Exit::success : Exit::not_passed;
     } catch (const Failure& failure) {
         note(failure.status(), failure.what());
     } catch (const Error& error) {
         note(exit_status(error.status()), error.what());
     }
-    write_report(job, arguments, report);
+    write_report(job, arguments, report, {arguments.file});
     return status;
 }
 
-void report_usage_error(const Job& job, const CheckArguments& arguments, const std::string& error) {
+void report_usage_error(const Job& job, const CheckArguments& arguments, const std::string& error,
+                        const std::vector<std::string>& words) {
     Json report = requested(job, arguments);
     report["error"] = error;
-    write_report(job, arguments, report);
+    write_report(job, arguments, report, words);
 }
 
 }  // namespace surrogate::tool

@@ -21,8 +21,10 @@ struct CheckArguments {
 /// rank. Errors: Failure if the report itself cannot be written.
 Exit check(const Job& job, const CheckArguments& arguments);
 
-/// A report of nothing but an error, for a command line that could not be understood. `json` as
-/// above.
-void report_usage_error(const Job& job, const CheckArguments& arguments, const std::string& error);
+/// A report of nothing but an error, for a command line that could not be understood: nobody knows
+/// which of its `words` was meant as what, and no file that one of them names is written over but
+/// the one given once, to --json. Collective.
+void report_usage_error(const Job& job, const CheckArguments& arguments, const std::string& error,
+                        const std::vector<std::string>& words);
 
 }  // namespace surrogate::tool

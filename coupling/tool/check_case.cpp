@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 
 #include "coupling/tool/case_share.hpp"
@@ -98,14 +98,15 @@ private:
 template <class T>
 class Sample {
 public:
-    Sample(const LoadedCase& loaded, const std::vector<Share>& shares)
-        : loaded_(loaded), y_(share(shares, loaded.y.side), loaded.y.name, loaded.y.n_channel) {
-        for (const auto& tensor : loaded.inputs)
+    Sample(const CaseTensors& tensors, const std::vector<Share>& shares)
+        : tensors_(tensors),
+          y_(share(shares, tensors.y.side), tensors.y.name, tensors.y.n_channel) {
+        for (const auto& tensor : tensors.inputs)
             x_.emplace_back(share(shares, tensor.side), tensor.name, tensor.n_channel);
     }
 
     void take(int64_t sample) {
-        for (size_t i = 0; i < x_.size(); ++i) x_[i].take(loaded_.inputs[i], sample);
+        for (size_t i = 0; i < x_.size(); ++i) x_[i].take(tensors_.inputs[i], sample);
     }
 
     /// Not hindered by a rank that fails: it takes part in the exchanges of the run all the same.
@@ -116,24 +117,24 @@ public:
     }
 
     void gather(const Job& job, int64_t sample, std::vector<double>& y) {
-        y_.gather(job, loaded_.y.layout, sample, y);
+        y_.gather(job, tensors_.y.layout, sample, y);
     }
 
 private:
     static const Share& share(const std::vector<Share>& shares, int side) {
         return side == 1 ? shares.back() : shares.front();
     }
-    const LoadedCase& loaded_;
+    const CaseTensors& tensors_;
     std::vector<Field<T>> x_;
     Field<T> y_;
 };
 
 template <class T>
-void run_samples(const Job& job, const LoadedCase& loaded, const std::vector<Share>& shares,
+void run_samples(const Job& job, const CaseTensors& tensors, const std::vector<Share>& shares,
                  Plan& plan, CheckResult& result) {
-    Sample<T> sample(loaded, shares);
+    Sample<T> sample(tensors, shares);
     constexpr double not_computed = std::numeric_limits<double>::quiet_NaN();
-    if (job.is_root()) result.y.assign(static_cast<size_t>(loaded.n_y()), not_computed);
+    if (job.is_root()) result.y.assign(static_cast<size_t>(tensors.n_y()), not_computed);
     sample.take(0);
     sample.run(job, plan);  // the first run touches memory for the first time; the second is timed
     job.barrier();
@@ -143,7 +144,7 @@ void run_samples(const Job& job, const LoadedCase& loaded, const std::vector<Sha
     result.bytes_sent_per_rank = job.max(plan.counter("bytes_sent"));
     result.collectives = job.max(plan.counter("collectives"));
     sample.gather(job, 0, result.y);
-    for (int64_t s = 1; s < loaded.n_sample; ++s) {
+    for (int64_t s = 1; s < tensors.n_sample; ++s) {
         sample.take(s);
         sample.run(job, plan);
         sample.gather(job, s, result.y);
@@ -151,29 +152,6 @@ void run_samples(const Job& job, const LoadedCase& loaded, const std::vector<Sha
 }
 
 // ---- judging ----
-
-/// |y - y64| / |y64| over all samples.
-template <class T>
-double relative_l2(const T* y, const double* y64, size_t n) {
-    double error = 0, norm = 0;
-    for (size_t i = 0; i < n; ++i) {
-        const double difference = static_cast<double>(y[i]) - y64[i];
-        error += difference * difference;
-        norm += y64[i] * y64[i];
-    }
-    return std::sqrt(error) / std::sqrt(norm);
-}
-
-/// max |y - y64|; NaN if any is.
-double largest_difference(const double* y, const double* y64, size_t n) {
-    double largest = 0;
-    for (size_t i = 0; i < n; ++i) {
-        const double difference = std::abs(y[i] - y64[i]);
-        if (std::isnan(difference)) return difference;
-        largest = std::max(largest, difference);
-    }
-    return largest;
-}
 
 std::string hash_of(const std::vector<double>& y) {
     static_assert(std::endian::native == std::endian::little, "the hash is of little-endian bytes");
@@ -184,42 +162,27 @@ std::string hash_of(const std::vector<double>& y) {
     return text;
 }
 
-/// Single precision may be three times as far from the truth as the official single precision run,
-/// which may be lucky and close to it: then two in a million. Double precision is compared to
-/// rounding; on the sphere the official double run keeps some tables in single precision, so that
-/// the truth itself is known to about 1e-7 only.
-///
-/// Narrow operands err as much as their rounding: products with operands of 11 bits (tf32, fp16)
-/// and 8 bits (bf16) in otherwise exact arithmetic lose up to 1.1e-3 and 1.3e-2 on FLARE's files,
-/// 7e-3 and 2e-2 on one that magnifies all rounding, that of the official run too (5.7e-6).
-double bound_of(const CheckResult& result) {
-    const double official = result.official_relative_l2;
-    if (result.precision == "fp64") return result.family == "sphere" ? 1e-6 : 1e-10;
-    if (result.precision == "tf32" || result.precision == "fp16")
-        return std::max(3e-3, 2048 * official);
-    if (result.precision == "bf16") return std::max(3e-2, 8 * 2048 * official);
-    return std::max(3 * official, 2e-6);
-}
-
-void judge(const Job& job, const LoadedCase& loaded, CheckResult& result) {
-    const auto n = static_cast<size_t>(loaded.n_y());
-    result.official_relative_l2 = relative_l2(loaded.y.data, loaded.y64.data, n);
-    result.bound = bound_of(result);
+/// Rank 0 has y and judges; all ranks learn the verdict.
+void judge_on_root(const Job& job, const CaseTensors& tensors, CheckResult& result) {
     if (job.is_root()) {
-        result.relative_l2 = relative_l2(result.y.data(), loaded.y64.data, n);
-        result.max_abs = largest_difference(result.y.data(), loaded.y64.data, n);
+        result.verdict =
+            judge(tensors.evidence(), result.y.data(), result.precision, result.family);
         result.hash = hash_of(result.y);
-        result.is_passed = result.relative_l2 <= result.bound;
     }
-    result.is_passed = job.max(static_cast<int64_t>(result.is_passed)) != 0;
+    std::string bytes(sizeof(Verdict), '\0');
+    std::memcpy(bytes.data(), &result.verdict, sizeof(Verdict));
+    bytes = job.broadcast(bytes);
+    std::memcpy(&result.verdict, bytes.data(), sizeof(Verdict));
 }
 
 }  // namespace
 
 CheckResult run_check(const Job& job, const Context& context, const LoadedCase& loaded,
                       const CheckSettings& settings) {
+    const CaseTensors& tensors = loaded.tensors;
     CheckResult result;
     result.family = loaded.model.family();
+    result.is_truth_double = tensors.evidence().is_double();
     const auto shares = make_shares(job, context, loaded, settings.partition);
     const auto options = plan_options(settings);
 
@@ -233,10 +196,10 @@ CheckResult run_check(const Job& job, const Context& context, const LoadedCase& 
     result.threads = std::stoi(plan.option("threads"));
 
     if (result.precision == "fp64")
-        run_samples<double>(job, loaded, shares, plan, result);
+        run_samples<double>(job, tensors, shares, plan, result);
     else
-        run_samples<float>(job, loaded, shares, plan, result);
-    judge(job, loaded, result);
+        run_samples<float>(job, tensors, shares, plan, result);
+    judge_on_root(job, tensors, result);
     return result;
 }
 

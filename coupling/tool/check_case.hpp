@@ -6,6 +6,7 @@
 #include <surrogate/surrogate.hpp>
 #include <vector>
 
+#include "coupling/tool/check_verdict.hpp"
 #include "coupling/tool/job.hpp"
 
 namespace surrogate::tool {
@@ -34,20 +35,34 @@ struct CaseTensor {
     const T* data = nullptr;  ///< whole, on every rank
 };
 
-/// A model and the tensors of its check case. Every rank holds them whole; pointers belong to
-/// `tensors`.
+/// The tensors of a check case that belong to the network of its file. Pointers belong to the
+/// CheckCase they were found in.
 ///   points  (n_sample, n_point, n_channel)
 ///   sphere  (n_sample, n_channel, n_lat, n_lon)
-struct LoadedCase {
-    Model model;
-    CheckCase tensors;
+struct CaseTensors {
     int64_t n_sample = 0;
     int64_t n_point[2] = {0, 0};  ///< of the input and the output domain
     std::vector<CaseTensor<float>> inputs = {};
-    CaseTensor<float> y = {};           ///< the official single precision run
-    CaseTensor<double> y64 = {};        ///< the same in double: the truth
-    std::vector<int64_t> y_shape = {};  ///< of check/output/y
+    CaseTensor<float> y = {};     ///< the official single precision run; data null if there is none
+    CaseTensor<double> y64 = {};  ///< the same in double; data null if there is none, not both are
+    std::vector<int64_t> y_shape = {};
     int64_t n_y() const { return n_sample * n_point[y.side] * y.n_channel; }
+    Evidence evidence() const { return {y.data, y64.data, static_cast<size_t>(n_y())}; }
+};
+
+/// More samples than this are refused: each costs at least a run, however small the file.
+constexpr int64_t max_samples = 10000;
+
+/// Finds and checks them. Local, and the same on every rank. `file` names it in errors.
+/// Errors: Failure no_case (a tensor is missing; no sample, no point; several outputs), bad_usage
+/// (type or shape that does not fit, too many samples).
+CaseTensors find_tensors(const Model& model, const CheckCase& check_case, const std::string& file);
+
+/// A model and its check case. Every rank holds them whole.
+struct LoadedCase {
+    Model model;
+    CheckCase check_case;
+    CaseTensors tensors;
 };
 
 /// Reads model and check case. Collective.
@@ -59,12 +74,9 @@ LoadedCase load_case(const Job& job, const Context& context, const std::string& 
 struct CheckResult {
     std::string family, backend, precision, vector;
     int threads = 0;
-    double relative_l2 = 0;           ///< |y - y64| / |y64|
-    double official_relative_l2 = 0;  ///< the same of check/output/y
-    double bound = 0;                 ///< passed: relative_l2 <= bound
-    double max_abs = 0;               ///< max |y - y64|
-    std::string hash;                 ///< rank 0: XXH3-64 of y as little-endian float, 16 digits
-    bool is_passed = false;
+    bool is_truth_double = false;  ///< the case has check/output64
+    Verdict verdict;
+    std::string hash;  ///< rank 0: XXH3-64 of y as little-endian float, 16 digits
     int64_t bytes_sent_per_rank = 0, collectives = 0;  ///< of one sample, the largest over ranks
     double seconds_plan = 0, seconds_run = 0;          ///< largest over ranks; second of two runs
     std::vector<double> y;  ///< rank 0: in the memory order of check/output/y

@@ -1,44 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/info.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "coupling/tool/check_case.hpp"
 #include "coupling/tool/grid_domain.hpp"
+#include "coupling/tool/output.hpp"
+#include "coupling/tool/plan_memory.hpp"
 #include "coupling/tool/text.hpp"
 
 namespace surrogate::tool {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;  // nlohmann::ordered_json finds a key in time linear in their number
+
+constexpr size_t most_entries = 40;    // of a list whose length the file chooses
+constexpr size_t longest_value = 400;  // bytes of one of its texts
 
 /// A value of the card without quotes: gelu, 64, true.
 std::string plain(const Json& value) {
-    return value.is_string() ? value.get<std::string>() : value.dump();
+    const std::string text =
+        value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', true);
+    return one_line(text, longest_value);
+}
+
+/// "5 more", of what was not shown
+std::string more(size_t n_all) {
+    return grouped(static_cast<int64_t>(n_all - most_entries)) + " more";
 }
 
 /// "in_dim 3, out_dim 1, .." in lines of at most 80 characters.
 std::string pairs(const Json& object) {
     std::string text, line;
-    for (const auto& [key, value] : object.items()) {
-        const std::string pair = key + " " + plain(value);
+    const auto add = [&](const std::string& pair) {
         if (!line.empty() && line.size() + pair.size() > 78) {
             text += line + ",\n";
             line.clear();
         }
         line += (line.empty() ? "" : ", ") + pair;
+    };
+    size_t n_shown = 0;
+    for (const auto& [key, value] : object.items()) {
+        if (n_shown++ == most_entries) {
+            add(more(object.size()));
+            break;
+        }
+        add(one_line(key, 60) + " " + plain(value));
     }
     return text + line;
-}
-
-std::string grouped(int64_t n) {
-    std::string text = std::to_string(n);
-    for (auto i = static_cast<ptrdiff_t>(text.size()) - 3; i > 0; i -= 3)
-        text.insert(static_cast<size_t>(i), ",");
-    return text;
 }
 
 std::string range_of(const surrogate_field_info& field) {
@@ -49,8 +60,8 @@ std::string range_of(const surrogate_field_info& field) {
 std::vector<std::string> row_of(const char* use, const surrogate_field_info& field) {
     const bool is_coordinate = field.role == SURROGATE_COORDINATE;
     return {std::string("  ") + use,
-            field.name,
-            field.unit[0] ? field.unit : "-",
+            one_line(field.name, 60),
+            field.unit[0] ? one_line(field.unit) : "-",
             is_coordinate ? "coordinate " + std::to_string(field.axis) : "field",
             range_of(field),
             number(field.mean),
@@ -63,21 +74,38 @@ std::string fields_of(const Model& model) {
         return "  The card names no fields: a bare network, for surrogate_plan_run_network.\n";
     std::vector<std::vector<std::string>> rows = {
         {"  ", "name", "unit", "role", "training range", "mean", "std"}};
-    for (const auto& field : inputs) rows.push_back(row_of("in", field));
-    for (const auto& field : outputs) rows.push_back(row_of("out", field));
+    const auto add = [&](const char* use, const std::vector<surrogate_field_info>& fields) {
+        for (size_t i = 0; i < std::min(fields.size(), most_entries); ++i)
+            rows.push_back(row_of(use, fields[i]));
+        if (fields.size() > most_entries)
+            rows.push_back({std::string("  ") + use, more(fields.size())});
+    };
+    add("in", inputs);
+    add("out", outputs);
     return table(rows);
 }
 
-/// check in the description: tensor name -> shape
-std::string check_of(const Json& check, const std::vector<surrogate_port_info>& ports) {
+/// "input/x [4,1600,3] -> output/y [4,1600,1], truth in double precision", or why `check` will not
+/// pass this file. `shapes`: tensor name -> shape.
+std::string check_of(const Context& context, const Model& model, const std::string& file,
+                     const Json& about) {
+    const std::string note = about.value("check_note", "");
+    if (about.at("check_truth") == "none") return note;
+    const Json& shapes = about.at("check");
     std::string inputs, outputs;
-    for (const auto& port : ports) {
-        const std::string name = (port.is_output ? "output/" : "input/") + std::string(port.name);
-        if (!check.contains(name)) return "none: surrogate check cannot judge this file";
-        std::string& list = port.is_output ? outputs : inputs;
-        list += (list.empty() ? "" : ", ") + name + " " + check[name].dump();
+    try {
+        const CheckCase check_case(context, file);
+        const CaseTensors tensors = find_tensors(model, check_case, file);
+        for (const auto& x : tensors.inputs)
+            inputs += (inputs.empty() ? "" : ", ") + ("input/" + x.name) + " " +
+                      shapes.at("input/" + x.name).dump();
+        outputs = "output/" + tensors.y.name + " " + Json(tensors.y_shape).dump();
+    } catch (const Failure& failure) {
+        return std::string("not usable: ") + failure.what();
+    } catch (const Error& error) {
+        return std::string("not usable: ") + error.what();
     }
-    return inputs + " -> " + outputs;
+    return inputs + " -> " + outputs + (note.empty() ? ", truth in double precision" : "\n" + note);
 }
 
 std::string grid_of(const surrogate_domain_info& domain) {
@@ -114,8 +142,20 @@ std::string weights_of(const Json& weights) {
     return text;
 }
 
-void print_model(const std::string& file, const Model& model, const std::string& memory) {
-    const Json about = Json::parse(model.describe());
+/// Title, date, license ..: any text, some of it, and how much there is.
+void add_provenance(const Json& provenance, Lines& lines) {
+    size_t n_shown = 0;
+    for (const auto& [key, value] : provenance.items()) {
+        if (n_shown++ == most_entries) {
+            lines.add("..", more(provenance.size()) + " entries of the card's provenance");
+            return;
+        }
+        lines.add(one_line(key, 40), plain(value));
+    }
+}
+
+void print_model(const std::string& file, const Model& model, const Json& about,
+                 const std::string& check, const std::string& memory) {
     const Json network = about.at("card").value("network", Json::object());
     const Json provenance = about.at("card").value("provenance", Json::object());
     Lines lines;
@@ -125,74 +165,44 @@ void print_model(const std::string& file, const Model& model, const std::string&
     lines.add("parameters", grouped(about.at("parameters").get<int64_t>()));
     lines.add("weights", weights_of(about.at("weights")));
     lines.add("network", pairs(network));
-    lines.add("check case", check_of(about.at("check"), model.ports()));
-    lines.add("memory", memory + ", beside the solver's own arrays");
-    for (const auto& [key, value] : provenance.items()) lines.add(key, plain(value));
-    std::printf("%s\n%s\n%s", file.c_str(), lines.text().c_str(), fields_of(model).c_str());
+    lines.add("check case", check);
+    lines.add("memory", memory);
+    add_provenance(provenance, lines);
+    print(one_line(file) + "\n" + lines.text() + "\n" + fields_of(model));
 }
 
 void print_build(const Context& context) {
-    std::printf("surrogate %d.%d.%d, library %s\n", SURROGATE_VERSION_MAJOR,
-                SURROGATE_VERSION_MINOR, SURROGATE_VERSION_PATCH, surrogate_version());
+    std::string text = "surrogate " + std::to_string(SURROGATE_VERSION_MAJOR) + "." +
+                       std::to_string(SURROGATE_VERSION_MINOR) + "." +
+                       std::to_string(SURROGATE_VERSION_PATCH) + ", library " +
+                       surrogate_version() + "\n";
 #ifdef SURROGATE_HAVE_MPI
-    std::printf("built with MPI: yes\n");
+    text += "built with MPI: yes\n";
 #else
-    std::printf("built with MPI: no\n");
+    text += "built with MPI: no\n";
 #endif
 #ifdef SURROGATE_HAVE_VTK
-    std::printf("built with VTK: yes (surrogate predict)\n");
+    text += "built with VTK: yes (surrogate predict)\n";
 #else
-    std::printf("built with VTK: no (surrogate predict is not there)\n");
+    text += "built with VTK: no (surrogate predict is not there)\n";
 #endif
-    std::printf("%s\n", context.describe().c_str());
-}
-
-/// Memory of a plan on n points of this rank, in as many dimensions as any model asks for.
-double plan_bytes(const Context& context, const Model& model, int64_t n) {
-    const std::vector<double> x(static_cast<size_t>(3 * n), 0.5);
-    const Domain domain(context, matrix(x.data(), n, 3));
-    return static_cast<double>(Plan(model, domain).counter("workspace_bytes"));
-}
-
-std::string memory_of_points(const Job& job, const Context& context, const Model& model) {
-    const MemoryNeed need = memory_need(job, context, model);
-    return bytes(need.bytes_per_point) + " a point and " + bytes(need.fixed_bytes) + " a rank";
-}
-
-/// The grid is given, so this is what the plan takes on the ranks of this job.
-std::string memory_of_grid(const Job& job, const Context& context, const Model& model) {
-    const Domain input = grid_domain(job, context, "contiguous", model.input_domain());
-    const Domain output = grid_domain(job, context, "contiguous", model.output_domain());
-    const bool is_one = is_same_grid(model.input_domain(), model.output_domain());
-    const Plan plan(model, input, is_one ? input : output);
-    const double largest = job.max(static_cast<double>(plan.counter("workspace_bytes")));
-    return bytes(largest) + " a rank on " + std::to_string(job.size()) +
-           (job.size() == 1 ? " rank" : " ranks");
+    print(text + context.describe() + "\n");
 }
 
 }  // namespace
 
-MemoryNeed memory_need(const Job& job, const Context& context, const Model& model) {
-    // Far above any tile, so that what grows with the points shows.
-    constexpr int64_t n_small = 20000, n_large = 40000;
-    const double small = plan_bytes(context, model, n_small);
-    const double large = plan_bytes(context, model, n_large);
-    const double per_point = (large - small) / static_cast<double>(n_large - n_small);
-    return {job.max(std::max(0.0, small - per_point * static_cast<double>(n_small))),
-            job.max(per_point)};
-}
-
-void info(const Job& job, const std::string& file) {
+void info(const Job& job, const InfoArguments& arguments) {
     const Context context = job.make_context();
-    if (file.empty()) {
+    if (arguments.file.empty()) {
         if (job.is_root()) print_build(context);
         return;
     }
-    const Model model(context, file);
-    const bool is_grid = model.input_domain().kind == SURROGATE_SPHERE;
+    const Model model(context, arguments.file);
+    const Json about = Json::parse(model.describe());
+    const std::string check = check_of(context, model, arguments.file, about);
     const std::string memory =
-        is_grid ? memory_of_grid(job, context, model) : memory_of_points(job, context, model);
-    if (job.is_root()) print_model(file, model, memory);
+        plan_memory(job, context, model, arguments.file, arguments.has_memory);
+    if (job.is_root()) print_model(arguments.file, model, about, check, memory);
 }
 
 }  // namespace surrogate::tool

@@ -7,14 +7,15 @@
 
 namespace surrogate::tool {
 
-/// Tells a person, on rank 0's stdout, what a model file is; without a file what this build and
-/// machine offer. Collective. Errors: surrogate::Error, the same on every rank.
-void info(const Job& job, const std::string& file);
-
-/// Memory a plan of `model` takes on this rank, as two numbers fitted to two sizes.
-struct MemoryNeed {
-    double fixed_bytes = 0, bytes_per_point = 0;
+/// The command line of `surrogate info [FILE]`.
+struct InfoArguments {
+    std::string file;         ///< "": what this build and machine offer
+    bool has_memory = false;  ///< --memory: the memory a plan takes, whatever finding out takes
 };
-MemoryNeed memory_need(const Job& job, const Context& context, const Model& model);
+
+/// Tells a person, on rank 0's stdout, what a model file is. Cheap on files of unknown origin: beyond
+/// the model itself it takes at most 256 MB, and what is longer than a few lines is cut with a count
+/// of what was left out. Collective. Errors: surrogate::Error, the same on every rank.
+void info(const Job& job, const InfoArguments& arguments);
 
 }  // namespace surrogate::tool

@@ -44,8 +44,8 @@ protected:
 
     CheckResult run(const CheckSettings& settings) const {
         const CheckResult result = run_check(job(), context_, loaded_, settings);
-        EXPECT_TRUE(result.is_passed) << settings.partition << ": relative_l2 "
-                                      << result.relative_l2 << ", allowed " << result.bound;
+        EXPECT_TRUE(result.verdict.is_passed) << settings.partition << ": relative_l2 "
+                                      << result.verdict.relative_l2 << ", allowed " << result.verdict.bound;
         EXPECT_EQ(result.backend, settings.backend);
         return result;
     }
@@ -112,7 +112,7 @@ TEST_P(VectorLevels, AllGiveTheHashOfTheReproducibleMode) {
 
 TEST_P(DoublePrecision, AgreesToRounding) {
     const CheckResult result = run({"uneven", false, "ref", "fp64", "", ""});
-    EXPECT_EQ(result.bound, 1e-10);
+    EXPECT_EQ(result.verdict.bound, 1e-10);
 }
 
 const auto cases = testing::Values("tiny",          // fewer points than ranks

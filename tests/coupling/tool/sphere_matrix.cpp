@@ -45,9 +45,9 @@ protected:
 
     CheckResult run(const CheckSettings& settings) const {
         const CheckResult result = run_check(job(), context_, loaded_, settings);
-        EXPECT_TRUE(result.is_passed)
+        EXPECT_TRUE(result.verdict.is_passed)
             << settings.partition << " " << settings.backend << ": relative_l2 "
-            << result.relative_l2 << ", allowed " << result.bound;
+            << result.verdict.relative_l2 << ", allowed " << result.verdict.bound;
         EXPECT_EQ(result.backend, settings.backend);
         EXPECT_EQ(result.family, "sphere");
         return result;
@@ -97,7 +97,7 @@ TEST_P(SphereMatrix, AllVectorLevelsGiveTheHashOfTheReproducibleMode) {
 
 TEST_P(SphereMatrix, DoublePrecisionAgreesAsFarAsTheTruthIsKnown) {
     const CheckResult result = run({"uneven", false, "ref", "fp64", "1", ""});
-    EXPECT_EQ(result.bound, 1e-6);
+    EXPECT_EQ(result.verdict.bound, 1e-6);
 }
 
 const Case cases[] = {

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/tool/plan_memory.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "coupling/tool/grid_domain.hpp"
+#include "coupling/tool/plan_trial.hpp"
+#include "coupling/tool/text.hpp"
+
+namespace surrogate::tool {
+
+namespace {
+
+const std::string beside = ", beside the solver's own arrays";
+
+std::string not_found_out(const std::string& what) {
+    return "not computed: " + what + " takes more than " + bytes(static_cast<double>(trial_bytes)) +
+           " or " + number(trial_seconds) + " s;\n--memory computes it all the same";
+}
+
+/// Rank 0 tries before all ranks do it: a share of the points is no more work than all of them.
+bool can_all_plan(const Job& job, const std::string& file, int64_t n_point, bool has_no_limit) {
+    if (has_no_limit) return true;
+    return job.max(static_cast<int64_t>(job.is_root() && can_plan(file, n_point))) != 0;
+}
+
+/// A plan on n points of this rank, in as many dimensions as any model asks for.
+double bytes_of_points(const Context& context, const Model& model, int64_t n) {
+    const std::vector<double> x(static_cast<size_t>(3 * n), 0.5);
+    const Domain domain(context, matrix(x.data(), n, 3));
+    return static_cast<double>(Plan(model, domain).counter("workspace_bytes"));
+}
+
+/// Two numbers fitted to two sizes: far above any tile, so that what grows with the points shows,
+/// or smaller where a point is large.
+std::string memory_of_points(const Job& job, const Context& context, const Model& model,
+                             const std::string& file, bool has_no_limit) {
+    constexpr int64_t sizes[] = {20000, 2000, 200};
+    for (const int64_t n : sizes) {
+        if (!can_all_plan(job, file, 2 * n, has_no_limit)) continue;
+        const double small = bytes_of_points(context, model, n);
+        const double large = bytes_of_points(context, model, 2 * n);
+        const double of_point = (large - small) / static_cast<double>(n);
+        const double fixed = std::max(0.0, small - of_point * static_cast<double>(n));
+        return bytes(job.max(of_point)) + " a point and " + bytes(job.max(fixed)) + " a rank" +
+               beside;
+    }
+    return not_found_out("a plan of " + std::to_string(2 * sizes[2]) + " points");
+}
+
+/// The grid is given, so this is what the plan takes on the ranks of this job.
+std::string memory_of_grid(const Job& job, const Context& context, const Model& model,
+                           const std::string& file, bool has_no_limit) {
+    const surrogate_domain_info in = model.input_domain(), out = model.output_domain();
+    if (!can_all_plan(job, file, 0, has_no_limit))
+        return not_found_out("a plan for " + std::to_string(out.n_lat) + " x " +
+                             std::to_string(out.n_lon) + " points");
+    const Domain input = grid_domain(job, context, "contiguous", in);
+    const Domain output = grid_domain(job, context, "contiguous", out);
+    const Plan plan(model, input, is_same_grid(in, out) ? input : output);
+    const double largest = job.max(static_cast<double>(plan.counter("workspace_bytes")));
+    return bytes(largest) + " a rank on " + std::to_string(job.size()) +
+           (job.size() == 1 ? " rank" : " ranks") + beside;
+}
+
+}  // namespace
+
+std::string plan_memory(const Job& job, const Context& context, const Model& model,
+                        const std::string& file, bool has_no_limit) {
+    return model.input_domain().kind == SURROGATE_SPHERE
+               ? memory_of_grid(job, context, model, file, has_no_limit)
+               : memory_of_points(job, context, model, file, has_no_limit);
+}
+
+}  // namespace surrogate::tool

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/tool/plan_trial.hpp"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <ctime>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <surrogate/surrogate.hpp>
+#include <thread>
+#include <vector>
+
+#include "coupling/tool/memory_budget.hpp"
+
+namespace surrogate::tool {
+
+namespace {
+
+bool is_work_left = false;
+
+/// Shared by the thread that works and the one that waits; the last of them frees it.
+struct Trial {
+    std::mutex mutex;
+    std::condition_variable is_over;
+    bool has_ended = false, has_passed = false;
+    std::atomic<double> loaded_s = std::numeric_limits<double>::infinity();
+};
+
+double seconds_of(clockid_t clock) {
+    timespec now{};
+    if (clock_gettime(clock, &now) != 0) return 0;
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+Domain whole_grid(const Context& context, const surrogate_domain_info& grid) {
+    surrogate_sphere sphere{};
+    sphere.grid = grid.grid;
+    sphere.n_lat = sphere.n_lat_local = grid.n_lat;
+    sphere.n_lon = sphere.n_lon_local = grid.n_lon;
+    return Domain(context, sphere);
+}
+
+void plan(Trial& trial, const std::string& file, int64_t n_point) {
+    const Context context{Options()};
+    const Model model(context, file);
+    trial.loaded_s = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    const std::vector<double> x(static_cast<size_t>(3 * n_point), 0.5);
+    const MemoryBudget budget(trial_bytes);
+    if (n_point > 0)
+        Plan(model, Domain(context, matrix(x.data(), n_point, 3)));
+    else
+        Plan(model, whole_grid(context, model.input_domain()),
+             whole_grid(context, model.output_domain()));
+}
+
+bool has_planned(Trial& trial, const std::string& file, int64_t n_point) {
+    try {
+        plan(trial, file, n_point);
+    } catch (const Error& error) {
+        return error.status() != SURROGATE_NO_MEMORY;
+    } catch (const std::bad_alloc&) {  // while the Error was made
+        return false;
+    }
+    return true;
+}
+
+void work(const std::shared_ptr<Trial>& trial, const std::string& file, int64_t n_point) {
+    const bool has_passed = has_planned(*trial, file, n_point);
+    const std::lock_guard lock(trial->mutex);
+    trial->has_passed = has_passed;
+    trial->has_ended = true;
+    trial->is_over.notify_one();
+}
+
+/// What the thread has worked since the model was loaded.
+double seconds_of(std::thread& thread, const Trial& trial) {
+    clockid_t clock{};
+    if (pthread_getcpuclockid(thread.native_handle(), &clock) != 0) return 0;
+    return seconds_of(clock) - trial.loaded_s;
+}
+
+}  // namespace
+
+bool can_plan(const std::string& file, int64_t n_point) {
+    const auto trial = std::make_shared<Trial>();
+    std::thread thread(work, trial, file, n_point);
+    std::unique_lock lock(trial->mutex);
+    const auto a_while = std::chrono::milliseconds(2);
+    while (!trial->is_over.wait_for(lock, a_while, [&] { return trial->has_ended; })) {
+        if (seconds_of(thread, *trial) < trial_seconds) continue;
+        is_work_left = true;
+        thread.detach();
+        return false;
+    }
+    lock.unlock();
+    thread.join();
+    return trial->has_passed;
+}
+
+bool has_left_work() {
+    return is_work_left;
+}
+
+}  // namespace surrogate::tool

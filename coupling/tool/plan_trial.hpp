@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace surrogate::tool {
+
+/// What planning for a model of unknown origin may take to find out what a plan takes.
+constexpr int64_t trial_bytes = 256'000'000;
+constexpr double trial_seconds = 0.4;  ///< of a core: a busy machine changes nothing
+
+/// Plans the model of `file` on one rank, for n_point scattered points or, if n_point is 0, for the
+/// grids of its card, and throws the plan away: false if that takes more than the limits above. True
+/// after other errors; the real plan reports them. The work is done in a thread of its own; one that
+/// runs out of time cannot be stopped: it is left behind, without MPI, and does not outlive
+/// has_left_work()'s std::_Exit. Local.
+bool can_plan(const std::string& file, int64_t n_point);
+
+/// The program must end by std::_Exit.
+bool has_left_work();
+
+}  // namespace surrogate::tool
