@@ -57,6 +57,40 @@ TEST(Card, ConventionsAreKept) {
     EXPECT_EQ(parse_card(card.dump()).conventions["conventions"]["a"], 1);
 }
 
+TEST(Card, NamesThatCannotBeSeenWholeAreRefused) {
+    struct Row {
+        const char* bad;
+        const char* shown;
+    };
+    const Row rows[] = {
+        {"\x1b[2J", "\\x1b[2J"},
+        {"\n", "\\x0a"},
+        {"\x7f", "\\x7f"},
+        {"\xc2\x9b", "\\xc2\\x9b"},
+        {"\xe2\x80\xae", "\\xe2\\x80"},
+        {"\xe2\x81\xa6", "\\xe2\\x81"},
+        {"\xef\xbb\xbf", "\\xef\\xbb"},
+        {"\xc2\xad", "\\xc2\\xad"},
+    };
+    for (const Row& row : rows)
+        for (const char* key : {"inputs", "outputs"}) {
+            json card = small_card();
+            card[key].back()["name"] = std::string("mob") + row.bad;
+            const auto refused = test::refusal([&] { parse_card(card.dump()); });
+            EXPECT_EQ(refused.status, Status::bad_file) << row.shown;
+            EXPECT_TRUE(refused.says("offset 3")) << refused.text;
+            EXPECT_TRUE(refused.says(row.shown)) << refused.text;
+            card = small_card();
+            card[key].back()["unit"] = std::string("m") + row.bad;
+            EXPECT_EQ(test::refusal([&] { parse_card(card.dump()); }).status, Status::bad_file);
+        }
+    json card = small_card();
+    card["inputs"].back()["name"] = "Porosit\xc3\xa4t \xcf\x86";
+    EXPECT_EQ(parse_card(card.dump()).inputs.back().name, "Porosit\xc3\xa4t \xcf\x86");
+    card["provenance"]["title"] = "\x1b[2J";  // free text: who prints it makes it visible
+    EXPECT_EQ(parse_card(card.dump()).provenance["title"], "\x1b[2J");
+}
+
 TEST(Card, ChecksumsAreNumbers) {
     json card = small_card();
     card["checksums"] = {{"a", "0123456789abcdef"}, {"b", "ffffffffffffffff"}};

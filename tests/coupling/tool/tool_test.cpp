@@ -1,123 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `surrogate` as a shell sees it: exit status, report, files.
-#include <gtest/gtest.h>
 #define XXH_INLINE_ALL
-#include <sys/wait.h>
 #include <xxhash.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
-#include <string>
 #include <vector>
 
+#include "tests/coupling/tool/tool_case.hpp"
+
+namespace surrogate::test {
 namespace {
-
-using nlohmann::json;
-const std::string tiny = SURROGATE_TEST_DATA "/flare/tiny.safetensors";
-const std::string odd = SURROGATE_TEST_DATA "/flare/odd.safetensors";
-const std::string sphere = SURROGATE_TEST_DATA "/sphere/";
-const std::string darcy = SURROGATE_SHARE "/models/darcy_flow.safetensors";
-
-struct Outcome {
-    int status;
-    std::string text;  // stdout and stderr
-};
-
-Outcome shell(const std::string& command) {
-    FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-    std::string text;
-    std::array<char, 4096> buffer;
-    while (const size_t n = fread(buffer.data(), 1, buffer.size(), pipe))
-        text.append(buffer.data(), n);
-    const int status = pclose(pipe);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
-}
-
-Outcome surrogate(const std::string& arguments) {
-    return shell(SURROGATE_PROGRAM " " + arguments);
-}
-
-std::string read(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
-
-void write(const std::string& path, const std::string& bytes) {
-    std::ofstream(path, std::ios::binary) << bytes;
-}
-
-/// A safetensors file taken apart.
-struct TensorFile {
-    explicit TensorFile(const std::string& path) : bytes(read(path)) {
-        uint64_t n = 0;
-        std::memcpy(&n, bytes.data(), sizeof n);
-        header = json::parse(bytes.substr(8, n));
-        data = 8 + n;
-    }
-    size_t offset(const std::string& name) const {
-        return data + header.at(name).at("data_offsets").at(0).get<size_t>();
-    }
-    std::string bytes;
-    json header;
-    size_t data = 0;
-};
-
-class ToolTest : public testing::Test {
-protected:
-    void SetUp() override {
-        folder_ = std::string(SURROGATE_WORK "/") +
-                  testing::UnitTest::GetInstance()->current_test_info()->name();
-        std::filesystem::remove_all(folder_);
-        std::filesystem::create_directories(folder_);
-    }
-    std::string file(const std::string& name) const { return folder_ + "/" + name; }
-
-    /// Runs `surrogate check` with a report, expects its status and returns the report.
-    json check(int status, const std::string& arguments, const std::string& launcher = "") const {
-        const std::string report = file("report.json");
-        std::filesystem::remove(report);
-        const Outcome outcome =
-            shell(launcher + " " SURROGATE_PROGRAM " check " + arguments + " --json " + report);
-        EXPECT_EQ(outcome.status, status) << outcome.text;
-        EXPECT_TRUE(std::filesystem::exists(report)) << outcome.text;
-        return json::parse(read(report), nullptr, false);
-    }
-
-    /// tiny with one text of its header replaced by another of the same length.
-    std::string tiny_with(const std::string& from, const std::string& to) const {
-        EXPECT_EQ(from.size(), to.size());
-        std::string bytes = read(tiny);
-        for (size_t at = bytes.find(from); at != std::string::npos; at = bytes.find(from, at + 1))
-            bytes.replace(at, from.size(), to);
-        write(file("changed.safetensors"), bytes);
-        return file("changed.safetensors");
-    }
-
-    /// tiny with a shifted bias of its last layer: a valid model that computes something else.
-    std::string tiny_with_shifted_bias() const {
-        TensorFile model(tiny);
-        const size_t at = model.offset("out_proj.1.fc2.bias");
-        float bias = 0;
-        std::memcpy(&bias, model.bytes.data() + at, sizeof bias);
-        bias += 0.001f;
-        std::memcpy(model.bytes.data() + at, &bias, sizeof bias);
-        write(file("shifted.safetensors"), model.bytes);
-        return file("shifted.safetensors");
-    }
-
-    std::string folder_;
-};
 
 const std::set<std::string> keys = {"file",
                                     "family",
@@ -130,6 +25,7 @@ const std::set<std::string> keys = {"file",
                                     "vector",
                                     "relative_l2",
                                     "max_abs",
+                                    "truth",
                                     "hash",
                                     "passed",
                                     "official_relative_l2",
@@ -195,7 +91,7 @@ TEST_F(ToolTest, RefusedOptionsAreStatusTwoWithAReport) {
 }
 
 TEST_F(ToolTest, NoCheckCaseIsStatusThree) {
-    const json report = check(3, tiny_with("check/output64/", "check/outside6/"));
+    const json report = check(3, tiny_with("check/output", "check/outsid"));
     EXPECT_NE(report["error"].get<std::string>().find("check case"), std::string::npos) << report;
     check(3, tiny_with("check/input/x", "check/input/q"));
 }
@@ -323,10 +219,32 @@ TEST_F(ToolTest, CommandLine) {
     EXPECT_NE(surrogate("--version").text.find("surrogate 0."), std::string::npos);
     EXPECT_EQ(surrogate("--help").status, 0);
     EXPECT_NE(surrogate("check --help").text.find("Exit status"), std::string::npos);
+    EXPECT_NE(surrogate("-V").text.find("surrogate 0."), std::string::npos);
+    EXPECT_EQ(surrogate("help").text, surrogate("--help").text);
+    EXPECT_EQ(surrogate("help check").text, surrogate("check --help").text);
+    for (const char* verb : {"info", "check", "predict"})
+        for (const char* part : {"Exit status: 0", "Example: "})
+            EXPECT_NE(surrogate(std::string("help ") + verb).text.find(part), std::string::npos)
+                << verb << " " << part;
     EXPECT_EQ(surrogate("").status, 2);
     EXPECT_EQ(surrogate("dance").status, 2);
     EXPECT_EQ(surrogate("check").status, 2);
     EXPECT_EQ(surrogate("info a b").status, 2);
+}
+
+TEST_F(ToolTest, MisspeltWordsAreAnsweredWithTheNearOnes) {
+    const auto says = [](const std::string& arguments, const std::string& part) {
+        const Outcome outcome = surrogate(arguments);
+        EXPECT_EQ(outcome.status, 2) << arguments;
+        EXPECT_NE(outcome.text.find(part), std::string::npos) << arguments << ": " << outcome.text;
+    };
+    says("chekc " + tiny, "did you mean 'check'?");
+    says("help chekc", "did you mean 'check'?");
+    says("dance", "is not a command (info, check, predict)");
+    says("check " + tiny + " --thread 2", "--thread; did you mean '--threads'?");
+    says("check " + tiny + " --reproducable", "did you mean '--reproducible'?");
+    says("predict " + tiny + " --mash a.vtu --out b.vtu", "did you mean '--mesh'?");
+    says("info --memroy " + tiny, "did you mean '--memory'?");
 }
 
 #ifdef SURROGATE_MPIRUN
@@ -359,7 +277,7 @@ TEST_F(ToolTest, ThreeRanksFailWithOneStatusAndOneText) {
     write(file("garbage"), std::string(100, 'x'));
     check(2, file("garbage"), SURROGATE_MPIRUN " 3");
     check(2, tiny + " --no-such-option", SURROGATE_MPIRUN " 3");
-    check(3, tiny_with("check/output64/", "check/outside6/"), SURROGATE_MPIRUN " 3");
+    check(3, tiny_with("check/output", "check/outsid"), SURROGATE_MPIRUN " 3");
     check(1, tiny_with_shifted_bias(), SURROGATE_MPIRUN " 3");
     const Outcome outcome =
         shell(SURROGATE_MPIRUN " 3 " SURROGATE_PROGRAM " check " + file("missing"));
@@ -369,3 +287,4 @@ TEST_F(ToolTest, ThreeRanksFailWithOneStatusAndOneText) {
 #endif
 
 }  // namespace
+}  // namespace surrogate::test
