@@ -193,8 +193,9 @@ SURROGATE_API surrogate_status surrogate_context_describe(const surrogate_contex
                                                           char* text, int64_t* n_text);
 
 /* Receives what the library has to say outside of errors: on rank 0, the table of
- * surrogate_plan_describe for each plan made; on every rank that has a function, the lines of
- * range=warn about its own points. `user` is passed through. NULL: silence (default). */
+ * surrogate_plan_describe for each plan made, and check_note of surrogate_model_describe for each
+ * model loaded that has one; on every rank that has a function, the lines of range=warn about its
+ * own points. `user` is passed through. NULL: silence (default). */
 typedef void (*surrogate_log_function)(void* user, const char* text);
 SURROGATE_API surrogate_status surrogate_context_set_log(surrogate_context* context,
                                                          surrogate_log_function log, void* user);
@@ -259,9 +260,16 @@ SURROGATE_API surrogate_status surrogate_model_port(const surrogate_model* model
 SURROGATE_API surrogate_status surrogate_model_family(const surrogate_model* model,
                                                       const char** family);
 
-/* A JSON object: family, parameters, weights (by type as stored: tensors, read = "as stored",
- * "widened exactly" (F16, BF16) or "rounded to single" (F64)), card as in the file, check (names
- * and shapes of the check case). */
+/* A JSON object in ASCII:
+ *   family, parameters, card as in the file
+ *   weights      by type as stored: tensors, read = "as stored", "widened exactly" (F16, BF16) or
+ *                "rounded to single" (F64)
+ *   check        names and shapes of the tensors of the check case
+ *   check_truth  "double": a prediction can be compared with the official run in double precision;
+ *                "single": only with the run in single precision (no check/output64); "none": there
+ *                is no check case for this network. Hyperparameters that the shapes of the weights
+ *                cannot show (num_heads, activation, scale) are then believed unchecked
+ *   check_note   that in words; absent if check_truth is "double" */
 SURROGATE_API surrogate_status surrogate_model_describe(const surrogate_model* model, char* text,
                                                         int64_t* n_text);
 SURROGATE_API void surrogate_model_destroy(surrogate_model** model);
@@ -269,9 +277,10 @@ SURROGATE_API void surrogate_model_destroy(surrogate_model** model);
 /* ---- check case ------------------------------------------------------------------------------ */
 
 /* The tensors check/input/.., check/output/.., check/output64/.. that a model file may carry, so
- * that a machine can be asked whether it still computes what the author computed. Collective; every
- * rank holds them whole. Errors: as surrogate_model_load; NOT_SUPPORTED if the file has no check
- * case. */
+ * that a machine can be asked whether it still computes what the author computed
+ * (share/doc/model-file.md; either of the outputs may be missing). Collective; every rank holds them
+ * whole. Errors: as surrogate_model_load; NOT_SUPPORTED if the file has no check case: neither a
+ * check/output/.. nor a check/output64/.. */
 SURROGATE_API surrogate_status surrogate_check_case_load(surrogate_context* context,
                                                          const char* path,
                                                          surrogate_check_case** check_case);

@@ -36,7 +36,7 @@ void match_fields(const Card& card, const Network& network) {
 }
 
 /// How the weights are stored and what reading made of them, by type.
-nlohmann::json describe_weights(const std::vector<TensorEntry>& entries) {
+nlohmann::json describe_weights(std::span<const TensorEntry> entries) {
     nlohmann::json types = nlohmann::json::object();
     for (const TensorEntry& entry : entries) {
         if (entry.name.starts_with(check_prefix)) continue;
@@ -48,15 +48,16 @@ nlohmann::json describe_weights(const std::vector<TensorEntry>& entries) {
 }
 
 /// What there is to say of a file once its network is known. ASCII: hosts print it.
-std::string describe(const ModelFile& file, int64_t n_parameter, CheckTruth truth) {
+std::string describe(const std::string& family, const std::string& card_text,
+                     std::span<const TensorEntry> entries, int64_t n_parameter, CheckTruth truth) {
     JsonTree tree(nlohmann::json::object());
     nlohmann::json& text = tree.root;
-    text["family"] = file.card.family;
+    text["family"] = family;
     text["parameters"] = n_parameter;
-    text["weights"] = describe_weights(file.entries);
-    text["card"] = nlohmann::json::parse(file.card_text);
+    text["weights"] = describe_weights(entries);
+    text["card"] = nlohmann::json::parse(card_text);
     nlohmann::json& check = text["check"] = nlohmann::json::object();
-    for (const TensorEntry& entry : file.entries) {
+    for (const TensorEntry& entry : entries) {
         if (is_check_tensor(entry.name))
             check[entry.name.substr(check_prefix.size())] = entry.shape;
     }
@@ -86,13 +87,14 @@ Model::Model(std::shared_ptr<Context> context, const char* path) : context_(std:
     context_->comm().agree([&] {
         int64_t n_parameter = 0;
         for (const Tensor& tensor : file.tensors) n_parameter += std::ssize(tensor.floats());
-        ModelFile about{file.card_text, file.card, file.entries, {}};
+        const std::string card_text = file.card_text;
+        const std::vector<TensorEntry> entries = file.entries;
         card_ = file.card;
         network_ = make_network(std::move(file));
         match_fields(card_, *network_);
         const auto inputs = network_->inputs(), outputs = network_->outputs();
-        const CheckTruth truth = check_truth(about.entries, inputs, outputs);
-        description_ = describe(about, n_parameter, truth);
+        const CheckTruth truth = check_truth(entries, inputs, outputs);
+        description_ = describe(card_.family, card_text, entries, n_parameter, truth);
         for (const Port& port : inputs) ports_.push_back({port, false});
         for (const Port& port : outputs) ports_.push_back({port, true});
         log_check_case(*context_, name, truth);
