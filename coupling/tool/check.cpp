@@ -4,8 +4,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "coupling/tool/atomic_file.hpp"
+#include "coupling/file/new_file.hpp"
 #include "coupling/tool/output.hpp"
+#include "coupling/tool/spared_files.hpp"
 #include "coupling/tool/tensor_file.hpp"
 #include "coupling/tool/text.hpp"
 
@@ -111,16 +112,11 @@ void print_result(const Job& job, const CheckArguments& arguments, const CheckRe
     print(lines.text());
 }
 
-/// Refuses a target that is one of the files of the command line. Collective.
+/// Collective.
 void spare(const Job& job, const std::string& option, const std::string& target,
            const std::vector<std::string>& words) {
     job.agree([&] {
-        if (!job.is_root() || target.empty()) return;
-        for (const std::string& word : words)
-            if (is_same_file(target, word))
-                throw Failure(Exit::bad_usage,
-                              option + " " + target + " is " + word +
-                                  " itself; it is not overwritten, choose another name");
+        if (job.is_root()) spare_files(option, target, words);
     });
 }
 
@@ -131,8 +127,8 @@ void write_report(const Job& job, const CheckArguments& arguments, const Json& r
     job.agree([&] {
         if (!job.is_root() || arguments.json.empty()) return;
         // ASCII: a report may be printed.
-        write_atomically(arguments.json,
-                         report.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
+        file::write_atomically(arguments.json,
+                               report.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
     });
 }
 

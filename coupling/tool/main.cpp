@@ -45,7 +45,9 @@ const char* const check_footer =
     "report.json";
 
 const char* const predict_footer =
-    "Exit status: 0 written, 1 a value is not finite, 2 bad usage or bad file.\n"
+    "Exit status: 0 written; 1 a value is not finite, or --strict and inputs outside; 2 bad usage "
+    "or\n"
+    "bad file, or the output exists.\n"
     "Example: mpirun -n 4 surrogate predict model.safetensors --mesh in.pvtu --out out.pvtu\n"
     "  --map mobility=lambda";
 

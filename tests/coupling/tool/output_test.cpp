@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reaches a terminal, and what reaches the disk.
+// What reaches a terminal, and which files are left alone.
 #include "coupling/tool/output.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <regex>
-#include <sstream>
 #include <string>
 
-#include "coupling/tool/atomic_file.hpp"
 #include "coupling/tool/job.hpp"
+#include "coupling/tool/spared_files.hpp"
 #include "coupling/tool/text.hpp"
 #include "libsurrogate/src/model/hidden_characters.hpp"
 
@@ -97,86 +93,53 @@ TEST(Text, NearWords) {
 
 // ---- files ----
 
-class AtomicFileTest : public testing::Test {
+class SparedFilesTest : public testing::Test {
 protected:
     void SetUp() override {
-        folder_ = fs::path(SURROGATE_WORK) / "atomic_file";
+        folder_ = fs::path(SURROGATE_WORK) / "spared_files";
         fs::remove_all(folder_);
         fs::create_directories(folder_);
     }
     std::string file(const std::string& name) const { return folder_ / name; }
-    static std::string read(const std::string& path) {
-        std::ostringstream text;
-        text << std::ifstream(path, std::ios::binary).rdbuf();
-        return text.str();
-    }
-    size_t n_file() const {
-        return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {}));
+    void make(const std::string& name) const { std::ofstream(file(name)) << "x"; }
+    static bool is_spared(const std::string& target, const std::string& word) {
+        try {
+            spare_files("--json", target, {word});
+            return false;
+        } catch (const Failure& failure) {
+            EXPECT_EQ(failure.status(), Exit::bad_usage);
+            EXPECT_NE(std::string(failure.what()).find(word), std::string::npos);
+            return true;
+        }
     }
     fs::path folder_;
 };
 
-TEST_F(AtomicFileTest, WritesAndReplaces) {
-    write_atomically(file("a"), "first");
-    EXPECT_EQ(read(file("a")), "first");
-    ::chmod(file("a").c_str(), 0640);
-    write_atomically(file("a"), std::string(100'000, 'x'));
-    EXPECT_EQ(read(file("a")), std::string(100'000, 'x'));
-    struct stat found = {};
-    ::stat(file("a").c_str(), &found);
-    EXPECT_EQ(found.st_mode & 0777, 0640u);
-    EXPECT_EQ(n_file(), 1u);
-}
-
-TEST_F(AtomicFileTest, AFailedWriteLeavesWhatWasThere) {
-    write_atomically(file("a"), "good");
-    rlimit before{};
-    getrlimit(RLIMIT_FSIZE, &before);
-    const rlimit small{1000, before.rlim_max};
-    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &small);
-    EXPECT_THROW(write_atomically(file("a"), std::string(100'000, 'x')), Failure);
-    EXPECT_THROW(write_atomically(file("b"), std::string(100'000, 'x')), Failure);
-    setrlimit(RLIMIT_FSIZE, &before);
-    std::signal(SIGXFSZ, handler);
-    EXPECT_EQ(read(file("a")), "good");
-    EXPECT_EQ(n_file(), 1u);
-}
-
-TEST_F(AtomicFileTest, ErrorsNameThePathAndTheReason) {
-    try {
-        write_atomically(file("no/folder"), "x");
-        FAIL();
-    } catch (const Failure& failure) {
-        EXPECT_EQ(failure.status(), Exit::bad_usage);
-        EXPECT_NE(std::string(failure.what()).find("no/folder"), std::string::npos);
-        EXPECT_NE(std::string(failure.what()).find("No such file"), std::string::npos);
-    }
-}
-
-TEST_F(AtomicFileTest, LinksStayAndDevicesAreWritten) {
-    write_atomically(file("a"), "old");
-    fs::create_symlink("a", file("link"));
-    write_atomically(file("link"), "new");
-    EXPECT_TRUE(fs::is_symlink(file("link")));
-    EXPECT_EQ(read(file("a")), "new");
-    write_atomically("/dev/null", "gone");
-    EXPECT_TRUE(fs::is_character_file("/dev/null"));
-    EXPECT_THROW(write_atomically("/dev/full", "x"), Failure);
-}
-
-TEST_F(AtomicFileTest, TheSameFileByAnyName) {
-    write_atomically(file("a"), "x");
+TEST_F(SparedFilesTest, AFileByAnyName) {
+    make("a");
+    make("b");
     fs::create_symlink("a", file("link"));
     fs::create_hard_link(file("a"), file("hard"));
-    EXPECT_TRUE(is_same_file(file("a"), file("./a")));
-    EXPECT_TRUE(is_same_file(file("a"), file("link")));
-    EXPECT_TRUE(is_same_file(file("hard"), file("link")));
-    EXPECT_TRUE(is_same_file(file("new"), file("./new")));
-    EXPECT_FALSE(is_same_file(file("new"), file("other")));
-    write_atomically(file("b"), "x");
-    EXPECT_FALSE(is_same_file(file("a"), file("b")));
-    EXPECT_FALSE(is_same_file("/dev/null", "/dev/null"));
+    for (const char* name : {"a", "./a", "link", "hard"})
+        for (const char* other : {"a", "./a", "link", "hard"})
+            EXPECT_TRUE(is_spared(file(name), file(other))) << name << " " << other;
+    EXPECT_FALSE(is_spared(file("b"), file("a")));
+    EXPECT_FALSE(is_spared("", file("a")));
+}
+
+TEST_F(SparedFilesTest, NewFilesByTheirNames) {
+    EXPECT_TRUE(is_spared(file("new"), file("./new")));
+    EXPECT_FALSE(is_spared(file("new"), file("other")));
+}
+
+TEST_F(SparedFilesTest, WhatAFileIsWrittenToFirst) {
+    make("a.tmp");
+    EXPECT_TRUE(is_spared(file("a"), file("a.tmp")));
+    EXPECT_FALSE(is_spared(file("a.tmp"), file("a")));
+}
+
+TEST_F(SparedFilesTest, DevicesHoldNothing) {
+    EXPECT_FALSE(is_spared("/dev/null", "/dev/null"));
 }
 
 }  // namespace
