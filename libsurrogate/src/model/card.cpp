@@ -42,13 +42,17 @@ void parse_format(const json& card) {
 std::string parse_name(const json& value, const std::string& where) {
     const std::string& name = string_of(value, where);
     if (name.empty()) fail(where + ": expected a name, found \"\"");
-    // Hosts print names, and ask for fields by what they see.
-    if (const auto at = first_hidden(name); at != std::string::npos)
-        fail(where +
-             ": expected a name that can be seen whole, found a control or format character "
-             "at offset " +
-             std::to_string(at) + " of '" + printable(name, 60) + "'");
     return name;
+}
+
+/// Hosts print names, and ask for fields by what they see.
+void require_visible(const std::string& name, const std::string& where) {
+    const size_t at = first_hidden(name);
+    if (at == std::string::npos) return;
+    fail(where +
+         ": expected a name that can be seen whole, found a control or format character at "
+         "offset " +
+         std::to_string(at) + " of '" + printable(name, 60) + "'");
 }
 
 const json& parse_object(const json& value, const std::string& where) {
@@ -96,6 +100,7 @@ FieldCard parse_field(const json& value, const std::string& path, bool is_input)
         require_keys(value, where, {"name", "unit", "mean", "std", "min", "max"});
     FieldCard field;
     field.name = parse_name(member(value, "name", where), key_text(path + ".name"));
+    require_visible(field.name, key_text(path + ".name"));
     const std::string where_unit = key_text(path + ".unit");
     field.unit = string_of(member(value, "unit", where), where_unit);
     if (const std::string problem = unit_problem(field.unit); !problem.empty())
