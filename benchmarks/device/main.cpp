@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// FLARE's device passes checked and timed on their own, for a machine that has a device and little
 /// else:
-///     device_passes check|limits|time [--json FILE] [--device N] [--tiny] [--only CASE]
+///     device_passes check|limits|time|turns [--json FILE] [--device N] [--tiny] [--only CASE]
 /// Results are records of JSON, one a line. Exit status: 0, 1 a check failed or the device did, 2
 /// bad usage, 77 no device here.
 #include <cstring>
@@ -42,7 +42,8 @@ Arguments parse(int argc, char** argv) {
         }
     }
     const std::string& command = arguments.options.command;
-    arguments.is_good = command == "check" || command == "limits" || command == "time";
+    arguments.is_good =
+        command == "check" || command == "limits" || command == "time" || command == "turns";
     return arguments;
 }
 
@@ -63,6 +64,7 @@ int run(Platform& platform, const Options& options) {
     describe(platform, options);
     if (options.command == "limits") measure_limits(platform, options);
     if (options.command == "time") time_passes(platform, options);
+    if (options.command == "turns") return take_turns(platform, options);
     if (options.command != "check") return 0;
     const int n_failed = check_passes(platform, options);
     if (n_failed > 0) std::cerr << n_failed << " checks failed\n";
@@ -76,8 +78,8 @@ int main(int argc, char** argv) {
     using namespace surrogate;
     const benchmarks::Arguments arguments = benchmarks::parse(argc, argv);
     if (!arguments.is_good) {
-        std::cerr << "device_passes check|limits|time [--json FILE] [--device N] [--tiny] "
-                     "[--only CASE]\n";
+        std::cerr << "device_passes check|limits|time|turns [--json FILE] [--device N] "
+                     "[--tiny] [--only CASE]\n";
         return 2;
     }
     try {

@@ -10,7 +10,7 @@
 namespace surrogate::benchmarks {
 
 struct Options {
-    std::string command;       ///< check, limits, time
+    std::string command;       ///< check, limits, time, turns
     std::FILE* json = stdout;  ///< one record a line
     bool is_tiny = false;      ///< seconds on a slow or emulated device
     std::string only;          ///< the cases with this name alone
@@ -25,5 +25,10 @@ void measure_limits(Platform& platform, const Options& options);
 
 /// Milliseconds of each pass, of a block, of eight blocks, launched one by one and as a graph.
 void time_passes(Platform& platform, const Options& options);
+
+/// Times a block of the case `only` once for each line that standard input brings, and ends with
+/// it: for a program that takes turns with this one, both with all they need already there.
+/// Returns 0, or 2 if there is no such case.
+int take_turns(Platform& platform, const Options& options);
 
 }  // namespace surrogate::benchmarks

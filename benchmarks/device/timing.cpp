@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iostream>
 #include <vector>
 
 #include "benchmarks/device/limits.hpp"
@@ -45,11 +46,12 @@ struct Case {
     BlockCase c;
     Operand operand;
     bool is_full;  ///< eight blocks and graphs too
-    /// "fp16 8 x 8, 128": operand, heads x channels, latents.
+    /// "fp16 8 x 8, 128": operand, heads x channels, latents; the points if they are not many.
     std::string name() const {
         return std::string(kernels::name(operand)) + " " + std::to_string(c.n_head) + " x " +
                std::to_string(c.n_dim) + ", " + std::to_string(c.n_latent) +
-               (c.reproducible ? ", reproducible" : "");
+               (c.reproducible ? ", reproducible" : "") +
+               (c.n_point > 1000 && c.n_point < 1000000 ? ", N " + std::to_string(c.n_point) : "");
     }
 };
 
@@ -71,6 +73,12 @@ std::vector<Case> cases(bool is_tiny) {
     for (const Operand operand : {Operand::fp16, Operand::fp32, Operand::tf32, Operand::bf16})
         list.push_back({c, operand, true});
     for (const Operand operand : {Operand::fp16, Operand::fp32}) {
+        // A solver's rank: few points, and launches count.
+        for (const int64_t n_point : {10000, 30000, 100000}) {
+            BlockCase fewer = c;
+            fewer.n_point = n_point;
+            list.push_back({fewer, operand, true});
+        }
         for (const int64_t n_latent : {256, 2048}) {
             BlockCase more = c;
             more.n_latent = n_latent;
@@ -100,6 +108,10 @@ public:
           stream_(platform.device().create_stream()) {}
     ~Timed() { platform_.device().destroy_stream(stream_); }
 
+    void block() {
+        record("block", measured([this](Stream stream) { passes_.block(stream); }));
+    }
+
     void run() {
         const auto pass = [&](void (Passes::*function)(Stream) const) {
             return [this, function](Stream stream) { (passes_.*function)(stream); };
@@ -111,27 +123,32 @@ public:
         record("latents", measured(pass(&Passes::latents)));
         record("decode", measured(pass(&Passes::decode)));
         record("end", measured(pass(&Passes::end)));
-        record("block", measured(pass(&Passes::block)));
+        block();
         if (!which_.is_full) return;
         const auto model = [this](Stream stream) {
             passes_.begin(stream);
             for (int block = 0; block < 8; ++block) passes_.block(stream);
             passes_.end(stream);
         };
+        record("block, graph", replayed(pass(&Passes::block)));
         record("eight blocks", measured(model));
-        kernels::Device& device = platform_.device();
-        device.begin_capture(stream_);
-        model(stream_);
-        const kernels::Graph graph = device.end_capture(stream_);
-        record("eight blocks, graph",
-               measured([&](Stream stream) { device.launch(graph, stream); }));
-        device.synchronize(stream_);
-        device.destroy_graph(graph);
+        record("eight blocks, graph", replayed(model));
     }
 
 private:
     Times measured(const std::function<void(Stream)>& work) {
         return measure(platform_, stream_, options_.is_tiny, work);
+    }
+    /// The same work recorded as a graph.
+    Times replayed(const std::function<void(Stream)>& work) {
+        kernels::Device& device = platform_.device();
+        device.begin_capture(stream_);
+        work(stream_);
+        const kernels::Graph graph = device.end_capture(stream_);
+        const Times times = measured([&](Stream stream) { device.launch(graph, stream); });
+        device.synchronize(stream_);
+        device.destroy_graph(graph);
+        return times;
     }
     void record(const char* what, const Times& times) {
         Record("time")
@@ -166,6 +183,20 @@ void time_passes(Platform& platform, const Options& options) {
         if (options.only.empty() || options.only == which.name())
             Timed(platform, options, which).run();
     }
+}
+
+int take_turns(Platform& platform, const Options& options) {
+    const auto list = cases(options.is_tiny);
+    const auto which = std::find_if(list.begin(), list.end(), [&](const Case& c) {
+        return options.only.empty() || options.only == c.name();
+    });
+    if (which == list.end()) {
+        std::cerr << "no case '" << options.only << "'\n";
+        return 2;
+    }
+    Timed timed(platform, options, *which);
+    for (std::string line; std::getline(std::cin, line);) timed.block();
+    return 0;
 }
 
 void measure_limits(Platform& platform, const Options& options) {

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """One FLARE block in PyTorch, timed in turns with ours.
 
-    python3 share/gpu/compare_pytorch.py --program build-device/device_passes [--json FILE] [--seconds 150] [--rounds 5]
+    python3 share/gpu/compare_pytorch.py --program build-device/device_passes [--json FILE] [--seconds 150] [--rounds 15]
 
 The block is that of our device passes: N = 1,000,000 points, C = 64, 8 heads, M = 128, chains of five layers, weights and
 points in the precision of the row. First every variant is checked against PyTorch's own fp32 on few points and timed for a
-moment: each backend of scaled_dot_product_attention, eager and compiled. Then the fastest of each precision and our program
-take turns; ratios come from these turns alone. Records of JSON, one a line. Exit status 77: no PyTorch, or no device.
+moment: each backend of scaled_dot_product_attention, eager. Then the fastest of each precision and our program take turns, at
+least 15 pairs, each side one process that stays; ratios come from these turns alone. With time left the same for the fastest
+backend compiled. Records of JSON, one a line. Exit status 77: no PyTorch, or no device.
 """
 import argparse
 import contextlib
@@ -91,6 +92,32 @@ class Clock:
         return first.elapsed_time(last)
 
 
+class Ours:
+    """Our program, started once for a precision; it times a block for each line it is sent."""
+
+    def __init__(self, options, precision):
+        self.command = [options.program, "turns", "--only", f"{precision} {H} x {C // H}, {M}"]
+        if options.tiny:
+            self.command = [options.program, "turns", "--tiny"]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+
+    def ms(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            record = json.loads(line)
+            if record["part"] == "time":
+                return record["ms"]
+        raise RuntimeError(f"{' '.join(self.command)} ended with {self.process.wait()}")
+
+
 class Comparison:
     def __init__(self, options):
         self.options = options
@@ -144,43 +171,28 @@ class Comparison:
         self.record("peer", operand=precision, backend=backend, mode=mode, ms=ms, error=error)
         return ms, run, points
 
-    def ours(self, precision):
-        """Milliseconds of our block, from the program."""
-        command = [self.options.program, "time", "--only", f"{precision} {H} x {C // H}, {M}"]
-        if self.options.tiny:
-            command = [self.options.program, "time", "--tiny"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.strip()}")
-        for line in done.stdout.splitlines():
-            record = json.loads(line)
-            if record["part"] == "time" and record["what"] == "block":
-                return record["ms"]
-        raise RuntimeError(f"{' '.join(command)} timed no block")
-
     def left(self):
         return self.deadline - time.monotonic()
 
-    def compare(self, precision):
+    def fastest(self, precision):
+        """(backend, function, points) of the fastest eager variant that runs; None if there is none."""
         best = None
-        backends = self.options.backends.split(",")
-        for mode in self.options.modes.split(","):
-            for backend in backends:
-                if self.left() < 10:
-                    self.record("peer", operand=precision, backend=backend, mode=mode, problem="no time left")
-                    continue
-                found = self.screen(precision, backend, mode)
-                if found and (best is None or found[0] < best[0][0]):
-                    best = found, backend, mode
-        if not best or self.left() < 5:
-            return
-        (_, run, points), backend, mode = best
+        for backend in self.options.backends.split(","):
+            if self.left() < 5:
+                self.record("peer", operand=precision, backend=backend, mode="eager", problem="no time left")
+                continue
+            found = self.screen(precision, backend, "eager")
+            if found and (best is None or found[0] < best[0]):
+                best = found[0], backend, found[1], found[2]
+        return best and best[1:]
+
+    def pairs(self, precision, backend, mode, run, points):
+        """Turns of ours and theirs, each process with all it needs on the device."""
         pairs = []
-        with torch.inference_mode(), self.backend(backend):
-            for _ in range(self.options.rounds):
-                if pairs and self.left() < 3:
-                    break
-                own = self.ours(precision)
+        with torch.inference_mode(), self.backend(backend), Ours(self.options, precision) as ours:
+            ours.ms(), run(points)
+            while len(pairs) < self.options.rounds and (self.left() > 2 or len(pairs) < 2):
+                own = ours.ms()
                 run(points)  # the other program had the device
                 pairs.append((own, statistics.median(self.clock(lambda: run(points)) for _ in range(5))))
         ratios = sorted(peer / own for own, peer in pairs)
@@ -188,11 +200,32 @@ class Comparison:
                     ms=statistics.median(own for own, _ in pairs), peer_ms=statistics.median(peer for _, peer in pairs),
                     ratio=statistics.median(ratios), least=ratios[0], most=ratios[-1], n_round=len(pairs))
 
+    def compare(self, precision):
+        """Returns the fastest backend."""
+        best = self.fastest(precision)
+        if not best or self.left() < 3:
+            return None
+        backend, run, points = best
+        self.pairs(precision, backend, "eager", run, points)
+        return backend
+
+    def compare_compiled(self, precision, backend):
+        # Compiling takes the longest, and is paid for the fastest backend alone.
+        if self.left() < 20:
+            self.record("peer", operand=precision, backend=backend, mode="compiled", problem="no time left")
+            return
+        found = self.screen(precision, backend, "compiled")
+        if found and self.left() > 3:
+            self.pairs(precision, backend, "compiled", *found[1:])
+
     def run(self):
         device = torch.cuda.get_device_name() if self.options.device == "cuda" else "cpu"
         self.record("pytorch", version=torch.__version__, cuda=torch.version.cuda, device=device)
-        for precision in self.options.precisions.split(","):
-            self.compare(precision)
+        precisions = self.options.precisions.split(",")
+        fastest = {precision: self.compare(precision) for precision in precisions}
+        for precision in precisions:
+            if fastest[precision] and self.options.compiled == "yes":
+                self.compare_compiled(precision, fastest[precision])
 
 
 def main():
@@ -202,8 +235,8 @@ def main():
     parser.add_argument("--points", type=int, default=1_000_000)
     parser.add_argument("--precisions", default="fp16,fp32,tf32,bf16")
     parser.add_argument("--backends", default=",".join(BACKENDS))
-    parser.add_argument("--modes", default="eager,compiled")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--compiled", default="yes", choices=["yes", "no"], help="also the fastest backend, compiled")
+    parser.add_argument("--rounds", type=int, default=15, help="pairs of a ratio")
     parser.add_argument("--seconds", type=float, default=150, help="no variant is begun after so many")
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"], help="cpu: to try this script")
     parser.add_argument("--tiny", action="store_true", help="our program's tiny case: to try this script")

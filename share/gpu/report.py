@@ -18,7 +18,7 @@ import sys
 C = 64
 OPERAND_BYTES = {"fp16": 2, "bf16": 2, "tf32": 4, "fp32": 4}
 PRODUCT_COST = {"fp16": 1, "bf16": 1, "tf32": 2, "fp32": 6}
-PASSES = ["begin", "encode", "maxima", "sums", "latents", "decode", "end", "block", "eight blocks", "eight blocks, graph"]
+PASSES = ["begin", "encode", "maxima", "sums", "latents", "decode", "end", "block", "block, graph", "eight blocks", "eight blocks, graph"]
 
 
 def floors(record, rates):
@@ -111,13 +111,19 @@ def peer_page(records):
     if not ratios and not peers:
         return []
     lines = ["## PyTorch, a block, in turns with ours", ""]
-    lines += table(["operand", "fastest of PyTorch", "its ms", "our ms", "ratio", "from", "to"],
+    lines += table(["operand", "fastest of PyTorch", "its ms", "our ms", "ratio", "from", "to", "pairs"],
                    [(r["operand"], f"{r['backend']}, {r['mode']}", number(r["peer_ms"]), number(r["ms"]),
-                     number(r["ratio"], 2), number(r["least"], 2), number(r["most"], 2)) for r in ratios])
+                     number(r["ratio"], 2), number(r["least"], 2), number(r["most"], 2), r["n_round"]) for r in ratios])
     lines += table(["operand", "backend", "mode", "ms of a first look", "error", "problem"],
                    [(r["operand"], r["backend"], r["mode"], number(r.get("ms")),
                      f"{r['error']:.1e}" if "error" in r else "", r.get("problem", "").replace("|", "/")) for r in peers])
     return lines
+
+
+def sanitizer_page(records):
+    rows = [(r["tool"], "yes" if r["passed"] else "NO", "yes" if r["stopped"] else "", r["n_check"])
+            for r in of(records, "sanitizer")]
+    return ["## compute-sanitizer", ""] + table(["tool", "passed", "out of time", "checks done"], rows) if rows else []
 
 
 def main():
@@ -133,6 +139,7 @@ def main():
     if emulated:
         lines += ["Device code emulated on the CPU: its times mean nothing.", ""]
     lines += machine_page(records) + steps_page(records) + check_page(records) + time_page(records, rates) + peer_page(records)
+    lines += sanitizer_page(records)
     with open(to_page, "w") as file:
         file.write("\n".join(lines))
 

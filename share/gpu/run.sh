@@ -2,33 +2,49 @@
 # SPDX-License-Identifier: Apache-2.0
 # Checks and times our device code on a machine that has a device, nvcc, CMake, a C++ compiler and little else.
 #
-#     sh share/gpu/run.sh                                      results in gpu-results/: device.md, device.json, *.log
+#     sh share/gpu/run.sh                                      results in gpu-results/, see below
 #     OUT=/tmp/r SKIP="sanitizer pytorch" sh share/gpu/run.sh  somewhere else, without these parts
 #     PARTS="build check" sh share/gpu/run.sh                  these parts alone
+#     COMMIT=$(git rev-parse HEAD) sh share/gpu/run.sh         says what is tested, where the tree comes without its history
 #
 # Parts, each with its own limit of time; results are written as they come, and a part that fails stops no other:
 #   build      benchmarks/device (device code, the reference, a main of its own), for this device alone
 #   check      every pass against the reference in double: awkward sizes, all operands, the same bits twice
 #   limits     rates of copies, exponentials and products, which times are measured against
-#   time       each pass, one block, eight blocks, launched one by one and as a graph; N = 1,000,000
+#   time       each pass, one block, eight blocks, launched one by one and as a graph; N from 10,000 to 1,000,000
+#   profile    Nsight Compute's counters of encode and decode, if it is there: not how slow, but why
 #   pytorch    the same block in PyTorch in turns with ours, if python3 has PyTorch
-#   sanitizer  small checks under compute-sanitizer's memcheck and racecheck, if it is there
 #   library    the library on one rank: golden files by `surrogate check`, tests of devices. Needs nlohmann-json, CLI11,
-#              Highway and xxHash, and GoogleTest for the tests: here, or carried (share/gpu/carry.sh)
-# In all at most BUDGET seconds, 470 if not set; SLOW=5 gives every part five times its limit (a machine of few cores, with
-# BUDGET to match); TINY=1 small sizes, to try the script. Exit status 1 if a part failed. Without a device everything is built and each part says so.
+#              Highway and xxHash, and GoogleTest for the tests: here, or carried (share/gpu/carry.sh). Built after `time`
+#   sanitizer  small checks, some of which turn every loop, under compute-sanitizer's racecheck, memcheck and synccheck
+# In all at most BUDGET seconds, 540 if not set; SLOW=5 gives every part five times its limit (a machine of few cores, with
+# BUDGET to match); TINY=1 small sizes, to try the script. Exit status 1 if a part failed. Without a device everything is
+# built and each part says so.
+#
+# Results are four files, so that a machine that hands back only a few brings all of them home: device.md (a page),
+# device.json, records.jsonl (what both are made from) and logs.tar.gz (what every part printed, reports of the profiler),
+# all of them new after every part and when the run is stopped.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 OUT=${OUT:-gpu-results}
 BUILD=${BUILD:-build-device}
-mkdir -p "$OUT" "$BUILD"
+mkdir -p "$OUT" "$BUILD/logs"
 OUT=$(cd "$OUT" && pwd)
 BUILD=$(cd "$BUILD" && pwd)
 export OUT BUILD
 records=$OUT/records.jsonl
+logs=$BUILD/logs
 program=${PROGRAM:-$BUILD/passes/device_passes} # PROGRAM: another one, to try the script
 carried=$root/share/gpu/carried
 n_core=$(nproc)
+
+# The toolkit is often installed beside the PATH, NCCL inside Python's packages.
+CUDA_HOME=${CUDA_HOME:-/usr/local/cuda}
+PATH=$PATH:$CUDA_HOME/bin
+nccl=$(python3 -c 'import nvidia.nccl as n; print(list(n.__path__)[0] + "/lib")' 2>/dev/null) || nccl=
+[ -z "$nccl" ] || LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$nccl
+export CUDA_HOME PATH LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}"
+[ -n "${CUDACXX:-}" ] || ! command -v nvcc >/dev/null || export CUDACXX="$(command -v nvcc)"
 
 # Status of a part: 0 passed, 77 no device, 78 something it needs is not here, else failed.
 is_done() { [ "$1" -eq 0 ] || [ "$1" -eq 77 ] || [ "$1" -eq 78 ]; }
@@ -58,19 +74,60 @@ part_time() { "$program" time ${TINY:+--tiny} --json "$records"; }
 
 part_pytorch() {
     command -v python3 >/dev/null || return 78
-    python3 -c 'import torch' 2>/dev/null || { echo "python3 has no PyTorch" && return 78; }
+    python3 -c "import torch" 2>/dev/null || { echo "python3 has no PyTorch" && return 78; }
     python3 "$root/share/gpu/compare_pytorch.py" --program "$program" --json "$records" --seconds "${LIMIT:-100}"
 }
 
-part_sanitizer() {
-    sanitizer=$(command -v compute-sanitizer || ls "${CUDA_HOME:-/usr/local/cuda}"/bin/compute-sanitizer 2>/dev/null ||
-        ls "${CUDA_HOME:-/usr/local/cuda}"/compute-sanitizer/compute-sanitizer 2>/dev/null)
-    [ -n "$sanitizer" ] || { echo "no compute-sanitizer here" && return 78; }
-    "$program" check --tiny >/dev/null || return $?
-    for tool in memcheck racecheck; do
-        "$sanitizer" --tool $tool --error-exitcode 3 "$program" check --tiny --json /dev/null || return 3
-        echo "{\"part\": \"sanitizer\", \"tool\": \"$tool\", \"passed\": true}" >>"$records"
+# tool <name> <place under CUDA_HOME>...: where a tool of the toolkit lies, or nothing.
+tool() {
+    command -v "$1" && return
+    name=$1
+    shift
+    for place in "$@"; do
+        ls -d "$CUDA_HOME"/$place/"$name" 2>/dev/null && return
     done
+    ls -d /opt/nvidia/*/*/"$name" 2>/dev/null
+}
+
+# Full counters of one launch of each large pass, and where in the machine code its warps wait.
+part_profile() {
+    ncu=$(tool ncu bin nsight-compute-*/ | tail -n 1)
+    [ -n "$ncu" ] || { echo "no Nsight Compute here" && return 78; }
+    "$program" limits --tiny >/dev/null || return $?
+    failed=0
+    for pass in encode decode; do
+        report=$logs/ncu_$pass
+        echo | "$ncu" --set full --clock-control none --kernel-name "regex:${pass}_kernel" --launch-count 1 --force-overwrite \
+            --export "$report" "$program" turns ${TINY:+--tiny} || { failed=1 && continue; }
+        "$ncu" --import "$report.ncu-rep" --page details >"$report.txt" || failed=1
+        "$ncu" --import "$report.ncu-rep" --page source --csv >"$report.source.csv" || failed=1
+        grep -E "Duration|SM Frequency|Executed Ipc Active|Issue Slots Busy|No Eligible|L1/TEX Hit|Registers Per" "$report.txt"
+        echo "{\"part\": \"profile\", \"pass\": \"$pass\", \"report\": \"$(basename "$report").txt\"}" >>"$records"
+    done
+    # Counters may be closed to users: what the tool says stands in the log.
+    return $failed
+}
+
+# All tools get a share of the time that is left, those that see most first.
+part_sanitizer() {
+    sanitizer=$(tool compute-sanitizer bin compute-sanitizer | tail -n 1)
+    [ -n "$sanitizer" ] || { echo "no compute-sanitizer here" && return 78; }
+    "$program" limits --tiny >/dev/null || return $?
+    end=$(($(date +%s) + ${LIMIT:-120} - 5))
+    failed=0
+    n_left=3
+    for tool in racecheck memcheck synccheck; do
+        share=$(((end - $(date +%s)) / n_left))
+        n_left=$((n_left - 1))
+        [ $share -gt 0 ] || share=1
+        timeout -k 2 $share "$sanitizer" --tool $tool --error-exitcode 3 "$program" check --tiny --json "$logs/$tool.jsonl"
+        status=$?
+        [ $status -eq 0 ] || failed=3
+        seen=$(grep -c '"part": "check"' "$logs/$tool.jsonl" 2>/dev/null)
+        echo "{\"part\": \"sanitizer\", \"tool\": \"$tool\", \"passed\": $([ $status -eq 0 ] && echo true || echo false)," \
+            "\"stopped\": $([ $status -eq 124 ] && echo true || echo false), \"n_check\": ${seen:-0}}" >>"$records"
+    done
+    return $failed
 }
 
 # Builds while the device works for other parts.
@@ -89,12 +146,12 @@ part_library() {
     # The build runs beside other parts; its status comes with its end.
     while [ ! -e "$BUILD/library.status" ]; do sleep 1; done
     status=$(cat "$BUILD/library.status")
-    [ "$status" -eq 0 ] || { tail -n 5 "$OUT/library_build.log" && return "$status"; }
+    [ "$status" -eq 0 ] || { tail -n 5 "$logs/library_build.log" && return "$status"; }
     "$program" limits --tiny >/dev/null || return $?
     failed=0
     for file in "$root"/tests/data/flare/*.safetensors "$root/share/models/darcy_flow.safetensors"; do
         for precision in fp32 tf32 fp16 bf16; do
-            "$BUILD/library/bin/surrogate" check "$file" --backend cuda --precision $precision --json "$OUT/golden.json"
+            "$BUILD/library/bin/surrogate" check "$file" --backend cuda --precision $precision --json "$logs/golden.json"
             status=$?
             [ $status -ne 3 ] || continue # no check case in this file
             [ $status -eq 0 ] || failed=1
@@ -122,7 +179,9 @@ clock_record() {
         printf "\"celsius\": %d, \"watt\": %d}\n", $4, $5 }' >>"$records"
 }
 
+# All that is to come home, as it is now.
 report() {
+    tar -C "$BUILD" -czf "$BUILD/logs.tar.gz" logs && mv "$BUILD/logs.tar.gz" "$OUT/logs.tar.gz"
     command -v python3 >/dev/null || return 0
     python3 "$root/share/gpu/report.py" "$records" "$OUT/device.json" "$OUT/device.md"
 }
@@ -131,30 +190,38 @@ begin=$(date +%s)
 any_failed=0
 elapsed() { echo $(($(date +%s) - begin)); }
 
+# is_wanted <part>
+is_wanted() {
+    case " ${SKIP:-} " in *" $1 "*) return 1 ;; esac
+    case " ${PARTS:-$1} " in *" $1 "*) return 0 ;; *) return 1 ;; esac
+}
+
 # step <part> <seconds>
 step() {
-    case " ${SKIP:-} " in *" $1 "*) is_skipped=1 ;; *) is_skipped=0 ;; esac
-    case " ${PARTS:-$1} " in *" $1 "*) ;; *) is_skipped=1 ;; esac
-    limit=$((${BUDGET:-470} - $(elapsed)))
+    limit=$((${BUDGET:-540} - $(elapsed)))
     most=$(($2 * ${SLOW:-1}))
     [ "$limit" -lt "$most" ] || limit=$most
     started=$(date +%s)
-    if [ $is_skipped -eq 1 ]; then
+    if ! is_wanted "$1"; then
         result=skipped
     elif [ "$limit" -lt 5 ]; then
         result="no time left"
         any_failed=1
     else
-        LIMIT=$limit timeout -k 5 "$limit" sh "$0" --part "$1" >"$OUT/$1.log" 2>&1
+        # Waited for, so that a signal that stops the run is heard at once.
+        LIMIT=$limit timeout -k 5 "$limit" sh "$0" --part "$1" >"$logs/$1.log" 2>&1 &
+        running=$!
+        wait $running
         status=$?
+        running=
         case $status in
         0) result=passed ;;
         77) result="no device" ;;
-        78) result="not here: $(tail -n 1 "$OUT/$1.log" | tr -d '"\\' | cut -c 1-120)" ;;
+        78) result="not here: $(tail -n 1 "$logs/$1.log" | tr -d '"\\' | cut -c 1-120)" ;;
         124 | 137) result="stopped after $limit s" ;;
         *) result="failed, status $status" ;;
         esac
-        is_done $status || { any_failed=1 && tail -n 20 "$OUT/$1.log"; }
+        is_done $status || { any_failed=1 && tail -n 20 "$logs/$1.log"; }
     fi
     seconds=$(($(date +%s) - started))
     echo "$1: $result ($seconds s)"
@@ -162,36 +229,49 @@ step() {
     report
 }
 
+running=
+builder=
+# A run that is stopped brings home what it has.
+stop() {
+    for process in $running $builder; do kill "$process" 2>/dev/null; done
+    echo "{\"part\": \"step\", \"step\": \"the run\", \"result\": \"stopped\", \"seconds\": $(elapsed)}" >>"$records"
+    report
+    exit 1
+}
+trap stop TERM INT HUP
+trap '[ -z "$builder" ] || kill "$builder" 2>/dev/null' EXIT
+
+rm -rf "$logs"
+mkdir -p "$logs"
 : >"$records"
+commit=${COMMIT:-$(git -C "$root" rev-parse --short HEAD 2>/dev/null)}
 echo "{\"part\": \"software\", \"nvcc\": \"$(nvcc --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')\"," \
     "\"driver\": \"$(gpu_query driver_version)\", \"cmake\": \"$(cmake --version 2>/dev/null | sed -n 's/cmake version //p')\"," \
-    "\"commit\": \"$(git -C "$root" rev-parse --short HEAD 2>/dev/null)\", \"date\": \"$(date +%F)\"}" >>"$records"
+    "\"nccl\": \"$nccl\", \"commit\": \"$commit\", \"date\": \"$(date +%F)\"}" >>"$records"
 
 step build 240
 if [ ! -x "$program" ]; then
-    echo "nothing was built: see $OUT/build.log"
+    echo "nothing was built: see build.log in $OUT/logs.tar.gz"
     exit 1
 fi
-rm -f "$BUILD/library.status"
-case " ${SKIP:-} " in
-*" library "*) builder= ;;
-*)
-    (
-        timeout $((300 * ${SLOW:-1})) nice -n 10 sh "$0" --part library_build >"$OUT/library_build.log" 2>&1
-        echo $? >"$BUILD/library.status"
-    ) &
-    builder=$!
-    ;;
-esac
-trap '[ -z "$builder" ] || kill "$builder" 2>/dev/null' EXIT
-
 step check 60
 clock_record "before times"
 step limits 20
 step time 90
 clock_record "after times"
+
+# Builds while the device works for other parts, but not beside the times of small kernels.
+rm -f "$BUILD/library.status"
+if is_wanted library; then
+    (
+        timeout $((300 * ${SLOW:-1})) nice -n 10 sh "$0" --part library_build >"$logs/library_build.log" 2>&1
+        echo $? >"$BUILD/library.status"
+    ) &
+    builder=$!
+fi
+step profile 60
 step pytorch 130
-step sanitizer 60
 step library 300
-echo "results: $OUT/device.md, $OUT/device.json ($(elapsed) s)"
+step sanitizer 120
+echo "results: $OUT/device.md, device.json, records.jsonl, logs.tar.gz ($(elapsed) s)"
 exit $any_failed

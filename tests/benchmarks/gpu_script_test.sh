@@ -1,0 +1,113 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# share/gpu/run.sh as a machine with a device meets it, with programs that stand in for what is not here:
+#     gpu_script_test.sh <case> <run.sh> <folder of its own> <program>
+set -u
+case=$1 script=$2 folder=$3 program=$4
+rm -rf "$folder"
+mkdir -p "$folder/tools/bin"
+export OUT=$folder/out BUILD=$folder/build TINY=1 SKIP="library pytorch"
+
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+# What comes home: a handful of files, of these names, whatever happened.
+expect_results() {
+    found=$(cd "$OUT" && echo *)
+    case $found in
+    "device.json device.md logs.tar.gz records.jsonl" | "logs.tar.gz records.jsonl") ;;
+    *) fail "results are $found" ;;
+    esac
+}
+# expect_log <part> <text>: in the archive.
+expect_log() {
+    tar -xzOf "$OUT/logs.tar.gz" "logs/$1" | grep -q -e "$2" || fail "no '$2' in $1 of the archive"
+}
+expect_record() { grep -q -e "$1" "$OUT/records.jsonl" || fail "no record $1"; }
+
+# stand_in <name> <commands>: a program of the toolkit.
+stand_in() {
+    printf '#!/bin/sh\n%s\n' "$2" >"$folder/tools/bin/$1"
+    chmod +x "$folder/tools/bin/$1"
+}
+
+case $case in
+emulated)
+    PROGRAM=$program PARTS="check limits time" sh "$script" || fail "status $?"
+    expect_results
+    tar -tzf "$OUT/logs.tar.gz" | grep -q logs/check.log || fail "no log in the archive"
+    expect_record '"case": "loops of a block".*"n_multiprocessor": 1,.*"passed": true'
+    expect_record '"what": "block, graph"'
+    ;;
+failures)
+    PROGRAM=$program PARTS="check limits time" sh "$script" && fail "a failure was not told"
+    expect_results
+    tar -tzf "$OUT/logs.tar.gz" | grep -q logs/time.log || fail "no log of a part that failed"
+    expect_record '"step": "time", "result": "failed, status 1"'
+    ;;
+tools)
+    # Everything beside the paths: nvcc, profiler and sanitizer under CUDA_HOME, NCCL among Python's packages.
+    stand_in nvcc 'echo "Cuda compilation tools, release 99.8, V99.8.7"'
+    stand_in ncu 'case "$*" in *--export*) while [ "$1" != --export ]; do shift; done
+        [ "$(wc -l)" -eq 1 ] && : >"$2.ncu-rep" ;;
+        *) [ -e "$2" ] && echo "Executed Ipc Active 1.23 of $*" ;; esac'
+    stand_in compute-sanitizer 'tool=$2; shift 4; echo "$tool runs $*" && [ $tool != synccheck ] && "$@"'
+    stand_in device_passes 'echo "$1 finds $LD_LIBRARY_PATH by $CUDACXX"
+        while [ $# -gt 1 ]; do [ "$1" != --json ] || echo "{\"part\": \"check\", \"passed\": true, \"operand\": \"fp16\"}" >>"$2"; shift; done'
+    mkdir -p "$folder/python/nvidia/nccl/lib"
+    touch "$folder/python/nvidia/nccl/__init__.py"
+    PYTHONPATH=$folder/python CUDA_HOME=$folder/tools PATH=/usr/bin:/bin COMMIT=feed5eed PROGRAM=$folder/tools/bin/device_passes \
+        PARTS="check profile sanitizer" sh "$script" >"$folder/said" && fail "synccheck's failure was not told"
+    cat "$folder/said"
+    expect_results
+    expect_record '"nvcc": "99.8".*"commit": "feed5eed"'
+    expect_log check.log "check finds .*$folder/python/nvidia/nccl/lib by $folder/tools/bin/nvcc"
+    for pass in encode decode; do
+        expect_log ncu_$pass.txt "Executed Ipc Active.*ncu_$pass.ncu-rep --page details"
+        expect_log ncu_$pass.source.csv "page source"
+        expect_record "\"part\": \"profile\", \"pass\": \"$pass\""
+    done
+    expect_log sanitizer.log "racecheck runs .*check --tiny"
+    expect_record '"tool": "memcheck", "passed": true, "stopped": false, "n_check": 1'
+    expect_record '"tool": "synccheck", "passed": false'
+    grep '"step":' "$OUT/records.jsonl" | tail -n 1 | grep -q '"step": "sanitizer", "result": "failed' ||
+        fail "the sanitizer was not the last part"
+    ;;
+stopped)
+    # A machine that ends the run while a part is under way.
+    stand_in device_passes '[ "$1" = check ] && echo "checks done" && exit 0; echo "limits begun"; touch "$0.begun"; exec sleep 300'
+    PROGRAM=$folder/tools/bin/device_passes PARTS="check limits time" sh "$script" &
+    run=$!
+    for i in $(seq 600); do
+        [ ! -e "$folder/tools/bin/device_passes.begun" ] || break
+        sleep 0.1
+    done
+    tar -tzf "$OUT/logs.tar.gz" >/dev/null || fail "no archive before the end"
+    kill -TERM $run
+    wait $run && fail "a stopped run was a success"
+    expect_results
+    expect_log check.log "checks done"
+    expect_log limits.log "limits begun"
+    expect_record '"step": "the run", "result": "stopped"'
+    ;;
+turns)
+    # One process that times a block for each line it is sent.
+    n=$(printf 'a\nb\nc\n' | "$program" turns --tiny | grep -c '"what": "block",')
+    [ "$n" -eq 3 ] || fail "3 lines brought $n times"
+    echo | "$program" turns --only 'no such case' && fail "a case that is not there was timed"
+    ;;
+built)
+    # What the script has built for ctest is all that ctest then runs; here `program` is the build folder.
+    cat "$program"/tests/*/CTestTestfile.cmake | awk -F'"' '
+        /^add_test/ { path = $2 }
+        /LABELS "gpu"/ { print path }' >"$folder/run"
+    [ "$(wc -l <"$folder/run")" -ge 4 ] || fail "few tests have the label gpu: $(cat "$folder/run")"
+    ninja -C "$program" -t query tests/device_tests >"$folder/inputs" || fail "no target device_tests"
+    while read -r path; do
+        grep -q "bin/$(basename "$path")\$" "$folder/inputs" || fail "device_tests does not build $path"
+    done <"$folder/run"
+    ;;
+*) fail "no case $case" ;;
+esac
+echo "passed: $case"
