@@ -67,7 +67,8 @@ TEST_F(NcclDevice, LeavesTheNumbersOfARankAlone) {
     collectives_->check();
 }
 
-TEST_F(NcclDevice, IsRecordedInAGraph) {
+/// On one rank and in place NCCL has nothing to enqueue: such a graph is empty, and must be harmless.
+TEST_F(NcclDevice, RecordsNothingInPlaceOnOneRank) {
     reduce();
     collectives_->wait(stream_);
     device_->begin_capture(stream_);
@@ -75,6 +76,80 @@ TEST_F(NcclDevice, IsRecordedInAGraph) {
     const kernels::Graph graph = device_->end_capture(stream_);
     for (int i = 0; i < 10; ++i) device_->launch(graph, stream_);
     expect_numbers_unchanged();
+    device_->destroy_graph(graph);
+}
+
+/// A communicator of one rank without our collectives, which reduce in place: from one memory to
+/// another NCCL has work to do, and a graph to put it in.
+class NcclOutOfPlace : public NcclDevice {
+protected:
+    void SetUp() override {
+        NcclDevice::SetUp();
+        if (!device_) return;  // skipped
+        other_ = static_cast<float*>(device_->allocate(n_byte));
+        NcclUniqueId id;
+        ASSERT_EQ(nccl_->get_unique_id(&id), NcclResult::success);
+        NcclConfig config;
+        const auto init = [&] { return nccl_->comm_init_rank_config(&raw_, 1, id, 0, &config); };
+        ASSERT_EQ(current(init), NcclResult::success);
+    }
+    void TearDown() override {
+        if (raw_) {
+            current([&] { return nccl_->comm_finalize(raw_); });
+            nccl_->comm_destroy(raw_);  // not followed: there is nothing left to ask
+        }
+        if (other_) device_->release(other_);
+        NcclDevice::TearDown();
+    }
+    /// A call with our device as the current one, followed until NCCL is done with it.
+    template <class Call>
+    NcclResult current(const Call& call) {
+        struct Work {
+            const Call* call;
+            NcclResult result = NcclResult::success;
+        } work{&call};
+        device_->call_as_current(
+            [](void* context) {
+                auto& mine = *static_cast<Work*>(context);
+                mine.result = (*mine.call)();
+            },
+            &work);
+        while (work.result == NcclResult::in_progress)
+            if (nccl_->comm_get_async_error(raw_, &work.result) != NcclResult::success) break;
+        return work.result;
+    }
+    NcclResult reduce_to_other() {
+        return current([&] {
+            return nccl_->all_reduce(memory_, other_, count, NcclType::float32, NcclOperation::sum,
+                                     raw_, stream_);
+        });
+    }
+    void clear_other() { device_->clear(other_, n_byte, stream_); }
+    std::vector<float> other() {
+        device_->copy(host_, other_, n_byte, stream_);
+        device_->synchronize(stream_);
+        return {host_, host_ + count};
+    }
+
+    NcclComm* raw_ = nullptr;
+    float* other_ = nullptr;
+};
+
+TEST_F(NcclOutOfPlace, GraphDoesTheReductionAtEachLaunch) {
+    ASSERT_EQ(reduce_to_other(), NcclResult::success);
+    EXPECT_EQ(other(), expected_);
+    clear_other();
+    device_->synchronize(stream_);
+    device_->begin_capture(stream_);
+    const NcclResult recorded = reduce_to_other();
+    const kernels::Graph graph = device_->end_capture(stream_);
+    ASSERT_EQ(recorded, NcclResult::success);
+    EXPECT_EQ(other(), std::vector<float>(count, 0.0F)) << "recording did the work itself";
+    for (int i = 0; i < 3; ++i) {
+        clear_other();
+        device_->launch(graph, stream_);
+        EXPECT_EQ(other(), expected_) << "launch " << i;
+    }
     device_->destroy_graph(graph);
 }
 
