@@ -21,6 +21,8 @@ struct Encode : Pass<operand, width> {
 
     /// Tiles of 16 points whose scores a warp holds at once.
     static constexpr int chunk_tiles = tiles_per_chunk(operand);
+    /// Sums under way are 2^peak times what a partial holds.
+    static constexpr float peak = peak_of_points(operand);
 
     const EncodeArgs& args;
     int first_latent_tile, n_latent_tile;  // of this launch, over all heads
@@ -167,7 +169,7 @@ struct Encode : Pass<operand, width> {
         m1 = max_of_quad(m1);
         const float scale0 = fast_exp2(before.x - m0), scale1 = fast_exp2(before.y - m1);
         float sum0 = before.z * scale0, sum1 = before.w * scale1;
-        exponentiate<operand>(m0, m1, s, sum0, sum1);
+        exponentiate<operand>(m0 - peak, m1 - peak, s, sum0, sum1);
         own[0] = make_float4(m0, m1, sum0, sum1);
 
         const auto weigh_group = [&](int group) {
@@ -211,7 +213,10 @@ struct Encode : Pass<operand, width> {
             const int64_t head = all_tile / args.shape.latent_tiles();
             const int64_t first = all_tile % args.shape.latent_tiles() * 16;
             const float4* own = sums_of(tile);
-            const float sum[2] = {whole_sum<operand>(own[0].z), whole_sum<operand>(own[0].w)};
+            constexpr float unit = peak == 0 ? 1.0F : 0x1p-14F;  // exact
+            static_assert(peak == 0 || peak == 14);
+            const float sum[2] = {unit * whole_sum<operand>(own[0].z),
+                                  unit * whole_sum<operand>(own[0].w)};
             const float maximum[2] = {own[0].x, own[0].y};
             // The head's first channel among those of its first group: half-heads share one.
             const int offset = static_cast<int>(head * args.shape.n_dim_padded % 8);
@@ -226,7 +231,7 @@ struct Encode : Pass<operand, width> {
                 }
                 for (int group = 0; group < head_groups(); ++group) {
                     const float4 z = own[(group + 1) * 32];
-                    const float pair[2] = {half ? z.z : z.x, half ? z.w : z.y};
+                    const float pair[2] = {unit * (half ? z.z : z.x), unit * (half ? z.w : z.y)};
                     for (int i = 0; i < 2; ++i) {
                         const int d = 8 * group + 2 * t + i - offset;
                         if (d >= 0 && d < n_dim) to[2 + d] = pair[i];

@@ -6,7 +6,7 @@
 
 namespace surrogate::kernels::cuda {
 
-/// 2^x for x <= 0 on the units for products: relative error 7.5e-5, below the rounding of a 16-bit
+/// 2^x for x <= 14 on the units for products: relative error 7.5e-5, below the rounding of a 16-bit
 /// operand. x below -126 counts as -126; NaN gives a number beyond a 16-bit operand's range, so
 /// that it is found in the sums. Cubic on [-1/2, 1/2], minimax in relative error.
 __device__ inline float polynomial_exp2(float x) {
@@ -32,8 +32,15 @@ __device__ inline void probabilities(int index, float maximum_first, float maxim
     }
 }
 
+/// Where a sum over any number of points puts its largest probability: 2^14 in fp16, whose smallest
+/// is 2^-24. At 1 a point 26 (log2) below the largest would be lost, and a million of them together
+/// are 1.5 % of what counts. The other operands have the range of float.
+constexpr float peak_of_points(Operand operand) {
+    return operand == Operand::fp16 ? 14.0F : 0.0F;
+}
+
 /// Scores of n_piece / 2 operand tiles, side by side, become probabilities; sums of the rows are
-/// added to sum: of this lane's columns only, or of all if P::sums_rows.
+/// added to sum: of this lane's columns only, or of all if P::sums_rows. maximum: what becomes 1.
 template <Operand operand, int n_piece>
 __device__ inline void exponentiate(float maximum_first, float maximum_second,
                                     float (&s)[n_piece][4], float& sum_first, float& sum_second) {
@@ -45,14 +52,13 @@ __device__ inline void exponentiate(float maximum_first, float maximum_second,
         if constexpr (P::sums_rows) {
             if (j % 2 == 1) P::add_rows(sums, P::left(s[j - 1], s[j]));
         } else {
-            sum_first += s[j][0] + s[j][1];
-            sum_second += s[j][2] + s[j][3];
+            sums[0] += s[j][0] + s[j][1];
+            sums[2] += s[j][2] + s[j][3];
         }
     }
-    if constexpr (P::sums_rows) {
-        sum_first += sums[0];
-        sum_second += sums[2];
-    }
+    // First among themselves: one by one far points would be lost beside a large sum.
+    sum_first += sums[0];
+    sum_second += sums[2];
 }
 
 /// What exponentiate() added up, over all lanes of a row.

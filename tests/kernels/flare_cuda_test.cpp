@@ -184,6 +184,77 @@ TEST(FlareDeviceLaws, OverflowOfAnOperandIsSeenInTheSums) {
     EXPECT_EQ(wide.findings.not_finite, 0);
 }
 
+/// One point far above all others: each of those is next to nothing, a million of them are not.
+class FarPoints : public testing::TestWithParam<std::tuple<Operand, bool>> {
+protected:
+    static constexpr int64_t n_far = 1023;
+
+    FarPoints() {
+        c_.reproducible = std::get<1>(GetParam());
+        c_.n_multiprocessor = 1;
+    }
+    int64_t row_size() const { return c_.n_dim + 2; }
+
+    /// Maxima, sums and values: of the first point alone, the second alone, or the first and then
+    /// n_far times the second.
+    std::vector<float> partials(const BlockWeights& weights, bool first, int64_t n_second) const {
+        BlockCase c = c_;
+        c.n_point = first + n_second;
+        std::vector<float> inputs;
+        if (first) inputs = {-0.9F, 1.3F};
+        for (int64_t i = 0; i < n_second; ++i) inputs.insert(inputs.end(), {0.8F, 0.4F});
+        return device_block(c, weights, inputs, std::get<0>(GetParam()),
+                            kernels::flare::cuda::kernels(), host)
+            .partials;
+    }
+    /// Queries that put the first point `gap` above the second, for every latent.
+    void set_gap(BlockWeights& weights, double gap) const {
+        const auto near = partials(weights, true, 0), far = partials(weights, false, 1);
+        for (size_t row = 0; row < near.size() / size_t(row_size()); ++row) {
+            const size_t at = row * size_t(row_size());
+            const double now = double(near[at]) - double(far[at]);
+            for (size_t d = 0; d < size_t(c_.n_dim); ++d)
+                weights.queries[row * size_t(c_.n_dim) + d] *= static_cast<float>(gap / now);
+        }
+    }
+
+    BlockCase c_{.n_head = 2, .n_latent = 3, .n_dim = 8};
+};
+
+TEST_P(FarPoints, CountTogetherAsTheyShould) {
+    for (const double gap : {14.0, 20.0, 24.0, 26.0}) {
+        SCOPED_TRACE(gap);
+        BlockWeights weights(c_);
+        set_gap(weights, gap);
+        const auto near = partials(weights, true, 0), far = partials(weights, false, 1);
+        const auto all = partials(weights, true, n_far);
+        for (size_t at = 0; at < all.size(); at += size_t(row_size())) {
+            const double maximum = std::max(double(near[at]), double(far[at]));
+            const double one = std::exp2(double(near[at]) - maximum);
+            const double others = double(n_far) * std::exp2(double(far[at]) - maximum);
+            ASSERT_NEAR(all[at], maximum, 1e-5 * std::abs(maximum));
+            // Beside the first point itself, in its chunk of 128, float may lose the others; and a
+            // few of its last bits.
+            for (size_t j = 1; j < size_t(row_size()); ++j) {
+                const double truth = one * double(near[at + j]) + others * double(far[at + j]);
+                const double size = one * std::abs(double(near[at + j]));
+                EXPECT_NEAR(all[at + j], truth,
+                            0.13 * others * std::abs(double(far[at + j])) + 0x1p-20 * size)
+                    << "row " << at / size_t(row_size()) << ", sum or value " << j - 1;
+            }
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Emulated, FarPoints,
+                         testing::Combine(testing::Values(Operand::fp32, Operand::tf32,
+                                                          Operand::fp16, Operand::bf16),
+                                          testing::Bool()),
+                         [](const auto& of) {
+                             return std::string(kernels::name(std::get<0>(of.param))) +
+                                    (std::get<1>(of.param) ? "_reproducible" : "");
+                         });
+
 TEST(FlareDeviceShape, RefusesWhatRegistersCannotHold) {
     using kernels::flare::DeviceShape;
     EXPECT_EQ(DeviceShape::of({8, 128, 8}, 64).width, 64);
