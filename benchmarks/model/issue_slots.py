@@ -165,6 +165,7 @@ class Walk:
         self.graph, self.case, self.n_latent_tile = graph, case, n_latent_tile
         self.memory = {}
         self.lines = []
+        self.ways, self.trips_of, self.rare = {}, {}, set()  # the way through each loop, for a replay
 
     def whole(self, header):
         return sum((self.graph.count(b) for b in self.graph.loops[header]), collections.Counter())
@@ -250,6 +251,7 @@ class Walk:
                     trips = N_LAYER
                     if self.case.which == "decode" and self.kind(n) == "layers":
                         trips = self.layer_trips(n, inner)
+                self.trips_of[n] = trips
                 inside = self.path(n, outer + (kind,))
                 weights[n] = {p: collections.Counter({op: c * trips for op, c in counts.items()})
                               for p, counts in inside.items()}
@@ -257,6 +259,8 @@ class Walk:
                                    {p: sum(c.values()) for p, c in inside.items()}))
             else:
                 is_rare = self.is_tail(b) or self.is_remainder(header, b, inner)
+                if is_rare:
+                    self.rare.add(b)
                 weights[n] = {part: collections.Counter() if is_rare else graph.count(b)}
         self.memory[header] = self.longest(header, body, node, weights)
         return self.memory[header]
@@ -299,7 +303,9 @@ class Walk:
         ends = {node(b) for b in body if header in self.graph.edges[b]}
         n = max(ends, key=lambda e: best[e])
         total = collections.defaultdict(collections.Counter)
+        way = self.ways[header] = []
         while n is not None:
+            way.insert(0, n)
             for p, counts in weights[n].items():
                 total[p].update(counts)
             n = ways[n]

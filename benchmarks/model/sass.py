@@ -5,8 +5,18 @@ import collections
 import re
 import subprocess
 
-Instruction = collections.namedtuple("Instruction", "address guard op operands")
+Instruction = collections.namedtuple("Instruction", "address guard op operands control")
+Control = collections.namedtuple("Control", "stall write read wait")
 LINE = re.compile(r"^\s*/\*([0-9a-f]{4,6})\*/\s+(?:@(!?U?P\w+)\s+)?([A-Z][\w.]*)\s*(.*?)\s*;")
+ENCODING = re.compile(r"^\s*/\* (0x[0-9a-f]{16}) \*/\s*$")
+
+
+def control(word):
+    """What the compiler tells the scheduler, in the upper half of an instruction since 7.0: cycles before the warp's next
+    instruction may issue, the barriers (0 .. 5, 7: none) it releases when its result is there and when its operands are read,
+    and a mask of the barriers it waits for."""
+    bits = word >> 41
+    return Control(bits & 15, bits >> 5 & 7, bits >> 8 & 7, bits >> 11 & 63)
 
 
 def functions(binary, architecture, cuobjdump):
@@ -23,7 +33,11 @@ def functions(binary, architecture, cuobjdump):
         if match and current is not None:
             address, guard, op, operands = match.groups()
             current.append(Instruction(int(address, 16), guard, op,
-                                       [o.strip() for o in operands.split(",")] if operands else []))
+                                       [o.strip() for o in operands.split(",")] if operands else [], None))
+            continue
+        match = ENCODING.match(line)  # the upper half, on a line of its own
+        if match and current and current[-1].control is None:
+            current[-1] = current[-1]._replace(control=control(int(match.group(1), 16)))
     return found
 
 
