@@ -76,17 +76,18 @@ struct Decode : Pass<operand, width> {
 
     /// `count` tiles of latents from tile `first`; y holds sums under way until the last of them.
     template <int count>
-    __device__ void attend_chunk(const Head& head, int first, Softmax& softmax) const {
+    __device__ void attend_chunk(const Head& head, Piece first_key, int first,
+                                 Softmax& softmax) const {
         float s[2 * count][4] = {};  // 16 points x 8 latents each
-        const auto score_group = [&](int group) {
-            const Piece k = head.keys[group * 32];
+        const auto score_group = [&](int group, Piece k) {
             const Piece* q = head.queries + (group * head.n_tile + first) * 32;
 #pragma unroll
             for (int j = 0; j < count; ++j) P::scores(s[2 * j], s[2 * j + 1], k, q[j * 32]);
         };
-        score_group(
-            0);  // on its own: its sums begin with the constant 0, its code is all most need
-        for (int group = 1; group < head.n_group; ++group) score_group(group);
+        // On its own: its sums begin with the constant 0, its code is all most need.
+        score_group(0, first_key);
+        for (int group = 1; group < head.n_group; ++group)
+            score_group(group, head.keys[group * 32]);
         if ((first + count) * 16 > head.n_latent)
             hide_latents<count>(head.n_latent - 16 * first, s);
 
@@ -125,23 +126,23 @@ struct Decode : Pass<operand, width> {
         for (int group = 1; group < head.n_group; ++group) weigh_group(group);
     }
 
-    /// y of one head for a tile of 16 points, to the slots of its groups.
-    __device__ void attend(const Head& head) const {
+    /// y of one head for a tile of 16 points, to the slots of its groups; first_key is keys[0].
+    __device__ void attend(const Head& head, Piece first_key) const {
         Softmax softmax;
         int first = 0;
         for (; first + chunk_tiles <= head.n_tile; first += chunk_tiles)
-            attend_chunk<chunk_tiles>(head, first, softmax);
+            attend_chunk<chunk_tiles>(head, first_key, first, softmax);
         if constexpr (chunk_tiles > 4) {
             if (head.n_tile - first >= 4) {
-                attend_chunk<4>(head, first, softmax);
+                attend_chunk<4>(head, first_key, first, softmax);
                 first += 4;
             }
         }
         if (head.n_tile - first >= 2) {
-            attend_chunk<2>(head, first, softmax);
+            attend_chunk<2>(head, first_key, first, softmax);
             first += 2;
         }
-        if (first < head.n_tile) attend_chunk<1>(head, first, softmax);
+        if (first < head.n_tile) attend_chunk<1>(head, first_key, first, softmax);
     }
 
     template <int count>
@@ -186,7 +187,13 @@ struct Decode : Pass<operand, width> {
                 if ((first + tile) * tile_rows >= args.n_point) break;
                 const Piece* keys =
                     static_cast<const Piece*>(args.k) + (first + tile) * n_group * 32 + lane;
-                for (int head = 0; head < n_head; ++head) attend(head_of(keys, slots(tile), head));
+                // Keys come from memory: the next head's are under way while this one is computed.
+                Piece ahead = head_of(keys, slots(tile), 0).keys[0];
+                for (int head = 0; head < n_head; ++head) {
+                    const Piece first_key = ahead;
+                    if (head + 1 < n_head) ahead = head_of(keys, slots(tile), head + 1).keys[0];
+                    attend(head_of(keys, slots(tile), head), first_key);
+                }
             }
             float x[n_tile][n_group][4];
             read_slots(x);
