@@ -17,9 +17,9 @@ __device__ void raise_to(uint64_t* place, uint64_t value) {
     atomicMax(reinterpret_cast<unsigned long long*>(place), static_cast<unsigned long long>(value));
 }
 
-/// Adds what the lanes of a warp have found outside of a column's range: above and below are
+/// Adds what the lanes of a warp have found outside of the range of column c: above and below are
 /// ordered_bits() as in DeviceOutside, 0 in lanes that found nothing. Called by all lanes.
-__device__ void count_outside(uint64_t above, uint64_t below, DeviceOutside* outside) {
+__device__ void count_outside(uint64_t above, uint64_t below, DeviceOutside* columns, int c) {
     constexpr unsigned all = ~0U;
     const unsigned found = __ballot_sync(all, above != 0 || below != 0);
     if (found == 0) return;  // of nearly all warps
@@ -30,10 +30,11 @@ __device__ void count_outside(uint64_t above, uint64_t below, DeviceOutside* out
         below = other_below > below ? other_below : below;
     }
     if (threadIdx.x % 32 != 0) return;
-    atomicAdd(reinterpret_cast<unsigned long long*>(&outside->n),
+    DeviceOutside& outside = columns[c];
+    atomicAdd(reinterpret_cast<unsigned long long*>(&outside.n),
               static_cast<unsigned long long>(__popc(found)));
-    if (above != 0) raise_to(&outside->above, above);
-    if (below != 0) raise_to(&outside->below, below);
+    if (above != 0) raise_to(&outside.above, above);
+    if (below != 0) raise_to(&outside.below, below);
 }
 
 /// The network's input at a point, and what to count of it; 0, and a finding, where it is not
@@ -100,7 +101,7 @@ struct Ends : Pass<operand, width> {
             if (is_column && exists)
                 input = read_column(args.columns[c], point, c, args.findings, above, below);
             if (lane < warp_rows) own[fragment_index(lane, c, width)] = input;
-            if (is_column) count_outside(above, below, args.outside + c);
+            if (is_column) count_outside(above, below, args.outside, c);
         }
         __syncwarp();
 #pragma unroll
