@@ -60,12 +60,11 @@ enum {
     SURROGATE_NOT_FINITE = 8,       /* NaN or infinity in a field, or from another rank */
     SURROGATE_LIMIT = 9,            /* a count does not fit the type that must carry it */
     SURROGATE_MPI = 10,             /* an MPI call failed */
-    SURROGATE_BROKEN = 11,   /* an earlier failure of MPI, NCCL or the device left the context
-                                       unusable; the text is that of the failure */
-    SURROGATE_INTERNAL = 12, /* a defect of this library */
-    SURROGATE_DEVICE = 13,   /* a call of the device's runtime or of NCCL failed */
-    SURROGATE_OUT_OF_RANGE =
-        14 /* with range=error: an input outside the range of the training data */
+    SURROGATE_BROKEN = 11,          /* the context is unusable since an earlier failure of MPI, NCCL
+                                       or the device; the text is that of the failure */
+    SURROGATE_INTERNAL = 12,        /* a defect of this library */
+    SURROGATE_DEVICE = 13,          /* a call of the device's runtime or of NCCL failed */
+    SURROGATE_OUT_OF_RANGE = 14     /* range=error: an input outside the card's range */
 };
 
 typedef struct surrogate_options surrogate_options;
