@@ -3,11 +3,9 @@
 
 #include <pthread.h>
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <ctime>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <surrogate/surrogate.hpp>
@@ -27,14 +25,7 @@ struct Trial {
     std::mutex mutex;
     std::condition_variable is_over;
     bool has_ended = false, has_passed = false;
-    std::atomic<double> loaded_s = std::numeric_limits<double>::infinity();
 };
-
-double seconds_of(clockid_t clock) {
-    timespec now{};
-    if (clock_gettime(clock, &now) != 0) return 0;
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 Domain whole_grid(const Context& context, const surrogate_domain_info& grid) {
     surrogate_sphere sphere{};
@@ -44,10 +35,9 @@ Domain whole_grid(const Context& context, const surrogate_domain_info& grid) {
     return Domain(context, sphere);
 }
 
-void plan(Trial& trial, const std::string& file, int64_t n_point) {
+void plan(const std::string& file, int64_t n_point) {
     const Context context{Options()};
     const Model model(context, file);
-    trial.loaded_s = seconds_of(CLOCK_THREAD_CPUTIME_ID);
     const std::vector<double> x(static_cast<size_t>(3 * n_point), 0.5);
     const MemoryBudget budget(trial_bytes);
     if (n_point > 0)
@@ -57,9 +47,9 @@ void plan(Trial& trial, const std::string& file, int64_t n_point) {
              whole_grid(context, model.output_domain()));
 }
 
-bool has_planned(Trial& trial, const std::string& file, int64_t n_point) {
+bool has_planned(const std::string& file, int64_t n_point) {
     try {
-        plan(trial, file, n_point);
+        plan(file, n_point);
     } catch (const Error& error) {
         return error.status() != SURROGATE_NO_MEMORY;
     } catch (const std::bad_alloc&) {  // while the Error was made
@@ -69,18 +59,20 @@ bool has_planned(Trial& trial, const std::string& file, int64_t n_point) {
 }
 
 void work(const std::shared_ptr<Trial>& trial, const std::string& file, int64_t n_point) {
-    const bool has_passed = has_planned(*trial, file, n_point);
+    const bool has_passed = has_planned(file, n_point);
     const std::lock_guard lock(trial->mutex);
     trial->has_passed = has_passed;
     trial->has_ended = true;
     trial->is_over.notify_one();
 }
 
-/// What the thread has worked since the model was loaded.
-double seconds_of(std::thread& thread, const Trial& trial) {
+/// What the thread has worked, reading the file included.
+double seconds_of(std::thread& thread) {
     clockid_t clock{};
+    timespec now{};
     if (pthread_getcpuclockid(thread.native_handle(), &clock) != 0) return 0;
-    return seconds_of(clock) - trial.loaded_s;
+    if (clock_gettime(clock, &now) != 0) return 0;
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 }  // namespace
@@ -91,7 +83,7 @@ bool can_plan(const std::string& file, int64_t n_point) {
     std::unique_lock lock(trial->mutex);
     const auto a_while = std::chrono::milliseconds(2);
     while (!trial->is_over.wait_for(lock, a_while, [&] { return trial->has_ended; })) {
-        if (seconds_of(thread, *trial) < trial_seconds) continue;
+        if (seconds_of(thread) < trial_seconds) continue;
         is_work_left = true;
         thread.detach();
         return false;
