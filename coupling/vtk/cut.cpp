@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/vtk/cut.hpp"
 
+#include <vtkCellArray.h>
 #include <vtkCellData.h>
 #include <vtkCellType.h>
 #include <vtkIdList.h>
@@ -10,35 +11,77 @@
 #include <vtkPolyData.h>
 #include <vtkUnstructuredGrid.h>
 
-#include <numeric>
+#include <array>
+#include <span>
+
+#include "coupling/vtk/bisect.hpp"
 
 namespace surrogate::vtk {
 
 namespace {
 
-/// Points without a cell, then the points of the cells, both of this part; ascending.
-std::vector<int64_t> points_of(vtkDataSet* whole, int64_t first_cell, int64_t end_cell, int part,
-                               int n_parts) {
-    const int64_t n_points = whole->GetNumberOfPoints();
-    std::vector<char> has_cell(static_cast<size_t>(n_points)), is_ours(has_cell.size());
-    vtkNew<vtkIdList> ids;
-    for (int64_t cell = 0; cell < whole->GetNumberOfCells(); ++cell) {
-        whole->GetCellPoints(cell, ids);
-        for (vtkIdType k = 0; k < ids->GetNumberOfIds(); ++k) {
-            const auto point = static_cast<size_t>(ids->GetId(k));
-            has_cell[point] = 1;
-            if (cell >= first_cell && cell < end_cell) is_ours[point] = 1;
+/// The lists of cells of a mesh, in the order in which it counts them.
+std::vector<vtkCellArray*> lists_of(vtkDataSet* mesh) {
+    if (auto* surface = vtkPolyData::SafeDownCast(mesh))
+        return {surface->GetVerts(), surface->GetLines(), surface->GetPolys(),
+                surface->GetStrips()};
+    return {vtkUnstructuredGrid::SafeDownCast(mesh)->GetCells()};
+}
+
+/// Calls use(cell, corners) for every cell.
+template <class Use>
+void for_each_cell(vtkDataSet* mesh, const Use& use) {
+    int64_t cell = 0;
+    for (vtkCellArray* list : lists_of(mesh))
+        for (vtkIdType i = 0; list != nullptr && i < list->GetNumberOfCells(); ++i, ++cell) {
+            vtkIdType n = 0;
+            const vtkIdType* corners = nullptr;
+            list->GetCellAtId(i, n, corners);
+            use(cell, std::span(corners, static_cast<size_t>(n)));
         }
+}
+
+/// [cells][3] means of the corners; 0 of a cell without corners.
+std::vector<double> centers_of(vtkDataSet* mesh) {
+    std::vector<double> centers(3 * static_cast<size_t>(mesh->GetNumberOfCells()));
+    for_each_cell(mesh, [&](int64_t cell, std::span<const vtkIdType> corners) {
+        double* center = centers.data() + 3 * cell;
+        for (const vtkIdType corner : corners) {
+            double x[3];
+            mesh->GetPoint(corner, x);
+            for (int axis = 0; axis < 3; ++axis)
+                center[axis] += x[axis] / static_cast<double>(corners.size());
+        }
+    });
+    return centers;
+}
+
+/// Points of the cells of this part and its share of the points without cells; ascending.
+std::vector<int64_t> points_of(vtkDataSet* mesh, const std::vector<int64_t>& cells, int part,
+                               int n_parts) {
+    const auto n_points = static_cast<size_t>(mesh->GetNumberOfPoints());
+    std::vector<char> has_cell(n_points), is_ours(n_points);
+    auto next = cells.begin();
+    for_each_cell(mesh, [&](int64_t cell, std::span<const vtkIdType> corners) {
+        const bool is_our_cell = next != cells.end() && *next == cell;
+        if (is_our_cell) ++next;
+        for (const vtkIdType corner : corners) {
+            has_cell[static_cast<size_t>(corner)] = 1;
+            if (is_our_cell) is_ours[static_cast<size_t>(corner)] = 1;
+        }
+    });
+    std::vector<size_t> alone;
+    std::vector<double> x;
+    for (size_t i = 0; i < n_points; ++i) {
+        if (has_cell[i]) continue;
+        alone.push_back(i);
+        x.resize(x.size() + 3);
+        mesh->GetPoint(static_cast<vtkIdType>(i), x.data() + x.size() - 3);
     }
-    std::vector<int64_t> alone, rows;
-    for (int64_t i = 0; i < n_points; ++i)
-        if (!has_cell[static_cast<size_t>(i)]) alone.push_back(i);
-    const auto n_alone = static_cast<int64_t>(alone.size());
-    for (int64_t k = range_begin(n_alone, part, n_parts);
-         k < range_begin(n_alone, part + 1, n_parts); ++k)
-        is_ours[static_cast<size_t>(alone[static_cast<size_t>(k)])] = 1;
-    for (int64_t i = 0; i < n_points; ++i)
-        if (is_ours[static_cast<size_t>(i)]) rows.push_back(i);
+    for (const int64_t k : bisect(x, part, n_parts)) is_ours[alone[static_cast<size_t>(k)]] = 1;
+    std::vector<int64_t> rows;
+    for (size_t i = 0; i < n_points; ++i)
+        if (is_ours[i]) rows.push_back(static_cast<int64_t>(i));
     return rows;
 }
 
@@ -96,28 +139,35 @@ void copy_cells(vtkUnstructuredGrid* whole, const std::vector<int64_t>& cells,
     }
 }
 
-/// Vertices, lines, polygons and strips stand in this order in every polydata, so a range of cells
-/// keeps its order.
+/// Each cell into the list it comes from, whatever its number of corners.
 void copy_cells(vtkPolyData* whole, const std::vector<int64_t>& cells,
                 const std::vector<int64_t>& part_of_whole, vtkPolyData* part) {
-    part->AllocateEstimate(static_cast<vtkIdType>(cells.size()), 4);
+    std::array<vtkSmartPointer<vtkCellArray>, 4> lists;
     vtkNew<vtkIdList> ids;
-    for (const int64_t cell : cells) {
-        whole->GetCellPoints(cell, ids);
-        renumber(ids, false, part_of_whole);
-        part->InsertNextCell(whole->GetCellType(cell), ids);
+    auto next = cells.begin();
+    int64_t first = 0;
+    for (size_t k = 0; k < lists.size(); ++k) {
+        lists[k] = vtkSmartPointer<vtkCellArray>::New();
+        vtkCellArray* from = lists_of(whole)[k];
+        const int64_t end = first + (from == nullptr ? 0 : from->GetNumberOfCells());
+        for (; next != cells.end() && *next < end; ++next) {
+            from->GetCellAtId(*next - first, ids);
+            renumber(ids, false, part_of_whole);
+            lists[k]->InsertNextCell(ids);
+        }
+        first = end;
     }
+    part->SetVerts(lists[0]);
+    part->SetLines(lists[1]);
+    part->SetPolys(lists[2]);
+    part->SetStrips(lists[3]);
 }
 
 template <class Grid>
 Part cut_as(Grid* whole, int part, int n_parts) {
-    const int64_t n_cells = whole->GetNumberOfCells();
-    const int64_t first = range_begin(n_cells, part, n_parts);
-    const int64_t end = range_begin(n_cells, part + 1, n_parts);
     Part result;
-    result.cell_rows.resize(static_cast<size_t>(end - first));
-    std::iota(result.cell_rows.begin(), result.cell_rows.end(), first);
-    result.point_rows = points_of(whole, first, end, part, n_parts);
+    result.cell_rows = bisect(centers_of(whole), part, n_parts);
+    result.point_rows = points_of(whole, result.cell_rows, part, n_parts);
     std::vector<int64_t> part_of_whole(static_cast<size_t>(whole->GetNumberOfPoints()));
     for (size_t i = 0; i < result.point_rows.size(); ++i)
         part_of_whole[static_cast<size_t>(result.point_rows[i])] = static_cast<int64_t>(i);
@@ -134,15 +184,8 @@ Part cut_as(Grid* whole, int part, int n_parts) {
 
 }  // namespace
 
-int64_t range_begin(int64_t n, int part, int n_parts) {
-    return n / n_parts * part + n % n_parts * part / n_parts;
-}
-
 Part cut(vtkDataSet* whole, int part, int n_parts) {
-    if (auto* surface = vtkPolyData::SafeDownCast(whole)) {
-        if (surface->NeedToBuildCells()) surface->BuildCells();
-        return cut_as(surface, part, n_parts);
-    }
+    if (auto* surface = vtkPolyData::SafeDownCast(whole)) return cut_as(surface, part, n_parts);
     return cut_as(vtkUnstructuredGrid::SafeDownCast(whole), part, n_parts);
 }
 

@@ -24,8 +24,8 @@ namespace surrogate::vtk {
 ///             for structured grids
 ///   parallel  as many pieces as ranks or more: whole pieces, in order; each rank reads its own
 ///             only
-///   other     the file is read whole by every rank (memory!) and cut into equal ranges of cells,
-///             with the points they use; points without cells in equal ranges
+///   other     the file is read whole by every rank (memory!) and cut by coordinates into parts of
+///             equally many cells, with the points they use; points without cells likewise
 /// So a point may be on several ranks, and a piece may hold ghosts: `is_ghost`, `global_ids` and
 /// coordinates tell which are the same (see coupling/tool/shared_rows.hpp). A share may be empty.
 /// "Rows" are the points (SURROGATE_POINT) or cells (SURROGATE_CELL) of the share.

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <string>
 
-#include "coupling/vtk/cut.hpp"
+#include "coupling/vtk/bisect.hpp"
 #include "coupling/vtk/error.hpp"
 
 namespace surrogate::vtk {
