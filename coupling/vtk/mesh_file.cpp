@@ -29,6 +29,7 @@
 #include "coupling/vtk/cut.hpp"
 #include "coupling/vtk/disk.hpp"
 #include "coupling/vtk/error.hpp"
+#include "coupling/vtk/mesh_cells.hpp"
 
 namespace surrogate::vtk {
 
@@ -41,8 +42,10 @@ std::vector<uint8_t> marked(vtkDataSet* grid, int location, int bits) {
     vtkDataArray* type =
         attributes_of(grid, location)->GetArray(vtkDataSetAttributes::GhostArrayName());
     if (type == nullptr) return result;
-    for (size_t i = 0; i < result.size(); ++i)
-        result[i] = (static_cast<int>(type->GetComponent(vtkIdType(i), 0)) & bits) != 0;
+    for (size_t i = 0; i < result.size(); ++i) {
+        const double value = type->GetComponent(vtkIdType(i), 0);  // of any type in a file
+        result[i] = value >= 0 && value <= 255 && (static_cast<int>(value) & bits) != 0;
+    }
     return result;
 }
 
@@ -125,6 +128,7 @@ void MeshFile::read_cells(const std::string& path, int rank, int size) {
             reader->Update();
     });
     grid_ = vtkDataSet::SafeDownCast(reader->GetOutputDataObject(0));
+    if (name_.is_parallel) check_cells(path, grid_);  // of a single file: done by its reader
     if (size > 1 && !deals_pieces) {
         Part part = cut(grid_, rank, size);
         grid_ = part.grid;

@@ -39,8 +39,8 @@ vtkStandardNewMacro(Names)
     /// Relative names are those of the file's folder.
     std::vector<std::string> names_in(const std::string& path, const char* element,
                                       const char* attribute) {
+    if (!has_bounded_xml(path)) return {};
     std::ifstream file(path, std::ios::binary);
-    if (!file) return {};
     const vtkNew<Names> names;
     names->element = element;
     names->attribute = attribute;

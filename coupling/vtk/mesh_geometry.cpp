@@ -2,9 +2,13 @@
 #include "coupling/vtk/mesh_geometry.hpp"
 
 #include <surrogate/surrogate_vtk.h>
+#include <vtkCellArray.h>
+#include <vtkCellType.h>
 #include <vtkGenericCell.h>
 #include <vtkImageData.h>
 #include <vtkNew.h>
+#include <vtkPolyData.h>
+#include <vtkUnstructuredGrid.h>
 
 #include <algorithm>
 #include <string>
@@ -18,6 +22,44 @@ namespace {
 
 bool is_flat(const Extent& extent, int axis) {
     return extent[size_t(2 * axis)] == extent[size_t(2 * axis + 1)];
+}
+
+[[noreturn]] void fail_without_center(vtkIdType cell) {
+    throw Error(SURROGATE_NOT_SUPPORTED,
+                "cell " + std::to_string(cell) + " has too few points, hence no centre");
+}
+
+/// Corners below which VTK would read corners that are not there.
+vtkIdType least_corners(int type) {
+    switch (type) {
+        case VTK_EMPTY_CELL: return VTK_ID_MAX;
+        case VTK_POLY_LINE: return 2;
+        case VTK_TRIANGLE_STRIP:
+        case VTK_POLYGON: return 3;
+        case VTK_QUADRATIC_POLYGON: return 6;
+        default: return 1;
+    }
+}
+
+/// Polydata with one such cell has no table of its cells: VTK gives up and uses the null pointer.
+void require_centers(vtkPolyData* surface) {
+    vtkIdType first = 0;
+    const auto require = [&](vtkCellArray* cells, vtkIdType least) {
+        const vtkIdType n = cells == nullptr ? 0 : cells->GetNumberOfCells();
+        for (vtkIdType i = 0; i < n; ++i)
+            if (cells->GetCellSize(i) < least) fail_without_center(first + i);
+        first += n;
+    };
+    require(surface->GetVerts(), 1);
+    require(surface->GetLines(), 2);
+    require(surface->GetPolys(), 3);
+    require(surface->GetStrips(), 3);
+}
+
+void require_centers(vtkUnstructuredGrid* grid) {
+    for (vtkIdType i = 0; i < grid->GetNumberOfCells(); ++i)
+        if (grid->GetCells()->GetCellSize(i) < least_corners(grid->GetCellType(i)))
+            fail_without_center(i);
 }
 
 }  // namespace
@@ -90,14 +132,14 @@ std::vector<double> point_positions(vtkDataSet* grid) {
 }
 
 std::vector<double> cell_positions(vtkDataSet* grid) {
+    if (auto* surface = vtkPolyData::SafeDownCast(grid)) require_centers(surface);
+    if (auto* mesh = vtkUnstructuredGrid::SafeDownCast(grid)) require_centers(mesh);
     std::vector<double> x(3 * static_cast<size_t>(grid->GetNumberOfCells()));
     std::vector<double> weights(static_cast<size_t>(std::max(1, grid->GetMaxCellSize())));
     vtkNew<vtkGenericCell> cell;
     for (vtkIdType i = 0; i < grid->GetNumberOfCells(); ++i) {
         grid->GetCell(i, cell);
-        if (cell->GetNumberOfPoints() == 0)
-            throw Error(SURROGATE_NOT_SUPPORTED,
-                        "cell " + std::to_string(i) + " has no points, hence no centre");
+        if (cell->GetNumberOfPoints() == 0) fail_without_center(i);  // of a blanked cell
         double center[3];
         int part = cell->GetParametricCenter(center);
         cell->EvaluateLocation(part, center, x.data() + 3 * i, weights.data());

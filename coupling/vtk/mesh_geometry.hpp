@@ -25,7 +25,8 @@ std::vector<int64_t> image_rows(const Extent& whole, const Extent& own, int loca
 std::vector<double> image_positions(vtkImageData* image, int location);
 
 /// Coordinates [n][3] of the points; of the cells' centres (in their own parameters, as VTK's
-/// vtkCellCenters). Throws NOT_SUPPORTED for a cell without points.
+/// vtkCellCenters). Throws NOT_SUPPORTED for a cell of too few points. The cells are as
+/// check_cells() wants them.
 std::vector<double> point_positions(vtkDataSet* grid);
 std::vector<double> cell_positions(vtkDataSet* grid);
 

@@ -1,53 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/vtk/mesh_reader.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
 #include <vtkInformation.h>
 #include <vtkStreamingDemandDrivenPipeline.h>
-#include <vtkXMLImageDataReader.h>
-#include <vtkXMLPImageDataReader.h>
-#include <vtkXMLPPolyDataReader.h>
-#include <vtkXMLPStructuredGridReader.h>
-#include <vtkXMLPUnstructuredGridReader.h>
-#include <vtkXMLPolyDataReader.h>
-#include <vtkXMLStructuredGridReader.h>
-#include <vtkXMLUnstructuredGridReader.h>
+#include <vtkXMLReader.h>
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <new>
 
+#include "coupling/vtk/checked_readers.hpp"
 #include "coupling/vtk/disk.hpp"
 #include "coupling/vtk/error.hpp"
+#include "coupling/vtk/mesh_parser.hpp"
 #include "coupling/vtk/read_errors.hpp"
 
 namespace surrogate::vtk {
 
 namespace {
 
-vtkSmartPointer<vtkXMLReader> make_reader(const MeshName& name) {
-    const auto pick = [&](vtkXMLReader* serial, vtkXMLReader* parallel) {
-        auto reader = vtkSmartPointer<vtkXMLReader>::Take(name.is_parallel ? parallel : serial);
-        (name.is_parallel ? serial : parallel)->Delete();
-        return reader;
-    };
-    switch (name.kind) {
-        case GridKind::image:
-            return pick(vtkXMLImageDataReader::New(), vtkXMLPImageDataReader::New());
-        case GridKind::surface:
-            return pick(vtkXMLPolyDataReader::New(), vtkXMLPPolyDataReader::New());
-        case GridKind::structured:
-            return pick(vtkXMLStructuredGridReader::New(), vtkXMLPStructuredGridReader::New());
-        case GridKind::mesh: break;
-    }
-    return pick(vtkXMLUnstructuredGridReader::New(), vtkXMLPUnstructuredGridReader::New());
-}
-
 void check_can_open(const std::string& path) {
+    struct stat found = {};
     errno = 0;
-    const std::ifstream file(path, std::ios::binary);
-    if (!file)
-        throw Error(SURROGATE_IO, "cannot open the mesh '" + path + "': " +
-                                      (errno != 0 ? std::strerror(errno) : "unknown reason"));
+    if (::stat(path.c_str(), &found) != 0 || ::access(path.c_str(), R_OK) != 0)
+        throw Error(SURROGATE_IO, "cannot open the mesh '" + path + "': " + std::strerror(errno));
+    if (!S_ISREG(found.st_mode))  // reading a pipe would wait for somebody to write
+        throw Error(SURROGATE_IO, "cannot read the mesh '" + path + "': it is no regular file");
 }
 
 }  // namespace
@@ -68,18 +49,34 @@ MeshName parse_mesh_name(const std::string& path) {
 
 void reading(const std::string& path, const std::function<void()>& step) {
     const ReadErrors errors;
-    step();
-    if (!errors.text().empty())
+    try {
+        step();
+    } catch (const std::bad_alloc&) {
+        throw Error(SURROGATE_NO_MEMORY, "no memory to read the mesh '" + path + "'");
+    }
+    if (!ReadErrors::text().empty())
         throw Error(SURROGATE_BAD_FILE,
-                    "cannot read the mesh '" + path + "'; VTK says: " + errors.text());
+                    "cannot read the mesh '" + path + "'; VTK says: " + ReadErrors::text());
 }
 
 vtkSmartPointer<vtkXMLReader> open_mesh(const std::string& path, const MeshName& name) {
     check_can_open(path);
-    auto reader = make_reader(name);
+    auto reader = make_checked_reader(name);
     reader->SetFileName(path.c_str());
     reading(path, [&] { reader->UpdateInformation(); });
     return reader;
+}
+
+bool has_bounded_xml(const std::string& path) {
+    struct stat found = {};
+    if (::stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return false;
+    std::ifstream file(path, std::ios::binary);
+    const auto parser = vtkSmartPointer<MeshParser>::Take(MeshParser::New());
+    parser->look_at(false, FileRole::summary, found.st_size);
+    parser->SetStream(&file);
+    const ReadErrors quiet;  // no XML at all: that is for the reader to say
+    parser->Parse();
+    return !parser->head().has_failed();
 }
 
 Extent whole_extent(vtkXMLReader* reader, const std::string& path) {

@@ -27,6 +27,10 @@ MeshName parse_mesh_name(const std::string& path);
 /// file), BAD_FILE (with what VTK says).
 vtkSmartPointer<vtkXMLReader> open_mesh(const std::string& path, const MeshName& name);
 
+/// Whether `path` is a file whose XML any parser may go through: nothing in it is without end. Not
+/// whether it is a mesh, or sound.
+bool has_bounded_xml(const std::string& path);
+
 /// Of an image or structured grid. Throws BAD_FILE.
 Extent whole_extent(vtkXMLReader* reader, const std::string& path);
 

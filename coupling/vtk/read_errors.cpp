@@ -25,6 +25,14 @@ vtkStandardNewMacro(KeepingWindow)
 
 }  // namespace
 
+std::string printable(std::string_view text) {
+    constexpr size_t most = 80;
+    std::string result(text.substr(0, most));
+    for (char& c : result)
+        if (c < ' ' || c > '~') c = '?';
+    return text.size() > most ? result + ".." : result;
+}
+
 // VTK's logger prints to stderr beside the window. Its verbosity can be set but not asked for; the
 // cutoff is the same unless the process logs to a file as well.
 ReadErrors::ReadErrors()
@@ -39,7 +47,7 @@ ReadErrors::~ReadErrors() {
     vtkLogger::SetStderrVerbosity(static_cast<vtkLogger::Verbosity>(previous_verbosity_));
 }
 
-std::string ReadErrors::text() const {
+std::string ReadErrors::text() {
     const auto* window = KeepingWindow::SafeDownCast(vtkOutputWindow::GetInstance());
     if (window == nullptr) return "";
     const size_t begin =

@@ -282,7 +282,8 @@ TEST(PredictRefuses, DamagedMeshesWithVtksReasonAndWithoutItsPrinting) {
     Meshes::job().barrier();
     testing::internal::CaptureStderr();
     expect_words(refusal(arguments("text.vtu", "x.vtu")), {"text.vtu", "VTK says"});
-    expect_words(refusal(arguments("short.vtu", "x.vtu")), {"short.vtu", "VTK says"});
+    expect_words(refusal(arguments("short.vtu", "x.vtu")),
+                 {"short.vtu", "array '", "the file has"});
     expect_words(refusal(arguments("lost.pvtu", "x.vtu")), {"lost.pvtu", "VTK says"});
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace surrogate::vtk {
+
+/// What the XML of a mesh file may ask for. VTK's reader believes every number in it: it allocates
+/// what counts say, descends as deep as elements nest, and searches lists from their beginning.
+struct HeadLimits {
+    int64_t depth = 16;                       ///< of nested elements; VTK writes up to 8
+    int64_t elements = 300'000;               ///< about 0.2 GB in VTK's tree
+    int64_t attributes = 256;                 ///< of one element
+    int64_t tag_bytes = 64 * 1024;            ///< of one tag or comment
+    int64_t arrays = 10'000;                  ///< in one list (PointData, CellData, ..)
+    int64_t values = 1'000;                   ///< of one InformationKey
+    int64_t pieces = 250'000;                 ///< of one file
+    int64_t components = 1'000'000;           ///< of all arrays together
+    int64_t free_points = int64_t{1} << 24;   ///< points of a grid that no data in the file back
+    int64_t extent = (int64_t{1} << 30) - 1;  ///< largest grid index, either sign
+    double grid_points = 1e15;                ///< points of a grid
+    /// All arrays together may be as large as this many files: several may name the same bytes.
+    int64_t sharing = 4;
+};
+
+/// How often larger data may be than their compressed form, at most. Deflate cannot do more than
+/// 1,032, LZ4 255; LZMA could, but not in blocks of 32 KiB as VTK writes them. 1 without
+/// compression, 0 for a compressor that VTK has not.
+int64_t largest_ratio(const std::string& compressor);
+
+enum class FileRole {
+    data,    ///< holds arrays: .vtu, .vti, ..
+    summary  ///< names pieces: .pvtu, .pvti, ..
+};
+
+/// Looks at the elements of a mesh file while the XML parser meets them, before VTK's reader uses
+/// any of them: counts, extents, components, offsets and types are what they should be, and the
+/// file is large enough for what they promise. Needs no memory but that of the nesting.
+class MeshHead {
+public:
+    ///   has_extents  image or structured grid
+    ///   n_byte       of the file
+    MeshHead(bool has_extents, FileRole role, int64_t n_byte)
+        : has_extents_(has_extents), role_(role), n_byte_(n_byte) {}
+
+    /// Attributes: pairs of name and value, ended by a null pointer.
+    void start(const char* name, const char** attributes);
+    void end();
+
+    /// Keeps the first failure; nothing is looked at any more after it.
+    void fail(const std::string& text);
+    bool has_failed() const { return !failure_.empty(); }
+    const std::string& failure() const { return failure_; }
+
+    /// Bytes of all data of the file, decompressed, at most.
+    int64_t room() const { return n_byte_ * ratio_; }
+    int64_t n_byte() const { return n_byte_; }
+    int64_t n_pieces() const { return n_pieces_; }
+    bool has_elements() const { return n_elements_ > 0; }
+    bool is_in_key() const;  ///< below an InformationKey, whose text VTK uses
+
+private:
+    enum class Kind {
+        other,
+        file,
+        grid,
+        piece,
+        points,
+        point_data,
+        cell_data,
+        cells,
+        field_data,
+        array,
+        key,
+        value
+    };
+    struct Attributes;
+    struct Sizes {
+        int64_t points = 0, cells = 0;
+    };
+
+    Kind kind_of(const std::string& name, Kind parent) const;
+    void look_at(Kind kind, Kind parent, const char* name, const Attributes& attributes);
+    void start_file(const Attributes& attributes);
+    void start_grid(const Attributes& attributes);
+    void start_piece(const Attributes& attributes);
+    void start_array(const Attributes& attributes, Kind list, bool is_here);
+    void end_grid();
+    int64_t components_of(const Attributes& attributes, Kind list, const std::string& what);
+    int64_t tuples_of(const Attributes& attributes, Kind list);
+    void require_room(const std::string& what, const std::string& type, bool is_ascii,
+                      int64_t n_tuple, int64_t n_component);
+    int64_t count(const Attributes& attributes, const char* name);
+    Sizes sizes_of_extent(const Attributes& attributes, const char* name);
+
+    bool has_extents_;
+    FileRole role_;
+    int64_t n_byte_, ratio_ = 1;
+    HeadLimits limits_;
+    std::string failure_;
+    std::vector<Kind> open_;
+    int64_t n_elements_ = 0, n_pieces_ = 0, n_arrays_ = 0, n_values_ = 0, n_components_ = 0;
+    Sizes piece_, all_;  ///< of the piece that is open; of all pieces so far
+    bool has_whole_ = false;
+    int64_t whole_points_ = 0;
+    std::array<int64_t, 6> whole_{};  ///< the whole extent
+    bool has_array_ = false;          ///< one with a tuple for each point or cell
+    double needed_ = 0;               ///< bytes of the file that all arrays need
+};
+
+}  // namespace surrogate::vtk

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/vtk/xml_numbers.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace surrogate::vtk {
+
+namespace {
+
+constexpr std::string_view blank = " \t\r\n";
+
+std::string_view trimmed(std::string_view text) {
+    const size_t begin = text.find_first_not_of(blank);
+    if (begin == std::string_view::npos) return {};
+    return text.substr(begin, text.find_last_not_of(blank) + 1 - begin);
+}
+
+}  // namespace
+
+std::optional<int64_t> integer_of(std::string_view text) {
+    text = trimmed(text);
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+std::optional<std::array<int64_t, 6>> extent_of(std::string_view text) {
+    std::array<int64_t, 6> extent{};
+    std::string_view rest = trimmed(text);
+    for (int64_t& bound : extent) {
+        const size_t end = std::min(rest.find_first_of(blank), rest.size());
+        const auto value = integer_of(rest.substr(0, end));
+        if (!value) return std::nullopt;
+        bound = *value;
+        rest = trimmed(rest.substr(end));
+    }
+    if (!rest.empty()) return std::nullopt;
+    return extent;
+}
+
+double value_bytes(std::string_view type) {
+    if (type == "String") return 1;
+    if (type == "Bit") return 0.125;
+    for (const std::string_view kind : {"Int", "UInt", "Float"}) {
+        if (type.substr(0, kind.size()) != kind) continue;
+        const auto bits = integer_of(type.substr(kind.size()));
+        const bool is_small = bits && (*bits == 8 || *bits == 16) && kind != "Float";
+        if (bits && (is_small || *bits == 32 || *bits == 64)) return double(*bits) / 8;
+    }
+    return 0;
+}
+
+}  // namespace surrogate::vtk
