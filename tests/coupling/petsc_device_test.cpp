@@ -113,6 +113,7 @@ TEST(PetscDevicePlan, OnADeviceNeedsOne) {
 
 TEST(PetscDevicePlan, HasItsOwnErrorCode) {
     EXPECT_EQ(surrogate_petsc_error_code(SURROGATE_DEVICE), PETSC_ERR_GPU);
+    EXPECT_EQ(surrogate_petsc_error_code(SURROGATE_OUT_OF_RANGE), PETSC_ERR_ARG_OUTOFRANGE);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ extern "C" {
 /* The PETSc error code of a status: SHAPE is PETSC_ERR_ARG_SIZ, NOT_FINITE is PETSC_ERR_FP,
  * INVALID_ARGUMENT and UNKNOWN_NAME are PETSC_ERR_ARG_WRONG, NOT_SUPPORTED is PETSC_ERR_SUP, IO is
  * PETSC_ERR_FILE_OPEN, BAD_FILE is PETSC_ERR_FILE_UNEXPECTED, NO_MEMORY is PETSC_ERR_MEM, DEVICE is
- * PETSC_ERR_GPU, others are PETSC_ERR_LIB. */
+ * PETSC_ERR_GPU, OUT_OF_RANGE is PETSC_ERR_ARG_OUTOFRANGE, others are PETSC_ERR_LIB. */
 SURROGATE_API PetscErrorCode surrogate_petsc_error_code(surrogate_status status);
 
 /* Calls a function of surrogate.h inside a function that returns PetscErrorCode. */
@@ -43,6 +43,7 @@ SURROGATE_API PetscErrorCode surrogate_petsc_error_code(surrogate_status status)
  *   -surrogate_precision fp32|fp64|tf32|fp16|bf16
  *   -surrogate_device N|auto        -surrogate_timeout_s N
  *   -surrogate_reproducible         -surrogate_check_finite
+ *   -surrogate_range count|warn|error  -surrogate_agree
  *   prefix  put before these names ("flow_": -flow_surrogate_threads), or NULL
  * -help lists them. An option that is not in the database keeps the library's default. */
 SURROGATE_API PetscErrorCode surrogate_context_create_petsc(MPI_Comm comm, const char* prefix,
@@ -122,10 +123,11 @@ typedef struct surrogate_vec {
  * Errors: a Vec on another communicator (PETSC_ERR_ARG_NOTSAMECOMM), a wrong length or component
  * (PETSC_ERR_ARG_SIZ, PETSC_ERR_ARG_OUTOFRANGE), a name given twice among the inputs or among the
  * outputs (PETSC_ERR_ARG_WRONG), backend cuda and a Vec in memory that is neither CUDA's nor the
- * host's (PETSC_ERR_SUP), and those of surrogate_plan_bind_input and
- * surrogate_plan_run. A rank with an error still takes part in the exchange, so nobody waits for
- * it: it returns its own error, the others PETSC_ERR_FP (with check_finite, the default). The Vecs
- * written are then NaN or untouched, and the next correct run is exact. */
+ * host's (PETSC_ERR_SUP), and those of surrogate_plan_bind_input and surrogate_plan_run. A rank
+ * with an error still takes part in the exchange, so nobody waits for it: it returns its own error,
+ * the others PETSC_ERR_FP (with check_finite, the default), or with -surrogate_agree the error of
+ * the rank at fault and its text. The Vecs written are then NaN or untouched, and the next correct
+ * run is exact. */
 SURROGATE_API PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscInt n_in,
                                                     const surrogate_vec in[], PetscInt n_out,
                                                     const surrogate_vec out[]);
