@@ -2,41 +2,13 @@
 #include "coupling/vtk/mesh_head.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 
 #include "coupling/vtk/read_errors.hpp"
+#include "coupling/vtk/xml_attributes.hpp"
 #include "coupling/vtk/xml_numbers.hpp"
 
 namespace surrogate::vtk {
-
-namespace {
-
-std::string quoted(const char* name, const char* text) {
-    return std::string(name) + "=\"" + printable(text) + "\"";
-}
-
-}  // namespace
-
-struct MeshHead::Attributes {
-    const char** pairs;
-
-    int64_t size() const {
-        int64_t n = 0;
-        while (pairs[2 * n] != nullptr) ++n;
-        return n;
-    }
-    /// Null if there is none.
-    const char* find(const char* name) const {
-        for (const char** pair = pairs; *pair != nullptr; pair += 2)
-            if (std::strcmp(pair[0], name) == 0) return pair[1];
-        return nullptr;
-    }
-    std::string text(const char* name) const {
-        const char* found = find(name);
-        return found == nullptr ? "" : found;
-    }
-};
 
 int64_t largest_ratio(const std::string& compressor) {
     if (compressor.empty()) return 1;
@@ -92,7 +64,7 @@ MeshHead::Kind MeshHead::kind_of(const std::string& name, Kind parent) const {
 
 void MeshHead::start(const char* name, const char** pairs) {
     if (has_failed()) return;
-    const Attributes attributes{pairs};
+    const XmlAttributes attributes{pairs};
     const Kind parent = open_.empty() ? Kind::other : open_.back();
     const Kind kind = kind_of(name, parent);
     open_.push_back(kind);
@@ -106,7 +78,7 @@ void MeshHead::start(const char* name, const char** pairs) {
     look_at(kind, parent, name, attributes);
 }
 
-void MeshHead::look_at(Kind kind, Kind parent, const char* name, const Attributes& attributes) {
+void MeshHead::look_at(Kind kind, Kind parent, const char* name, const XmlAttributes& attributes) {
     switch (kind) {
         case Kind::file: return start_file(attributes);
         case Kind::grid: return start_grid(attributes);
@@ -129,7 +101,7 @@ void MeshHead::end() {
     if (kind == Kind::grid) end_grid();
 }
 
-void MeshHead::start_file(const Attributes& attributes) {
+void MeshHead::start_file(const XmlAttributes& attributes) {
     const std::string compressor = attributes.text("compressor");
     ratio_ = largest_ratio(compressor);
     if (ratio_ == 0)
@@ -138,7 +110,7 @@ void MeshHead::start_file(const Attributes& attributes) {
 }
 
 /// A file without Piece elements is a piece itself, with the attributes of one.
-void MeshHead::start_grid(const Attributes& attributes) {
+void MeshHead::start_grid(const XmlAttributes& attributes) {
     n_pieces_ = 0;
     all_ = {};
     has_array_ = has_whole_ = false;
@@ -151,7 +123,7 @@ void MeshHead::start_grid(const Attributes& attributes) {
     has_whole_ = true;
 }
 
-void MeshHead::start_piece(const Attributes& attributes) {
+void MeshHead::start_piece(const XmlAttributes& attributes) {
     if (++n_pieces_ > limits_.pieces + 1)
         return fail("it has more than " + std::to_string(limits_.pieces) + " pieces");
     if (has_extents_) {
@@ -186,7 +158,7 @@ void MeshHead::end_grid() {
 }
 
 /// A count that the file can hold; 0 without the attribute and after a failure.
-int64_t MeshHead::count(const Attributes& attributes, const char* name) {
+int64_t MeshHead::count(const XmlAttributes& attributes, const char* name) {
     const char* text = attributes.find(name);
     if (text == nullptr || has_failed()) return 0;
     const auto value = integer_of(text);
@@ -199,7 +171,7 @@ int64_t MeshHead::count(const Attributes& attributes, const char* name) {
 }
 
 /// The last index of an axis may be one below the first: nothing.
-MeshHead::Sizes MeshHead::sizes_of_extent(const Attributes& attributes, const char* name) {
+MeshHead::Sizes MeshHead::sizes_of_extent(const XmlAttributes& attributes, const char* name) {
     const std::string text = attributes.text(name), found = quoted(name, text.c_str());
     const auto extent = extent_of(text);
     if (!extent) {
@@ -225,83 +197,6 @@ MeshHead::Sizes MeshHead::sizes_of_extent(const Attributes& attributes, const ch
     if (points > limits_.grid_points) fail(found + " has more than 1e15 points");
     if (has_failed()) return {};
     return {static_cast<int64_t>(points), static_cast<int64_t>(std::max(0.0, cells))};
-}
-
-int64_t MeshHead::tuples_of(const Attributes& attributes, Kind list) {
-    const std::string name = attributes.text("Name");
-    switch (list) {
-        case Kind::points:
-        case Kind::point_data: return piece_.points;
-        case Kind::cell_data: return piece_.cells;
-        case Kind::cells:  // the length of these two stands in the data
-            return name == "connectivity" || name == "faces" ? 0 : piece_.cells;
-        default: return count(attributes, "NumberOfTuples");
-    }
-}
-
-int64_t MeshHead::components_of(const Attributes& attributes, Kind list, const std::string& what) {
-    int64_t n = 1;
-    if (const char* text = attributes.find("NumberOfComponents")) {
-        const auto value = integer_of(text);
-        if (!value || *value < 0 || *value > limits_.components) {
-            fail(what + " has " + quoted("NumberOfComponents", text));
-            return 0;
-        }
-        n = std::max<int64_t>(1, *value);
-    }
-    n_components_ += n;
-    if (n_components_ > limits_.components)
-        fail("its arrays have more than " + std::to_string(limits_.components) +
-             " components together");
-    else if (list == Kind::points && n != 3)
-        fail("its points have " + std::to_string(n) + " components; 3 are needed");
-    else if (list == Kind::cells && n != 1)
-        fail(what + " of the cells has " + std::to_string(n) + " components; 1 is needed");
-    return n;
-}
-
-void MeshHead::start_array(const Attributes& attributes, Kind list, bool is_here) {
-    const std::string what = "array '" + printable(attributes.text("Name")) + "'";
-    const std::string type = attributes.text("type");
-    if (++n_arrays_ > limits_.arrays)
-        return fail("it has more than " + std::to_string(limits_.arrays) + " arrays in one list");
-    if (value_bytes(type) == 0)
-        return fail(what + " has the type '" + printable(type) +
-                    "'; Int8 .. Int64, UInt8 .. UInt64, Float32, Float64 and String are known");
-    const int64_t n_component = components_of(attributes, list, what);
-    const char* offset = attributes.find("offset");
-    if (offset != nullptr) {
-        const auto value = integer_of(offset);
-        if (!value || *value < 0 || *value >= n_byte_)
-            return fail(what + " begins at " + quoted("offset", offset) +
-                        " of the appended data; the file has " + std::to_string(n_byte_) +
-                        " bytes");
-    }
-    const int64_t n_tuple = tuples_of(attributes, list);
-    if (list != Kind::field_data) has_array_ = true;
-    if ((list == Kind::points || list == Kind::cells) && (type == "String" || type == "Bit"))
-        fail((list == Kind::points ? std::string("its points have") : what + " of the cells has") +
-             " the type " + type);
-    if (has_failed()) return;
-    if (is_here)
-        require_room(what, type, offset == nullptr && attributes.text("format") != "binary",
-                     n_tuple, n_component);
-    else if (type == "String" && whole_points_ > limits_.free_points)
-        fail(what + " has " + std::to_string(whole_points_) + " strings");
-}
-
-/// In ascii, a value takes a digit and a blank at least.
-void MeshHead::require_room(const std::string& what, const std::string& type, bool is_ascii,
-                            int64_t n_tuple, int64_t n_component) {
-    const double n_values = static_cast<double>(n_tuple) * static_cast<double>(n_component);
-    const double bytes =
-        is_ascii ? 2 * n_values - 1 : n_values * value_bytes(type) / static_cast<double>(ratio_);
-    needed_ += std::max(0.0, bytes);
-    const auto n_byte = static_cast<double>(n_byte_);
-    if (bytes <= n_byte && needed_ <= static_cast<double>(limits_.sharing) * n_byte) return;
-    fail(what + " has " + std::to_string(n_tuple) + " x " + std::to_string(n_component) +
-         " values of " + printable(type) + ", which a file of " + std::to_string(n_byte_) +
-         " bytes cannot hold" + (bytes <= n_byte ? " beside its other arrays" : ""));
 }
 
 }  // namespace surrogate::vtk

@@ -8,6 +8,8 @@
 
 namespace surrogate::vtk {
 
+struct XmlAttributes;
+
 /// What the XML of a mesh file may ask for. VTK's reader believes every number in it: it allocates
 /// what counts say, descends as deep as elements nest, and searches lists from their beginning.
 struct HeadLimits {
@@ -77,24 +79,23 @@ private:
         key,
         value
     };
-    struct Attributes;
     struct Sizes {
         int64_t points = 0, cells = 0;
     };
 
     Kind kind_of(const std::string& name, Kind parent) const;
-    void look_at(Kind kind, Kind parent, const char* name, const Attributes& attributes);
-    void start_file(const Attributes& attributes);
-    void start_grid(const Attributes& attributes);
-    void start_piece(const Attributes& attributes);
-    void start_array(const Attributes& attributes, Kind list, bool is_here);
+    void look_at(Kind kind, Kind parent, const char* name, const XmlAttributes& attributes);
+    void start_file(const XmlAttributes& attributes);
+    void start_grid(const XmlAttributes& attributes);
+    void start_piece(const XmlAttributes& attributes);
+    void start_array(const XmlAttributes& attributes, Kind list, bool is_here);
     void end_grid();
-    int64_t components_of(const Attributes& attributes, Kind list, const std::string& what);
-    int64_t tuples_of(const Attributes& attributes, Kind list);
+    int64_t components_of(const XmlAttributes& attributes, Kind list, const std::string& what);
+    int64_t tuples_of(const XmlAttributes& attributes, Kind list);
     void require_room(const std::string& what, const std::string& type, bool is_ascii,
                       int64_t n_tuple, int64_t n_component);
-    int64_t count(const Attributes& attributes, const char* name);
-    Sizes sizes_of_extent(const Attributes& attributes, const char* name);
+    int64_t count(const XmlAttributes& attributes, const char* name);
+    Sizes sizes_of_extent(const XmlAttributes& attributes, const char* name);
 
     bool has_extents_;
     FileRole role_;

@@ -28,7 +28,7 @@ namespace surrogate::test {
 
 namespace {
 
-enum class Form { ascii, base64, base64_zlib, raw, raw_lz4, raw_zlib };
+enum class Form { ascii, base64, base64_zlib, raw, raw_lz4, raw_zlib, raw_lzma, appended_base64 };
 
 template <class Writer>
 std::string text_of(vtkDataSet* grid, Form form) {
@@ -40,10 +40,11 @@ std::string text_of(vtkDataSet* grid, Form form) {
     if (form == Form::base64 || form == Form::base64_zlib) writer->SetDataModeToBinary();
     if (form >= Form::raw) {
         writer->SetDataModeToAppended();
-        writer->EncodeAppendedDataOff();
+        writer->SetEncodeAppendedData(form == Form::appended_base64);
     }
     if (form == Form::raw_lz4) writer->SetCompressorTypeToLZ4();
     if (form == Form::raw_zlib || form == Form::base64_zlib) writer->SetCompressorTypeToZLib();
+    if (form == Form::raw_lzma) writer->SetCompressorTypeToLZMA();
     if (form == Form::raw_lz4) writer->SetHeaderTypeToUInt64();
     writer->SetBlockSize(64);  // so that small data have several blocks
     writer->Write();
@@ -173,8 +174,8 @@ std::vector<MeshFiles> sound_meshes() {
                                                                more_pixels, curved, more_curved})
         add_arrays(grid);
     std::vector<MeshFiles> all;
-    for (const Form form :
-         {Form::ascii, Form::base64, Form::base64_zlib, Form::raw, Form::raw_lz4, Form::raw_zlib}) {
+    for (const Form form : {Form::ascii, Form::base64, Form::base64_zlib, Form::raw, Form::raw_lz4,
+                            Form::raw_zlib, Form::raw_lzma, Form::appended_base64}) {
         const std::string cell_text = text_of<vtkXMLUnstructuredGridWriter>(cells, form);
         const std::string face_text = text_of<vtkXMLUnstructuredGridWriter>(faces, form);
         const std::string poly_text = text_of<vtkXMLPolyDataWriter>(polys, form);

@@ -2,6 +2,7 @@
 // `surrogate predict` on mesh files as an attacker would write them, at points and at cells: status
 // 2 and the same text on every rank, no output, nobody waits.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -23,9 +24,9 @@ void write_hostile(const std::string& folder) {
 [[maybe_unused]] const auto* const environment =
     testing::AddGlobalTestEnvironment(new Meshes(write_hostile));
 
-class PredictRefusesHostile : public testing::TestWithParam<HostileMesh> {};
+class PredictRefusesHostileMesh : public testing::TestWithParam<HostileMesh> {};
 
-TEST_P(PredictRefusesHostile, MeshesAtPointsAndAtCells) {
+TEST_P(PredictRefusesHostileMesh, MeshesAtPointsAndAtCells) {
     const HostileMesh& mesh = GetParam();
     const std::string file = mesh.files.front().first;
     tool::PredictArguments options;
@@ -42,7 +43,22 @@ TEST_P(PredictRefusesHostile, MeshesAtPointsAndAtCells) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PredictRefusesHostile, testing::ValuesIn(all_hostile_meshes()),
+// Whoever opens a pipe waits for somebody who writes.
+TEST(PredictRefusesHostile, APipeInPlaceOfAMesh) {
+    tool::PredictArguments options;
+    options.model = std::string(SURROGATE_SHARE) + "/models/darcy_flow.safetensors";
+    options.quiet = true;
+    for (const std::string file : {"pipe.vtu", "pipe.pvtu", "pipe.vts"}) {
+        options.mesh = Meshes::in(file);
+        options.out = Meshes::in("out_of_" + file);
+        const int made = Meshes::job().is_root() ? ::mkfifo(options.mesh.c_str(), 0600) : 0;
+        EXPECT_EQ(made, 0);
+        Meshes::job().barrier();
+        expect_words(refusal(options), {file.c_str(), "no regular file"});
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PredictRefusesHostileMesh, testing::ValuesIn(all_hostile_meshes()),
                          [](const auto& mesh) { return mesh.param.name; });
 
 }  // namespace
