@@ -277,7 +277,7 @@ SURROGATE_API void surrogate_model_destroy(surrogate_model** model);
 
 /* The tensors check/input/.., check/output/.., check/output64/.. that a model file may carry, so
  * that a machine can be asked whether it still computes what the author computed
- * (share/doc/model-file.md; either of the outputs may be missing). Collective; every rank holds them
+ * (page model-file.md; either of the outputs may be missing). Collective; every rank holds them
  * whole. Errors: as surrogate_model_load; NOT_SUPPORTED if the file has no check case: neither a
  * check/output/.. nor a check/output64/.. */
 SURROGATE_API surrogate_status surrogate_check_case_load(surrogate_context* context,
