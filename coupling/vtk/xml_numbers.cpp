@@ -41,14 +41,15 @@ std::optional<std::array<int64_t, 6>> extent_of(std::string_view text) {
 }
 
 double value_bytes(std::string_view type) {
-    if (type == "String") return 1;
-    if (type == "Bit") return 0.125;
-    for (const std::string_view kind : {"Int", "UInt", "Float"}) {
-        if (type.substr(0, kind.size()) != kind) continue;
-        const auto bits = integer_of(type.substr(kind.size()));
-        const bool is_small = bits && (*bits == 8 || *bits == 16) && kind != "Float";
-        if (bits && (is_small || *bits == 32 || *bits == 64)) return double(*bits) / 8;
-    }
+    struct Type {
+        std::string_view name;
+        double bytes;
+    };
+    static constexpr Type types[] = {{"Int8", 1},   {"UInt8", 1},   {"Int16", 2},   {"UInt16", 2},
+                                     {"Int32", 4},  {"UInt32", 4},  {"Float32", 4}, {"Int64", 8},
+                                     {"UInt64", 8}, {"Float64", 8}, {"String", 1},  {"Bit", 0.125}};
+    for (const Type& known : types)
+        if (type == known.name) return known.bytes;
     return 0;
 }
 

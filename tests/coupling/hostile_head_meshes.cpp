@@ -82,6 +82,11 @@ std::vector<HostileMesh> array_meshes() {
         array("ComponentsMoreThanTheFile", R"(type="Float64" NumberOfComponents="1000")",
               {"array 'q' has 4 x 1000 values of Float64, which a file of"}),
         array("TypeOfArrayUnknown", R"(type="Float128")", {"array 'q' has the type 'Float128'"}),
+        vtu("TypeOfTimeWithABlank", {"array 'TimeValue' has the type 'Float64 '"},
+            [](VtuText& mesh) {
+                mesh.before_piece = R"(<FieldData><DataArray type="Float64 " Name="TimeValue")"
+                                    R"( NumberOfTuples="1">1</DataArray></FieldData>)";
+            }),
         array("TypeOfArrayMissing", "", {"array 'q' has the type ''"}),
         array("FieldShort", R"(type="Float64" NumberOfComponents="2")",
               {"array 'q' is shorter than its 8 values"}),
