@@ -6,7 +6,7 @@
 #include "benchmarks/device/program.hpp"
 #include "benchmarks/device/record.hpp"
 #include "kernels/flare/flare_tiling.hpp"
-#include "tests/kernels/device_block.hpp"
+#include "tests/kernels/flare/device_block.hpp"
 
 namespace surrogate::benchmarks {
 namespace {

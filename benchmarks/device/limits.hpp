@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/base/device.hpp"
+#include "kernels/device/device.hpp"
 
 namespace surrogate::benchmarks {
 

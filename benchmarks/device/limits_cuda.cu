@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/device/limits.hpp"
-#include "kernels/base/cuda.cuh"
-#include "kernels/base/device_cuda.hpp"
+#include "kernels/device/cuda.cuh"
+#include "kernels/device/device_cuda.hpp"
 
 namespace surrogate::benchmarks {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "benchmarks/device/platform.hpp"
 #include "kernels/flare/flare_device.hpp"
-#include "tests/kernels/device_block.hpp"
+#include "tests/kernels/flare/device_block.hpp"
 
 namespace surrogate::benchmarks {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernels/base/device.hpp"
+#include "kernels/device/device.hpp"
 
 namespace surrogate::benchmarks {
 

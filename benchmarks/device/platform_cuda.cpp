@@ -4,8 +4,8 @@
 #include <string>
 
 #include "benchmarks/device/platform.hpp"
-#include "kernels/base/device_cuda.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/device/device_cuda.hpp"
 
 namespace surrogate::benchmarks {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "benchmarks/device/platform.hpp"
-#include "kernels/base/operand.hpp"
+#include "kernels/device/operand.hpp"
 
 namespace surrogate::benchmarks {
 

@@ -19,7 +19,7 @@
 namespace {
 
 using namespace surrogate;
-using kernels::sphere::GridKind;
+using kernels::GridKind;
 
 kernels::sphere::Heads heads_of(const benchmark::State& state) {
     const int64_t n_head = state.range(1), n_dim = state.range(0) / n_head;

@@ -17,9 +17,9 @@ namespace {
 
 using namespace surrogate;
 using bench::ConvolveCase;
-using enum kernels::sphere::GridKind;
+using enum kernels::GridKind;
 
-constexpr kernels::sphere::Grid fine{equiangular, 128, 256}, coarse{legendre_gauss, 64, 128};
+constexpr kernels::Grid fine{equiangular, 128, 256}, coarse{legendre_gauss, 64, 128};
 constexpr double cut_fine = 3 * std::numbers::pi / 127, cut_coarse = 3 * std::numbers::pi / 63;
 
 kernels::Queue queue_of(const benchmark::State& state) {
@@ -27,8 +27,8 @@ kernels::Queue queue_of(const benchmark::State& state) {
                           static_cast<int>(state.range(0)));
 }
 
-void convolve(benchmark::State& state, ConvolveCase::Order order, kernels::sphere::Grid out,
-              kernels::sphere::Grid in, double theta_cutoff, int64_t n_channel) {
+void convolve(benchmark::State& state, ConvolveCase::Order order, kernels::Grid out,
+              kernels::Grid in, double theta_cutoff, int64_t n_channel) {
     const kernels::Queue queue = queue_of(state);
     ConvolveCase layer(order, out, in, theta_cutoff, n_channel);
     const double error = layer.error(queue);
@@ -45,8 +45,7 @@ void convolve(benchmark::State& state, ConvolveCase::Order order, kernels::spher
     state.counters["of_peak"] = layer.flops() / best / peak;
 }
 
-void resample(benchmark::State& state, kernels::sphere::Grid out, kernels::sphere::Grid in,
-              int64_t n_channel) {
+void resample(benchmark::State& state, kernels::Grid out, kernels::Grid in, int64_t n_channel) {
     const kernels::Queue queue = queue_of(state);
     bench::ResampleCase layer(out, in, n_channel);
     const double error = layer.error(queue);
@@ -74,7 +73,7 @@ BENCHMARK_CAPTURE(convolve, by_channel, ConvolveCase::geometry_first, coarse, co
                   64)
     ->Apply(on_threads);
 BENCHMARK_CAPTURE(resample, doubling, fine, coarse, 128)->Apply(on_threads);
-BENCHMARK_CAPTURE(resample, fourfold, fine, kernels::sphere::Grid{equiangular, 32, 64}, 128)
+BENCHMARK_CAPTURE(resample, fourfold, fine, kernels::Grid{equiangular, 32, 64}, 128)
     ->Apply(on_threads);
 
 }  // namespace

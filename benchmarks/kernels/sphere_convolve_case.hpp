@@ -15,8 +15,8 @@ class ConvolveCase {
 public:
     enum Order { geometry_first, weights_first };
 
-    ConvolveCase(Order order, kernels::sphere::Grid out, kernels::sphere::Grid in,
-                 double theta_cutoff, int64_t n_channel);
+    ConvolveCase(Order order, kernels::Grid out, kernels::Grid in, double theta_cutoff,
+                 int64_t n_channel);
 
     void run(const kernels::Queue& queue);
     /// Largest difference from `ref` in double over some rows, relative to the largest result.
@@ -29,7 +29,7 @@ private:
     int64_t n_result() const;
 
     Order order_;
-    kernels::sphere::Grid out_, in_;
+    kernels::Grid out_, in_;
     int64_t n_channel_;
     kernels::sphere::Stencil stencil_;
     kernels::sphere::RingLayout layout_;
@@ -41,7 +41,7 @@ private:
 /// Bilinear resampling of whole fields, fixed random numbers.
 class ResampleCase {
 public:
-    ResampleCase(kernels::sphere::Grid out, kernels::sphere::Grid in, int64_t n_channel);
+    ResampleCase(kernels::Grid out, kernels::Grid in, int64_t n_channel);
 
     void run(const kernels::Queue& queue);
     double error(const kernels::Queue& queue);

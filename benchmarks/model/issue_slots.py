@@ -21,7 +21,7 @@ from sass import Graph, Parameters, functions
 
 C, H, D, N_LAYER = 64, 8, 8, 5
 N_WARP = 8
-OPERANDS = ["fp32", "tf32", "fp16", "bf16"]  # as in kernels/base/operand.hpp
+OPERANDS = ["fp32", "tf32", "fp16", "bf16"]  # as in kernels/device/operand.hpp
 
 
 class Chip:

@@ -34,8 +34,8 @@ FlareCase::FlareCase(int num_blocks, int64_t num_latents) {
     writer.card["network"] = {{"in_dim", 3},       {"out_dim", 1},
                               {"channel_dim", 64}, {"num_blocks", num_blocks},
                               {"num_heads", 8},    {"num_latents", num_latents}};
-    config_ = impl::parse_flare_config(writer.card["network"]);
-    for (const impl::TensorSpec& spec : impl::flare_layout(config_)) {
+    config_ = impl::flare::parse_config(writer.card["network"]);
+    for (const impl::TensorSpec& spec : impl::flare::layout(config_)) {
         int64_t n = 1;
         for (int64_t extent : spec.shape) n *= extent;
         std::vector<float> values(static_cast<size_t>(n));

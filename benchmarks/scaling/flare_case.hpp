@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "libsurrogate/src/model/flare_config.hpp"
+#include "libsurrogate/src/model/flare/config.hpp"
 
 namespace surrogate::bench {
 
@@ -27,7 +27,7 @@ public:
     double pairs() const;
 
 private:
-    impl::FlareConfig config_;
+    impl::flare::Config config_;
     std::string path_;
 };
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/base/device.hpp"
-#include "kernels/base/operand.hpp"
+#include "kernels/device/device.hpp"
+#include "kernels/device/operand.hpp"
 #include "kernels/flare/flare.hpp"
 #include "kernels/mlp/mlp.hpp"
 #include "kernels/mlp/mlp_device.hpp"

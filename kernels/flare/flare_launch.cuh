@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "kernels/base/device_cuda.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/device/device_cuda.hpp"
 #include "kernels/flare/flare_device.hpp"
 #include "kernels/flare/flare_tiling.hpp"
 #include "kernels/flare/softmax_cuda.cuh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands of the device's products, made once on the host. Which element stands where is said in
-// kernels/base/cuda.cuh (fragments) and kernels/base/products.cuh (what a lane loads at once).
+// kernels/device/cuda.cuh (fragments) and kernels/device/products.cuh (what a lane loads at once).
 #include <algorithm>
 #include <bit>
 #include <cmath>

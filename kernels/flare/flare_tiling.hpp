@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/base/operand.hpp"
+#include "kernels/device/operand.hpp"
 #include "kernels/flare/flare_device.hpp"
 
 /// How a block of the device's passes is cut: the same numbers for kernels, geometry and tests.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/base/products.cuh"
+#include "kernels/device/products.cuh"
 #include "kernels/norm/norm_cuda.cuh"
 
 namespace surrogate::kernels::cuda {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/base/products.cuh"
+#include "kernels/device/products.cuh"
 #include "kernels/mlp/mlp_device.hpp"
 
 /// A chain of layers on points that stay in registers: no intermediate is ever stored. Weights come

@@ -8,7 +8,7 @@
 namespace surrogate::kernels {
 
 /// A ResidualMLP (mlp.hpp) for a device, all layers `width` x `width` (flare_device.hpp).
-///   layers         n_layer operands of flare::pack_chain(), one behind the other; device memory
+///   layers         n_layer operands of pack_chain(), one behind the other; device memory
 ///   residual_mask  bit l: what layer l read is added to what it gives
 /// After each layer but the last comes the activation. At most 32 layers.
 struct DeviceMlp {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/base/cuda.cuh"
+#include "kernels/device/cuda.cuh"
 #include "kernels/norm/norm_device.hpp"
 
 /// Normalisation of points in registers: x (n_group, 4) pieces of 16 points x 8 channels, lane 4 g

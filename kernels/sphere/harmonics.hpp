@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/sphere/grid.hpp"
+#include "kernels/grid/grid.hpp"
 #include "kernels/sphere/harmonics_fourier.hpp"
 
 /// Real spherical harmonic transforms in double, orthonormal, split where ranks meet: Fourier along

@@ -5,7 +5,7 @@
 
 #include "kernels/base/queue.hpp"
 #include "kernels/base/view.hpp"
-#include "kernels/sphere/grid.hpp"
+#include "kernels/grid/grid.hpp"
 
 namespace surrogate::kernels::sphere {
 

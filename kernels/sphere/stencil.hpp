@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/sphere/grid.hpp"
+#include "kernels/grid/grid.hpp"
 
 /// Who sees whom on the sphere. Rotating the sphere about its axis maps a grid onto itself, so that
 /// a row of outputs needs one list for all its columns.

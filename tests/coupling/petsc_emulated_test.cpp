@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "libsurrogate/src/dist/mpi_communicator.hpp"
+#include "libsurrogate/src/transport/mpi_communicator.hpp"
 #include "tests/coupling/petsc_environment.hpp"
 #include "tests/coupling/petsc_pretend.hpp"
 #include "tests/support/darcy_case.hpp"

@@ -14,7 +14,7 @@ using shallow_water::Complex;
 using shallow_water::Layout;
 using shallow_water::Resolution;
 using shallow_water::Transform;
-using surrogate::kernels::sphere::GridKind;
+using surrogate::kernels::GridKind;
 using surrogate::kernels::sphere::Harmonics;
 using surrogate::test::distance;
 using surrogate::test::own_part;

@@ -3,26 +3,53 @@
 # Reads #include lines: kernels -> libsurrogate -> coupling -> examples, a layer includes only what stands to its left.
 # A rule is a folder and the expression that its includes of ours must match; the longest folder counts. An include is
 # ours if it names a layer or a public header; includes in quotes without a folder are of the same folder and must exist.
+# Families do not know of each other, and only the table of families knows them: other code neither includes their
+# headers nor names their namespaces, with which a forward declaration would hide an arrow.
 cmake_minimum_required(VERSION 3.25)
 
 set(public "surrogate/surrogate[a-z_]*\\.(h|hpp)")
+set(base "kernels/(base|device|grid)/")
+set(src "libsurrogate/src/")
+# What families share of kernels and library; a family adds its own folder of the same name to each.
+set(shared_kernels "kernels/(base|device|grid|linear|mlp|norm|activation|attention)/")
+set(shared_source "${src}(core|ranks|file|domain|layers|plan)/|${src}model/[a-z_]+\\.hpp")
 set(rules
+    "kernels"                 "${shared_kernels}"
     "kernels/base"            "kernels/base/"
-    "kernels"                 "kernels/"
+    "kernels/device"          "kernels/(base|device)/"
+    "kernels/grid"            "kernels/(base|grid)/"
     "libsurrogate/include"    "${public}"
-    "libsurrogate/src/core"   "kernels/base/|libsurrogate/src/core/|${public}"
-    "libsurrogate/src/model"  "kernels/base/|kernels/([a-z]+)/[a-z]+(_device)?\\.hpp|libsurrogate/src/(core|model)/|${public}"
-    "libsurrogate/src/plugin" "kernels/|libsurrogate/src/(core|plugin)/"
-    "libsurrogate/src/dist"   "kernels/base/|libsurrogate/src/(core|dist)/|${public}"
-    "libsurrogate/src/api"    "kernels/base/|libsurrogate/src/|${public}"
+    "${src}core"              "${base}|${src}core/|${public}"
+    "${src}transport"         "${base}|${src}(core|transport)/|${public}"
+    "${src}ranks"             "${base}|${src}(core|ranks)/"
+    "${src}file"              "${base}|${src}(core|file)/|${public}"
+    "${src}domain"            "${base}|${src}(core|ranks|domain)/|${public}"
+    "${src}layers"            "${shared_kernels}|${src}(core|ranks|file|domain|layers)/"
+    "${src}model"             "${base}|${src}(core|file|domain|model)/[a-z_]+\\.hpp|${public}"
+    "${src}plan"              "${base}|${src}(core|ranks|file|domain|plan)/|kernels/flare/flare_device.hpp|${src}model/[a-z_]+\\.hpp|${public}"
+    "${src}plugin"            "kernels/|${src}(core|plugin)/"
+    "${src}api"               "${base}|${src}(core|transport|file|ranks|domain|model|plan|api)/[a-z_]+\\.hpp|${public}"
     "coupling/file"           "coupling/file/"
     "coupling/tool"           "coupling/(tool|vtk|file)/|${public}"
     "coupling/vtk"            "coupling/(vtk|file)/|${public}"
     "coupling/petsc"          "coupling/petsc/|${public}"
     "examples"                "${public}")
+# The one table of families.
+set(table "${src}model/network.cpp")
+
+# A family is a folder below model/, with the kernels of the same name if there are any.
+file(GLOB families RELATIVE ${TREE}/${src}model LIST_DIRECTORIES TRUE ${TREE}/${src}model/*/)
+list(FILTER families EXCLUDE REGEX "\\.")
+foreach(family IN LISTS families)
+    list(APPEND rules "kernels/${family}" "${shared_kernels}|kernels/${family}/"
+        "${src}model/${family}" "${shared_kernels}|kernels/${family}/|${shared_source}|${src}model/${family}/|${public}")
+endforeach()
+list(JOIN families "|" any_family)
+set(may_name_families "^(coupling|examples|libsurrogate/src/(core|plan|plugin))(/|$)")
+
 set(ours "^(kernels|libsurrogate|coupling|examples|tests|benchmarks|surrogate)/")
 # The only places that know MPI.
-set(may_use_mpi "^(libsurrogate/src/dist/|libsurrogate/src/api/api_mpi|libsurrogate/include/surrogate/surrogate_mpi|coupling/petsc/|coupling/tool/job|examples/)")
+set(may_use_mpi "^(libsurrogate/src/transport/|libsurrogate/src/api/api_mpi|libsurrogate/include/surrogate/surrogate_mpi|coupling/petsc/|coupling/tool/job|examples/)")
 
 # rule_of(<file> <out>): the expression of the longest folder that holds the file.
 function(rule_of file out)
@@ -50,6 +77,15 @@ set(n_wrong 0)
 foreach(file IN LISTS files)
     rule_of(${file} allowed)
     cmake_path(GET file PARENT_PATH folder)
+    if(file STREQUAL table)
+        string(APPEND allowed "|${src}model/(${any_family})/network\\.hpp")
+    elseif(any_family AND NOT folder MATCHES "/(${any_family})(/|$)" AND NOT folder MATCHES "${may_name_families}")
+        file(STRINGS ${TREE}/${file} named REGEX "(^|[^a-z_/])(${any_family})(::|[ \t]*{)")
+        foreach(line IN LISTS named)
+            message(NOTICE "${file} names a family: ${line}")
+            math(EXPR n_wrong "${n_wrong} + 1")
+        endforeach()
+    endif()
     file(STRINGS ${TREE}/${file} lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
     foreach(line IN LISTS lines)
         string(REGEX REPLACE "^[^<\"]*([<\"])([^>\"]*).*$" "\\1;\\2" parts "${line}")
@@ -78,6 +114,6 @@ list(LENGTH files n_file)
 if(n_include EQUAL 0)
     message(FATAL_ERROR "no include found in ${n_file} files under ${TREE}")
 elseif(n_wrong GREATER 0)
-    message(FATAL_ERROR "${n_wrong} includes point the wrong way (or to nothing)")
+    message(FATAL_ERROR "${n_wrong} arrows point the wrong way (or to nothing)")
 endif()
 message(NOTICE "${n_include} includes in ${n_file} files point the right way")

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "kernels/base/device.hpp"
-#include "libsurrogate/src/dist/nccl_api.hpp"
+#include "kernels/device/device.hpp"
+#include "libsurrogate/src/transport/nccl_api.hpp"
 
 namespace surrogate::test {
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <numeric>
 
-#include "libsurrogate/src/model/card.hpp"
+#include "libsurrogate/src/file/card.hpp"
 #include "libsurrogate/src/model/network.hpp"
 
 namespace surrogate::test {

@@ -5,8 +5,8 @@
 
 #include "libsurrogate/src/api/handles.hpp"
 #include "libsurrogate/src/core/text.hpp"
-#include "libsurrogate/src/dist/nccl_api.hpp"
-#include "libsurrogate/src/model/partition.hpp"
+#include "libsurrogate/src/ranks/partition.hpp"
+#include "libsurrogate/src/transport/nccl_api.hpp"
 
 using namespace surrogate::impl;
 

@@ -96,8 +96,7 @@ surrogate_status surrogate_model_domain(const surrogate_model* model, int32_t is
         const Grid& grid = is_output ? kind.output : kind.input;
         *info = {SURROGATE_POINTS, "", 0, 0};
         if (kind.is_sphere)
-            *info = {SURROGATE_SPHERE, surrogate::kernels::sphere::name(grid.kind), grid.n_lat,
-                     grid.n_lon};
+            *info = {SURROGATE_SPHERE, surrogate::kernels::name(grid.kind), grid.n_lat, grid.n_lon};
     });
 }
 

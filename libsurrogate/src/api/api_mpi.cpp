@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts over MPI. Contracts stand in surrogate_mpi.h.
 #include "libsurrogate/src/api/handles.hpp"
-#include "libsurrogate/src/dist/mpi_communicator.hpp"
-#include "libsurrogate/src/dist/nccl_api.hpp"
+#include "libsurrogate/src/transport/mpi_communicator.hpp"
+#include "libsurrogate/src/transport/nccl_api.hpp"
 #include "surrogate/surrogate_mpi.h"
 
 using namespace surrogate::impl;

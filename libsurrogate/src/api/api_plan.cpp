@@ -3,7 +3,7 @@
 #include <numbers>
 
 #include "libsurrogate/src/api/handles.hpp"
-#include "libsurrogate/src/model/sphere/domain.hpp"
+#include "libsurrogate/src/domain/sphere_domain.hpp"
 
 using namespace surrogate::impl;
 
@@ -28,8 +28,8 @@ surrogate_status surrogate_sphere_nodes(const char* grid, int64_t n_lat, int64_t
     return guarded(nullptr, [&] {
         require(grid, "grid");
         if (n_lon < 1) throw Error(Status::invalid_argument, "n_lon is " + std::to_string(n_lon));
-        const auto nodes = surrogate::kernels::sphere::latitudes(
-            surrogate::kernels::sphere::parse_grid_kind(grid), n_lat);
+        const auto nodes =
+            surrogate::kernels::latitudes(surrogate::kernels::parse_grid_kind(grid), n_lat);
         for (size_t k = 0; k < nodes.theta.size(); ++k) {
             if (latitude) latitude[k] = 90 - nodes.theta[k] * (180 / std::numbers::pi);
             if (weight) weight[k] = nodes.weight[k] / (2 * static_cast<double>(n_lon));

@@ -9,7 +9,7 @@
 
 #include "libsurrogate/src/core/context.hpp"
 #include "libsurrogate/src/core/text.hpp"
-#include "libsurrogate/src/model/plan.hpp"
+#include "libsurrogate/src/plan/plan.hpp"
 #include "surrogate/surrogate.h"
 
 /// What stands behind the opaque handles. Each shares what it needs, so that handles may be

@@ -21,7 +21,7 @@ public:
 };
 
 /// What families need of the other ranks, and the seam where tests inject delays and faults.
-/// Implementations: one rank (here), MPI (dist/mpi_communicator.hpp). Every function but rank() and
+/// Implementations: one rank (here), MPI (transport/mpi_communicator.hpp). Every function but rank() and
 /// size() is collective and blocking.
 ///
 /// Failures of the transport throw Error(mpi) and leave the communicator broken: later calls throw

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "kernels/base/device.hpp"
+#include "kernels/device/device.hpp"
 #include "libsurrogate/src/core/communicator.hpp"
 
 namespace surrogate::impl {
@@ -83,7 +83,7 @@ private:
     int64_t n_collective_ = 0;
 };
 
-struct NcclApi;  // libsurrogate/src/dist/nccl_api.hpp
+struct NcclApi;  // libsurrogate/src/transport/nccl_api.hpp
 
 /// Chooses the transport. Collective; throws what any rank meets, on all ranks.
 ///   one rank                                     none

@@ -5,7 +5,7 @@
 #include <exception>
 #include <utility>
 
-#include "kernels/base/device.hpp"
+#include "kernels/device/device.hpp"
 
 namespace surrogate::impl {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "kernels/base/device.hpp"
+#include "kernels/device/device.hpp"
 
 namespace surrogate::kernels::flare {
 struct DeviceKernels;  // kernels/flare/flare_device.hpp

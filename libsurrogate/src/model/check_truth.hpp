@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "libsurrogate/src/file/safetensors.hpp"
 #include "libsurrogate/src/model/network.hpp"
-#include "libsurrogate/src/model/safetensors.hpp"
 
 namespace surrogate::impl {
 

@@ -3,8 +3,8 @@
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/model/check_truth.hpp"
-#include "libsurrogate/src/model/json.hpp"
-#include "libsurrogate/src/model/stored_floats.hpp"
+#include "libsurrogate/src/file/json.hpp"
+#include "libsurrogate/src/file/stored_floats.hpp"
 
 namespace surrogate::impl {
 

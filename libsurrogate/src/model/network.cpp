@@ -5,9 +5,9 @@
 #include <map>
 
 #include "libsurrogate/src/core/text.hpp"
-#include "libsurrogate/src/model/flare_network.hpp"
+#include "libsurrogate/src/file/stored_floats.hpp"
+#include "libsurrogate/src/model/flare/network.hpp"
 #include "libsurrogate/src/model/sphere/network.hpp"
-#include "libsurrogate/src/model/stored_floats.hpp"
 
 namespace surrogate::impl {
 
@@ -21,8 +21,8 @@ struct Family {
 
 const Family& find_family(const std::string& name) {
     static const Family table[] = {
-        {"flare", flare_tensors, make_flare},
-        {"sphere", sphere_tensors, make_sphere},
+        {"flare", flare::required_tensors, flare::make_network},
+        {"sphere", sphere::required_tensors, sphere::make_network},
     };
     std::string built;
     for (const Family& family : table) {

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "kernels/base/queue.hpp"
-#include "kernels/sphere/grid.hpp"
-#include "libsurrogate/src/model/card.hpp"
-#include "libsurrogate/src/model/domain.hpp"
-#include "libsurrogate/src/model/fields.hpp"
-#include "libsurrogate/src/model/model_file.hpp"
+#include "kernels/grid/grid.hpp"
+#include "libsurrogate/src/domain/columns.hpp"
+#include "libsurrogate/src/domain/domain.hpp"
+#include "libsurrogate/src/file/card.hpp"
+#include "libsurrogate/src/file/model_file.hpp"
 
 /// What a model family is to the rest of the library. A family adds one implementation of Network
 /// and Execution, and one line to the table in network.cpp.
@@ -28,7 +28,7 @@ struct Port {
     bool is_on_output_domain = false;
 };
 
-using kernels::sphere::Grid;
+using kernels::Grid;
 
 /// Which domains a network works on: grids on the sphere, or points if there are none.
 struct DomainKind {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The shared object libsurrogate_cuda.so.0.1: device code and the runtime, behind one function.
-#include "kernels/base/cuda_context.hpp"
-#include "kernels/base/device_cuda.hpp"
+#include "kernels/device/cuda_context.hpp"
+#include "kernels/device/device_cuda.hpp"
 #include "kernels/flare/flare_device.hpp"
 #include "libsurrogate/src/core/device_plugin.hpp"
 

@@ -12,7 +12,7 @@
 #include "coupling/tool/job.hpp"
 #include "coupling/tool/spared_files.hpp"
 #include "coupling/tool/text.hpp"
-#include "libsurrogate/src/model/hidden_characters.hpp"
+#include "libsurrogate/src/core/hidden_characters.hpp"
 
 namespace surrogate::tool {
 namespace {

@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "kernels/base/device.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/device/device.hpp"
 
 namespace surrogate::test {
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "kernels/base/cuda.cuh"
+#include "kernels/device/cuda.cuh"
 
 namespace {
 

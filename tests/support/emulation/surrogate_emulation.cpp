@@ -7,8 +7,8 @@
 #include <mutex>
 #include <string>
 
-#include "kernels/base/device_cuda.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/device/device_cuda.hpp"
 #include "pool.hpp"
 
 namespace surrogate::emulation {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// CUDA's own words and the wrappers of kernels/base/cuda.cuh for a host compiler, so that tests
+/// CUDA's own words and the wrappers of kernels/device/cuda.cuh for a host compiler, so that tests
 /// run device code on a CPU (SURROGATE_EMULATE_CUDA, with this folder among the include
 /// directories).
 ///
@@ -226,7 +226,7 @@ requires std::is_arithmetic_v<T> T min(T a, T b) {
     return std::min(a, b);
 }
 
-// ---- kernels/base/cuda.cuh
+// ---- kernels/device/cuda.cuh
 // -----------------------------------------------------------------------
 
 #define SURROGATE_LAUNCH(kernel, grid, block, shared, stream, ...)    \

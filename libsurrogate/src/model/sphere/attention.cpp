@@ -76,7 +76,7 @@ AttentionLayer<T>::AttentionLayer(const Frame& frame, const Attention& config,
         }
     }
 
-    const auto nodes = kernels::sphere::latitudes(config.in.kind, config.in.n_lat);
+    const auto nodes = kernels::latitudes(config.in.kind, config.in.n_lat);
     const int64_t n_phase =
         config.is_global ? 1 : std::max<int64_t>(1, config.in.n_lon / config.out.n_lon);
     row_weight_ = Buffer<T>(config.in.n_lat * n_phase);

@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "libsurrogate/src/core/exchange.hpp"
-#include "libsurrogate/src/model/partition.hpp"
+#include "libsurrogate/src/domain/sphere_domain.hpp"
 #include "libsurrogate/src/model/sphere/config.hpp"
-#include "libsurrogate/src/model/sphere/domain.hpp"
+#include "libsurrogate/src/ranks/neighbor_exchange.hpp"
+#include "libsurrogate/src/ranks/partition.hpp"
 
 namespace surrogate::impl::sphere {
 

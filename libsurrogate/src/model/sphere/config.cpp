@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "libsurrogate/src/core/text.hpp"
-#include "libsurrogate/src/model/parameters.hpp"
+#include "libsurrogate/src/file/hyperparameters.hpp"
 
 namespace surrogate::impl::sphere {
 
@@ -81,7 +81,7 @@ Conventions parse_conventions(const nlohmann::json& found) {
 const std::vector<std::string> grid_names = {"equiangular", "legendre-gauss", "lobatto",
                                              "equiangular-trapezoidal"};
 
-Grid read_grid(Parameters& read, const char* size_key, const char* grid_key,
+Grid read_grid(Hyperparameters& read, const char* size_key, const char* grid_key,
                std::vector<int64_t> size, size_t kind) {
     size = read.integers(size_key, 1, max_columns, 2, std::move(size));
     if (size.size() != 2 || size[0] < 2 || size[0] > max_rows) {
@@ -94,8 +94,8 @@ Grid read_grid(Parameters& read, const char* size_key, const char* grid_key,
 const std::vector<std::string> basis_names = {"piecewise linear", "morlet", "zernike", "harmonic",
                                               "fourier-bessel"};
 
-Filter read_filter(Parameters& read, const char* shape_key, const char* basis_key, size_t basis,
-                   std::vector<int64_t> shape, const Conventions& conventions) {
+Filter read_filter(Hyperparameters& read, const char* shape_key, const char* basis_key,
+                   size_t basis, std::vector<int64_t> shape, const Conventions& conventions) {
     Filter filter;
     filter.basis = static_cast<Basis>(read.choice(basis_key, basis_names, basis));
     shape = read.integers(shape_key, 0, 32, 2, std::move(shape));
@@ -133,7 +133,7 @@ double attention_cutoff(int64_t n_lat) {
 /// Default cutoff of a single layer.
 double layer_cutoff(const Grid& grid, const Conventions& conventions) {
     if (conventions.old_cutoff) return pi / static_cast<double>(grid.n_lat - 1);
-    return largest_gap(kernels::sphere::latitudes(grid.kind, grid.n_lat));
+    return largest_gap(kernels::latitudes(grid.kind, grid.n_lat));
 }
 
 void require_level(const Grid& grid, const char* what) {
@@ -160,7 +160,7 @@ void require_divides(const char* key, int64_t divisor, int64_t n) {
            std::to_string(n));
 }
 
-Activation read_activation(Parameters& read) {
+Activation read_activation(Hyperparameters& read) {
     constexpr Activation known[] = {Activation::gelu, Activation::relu, Activation::identity};
     return known[read.choice("activation_function", {"gelu", "relu", "identity"}, 0)];
 }
@@ -184,7 +184,7 @@ Attention block_attention(const Grid& grid, bool is_global, int64_t n_channel, i
 // ---- models ----
 
 Transformer parse_transformer(const nlohmann::json& network, const Conventions& conventions) {
-    Parameters read(network, "SphericalTransformer");
+    Hyperparameters read(network, "SphericalTransformer");
     Transformer t;
     read.text("model", "");
     t.image = read_grid(read, "img_size", "grid", {128, 256}, 0);
@@ -237,7 +237,7 @@ Transformer parse_transformer(const nlohmann::json& network, const Conventions& 
 }
 
 Segformer parse_segformer(const nlohmann::json& network, const Conventions& conventions) {
-    Parameters read(network, "SphericalSegformer");
+    Hyperparameters read(network, "SphericalSegformer");
     Segformer s;
     read.text("model", "");
     s.image = read_grid(read, "img_size", "grid", {128, 256}, 0);
@@ -293,7 +293,7 @@ Segformer parse_segformer(const nlohmann::json& network, const Conventions& conv
 
 Attention parse_attention(const nlohmann::json& network, bool is_global,
                           const Conventions& conventions) {
-    Parameters read(network, is_global ? "AttentionS2" : "NeighborhoodAttentionS2");
+    Hyperparameters read(network, is_global ? "AttentionS2" : "NeighborhoodAttentionS2");
     Attention a;
     read.text("layer", "");
     a.is_global = is_global;
@@ -337,7 +337,7 @@ Attention parse_attention(const nlohmann::json& network, bool is_global,
 
 Convolution parse_convolution(const nlohmann::json& network, bool is_transposed,
                               Conventions conventions) {
-    Parameters read(
+    Hyperparameters read(
         network, is_transposed ? "DiscreteContinuousConvTransposeS2" : "DiscreteContinuousConvS2");
     Convolution c;
     read.text("layer", "");
@@ -368,7 +368,7 @@ Convolution parse_convolution(const nlohmann::json& network, bool is_transposed,
 }
 
 Resample parse_resample(const nlohmann::json& network) {
-    Parameters read(network, "ResampleS2");
+    Hyperparameters read(network, "ResampleS2");
     Resample r;
     read.text("layer", "");
     for (const char* key : {"in_shape", "out_shape"})

@@ -9,7 +9,7 @@
 #include "kernels/activation/activation.hpp"
 #include "kernels/sphere/resample.hpp"
 #include "kernels/sphere/stencil.hpp"
-#include "libsurrogate/src/model/card.hpp"
+#include "libsurrogate/src/file/card.hpp"
 #include "libsurrogate/src/model/network.hpp"
 
 /// What the card of a sphere model says, resolved: every size, grid and cutoff that the network is
@@ -17,9 +17,9 @@
 /// Source: specs of the sphere and of its models; NVIDIA/torch-harmonics 0.9.
 namespace surrogate::impl::sphere {
 
+using kernels::Grid;
+using kernels::GridKind;
 using kernels::sphere::Filter;
-using kernels::sphere::Grid;
-using kernels::sphere::GridKind;
 
 /// Discrete-continuous convolution. Weight (n_out, n_in / groups, n_basis).
 struct Convolution {

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "kernels/sphere/convolve.hpp"
-#include "libsurrogate/src/core/exchange.hpp"
 #include "libsurrogate/src/model/sphere/bands.hpp"
 #include "libsurrogate/src/model/sphere/frame.hpp"
 #include "libsurrogate/src/model/sphere/weights.hpp"
+#include "libsurrogate/src/ranks/neighbor_exchange.hpp"
 
 namespace surrogate::impl::sphere {
 

@@ -3,9 +3,9 @@
 
 #include <memory>
 
+#include "libsurrogate/src/domain/sphere_domain.hpp"
 #include "libsurrogate/src/model/network.hpp"
 #include "libsurrogate/src/model/sphere/config.hpp"
-#include "libsurrogate/src/model/sphere/domain.hpp"
 #include "libsurrogate/src/model/sphere/weights.hpp"
 
 namespace surrogate::impl::sphere {

@@ -9,7 +9,7 @@
 #include "kernels/base/queue.hpp"
 #include "kernels/base/view.hpp"
 #include "libsurrogate/src/core/communicator.hpp"
-#include "libsurrogate/src/model/partition.hpp"
+#include "libsurrogate/src/ranks/partition.hpp"
 
 /// What the layers of a sphere model share: where they run, fields on rows, scratch tiles, and how
 /// rows are dealt to threads.

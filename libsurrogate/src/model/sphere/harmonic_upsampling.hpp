@@ -4,9 +4,9 @@
 #include <string>
 
 #include "kernels/sphere/harmonics.hpp"
-#include "libsurrogate/src/core/exchange.hpp"
 #include "libsurrogate/src/model/sphere/bands.hpp"
 #include "libsurrogate/src/model/sphere/frame.hpp"
+#include "libsurrogate/src/ranks/neighbor_exchange.hpp"
 
 namespace surrogate::impl::sphere {
 

@@ -4,11 +4,9 @@
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/model/sphere/execution.hpp"
 
-namespace surrogate::impl {
+namespace surrogate::impl::sphere {
 
 namespace {
-
-using namespace sphere;
 
 struct Ports {
     std::vector<Port> inputs, outputs;
@@ -23,7 +21,7 @@ Ports ports_of(const Segformer& s) {
     return {{{"x", s.levels[0].merge.n_in}}, {{"y", s.n_out, true}}, {true, s.image, s.image}};
 }
 
-Ports ports_of(const sphere::Attention& a) {
+Ports ports_of(const Attention& a) {
     Ports ports{{}, {{"y", a.n_value, true}}, {true, a.in, a.out}};
     if (a.in == a.out)
         ports.inputs = {{"x", a.n_in}};
@@ -42,7 +40,7 @@ Ports ports_of(const Resample& r) {
 
 const SphereDomain& on_sphere(const Domain& domain, const Grid& grid, const char* which) {
     const auto* sphere = dynamic_cast<const SphereDomain*>(&domain);
-    const std::string wanted = std::string(kernels::sphere::name(grid.kind)) + " grid of " +
+    const std::string wanted = std::string(kernels::name(grid.kind)) + " grid of " +
                                std::to_string(grid.n_lat) + " x " + std::to_string(grid.n_lon);
     if (!sphere) {
         throw Error(Status::not_supported, std::string("the model works on a ") + wanted +
@@ -51,7 +49,7 @@ const SphereDomain& on_sphere(const Domain& domain, const Grid& grid, const char
     }
     if (sphere->grid() == grid) return *sphere;
     throw Error(Status::shape, std::string("the ") + which + " domain is a " +
-                                   kernels::sphere::name(sphere->grid().kind) + " grid of " +
+                                   kernels::name(sphere->grid().kind) + " grid of " +
                                    std::to_string(sphere->grid().n_lat) + " x " +
                                    std::to_string(sphere->grid().n_lon) +
                                    " points, the model works on a " + wanted);
@@ -144,12 +142,12 @@ private:
 
 }  // namespace
 
-std::vector<TensorSpec> sphere_tensors(const Card& card, int64_t n_found) {
+std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
     return layout(parse_config(card), n_found);
 }
 
-std::unique_ptr<Network> make_sphere(ModelFile file) {
+std::unique_ptr<Network> make_network(ModelFile file) {
     return std::make_unique<SphereNetwork>(std::move(file));
 }
 
-}  // namespace surrogate::impl
+}  // namespace surrogate::impl::sphere

@@ -4,9 +4,9 @@
 #include "libsurrogate/src/model/network.hpp"
 
 /// Attention on the Sphere: models and single layers of torch-harmonics.
-namespace surrogate::impl {
+namespace surrogate::impl::sphere {
 
-std::vector<TensorSpec> sphere_tensors(const Card& card, int64_t n_found);
-std::unique_ptr<Network> make_sphere(ModelFile file);
+std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
+std::unique_ptr<Network> make_network(ModelFile file);
 
-}  // namespace surrogate::impl
+}  // namespace surrogate::impl::sphere

@@ -3,10 +3,10 @@
 
 #include <span>
 
-#include "libsurrogate/src/core/exchange.hpp"
+#include "libsurrogate/src/domain/sphere_domain.hpp"
 #include "libsurrogate/src/model/sphere/bands.hpp"
-#include "libsurrogate/src/model/sphere/domain.hpp"
 #include "libsurrogate/src/model/sphere/frame.hpp"
+#include "libsurrogate/src/ranks/neighbor_exchange.hpp"
 
 namespace surrogate::impl::sphere {
 

@@ -16,7 +16,7 @@ constexpr double bytes_a_second = 2e9;
 
 std::string grid_text(const Grid& grid) {
     return std::to_string(grid.n_lat) + " x " + std::to_string(grid.n_lon) + " " +
-           kernels::sphere::name(grid.kind);
+           kernels::name(grid.kind);
 }
 
 std::string ratio_text(double ratio) {
@@ -81,7 +81,7 @@ template class Program<double>;
 namespace {
 
 /// Input points within the cutoff of a point of an output row, to about a column a row.
-double neighbors(double theta, const kernels::sphere::Latitudes& in, int64_t n_lon, double radius) {
+double neighbors(double theta, const kernels::Latitudes& in, int64_t n_lon, double radius) {
     double n = 0;
     for (const double other : in.theta) {
         if (std::abs(other - theta) > radius) continue;
@@ -101,8 +101,8 @@ std::vector<double> row_costs(const Grid& out, const Grid& in, double theta_cuto
     const auto n_lon = static_cast<double>(out.n_lon);
     std::vector<double> costs(static_cast<size_t>(out.n_lat), work.point_flops * n_lon);
     if (work.pair_flops == 0) return costs;
-    const auto rows = kernels::sphere::latitudes(out.kind, out.n_lat);
-    const auto in_rows = kernels::sphere::latitudes(in.kind, in.n_lat);
+    const auto rows = kernels::latitudes(out.kind, out.n_lat);
+    const auto in_rows = kernels::latitudes(in.kind, in.n_lat);
     for (size_t row = 0; row < costs.size(); ++row) {
         costs[row] += work.pair_flops * n_lon *
                       neighbors(rows.theta[row], in_rows, in.n_lon, 1.001 * theta_cutoff);

@@ -9,7 +9,7 @@
 #include "kernels/base/buffer.hpp"
 #include "kernels/linear/linear.hpp"
 #include "kernels/norm/norm.hpp"
-#include "libsurrogate/src/model/model_file.hpp"
+#include "libsurrogate/src/file/model_file.hpp"
 
 namespace surrogate::impl::sphere {
 

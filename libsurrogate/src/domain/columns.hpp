@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/base/queue.hpp"
+#include "kernels/base/view.hpp"
+#include "libsurrogate/src/domain/outside.hpp"
+#include "surrogate/surrogate.h"
+
+namespace surrogate::impl {
+
+/// One number a point somewhere in the caller's memory, and what it means to the network:
+///   network input = (value - mean) / std,   prediction = value * std + mean
+struct Column {
+    void* data = nullptr;
+    int64_t stride = 1;  ///< elements between points
+    bool is_double = false;
+    double mean = 0, std = 1;
+    bool is_on_device = false;
+    bool is_constant = false;  ///< the same memory and numbers in every run: coordinates
+    /// Inputs: values outside are counted. The default is no range.
+    double min = -std::numeric_limits<double>::infinity();
+    double max = std::numeric_limits<double>::infinity();
+};
+
+/// Throws shape, invalid_argument or not_supported unless the array can be read or written: float
+/// or double, counts not negative, data where there are points; host memory, unless
+/// takes_device (a plan of backend cuda), aligned to its type there. `what` begins the message.
+void check_array(const surrogate_array& array, const std::string& what, bool takes_device = false);
+
+/// Component `index` of a checked array, without normalisation.
+Column column_of(const surrogate_array& array, int64_t index);
+
+inline double load(const Column& column, int64_t i) {
+    return column.is_double
+               ? static_cast<const double*>(column.data)[i * column.stride]
+               : static_cast<double>(static_cast<const float*>(column.data)[i * column.stride]);
+}
+
+inline void store(const Column& column, int64_t i, double value) {
+    if (column.is_double) {
+        static_cast<double*>(column.data)[i * column.stride] = value;
+    } else {
+        static_cast<float*>(column.data)[i * column.stride] = static_cast<float>(value);
+    }
+}
+
+/// Where a value that is not finite was met; column < 0: nowhere.
+struct BadValue {
+    int column = -1;
+    int64_t point = 0;
+    double value = 0;
+    bool is_value_known = true;  ///< a device tells the place only
+};
+
+/// Normalised inputs of `count` points from `first` to rows: to[i * row_stride + c *
+/// column_stride]. Returns the first value that is not finite once normalised and converted. Those
+/// outside their column's range are added to outside (columns).
+template <class T>
+BadValue gather(std::span<const Column> columns, int64_t first, int64_t count, T* to,
+                int64_t row_stride, int64_t column_stride, Outside* outside);
+
+/// The reverse: denormalised predictions to the caller's memory. Returns the first that the
+/// caller's type cannot hold as a finite number; NaN is stored in its place.
+template <class T>
+BadValue scatter(const T* from, int64_t row_stride, int64_t column_stride,
+                 std::span<const Column> columns, int64_t first, int64_t count);
+
+/// NaN to all columns of `count` points: what a failed run leaves.
+void fill_nan(std::span<const Column> columns, int64_t count);
+
+}  // namespace surrogate::impl

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace surrogate::impl {
+
+/// The hyperparameters of a card, key by key with their defaults; afterwards refuses those that
+/// nobody asked for. An absent key and null mean the default. Everything throws Error(bad_file)
+/// that names the key, what was expected and what was found.
+class Hyperparameters {
+public:
+    /// `object` must outlive this. class_name: for the message about unknown keys.
+    Hyperparameters(const nlohmann::json& object, std::string class_name)
+        : object_(object), class_name_(std::move(class_name)) {}
+
+    bool has(const char* key) { return find(key) != nullptr; }
+    int64_t integer(const char* key, int64_t low, int64_t high, int64_t fallback);
+    double positive(const char* key, double fallback);
+    /// A finite number of any sign.
+    double number(const char* key, double fallback);
+    bool boolean(const char* key, bool fallback);
+    std::string text(const char* key, const std::string& fallback);
+    /// A list of at most max_count integers, or one integer.
+    std::vector<int64_t> integers(const char* key, int64_t low, int64_t high, size_t max_count,
+                                  std::vector<int64_t> fallback);
+
+    /// Throws bad_file unless the value is one of `known`; returns its index.
+    size_t choice(const char* key, const std::vector<std::string>& known, size_t fallback);
+
+    void refuse_unknown() const;
+
+private:
+    const nlohmann::json* find(const char* key);
+
+    const nlohmann::json& object_;
+    std::string class_name_;
+    std::vector<std::string> known_;
+};
+
+}  // namespace surrogate::impl

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "libsurrogate/src/file/safetensors.hpp"
+
+namespace surrogate::impl {
+
+/// The types weights may be stored in: F16, BF16, F32, F64.
+bool is_float(DType dtype);
+
+/// n numbers of a float type, as the file has them, as float: F16 and BF16 exactly, F64 rounded to
+/// the nearest, ties to even; F32 is copied. What is not finite stays so, and what lies beyond
+/// float's range becomes infinite. Subnormal numbers are kept. The same bits on every machine and
+/// under any rounding mode, flushing or trap that the host has set. No overlap.
+void to_float(DType dtype, const std::byte* from, int64_t n, float* to);
+
+/// How the numbers come out of it: "as stored", "widened exactly", "rounded to single".
+const char* how_read(DType dtype);
+
+}  // namespace surrogate::impl

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "libsurrogate/src/model/flare/config.hpp"
+#include "libsurrogate/src/model/network.hpp"
+
+namespace surrogate::impl::flare {
+
+/// What the table of a FLARE plan depends on besides the model.
+struct Work {
+    int64_t n_point = 0;   ///< computed by this rank
+    int64_t n_solver = 0;  ///< of the solver on this rank
+    bool is_reordered = false;
+    int64_t value_bytes = 4;                      ///< of a number that is reordered
+    int64_t reduction_bytes = 0, reductions = 0;  ///< of one block
+};
+
+std::vector<LayerCost> costs_of(const Config& config, const Work& work);
+
+}  // namespace surrogate::impl::flare

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "libsurrogate/src/model/network.hpp"
+
+/// FLARE (arXiv:2508.12594; official code vpuri3/FLARE.py): the network around kernels/flare.
+namespace surrogate::impl::flare {
+
+/// At most `n_found` tensors are in the file: a card that asks for far more is refused before its
+/// list is made.
+std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
+
+std::unique_ptr<Network> make_network(ModelFile file);
+
+}  // namespace surrogate::impl::flare

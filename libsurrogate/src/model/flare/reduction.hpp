@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/flare/flare.hpp"
+#include "libsurrogate/src/core/communicator.hpp"
+
+namespace surrogate::impl::flare {
+
+/// From the encodings of chunks of points to the latents z of a block on all ranks: the only place
+/// where FLARE's ranks meet. Chunks are this rank's points in order, at most 1024 each.
+template <class T>
+class Reduction {
+public:
+    virtual ~Reduction() = default;
+
+    /// Before the chunks of a block.
+    virtual void begin() = 0;
+
+    /// The partial that takes a chunk, reset; and afterwards the news that it is complete. Called
+    /// by `thread`, several threads at once.
+    virtual kernels::flare::Partial<T> open(int64_t chunk, int thread) = 0;
+    virtual void close(int64_t chunk, int thread) = 0;
+
+    /// Largest |v| a head seen by `thread`, (H); null if not needed.
+    virtual T* v_max(int thread) = 0;
+
+    /// Collective: z (H, M, D). poisoned: this rank sends NaN instead of its sums. Returns false if
+    /// any rank's sums are not finite; z is then not finite on any rank.
+    virtual bool reduce(Communicator& comm, bool poisoned, T* z) = 0;
+
+    virtual int64_t bytes() const = 0;
+
+    /// Payload and calls of one reduce.
+    virtual int64_t bytes_sent() const = 0;
+    virtual int64_t collectives() const = 0;
+};
+
+/// Any order of sums: two all-reduces, maxima then sums, 4 M (C + 2 H) bytes in fp32.
+template <class T>
+std::unique_ptr<Reduction<T>> fast_reduction(const kernels::flare::Sizes& sizes, int n_thread);
+
+/// Exact sums over the chunks: the same z for any order, number of ranks and threads. n_chunk on
+/// this rank, and over all ranks. Two all-reduces: maxima with a flag, and integers.
+template <class T>
+std::unique_ptr<Reduction<T>> reproducible_reduction(const kernels::flare::Sizes& sizes,
+                                                     int n_thread, int64_t n_chunk,
+                                                     int64_t n_chunk_global);
+
+}  // namespace surrogate::impl::flare

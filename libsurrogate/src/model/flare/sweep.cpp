@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/flare/sweep.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace surrogate::impl::flare {
+
+using kernels::Buffer;
+using kernels::Tile;
+using kernels::tile_points;
+
+template <class T>
+Sweep<T>::Sweep(const Config& config, const Weights<T>& weights, const kernels::Queue& queue,
+                int64_t n_point)
+    : config_(config),
+      weights_(weights),
+      queue_(queue),
+      n_point_(n_point),
+      n_tile_((n_point + tile_points - 1) / tile_points),
+      input_(n_tile_ * config.in_dim * tile_points),
+      output_(n_tile_ * config.out_dim * tile_points),
+      x_(n_tile_ * config.channel_dim * tile_points),
+      k_(n_tile_ * config.channel_dim * tile_points) {
+    const int64_t hidden =
+        std::max({config.in_proj.n_hidden, config.out_proj.n_hidden, config.k_proj.n_hidden,
+                  config.v_proj.n_hidden, config.ffn.n_hidden});
+    const int64_t tile_size = config.channel_dim * tile_points;
+    for (int thread = 0; thread < queue.n_thread(); ++thread) {
+        scratch_.push_back({Buffer<T>(tile_size), Buffer<T>(tile_size), Buffer<T>(tile_size),
+                            Buffer<T>(2 * hidden * tile_points)});
+    }
+}
+
+template <class T>
+void Sweep<T>::mlp(const MlpWeights<T>& weights, Tile<const T> x, Scratch& scratch, bool accumulate,
+                   Tile<T> y) {
+    const kernels::ResidualMlp<T> chain = weights.view();
+    const Tile<T> space{scratch.mlp.data(), {2 * chain.n_hidden(), x.shape[1]}, {tile_points, 1}};
+    kernels::residual_mlp(queue_, chain, x, space, accumulate, y);
+}
+
+template <class T>
+void Sweep<T>::finish_block(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
+                            const T* z) {
+    const Tile<T> x = tile_of(x_, tile, config_.channel_dim);
+    const Tile<T> k = tile_of(k_, tile, config_.channel_dim);
+    const Tile<T> y = view_of(scratch.y.data(), tile, config_.channel_dim);
+    const Tile<T> normed = view_of(scratch.normed.data(), tile, config_.channel_dim);
+    kernels::flare::decode<T>(queue_, block.queries, k, z, y);
+    kernels::linear<T>(queue_, block.out_proj, y, x, x);
+    kernels::normalise<T>(queue_, block.norm2, x, normed);
+    mlp(block.ffn, normed, scratch, true, x);
+}
+
+namespace {
+
+/// k_norm: each head's channels on their own, one weight for all heads.
+template <class T>
+void normalise_heads(const kernels::Queue& queue, const kernels::Norm<T>& norm, int64_t n_head,
+                     Tile<T> k) {
+    const int64_t n_dim = k.shape[0] / n_head;
+    for (int64_t head = 0; head < n_head; ++head) {
+        const Tile<T> rows = kernels::channels(k, head * n_dim, n_dim);
+        kernels::normalise<T>(queue, norm, rows, rows);
+    }
+}
+
+template <class T>
+void raise_maxima(Tile<const T> v, int64_t n_head, T* v_max) {
+    const int64_t n_dim = v.shape[0] / n_head;
+    for (int64_t c = 0; c < v.shape[0]; ++c) {
+        T& largest = v_max[c / n_dim];
+        for (int64_t i = 0; i < v.shape[1]; ++i) {
+            const T size = std::abs(v(c, i));
+            if (std::isgreater(size, largest)) largest = size;  // quiet: NaN is found in the sums
+        }
+    }
+}
+
+}  // namespace
+
+template <class T>
+void Sweep<T>::start_block(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
+                           kernels::flare::Partial<T> partial, T* v_max) {
+    const Tile<T> x = tile_of(x_, tile, config_.channel_dim);
+    const Tile<T> k = tile_of(k_, tile, config_.channel_dim);
+    const Tile<T> v = view_of(scratch.v.data(), tile, config_.channel_dim);
+    const Tile<T> normed = view_of(scratch.normed.data(), tile, config_.channel_dim);
+    kernels::normalise<T>(queue_, block.norm1, x, normed);
+    mlp(block.k_proj, normed, scratch, false, k);
+    mlp(block.v_proj, normed, scratch, false, v);
+    if (config_.qk_norm) normalise_heads(queue_, block.k_norm, config_.num_heads, k);
+    kernels::flare::encode<T>(queue_, block.queries, k, v, partial);
+    if (v_max) raise_maxima<T>(v, config_.num_heads, v_max);
+}
+
+template <class T>
+void Sweep<T>::run(int64_t s, int64_t tile, int thread, const T* z,
+                   kernels::flare::Partial<T> partial, T* v_max) {
+    Scratch& scratch = scratch_[static_cast<size_t>(thread)];
+    const Tile<T> x = tile_of(x_, tile, config_.channel_dim);
+    if (s == 0) {
+        mlp(weights_.in_proj, input(tile), scratch, false, x);
+    } else {
+        finish_block(weights_.blocks[static_cast<size_t>(s - 1)], tile, scratch, z);
+    }
+    if (s < config_.num_blocks) {
+        start_block(weights_.blocks[static_cast<size_t>(s)], tile, scratch, partial, v_max);
+        return;
+    }
+    Tile<const T> last = x;
+    if (config_.out_proj_norm) {
+        const Tile<T> normed = view_of(scratch.normed.data(), tile, config_.channel_dim);
+        kernels::normalise<T>(queue_, weights_.out_norm, x, normed);
+        last = normed;
+    }
+    mlp(weights_.out_proj, last, scratch, false, output(tile));
+}
+
+template <class T>
+int64_t Sweep<T>::bytes() const {
+    int64_t n_byte = input_.bytes() + output_.bytes() + x_.bytes() + k_.bytes();
+    for (const Scratch& s : scratch_)
+        n_byte += s.normed.bytes() + s.v.bytes() + s.y.bytes() + s.mlp.bytes();
+    return n_byte;
+}
+
+template class Sweep<float>;
+template class Sweep<double>;
+
+}  // namespace surrogate::impl::flare

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/domain/domain.hpp"
+#include "libsurrogate/src/domain/outside.hpp"
+#include "libsurrogate/src/file/card.hpp"
+
+namespace surrogate::impl {
+
+/// The coordinates of a plan's input domain beside those of the model's card: which axes the model
+/// reads, where the points lie, and how many of them lie outside of what it was trained on. Looked
+/// at once, when the plan is made: coordinates do not change.
+class Coordinates {
+public:
+    Coordinates() = default;
+    /// Collective; takes no memory. Every axis of `inputs` exists in the domain.
+    Coordinates(const Domain& domain, std::span<const FieldCard> inputs);
+
+    /// This rank's points outside the range of an input that is a coordinate.
+    static Outside outside(const Domain& domain, const FieldCard& input);
+
+    /// A line for each coordinate of the model, and for each axis that it ignores; over all ranks.
+    std::vector<std::string> lines(std::span<const FieldCard> inputs) const;
+
+private:
+    struct Axis {
+        double low = 0, high = 0;
+        int64_t n_outside = 0;  ///< of the card's range, if the model reads the axis
+    };
+    static constexpr int max_axis = 3;
+    int n_axis_ = 0;
+    int64_t n_point_ = 0;
+    std::array<Axis, max_axis> axes_;  // over all ranks
+};
+
+}  // namespace surrogate::impl

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "kernels/base/queue.hpp"
+#include "kernels/flare/flare_device.hpp"
+#include "libsurrogate/src/core/device_context.hpp"
+#include "libsurrogate/src/core/device_memory.hpp"
+#include "libsurrogate/src/domain/columns.hpp"
+#include "libsurrogate/src/domain/row_exchange.hpp"
+
+namespace surrogate::impl {
+
+/// The device memory through which fields enter and leave the passes; owned by the passes.
+struct DevicePortsMemory {
+    kernels::flare::DeviceColumn* inputs = nullptr;   ///< (n_input): what the first pass reads
+    kernels::flare::DeviceColumn* outputs = nullptr;  ///< (n_output): what the last one writes
+    float* staging = nullptr;  ///< (max(n_input, n_output), n_point), free before and after a run
+    int64_t n_input = 0, n_output = 0;
+};
+
+/// Fields on their way between a caller's arrays, on the host or on the device, and the passes over
+/// the points. Allocates nothing after construction.
+///
+/// Failures are kept, not thrown: other ranks wait. Every call waits on the host only where it says
+/// so.
+class DevicePorts {
+public:
+    virtual ~DevicePorts() = default;
+
+    virtual int64_t n_point() const = 0;  ///< of the passes on this rank
+
+    /// Before the passes: host columns are packed, normalised and copied, each while the one before
+    /// is under way; columns on the device are described. Enqueued. Returns the first bad value
+    /// that the host saw, and adds what it saw outside of ranges to outside (n_input); the passes
+    /// count in the other columns. poisoned: there are no columns; the passes read zeros.
+    virtual BadValue take(std::span<const Column> inputs, std::span<const Column> outputs,
+                          bool poisoned, kernels::Stream stream, std::span<Outside> outside,
+                          FirstFailure& failure) = 0;
+
+    /// After the passes, whose end the caller has waited for: host columns are copied back and
+    /// written. Not alive: they become NaN. Returns the first prediction that the host could not
+    /// write as a finite number.
+    virtual BadValue give(std::span<const Column> outputs, bool alive, kernels::Stream stream,
+                          FirstFailure& failure) = 0;
+
+    /// Whether nothing is left for give() to do, so that a run may be enqueued only.
+    virtual bool is_enqueued(std::span<const Column> inputs,
+                             std::span<const Column> outputs) const = 0;
+
+    /// Throws not_supported if give() cannot write them.
+    virtual void require_usable(std::span<const Column>) const {}
+
+    virtual int64_t device_bytes() const = 0;  ///< besides the passes' memory
+    virtual int64_t host_bytes() const = 0;
+    virtual bool is_reordered() const { return false; }
+};
+
+/// Points in the solver's order. constants: input columns whose numbers never change are copied to
+/// the device here, once. Local; throws no_memory, device.
+std::unique_ptr<DevicePorts> direct_ports(DeviceContext& context, const kernels::Queue& queue,
+                                          int64_t n_point, const DevicePortsMemory& memory,
+                                          std::span<const Column> constants);
+
+/// Points in canonical order, for the reproducible mode: fields move over the host, where rows are
+/// exchanged; take() and give() wait and communicate. Local; throws no_memory, device.
+std::unique_ptr<DevicePorts> canonical_ports(DeviceContext& context, const kernels::Queue& queue,
+                                             int64_t n_solver, RowExchange<float>& rows,
+                                             const DevicePortsMemory& memory);
+
+}  // namespace surrogate::impl

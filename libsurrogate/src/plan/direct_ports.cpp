@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <vector>
+
+#include "libsurrogate/src/plan/device_ports.hpp"
+#include "libsurrogate/src/plan/device_staging.hpp"
+
+namespace surrogate::impl {
+
+using kernels::Stream;
+
+namespace {
+
+class DirectPorts final : public DevicePorts {
+public:
+    DirectPorts(DeviceContext& context, const kernels::Queue& queue, int64_t n_point,
+                const DevicePortsMemory& memory, std::span<const Column> constants)
+        : n_point_(n_point),
+          staging_(context.device(), n_point, std::max(memory.n_input, memory.n_output),
+                   memory.staging),
+          inputs_(context.device(), memory.inputs, memory.n_input),
+          outputs_(context.device(), memory.outputs, memory.n_output),
+          packer_(queue) {
+        copy_constants(context.device(), constants);
+    }
+
+    int64_t n_point() const override { return n_point_; }
+
+    BadValue take(std::span<const Column> inputs, std::span<const Column> outputs, bool poisoned,
+                  Stream stream, std::span<Outside> outside, FirstFailure& failure) override {
+        BadValue bad;
+        failure.guard([&] {
+            if (poisoned) {
+                staging_.clear(stream);
+                for (size_t c = 0; c < inputs_.size(); ++c) inputs_.set(c, staging_.column(c));
+                for (size_t c = 0; c < outputs_.size(); ++c) outputs_.set(c, staging_.column(c));
+            } else {
+                for (size_t c = 0; c < inputs.size(); ++c)
+                    take_input(c, inputs[c], stream, bad, outside[c]);
+                for (size_t c = 0; c < outputs.size(); ++c) {
+                    outputs_.set(
+                        c, outputs[c].is_on_device ? described(outputs[c]) : staging_.column(c));
+                }
+            }
+            inputs_.write(stream);
+            outputs_.write(stream);
+        });
+        return bad;
+    }
+
+    BadValue give(std::span<const Column> outputs, bool alive, Stream,
+                  FirstFailure& failure) override {
+        BadValue bad;
+        if (alive) {
+            failure.guard([&] {
+                staging_.download(
+                    outputs.size(), [&](size_t c) { return !outputs[c].is_on_device; },
+                    [&](size_t c) {
+                        const BadValue found =
+                            packer_.unpack(staging_.host(c), 1, outputs[c], n_point_);
+                        note(found, c, bad);
+                    });
+            });
+        }
+        if (alive && !failure) return bad;
+        for (const Column& column : outputs) {
+            if (!column.is_on_device) fill_nan({&column, 1}, n_point_);
+        }
+        return bad;
+    }
+
+    bool is_enqueued(std::span<const Column> inputs,
+                     std::span<const Column> outputs) const override {
+        const auto is_there = [](const Column& c) { return c.is_on_device || c.is_constant; };
+        return std::ranges::all_of(inputs, is_there) && std::ranges::all_of(outputs, is_there);
+    }
+
+    int64_t device_bytes() const override { return 4 * n_point_ * std::ssize(bad_constants_); }
+    int64_t host_bytes() const override { return staging_.pinned_bytes(); }
+
+private:
+    /// Keeps the first bad value, which a column of its own calls column 0.
+    static void note(const BadValue& found, size_t c, BadValue& bad) {
+        if (found.column < 0 || bad.column >= 0) return;
+        bad = found;
+        bad.column = static_cast<int>(c);
+    }
+
+    void copy_constants(kernels::Device& device, std::span<const Column> columns) {
+        int64_t n = 0;
+        for (const Column& column : columns) n += column.is_constant && column.data;
+        constants_ = device_memory(device, 4 * n_point_ * n);
+        places_.resize(columns.size());
+        if (!constants_) return;
+        DeviceStaging staging(device, n_point_, n, static_cast<float*>(constants_.get()));
+        const DeviceStream stream(device, device.create_stream());
+        for (size_t c = 0, i = 0; c < columns.size(); ++c) {
+            if (!columns[c].is_constant || !columns[c].data) continue;
+            Outside none;  // coordinates have no range here: the plan counts them, once
+            bad_constants_.push_back(packer_.pack(columns[c], n_point_, staging.host(i), 1, &none));
+            staging.upload(i, stream.get());
+            places_[c] = staging.on_device(i++);
+        }
+        device.synchronize(stream.get());
+    }
+
+    void take_input(size_t c, const Column& column, Stream stream, BadValue& bad,
+                    Outside& outside) {
+        if (column.is_constant && places_[c]) {
+            inputs_.set(c, {places_[c], 1, 0, 1, 0});
+            const auto index = (places_[c] - static_cast<float*>(constants_.get())) / n_point_;
+            note(bad_constants_[static_cast<size_t>(index)], c, bad);
+        } else if (column.is_on_device) {
+            inputs_.set(c, described(column));
+        } else {
+            inputs_.set(c, staging_.column(c));
+            note(packer_.pack(column, n_point_, staging_.host(c), 1, &outside), c, bad);
+            staging_.upload(c, stream);
+        }
+    }
+
+    int64_t n_point_;
+    DeviceStaging staging_;
+    ColumnTable inputs_, outputs_;
+    ColumnPacker packer_;
+    DeviceMemory constants_;               // (constant columns, n_point) floats, normalised
+    std::vector<float*> places_;           // (columns): where a constant lies, or null
+    std::vector<BadValue> bad_constants_;  // (constant columns)
+};
+
+}  // namespace
+
+std::unique_ptr<DevicePorts> direct_ports(DeviceContext& context, const kernels::Queue& queue,
+                                          int64_t n_point, const DevicePortsMemory& memory,
+                                          std::span<const Column> constants) {
+    return std::make_unique<DirectPorts>(context, queue, n_point, memory, constants);
+}
+
+}  // namespace surrogate::impl

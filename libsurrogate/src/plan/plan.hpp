@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bitset>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/model/model.hpp"
+#include "libsurrogate/src/plan/coordinates.hpp"
+
+namespace surrogate::impl {
+
+/// A model on a domain, ready to run; see surrogate_plan_create and the functions after it.
+class Plan {
+public:
+    /// Collective; local failures are agreed on.
+    Plan(std::shared_ptr<const Model> model, std::shared_ptr<const Domain> input,
+         std::shared_ptr<const Domain> output, const Options& options);
+
+    void bind_input(const char* name, const char* unit, const surrogate_array* array);
+    void bind_output(const char* name, const char* unit, const surrogate_array* array);
+    void unbind();
+
+    // Called by all ranks; throw after all exchanges are done: this rank's own error, or with
+    // agree=true that of the first rank at fault.
+    void run();
+    void run_failed(Status status, const char* text);
+    void run_network(std::span<const surrogate_named_array> inputs,
+                     std::span<const surrogate_named_array> outputs);
+
+    /// See surrogate_plan_set_stream and surrogate_plan_wait. Local.
+    void set_stream(kernels::Stream stream) { execution_->set_stream(stream); }
+    void wait();
+
+    /// See surrogate_plan_range. Local.
+    surrogate_range_info range(int32_t input) const;
+
+    const std::string& option(const char* key) const;
+    int64_t counter(const char* key) const;
+    std::string describe() const;
+    Context& context() const { return model_->context(); }
+    Plan(const Plan&) = delete;
+    Plan& operator=(const Plan&) = delete;
+
+private:
+    /// A field of the card, or one channel of a network port.
+    struct Slot {
+        std::string name;
+        std::string unit;
+        bool from_domain = false;
+        bool is_bound = false;
+    };
+
+    struct NamedPort {
+        Port port;
+        std::string text;  // "network input 'x'", made here because a run allocates nothing
+    };
+
+    void set_slots();
+    void bind(const char* name, const char* unit, const surrogate_array* array, bool is_input);
+    void require_bound() const;
+    void set_port_columns(std::span<const surrogate_named_array> given, bool is_input);
+    template <class Work>
+    void agreed(const Work& work);
+    template <class Check>
+    void execute(const Check& check, std::span<const Column> inputs,
+                 std::span<const Column> outputs);
+    void exchange(std::span<const Column> inputs, std::span<const Column> outputs,
+                  std::exception_ptr problem);
+    void require_good(const Execution::Result& result, bool by_port,
+                      const std::string& prefix) const;
+    void require_good(const Execution::Late& late) const;
+    void require_in_range(int input, const Outside& outside, const std::string& prefix) const;
+    std::string outside_text(int input, const Outside& outside) const;
+    void note_outside();
+    int64_t n_outside() const;
+    std::string ranges_text() const;
+    std::string bad_value_text(const BadValue& bad, bool is_input, bool by_port) const;
+
+    std::shared_ptr<const Model> model_;
+    std::shared_ptr<const Domain> input_, output_;
+    Options options_;  // in force, "auto" resolved
+    std::unique_ptr<Execution> execution_;
+    std::vector<Slot> input_slots_, output_slots_;    // fields of the card
+    std::vector<Column> inputs_, outputs_;            // what they are bound to
+    std::vector<Column> port_inputs_, port_outputs_;  // of run_network, channel by channel
+    std::vector<NamedPort> input_ports_, output_ports_;
+    DeviceContext* device_ = nullptr;              // backend cuda
+    bool agrees_ = false;                          // option agree
+    bool stops_at_range_ = false, warns_ = false;  // option range
+    Coordinates coordinates_;
+    std::vector<Outside> outside_;  // (inputs) coordinates: of the domain; fields: of the last run
+    std::vector<bool> is_warned_;   // (inputs)
+    bool by_port_ = false;          // the run under way is run_network
+    std::bitset<Execution::max_pending> was_by_port_;  // the same of runs enqueued, by their number
+    int64_t bytes_sent_ = 0, n_collective_ = 0, n_run_ = 0;
+};
+
+}  // namespace surrogate::impl

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "libsurrogate/src/core/device_collectives.hpp"
+#include "libsurrogate/src/transport/nccl_api.hpp"
+
+namespace surrogate::impl {
+
+/// Polling with an end: asks in quick succession first, then about every 50 microseconds, so that
+/// short waits stay short and long ones leave the core to others.
+class Polling {
+public:
+    /// limit_s = 0: no limit.
+    explicit Polling(double limit_s) : limit_s_(limit_s) {}
+
+    /// Waits a little; false if the limit has passed.
+    bool pause();
+
+private:
+    double limit_s_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// "30 s" for texts.
+std::string seconds_text(double seconds);
+
+/// Waits on the host; whether the stream is done within limit_s seconds (0: no limit). Throws what
+/// the stream's work brought up.
+bool is_done_within(kernels::Device& device, kernels::Stream stream, double limit_s);
+
+/// Throws Error(device): timeout_s seconds have passed.
+[[noreturn]] void throw_late(double timeout_s);
+
+/// Both, for a stream that no transport holds up.
+void wait_for_stream(kernels::Device& device, kernels::Stream stream, double timeout_s);
+
+/// MPI through pinned host memory. Local.
+std::unique_ptr<DeviceCollectives> make_staged_collectives(Communicator& comm,
+                                                           kernels::Device& device,
+                                                           std::string reason, double timeout_s);
+
+/// NCCL; every rank has a device of its own and the same version. Collective; throws the same on
+/// all ranks, of the first that failed by itself rather than by waiting for another.
+std::unique_ptr<DeviceCollectives> make_nccl_collectives(Communicator& comm,
+                                                         kernels::Device& device,
+                                                         const NcclApi& nccl, std::string reason,
+                                                         double timeout_s);
+
+}  // namespace surrogate::impl

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/transport/mpi_communicator.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace surrogate::impl {
+
+namespace {
+
+/// Largest count handed to one MPI call.
+constexpr int64_t max_count = std::numeric_limits<int>::max() / 2;
+
+/// The one place where return codes of MPI are looked at.
+void check_mpi(int code, const char* call, bool* broken = nullptr) {
+    if (code == MPI_SUCCESS) return;
+    if (broken) *broken = true;
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    throw Error(Status::mpi, std::string(call) +
+                                 " failed: " + std::string(text, static_cast<size_t>(length)) +
+                                 "; the context cannot be used any more");
+}
+
+bool is_finalized() {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    return finalized != 0;
+}
+
+class MpiCommunicator final : public Communicator {
+public:
+    MpiCommunicator() = default;
+    /// Takes no memory of its own: a rank that has none must still hear of the others, and they of
+    /// it.
+    MpiCommunicator(MPI_Comm comm, int64_t piece)
+        : piece_(std::clamp<int64_t>(piece, 1, max_count)) {
+        check_mpi(MPI_Comm_dup(comm, &comm_), "MPI_Comm_dup");
+        MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+        MPI_Comm_rank(comm_, &rank_);
+        MPI_Comm_size(comm_, &size_);
+    }
+    // No message is sent here; a broken communicator is left to MPI_Finalize, since freeing it may
+    // wait for others.
+    ~MpiCommunicator() override {
+        if (comm_ != MPI_COMM_NULL && !broken_ && !is_finalized()) MPI_Comm_free(&comm_);
+    }
+    MpiCommunicator(const MpiCommunicator&) = delete;
+    MpiCommunicator& operator=(const MpiCommunicator&) = delete;
+
+    int rank() const override { return rank_; }
+    int size() const override { return size_; }
+    const char* transport() const override { return "MPI"; }
+    MPI_Comm comm() const { return comm_; }
+
+    void take_over(MpiCommunicator& other) noexcept {
+        comm_ = std::exchange(other.comm_, MPI_COMM_NULL);
+        rank_ = other.rank_;
+        size_ = other.size_;
+        piece_ = other.piece_;
+        requests_ = std::move(other.requests_);
+    }
+    /// Two requests for each other rank: exchanges of one small row, before anything is reserved.
+    void reserve_small() { requests_.reserve(static_cast<size_t>(2 * size_)); }
+
+protected:
+    void do_all_reduce(void* data, int64_t count, Type type, Reduction reduction) override {
+        require_usable();
+        const MPI_Datatype mpi_type = type == Type::float32   ? MPI_FLOAT
+                                      : type == Type::float64 ? MPI_DOUBLE
+                                                              : MPI_INT64_T;
+        const int64_t width = type == Type::float32 ? 4 : 8;
+        for (int64_t done = 0; done < count; done += piece_) {
+            const int n = static_cast<int>(std::min(count - done, piece_));
+            call(MPI_Allreduce(MPI_IN_PLACE, static_cast<char*>(data) + done * width, n, mpi_type,
+                               reduction == Reduction::max ? MPI_MAX : MPI_SUM, comm_),
+                 "MPI_Allreduce");
+        }
+    }
+
+    void do_broadcast(void* data, int64_t n_byte, int root) override {
+        require_usable();
+        for (int64_t done = 0; done < n_byte; done += piece_) {
+            const int n = static_cast<int>(std::min(n_byte - done, piece_));
+            call(MPI_Bcast(static_cast<char*>(data) + done, n, MPI_BYTE, root, comm_), "MPI_Bcast");
+        }
+    }
+
+    void do_all_gather(const void* from, void* to, int64_t n_byte) override {
+        require_usable();
+        if (n_byte > max_count) {
+            throw Error(Status::limit, "all-gather of " + std::to_string(n_byte) +
+                                           " bytes a rank exceeds " + std::to_string(max_count));
+        }
+        const int n = static_cast<int>(n_byte);
+        call(MPI_Allgather(from, n, MPI_BYTE, to, n, MPI_BYTE, comm_), "MPI_Allgather");
+    }
+
+    // Point-to-point instead of MPI_Alltoallv: its int displacements would limit a rank to 2 GB of
+    // rows, and most partitions talk to few ranks only.
+    void do_all_to_all(const void* from, std::span<const int64_t> n_send, void* to,
+                       std::span<const int64_t> n_receive, int64_t row_bytes) override {
+        require_usable();
+        requests_.clear();
+        post(n_receive, row_bytes, [&](int64_t offset, int n, int other) {
+            return MPI_Irecv(static_cast<char*>(to) + offset, n, MPI_BYTE, other, row_tag, comm_,
+                             new_request());
+        });
+        post(n_send, row_bytes, [&](int64_t offset, int n, int other) {
+            return MPI_Isend(static_cast<const char*>(from) + offset, n, MPI_BYTE, other, row_tag,
+                             comm_, new_request());
+        });
+        call(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE),
+             "MPI_Waitall");
+    }
+
+    void reserve_rows(std::span<const int64_t> n_send, std::span<const int64_t> n_receive,
+                      int64_t row_bytes) override {
+        int64_t n = 0;
+        for (const auto& rows : {n_send, n_receive}) {
+            for (int64_t n_row : rows) n += n_piece(n_row * row_bytes);
+        }
+        requests_.reserve(static_cast<size_t>(n));
+    }
+
+    void reserve_messages(std::span<const Message> send,
+                          std::span<const Message> receive) override {
+        int64_t n = 0;
+        for (const auto& messages : {send, receive}) {
+            for (const Message& message : messages) n += n_piece(message.n_byte);
+        }
+        exchange_requests_.reserve(static_cast<size_t>(n));
+    }
+
+    void do_begin_exchange(std::span<const Message> send,
+                           std::span<const Message> receive) override {
+        require_usable();
+        exchange_requests_.clear();
+        post_messages(receive, [&](char* data, int n, int other, MPI_Request* request) {
+            return MPI_Irecv(data, n, MPI_BYTE, other, exchange_tag, comm_, request);
+        });
+        post_messages(send, [&](const char* data, int n, int other, MPI_Request* request) {
+            return MPI_Isend(data, n, MPI_BYTE, other, exchange_tag, comm_, request);
+        });
+    }
+
+    void do_finish_exchange() override {
+        require_usable();
+        call(MPI_Waitall(static_cast<int>(exchange_requests_.size()), exchange_requests_.data(),
+                         MPI_STATUSES_IGNORE),
+             "MPI_Waitall");
+    }
+
+private:
+    static constexpr int row_tag = 1;
+    static constexpr int exchange_tag = 2;
+
+    int64_t n_piece(int64_t n_byte) const { return (n_byte + piece_ - 1) / piece_; }
+
+    /// Long messages go in pieces, which both sides cut alike.
+    template <class Post>
+    void post_messages(std::span<const Message> messages, const Post& post) {
+        for (const Message& message : messages) {
+            for (int64_t done = 0; done < message.n_byte; done += piece_) {
+                const int n = static_cast<int>(std::min(message.n_byte - done, piece_));
+                exchange_requests_.push_back(MPI_REQUEST_NULL);
+                call(post(static_cast<char*>(message.data) + done, n, message.rank,
+                          &exchange_requests_.back()),
+                     "MPI_Isend/MPI_Irecv");
+            }
+        }
+    }
+
+    void require_usable() const {
+        if (broken_)
+            throw Error(Status::broken,
+                        "an earlier MPI call of this context failed; destroy the context");
+        if (is_finalized()) {
+            throw Error(Status::invalid_argument,
+                        "MPI is finalised already; the context can only be destroyed");
+        }
+    }
+    void call(int code, const char* name) { check_mpi(code, name, &broken_); }
+
+    MPI_Request* new_request() {
+        requests_.push_back(MPI_REQUEST_NULL);
+        return &requests_.back();
+    }
+
+    /// One or more messages to or from every rank that has rows; both sides cut long ones alike.
+    template <class Message>
+    void post(std::span<const int64_t> n_row, int64_t row_bytes, const Message& message) {
+        int64_t offset = 0;
+        for (int other = 0; other < size_; ++other) {
+            const int64_t n_byte = n_row[static_cast<size_t>(other)] * row_bytes;
+            for (int64_t done = 0; done < n_byte; done += piece_) {
+                const int n = static_cast<int>(std::min(n_byte - done, piece_));
+                call(message(offset + done, n, other), "MPI_Isend/MPI_Irecv");
+            }
+            offset += n_byte;
+        }
+    }
+
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    int rank_ = 0, size_ = 1;
+    bool broken_ = false;
+    int64_t piece_ = max_count;  // longest part of a message, reduction or broadcast
+    // Of one call, reserved at planning: runs do not allocate.
+    std::vector<MPI_Request> requests_;
+    std::vector<MPI_Request> exchange_requests_;
+};
+
+}  // namespace
+
+void require_mpi() {
+    int initialized = 0;
+    MPI_Initialized(&initialized);
+    if (!initialized)
+        throw Error(Status::invalid_argument, "MPI is not initialised; call MPI_Init first");
+    if (is_finalized()) throw Error(Status::invalid_argument, "MPI is finalised already");
+}
+
+std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm, int64_t longest_piece) {
+    require_mpi();
+    if (comm == MPI_COMM_NULL)
+        throw Error(Status::invalid_argument, "the communicator is MPI_COMM_NULL");
+    int is_inter = 0;
+    check_mpi(MPI_Comm_test_inter(comm, &is_inter), "MPI_Comm_test_inter");
+    if (is_inter) {
+        throw Error(Status::invalid_argument,
+                    "the communicator is an intercommunicator; an intracommunicator is needed");
+    }
+    MpiCommunicator ranks(comm, longest_piece);
+    std::unique_ptr<MpiCommunicator> created;
+    ranks.agree([&] {
+        created = std::make_unique<MpiCommunicator>();
+        ranks.reserve_small();
+    });
+    created->take_over(ranks);
+    return created;
+}
+
+int compare(const Communicator& ours, MPI_Comm comm) {
+    require_mpi();
+    if (comm == MPI_COMM_NULL)
+        throw Error(Status::invalid_argument, "the communicator is MPI_COMM_NULL");
+    int result = MPI_UNEQUAL;
+    if (const auto* mpi = dynamic_cast<const MpiCommunicator*>(&ours)) {
+        check_mpi(MPI_Comm_compare(mpi->comm(), comm, &result), "MPI_Comm_compare");
+        return result;
+    }
+    int size = 0;
+    check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+    return size == 1 ? MPI_CONGRUENT : MPI_UNEQUAL;
+}
+
+Placement find_placement(const Communicator& ranks) {
+    constexpr int n_word = 16;  // 1024 cores
+    uint64_t own[n_word], all[n_word];
+    process_cores(own, n_word);
+
+    MPI_Comm node = MPI_COMM_NULL;
+    check_mpi(MPI_Comm_split_type(static_cast<const MpiCommunicator&>(ranks).comm(),
+                                  MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
+              "MPI_Comm_split_type");
+    Placement placement;
+    MPI_Comm_size(node, &placement.ranks_on_node);
+    const int code = MPI_Allreduce(own, all, n_word, MPI_UINT64_T, MPI_BOR, node);
+    MPI_Comm_free(&node);
+    check_mpi(code, "MPI_Allreduce");
+
+    placement.cores_of_rank = count_bits(own, n_word);
+    placement.cores_on_node = count_bits(all, n_word);
+    return placement;
+}
+
+}  // namespace surrogate::impl

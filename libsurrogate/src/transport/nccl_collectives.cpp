@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions of device memory by NCCL, on the caller's stream.
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <span>
+#include <utility>
+
+#include "libsurrogate/src/transport/device_transports.hpp"
+
+namespace surrogate::impl {
+
+namespace {
+
+/// Limits without a timeout_s: a start that lacks a rank must end, and so must a destructor.
+constexpr double start_limit_s = 120;
+constexpr double finish_limit_s = 5;
+
+NcclType nccl_type(bool is_float) {
+    return is_float ? NcclType::float32 : NcclType::int64;
+}
+
+/// All calls of NCCL are made with the device as the thread's current one. They are asynchronous:
+/// NcclResult::in_progress is asked for again until it is something else.
+///
+/// Once aborted or destroyed, NCCL's communicator is not looked at again, whatever those calls
+/// returned: it belongs to NCCL then.
+class NcclCollectives final : public DeviceCollectives {
+public:
+    NcclCollectives(const NcclApi& nccl, kernels::Device& device, int rank, std::string reason,
+                    double timeout_s)
+        : nccl_(nccl),
+          device_(device),
+          rank_(rank),
+          timeout_s_(timeout_s),
+          reason_(std::move(reason)) {
+        std::string problem;
+        name_ = "NCCL " + nccl_version_text(nccl_version(nccl, problem));
+    }
+    // Sends nothing over MPI and ends in finish_limit_s: a healthy NCCL is given that long to bring
+    // to an end what was enqueued, then it is aborted.
+    ~NcclCollectives() override { finish(); }
+    NcclCollectives(const NcclCollectives&) = delete;
+    NcclCollectives& operator=(const NcclCollectives&) = delete;
+
+    std::string transport() const override { return name_; }
+    std::string reason() const override { return reason_; }
+    bool is_enqueued() const override { return true; }
+    void reserve(int64_t) override {}  // in place, NCCL's own buffers have a fixed size
+
+    NcclUniqueId new_id() {
+        NcclUniqueId id{};
+        require(current([&] { return nccl_.get_unique_id(&id); }), "ncclGetUniqueId");
+        return id;
+    }
+
+    /// All ranks. Returns when the communicator is ready.
+    void start(const NcclUniqueId& id, int n_rank) {
+        NcclConfig config;
+        const NcclResult result = current(
+            [&] { return nccl_.comm_init_rank_config(&comm_, n_rank, id, rank_, &config); });
+        complete(result, "ncclCommInitRankConfig", timeout_s_ > 0 ? timeout_s_ : start_limit_s);
+    }
+    /// Whether the failure was that others did not come in time.
+    bool was_late() const { return was_late_; }
+
+    void check() override {
+        require_usable();
+        require_calm("an earlier operation of NCCL");
+    }
+
+    void wait(kernels::Stream stream) override {
+        require_usable();
+        Polling polling(timeout_s_);
+        while (!is_done(stream)) {
+            require_calm("an operation of NCCL on the stream");
+            if (!polling.pause()) break_late("the work of the stream", timeout_s_);
+        }
+        require_calm("an operation of NCCL on the stream");
+    }
+
+protected:
+    void do_all_reduce(void* values, int64_t count, Type type, Reduction reduction,
+                       kernels::Stream stream) override {
+        require_usable();
+        if (count == 0) return;
+        const NcclOperation operation =
+            reduction == Reduction::max ? NcclOperation::max : NcclOperation::sum;
+        const NcclResult result = current([&] {
+            return nccl_.all_reduce(values, values, static_cast<size_t>(count),
+                                    nccl_type(type == Type::float32), operation, comm_, stream);
+        });
+        complete(result, "ncclAllReduce", timeout_s_);
+    }
+
+private:
+    /// NCCL's verdict of `call`, made with the device current.
+    template <class Call>
+    NcclResult current(const Call& call) {
+        struct Pack {
+            const Call& call;
+            NcclResult result;
+        } pack{call, NcclResult::success};
+        device_.call_as_current(
+            [](void* context) {
+                Pack& p = *static_cast<Pack*>(context);
+                p.result = p.call();
+            },
+            &pack);
+        return pack.result;
+    }
+
+    /// State of the communicator: success, in_progress or an error.
+    NcclResult async_error() {
+        NcclResult state = NcclResult::success;
+        const NcclResult result = nccl_.comm_get_async_error(comm_, &state);
+        return result == NcclResult::success ? state : result;
+    }
+
+    /// The one place where results of NCCL are looked at; in_progress is for complete().
+    void require(NcclResult result, const char* call) {
+        if (result == NcclResult::success) return;
+        break_now("%s failed: %s%s%s", call, nccl_.get_error_string(result),
+                  last_error()[0] ? "; " : "", last_error());
+    }
+
+    /// Errors that came meanwhile; work under way is none.
+    void require_calm(const char* operation) {
+        const NcclResult state = async_error();
+        if (state != NcclResult::in_progress) require(state, operation);
+    }
+
+    void complete(NcclResult result, const char* call, double limit_s) {
+        for (Polling polling(limit_s); result == NcclResult::in_progress; result = async_error())
+            if (!polling.pause()) break_late(call, limit_s);
+        require(result, call);
+    }
+
+    bool is_done(kernels::Stream stream) {
+        try {
+            return device_.is_done(stream);
+        } catch (const std::exception& error) {
+            abandon("%s", error.what());
+            throw;
+        }
+    }
+
+    const char* last_error() const {
+        const char* text = nccl_.get_last_error(comm_);
+        return text ? text : "";
+    }
+
+    void require_usable() const {
+        if (cause_[0]) {
+            throw Error(Status::broken,
+                        std::string(cause_) + "; the context cannot be used any more");
+        }
+    }
+
+    [[noreturn]] void break_late(const char* what, double limit_s) {
+        was_late_ = true;
+        break_now(
+            "%s has not ended within %s (timeout_s); another rank may have failed, or the "
+            "limit is too short",
+            what, seconds_text(limit_s).c_str());
+    }
+
+    template <class... Words>
+    [[noreturn]] void break_now(const char* format, Words... words) {
+        abandon(format, words...);
+        throw Error(Status::device, cause_);
+    }
+
+    /// Keeps the first cause and aborts. Takes no memory: nothing may keep it from aborting. The
+    /// words are written first: some of them are NCCL's.
+    template <class... Words>
+    void abandon(const char* format, Words... words) noexcept {
+        if (!cause_[0]) {
+            const int n = std::snprintf(cause_, sizeof cause_, "rank %d: ", rank_);
+            std::snprintf(cause_ + n, sizeof cause_ - static_cast<size_t>(n), format, words...);
+        }
+        abort();
+    }
+
+    void abort() noexcept {
+        NcclComm* comm = std::exchange(comm_, nullptr);
+        if (comm) release([&] { return nccl_.comm_abort(comm); });
+    }
+
+    void finish() noexcept {
+        if (!comm_) return;
+        if (!is_finalized()) return abort();
+        NcclComm* comm = std::exchange(comm_, nullptr);
+        release([&] { return nccl_.comm_destroy(comm); });
+    }
+
+    bool is_finalized() noexcept {
+        try {
+            const double limit_s =
+                timeout_s_ > 0 ? std::min(timeout_s_, finish_limit_s) : finish_limit_s;
+            NcclResult result = current([&] { return nccl_.comm_finalize(comm_); });
+            for (Polling polling(limit_s); result == NcclResult::in_progress;
+                 result = async_error())
+                if (!polling.pause()) return false;
+            return result == NcclResult::success;
+        } catch (...) {
+            return false;
+        }
+    }
+
+    /// A last call to NCCL, whose verdict changes nothing; made in any case, also if the device
+    /// cannot be made current any more.
+    template <class Call>
+    void release(const Call& call) noexcept {
+        bool is_made = false;
+        const auto once = [&] {
+            is_made = true;
+            return call();
+        };
+        try {
+            current(once);
+        } catch (...) {
+            if (!is_made) call();
+        }
+    }
+
+    const NcclApi& nccl_;
+    kernels::Device& device_;
+    int rank_;
+    double timeout_s_;
+    std::string reason_, name_;
+    NcclComm* comm_ = nullptr;  // null: not started, or aborted
+    bool was_late_ = false;
+    char cause_[1000] = "";  // not empty: broken
+};
+
+/// Starts NCCL on all ranks. While it starts no rank uses `comm`, so the ranks exchange verdicts
+/// afterwards; a rank that only waited for another leaves the word to that one.
+void start_together(Communicator& comm, NcclCollectives& nccl, const NcclUniqueId& id) {
+    std::exception_ptr failure;
+    try {
+        nccl.start(id, comm.size());
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    const bool was_late = failure && nccl.was_late();
+    int64_t has_cause = failure && !was_late;
+    comm.all_reduce_max(std::span(&has_cause, 1));
+    comm.agree([&] {
+        if (failure && !(was_late && has_cause)) std::rethrow_exception(failure);
+    });
+}
+
+}  // namespace
+
+std::unique_ptr<DeviceCollectives> make_nccl_collectives(Communicator& comm,
+                                                         kernels::Device& device,
+                                                         const NcclApi& nccl, std::string reason,
+                                                         double timeout_s) {
+    std::unique_ptr<NcclCollectives> made;
+    NcclUniqueId id{};
+    comm.agree([&] {
+        made = std::make_unique<NcclCollectives>(nccl, device, comm.rank(), std::move(reason),
+                                                 timeout_s);
+        if (comm.rank() == 0) id = made->new_id();
+    });
+    comm.broadcast(&id, sizeof id, 0);
+    start_together(comm, *made, id);
+    return made;
+}
+
+}  // namespace surrogate::impl

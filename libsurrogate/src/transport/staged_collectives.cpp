@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions of device memory through MPI: to pinned host memory, over the ranks, and back.
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <span>
+#include <utility>
+
+#include "libsurrogate/src/transport/device_transports.hpp"
+
+namespace surrogate::impl {
+
+namespace {
+
+/// Tells when the device has passed a point of any stream, also after that stream is gone.
+class Mark {
+public:
+    explicit Mark(kernels::Device& device) : device_(device), event_(device.create_event()) {
+        try {
+            stream_ = device.create_stream();
+        } catch (...) {
+            device.destroy_event(event_);
+            throw;
+        }
+    }
+    ~Mark() {
+        device_.destroy_stream(stream_);
+        device_.destroy_event(event_);
+    }
+    Mark(const Mark&) = delete;
+    Mark& operator=(const Mark&) = delete;
+
+    void set(kernels::Stream stream) {
+        device_.record(event_, stream);
+        is_set_ = true;
+    }
+    /// Enqueued: `stream` waits for the mark.
+    void hold(kernels::Stream stream) {
+        if (is_set_) device_.wait(stream, event_);
+    }
+    /// Whether the device passes the mark within limit_s seconds (0: no limit). Throws.
+    bool is_passed_within(double limit_s) {
+        if (!is_set_) return true;
+        device_.wait(stream_, event_);
+        is_set_ = !is_done_within(device_, stream_, limit_s);
+        return !is_set_;
+    }
+
+private:
+    kernels::Device& device_;
+    kernels::Event event_;
+    kernels::Stream stream_ = nullptr;
+    bool is_set_ = false;
+};
+
+class StagedCollectives final : public DeviceCollectives {
+public:
+    StagedCollectives(Communicator& comm, kernels::Device& device, std::string reason,
+                      double timeout_s)
+        : comm_(comm),
+          device_(device),
+          reason_(std::move(reason)),
+          timeout_s_(timeout_s),
+          last_copy_(device) {}
+    ~StagedCollectives() override {
+        // Memory that a copy may still touch must not go: work without an end keeps it.
+        if (memory_ && !is_still_used()) device_.release_pinned(memory_);
+    }
+    StagedCollectives(const StagedCollectives&) = delete;
+    StagedCollectives& operator=(const StagedCollectives&) = delete;
+
+    std::string transport() const override { return std::string(comm_.transport()) + ", staged"; }
+    std::string reason() const override { return reason_; }
+    bool is_enqueued() const override { return false; }
+
+    void reserve(int64_t n_byte) override {
+        if (memory_ && n_byte <= n_byte_) return;
+        if (!last_copy_.is_passed_within(timeout_s_)) throw_late(timeout_s_);
+        void* larger = device_.allocate_pinned(n_byte + flag_bytes);
+        if (memory_) device_.release_pinned(memory_);
+        memory_ = larger;
+        n_byte_ = n_byte;
+    }
+
+    void check() override { require_usable(); }
+    void wait(kernels::Stream stream) override {
+        require_usable();
+        wait_for_stream(device_, stream, timeout_s_);
+    }
+
+protected:
+    bool is_counted_by_communicator() const override { return true; }
+
+    // One more number than asked for goes over the ranks, which tells whether a device failed: MPI
+    // must not wait for a rank whose device did, and its numbers must not pass for good ones. A
+    // rank that fails on the way back tells it with the next reduction.
+    void do_all_reduce(void* values, int64_t count, Type type, Reduction reduction,
+                       kernels::Stream stream) override {
+        require_usable();
+        require_room(count, type);
+        const int64_t n_byte = count * width(type);
+        std::exception_ptr failure = failure_;
+        if (!failure) failure = failure_of([&] { fetch(values, n_byte, stream); });
+        if (failure) std::memset(memory_, 0, static_cast<size_t>(n_byte));
+        const bool has_any_failed = reduce(count, type, reduction, failure != nullptr);
+        if (failure) break_by(failure);
+        if (has_any_failed) {
+            break_by(std::make_exception_ptr(
+                Error(Status::device,
+                      "the device of another rank failed in a reduction; that "
+                      "rank's error says how")));
+        }
+        failure_ = failure_of([&] { bring_back(values, n_byte, stream); });
+        if (failure_) std::rethrow_exception(failure_);
+    }
+
+private:
+    static constexpr int64_t flag_bytes = 8;
+    static int64_t width(Type type) { return type == Type::float32 ? 4 : 8; }
+
+    // The same verdict on all ranks, since counts and reserves are the same.
+    void require_room(int64_t count, Type type) const {
+        if (count <= n_byte_ / width(type)) return;
+        throw Error(Status::internal, "a reduction of " + std::to_string(count) +
+                                          " numbers exceeds the " + std::to_string(n_byte_) +
+                                          " bytes reserved");
+    }
+
+    template <class Work>
+    static std::exception_ptr failure_of(const Work& work) {
+        try {
+            work();
+        } catch (...) {
+            return std::current_exception();
+        }
+        return nullptr;
+    }
+
+    void fetch(const void* values, int64_t n_byte, kernels::Stream stream) {
+        last_copy_.hold(stream);  // the last reduction may have been on another stream
+        if (n_byte > 0) device_.copy(memory_, values, n_byte, stream);
+        last_copy_.set(stream);
+        wait_for_stream(device_, stream, timeout_s_);
+    }
+
+    void bring_back(void* values, int64_t n_byte, kernels::Stream stream) {
+        if (n_byte > 0) device_.copy(values, memory_, n_byte, stream);
+        last_copy_.set(stream);
+    }
+
+    /// Reduces count numbers and the flag behind them; whether any rank's flag was up.
+    bool reduce(int64_t count, Type type, Reduction reduction, bool has_failed) {
+        try {
+            return type == Type::float32
+                       ? reduce(static_cast<float*>(memory_), count, reduction, has_failed)
+                       : reduce(static_cast<int64_t*>(memory_), count, reduction, has_failed);
+        } catch (...) {
+            break_by(std::current_exception());
+        }
+    }
+
+    template <class T>
+    bool reduce(T* numbers, int64_t count, Reduction reduction, bool has_failed) {
+        T& flag = numbers[count];
+        flag = has_failed ? T(1) : T(0);
+        const std::span<T> all(numbers, static_cast<size_t>(count) + 1);
+        reduction == Reduction::max ? comm_.all_reduce_max(all) : comm_.all_reduce_sum(all);
+        return flag != T(0);
+    }
+
+    bool is_still_used() noexcept {
+        constexpr double limit_s = 5;
+        try {
+            return !last_copy_.is_passed_within(limit_s);
+        } catch (...) {
+            return false;  // a broken device copies nothing any more
+        }
+    }
+
+    void require_usable() const {
+        if (is_broken_)
+            throw Error(Status::broken, "an earlier reduction failed (" + cause_ +
+                                            "); the context cannot be used any more");
+    }
+
+    [[noreturn]] void break_by(const std::exception_ptr& failure) {
+        is_broken_ = true;
+        try {
+            std::rethrow_exception(failure);
+        } catch (const std::exception& error) {
+            cause_ = error.what();
+            throw;
+        }
+    }
+
+    Communicator& comm_;
+    kernels::Device& device_;
+    std::string reason_;
+    double timeout_s_;
+    void* memory_ = nullptr;  // pinned: n_byte_ and the flag
+    int64_t n_byte_ = 0;
+    Mark last_copy_;              // to or from memory_
+    std::exception_ptr failure_;  // of this rank, which the others do not know yet
+    bool is_broken_ = false;      // on all ranks
+    std::string cause_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceCollectives> make_staged_collectives(Communicator& comm,
+                                                           kernels::Device& device,
+                                                           std::string reason, double timeout_s) {
+    auto made = std::make_unique<StagedCollectives>(comm, device, std::move(reason), timeout_s);
+    made->reserve(0);  // the flag
+    return made;
+}
+
+}  // namespace surrogate::impl

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/core/device_plugin.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "kernels/device/device_images.hpp"
+#include "tests/support/refusal.hpp"
+
+namespace surrogate::impl {
+namespace {
+
+/// What `work` is refused with, which must be not_supported.
+std::string refusal(const std::function<void()>& work) {
+    const test::Refusal refusal = test::refusal(work);
+    EXPECT_EQ(refusal.status, kernels::Status::not_supported) << refusal.text;
+    return refusal.text;
+}
+
+TEST(DevicePlugin, AbsenceIsReportedWithTheLoadersWordsForEachPlace) {
+    const std::vector<std::string> places = {"/nowhere/libsurrogate_cuda.so",
+                                             "libsurrogate_of_no_vendor.so"};
+    const std::string text = refusal([&] { load_device_plugin_from(places); });
+    for (const std::string& place : places)
+        EXPECT_NE(text.find(place + ": cannot open shared object file"), std::string::npos) << text;
+    EXPECT_NE(text.find("SURROGATE_CUDA"), std::string::npos) << text;
+}
+
+TEST(DevicePlugin, AFileWithoutTheSymbolIsNoPlugin) {
+    const std::vector<std::string> places = {"libm.so.6"};
+    const std::string text = refusal([&] { load_device_plugin_from(places); });
+    EXPECT_NE(text.find(device_plugin_symbol), std::string::npos) << text;
+    EXPECT_NE(text.find("libm"), std::string::npos) << text;
+}
+
+TEST(DevicePlugin, NoPlacesAreRefusedToo) {
+    refusal([&] { load_device_plugin_from({}); });
+}
+
+TEST(DeviceImages, MachineCodeRunsOnItsOwnMajorVersionAndPortableCodeOnLaterOnes) {
+    const char* usual = "80-real 90a-real";
+    EXPECT_TRUE(kernels::has_image_for(usual, 8, 0));
+    EXPECT_TRUE(kernels::has_image_for(usual, 8, 9));
+    EXPECT_TRUE(kernels::has_image_for(usual, 9, 0));
+    EXPECT_FALSE(kernels::has_image_for(usual, 7, 5));
+    EXPECT_FALSE(kernels::has_image_for(usual, 10, 0));
+    EXPECT_FALSE(kernels::has_image_for("86-real", 8, 0));
+    EXPECT_FALSE(kernels::has_image_for("90a", 10, 0));
+    EXPECT_TRUE(kernels::has_image_for("80", 10, 0));
+    EXPECT_TRUE(kernels::has_image_for("80-virtual", 9, 0));
+    EXPECT_FALSE(kernels::has_image_for("80-virtual", 7, 5));
+    EXPECT_TRUE(kernels::has_image_for("100a-real", 10, 0));
+    EXPECT_FALSE(kernels::has_image_for("", 9, 0));
+    EXPECT_FALSE(kernels::has_image_for("native", 9, 0));
+}
+
+#if defined(SURROGATE_HAVE_CUDA)
+TEST(DevicePlugin, LoadsOnceForAllThreads) {
+    std::vector<const DevicePlugin*> seen(4);
+    std::vector<std::thread> threads;
+    for (auto& plugin : seen) threads.emplace_back([&plugin] { plugin = &load_device_plugin(); });
+    for (auto& thread : threads) thread.join();
+    for (const DevicePlugin* plugin : seen) EXPECT_EQ(plugin, &load_device_plugin());
+    EXPECT_NE(seen[0]->open, nullptr);
+    EXPECT_NE(seen[0]->n_device, nullptr);
+}
+
+TEST(DevicePlugin, PlacesAreTriedInTheirOrder) {
+    const std::vector<std::string> places = {"/nowhere/libsurrogate_cuda.so", SURROGATE_PLUGIN};
+    EXPECT_EQ(&load_device_plugin_from(places), &load_device_plugin());
+}
+
+/// A host without driver or device runs the same binaries; device_runtime_test.cpp is for the
+/// others.
+TEST(DevicePlugin, WithoutADeviceOpenSaysWhatTheRuntimeSays) {
+    const DevicePlugin& plugin = load_device_plugin();
+    if (plugin.n_device() > 0) {
+        EXPECT_NE(plugin.open(0), nullptr);
+        return;
+    }
+    const std::string text = refusal([&] { plugin.open(-1); });
+    EXPECT_NE(text.find("no CUDA device can be used: "), std::string::npos) << text;
+    EXPECT_NE(text.find("(cudaError"), std::string::npos) << text;
+    EXPECT_EQ(refusal([&] { plugin.open(0); }), text);
+}
+
+TEST(DevicePlugin, DevicesBeyondTheLastAreRefusedWithTheCount) {
+    const DevicePlugin& plugin = load_device_plugin();
+    const std::string text = refusal([&] { plugin.open(1000); });
+    EXPECT_EQ(text.find("device 1000 asked, ") != std::string::npos, plugin.n_device() > 0) << text;
+    refusal([&] { plugin.open(-2); });
+}
+#else
+TEST(DevicePlugin, WithoutCudaItIsAbsentAndEveryQuestionGetsTheSameAnswer) {
+    const std::string text = refusal([] { load_device_plugin(); });
+    EXPECT_NE(text.find("libsurrogate_cuda.so"), std::string::npos) << text;
+    EXPECT_EQ(refusal([] { load_device_plugin(); }), text);
+}
+#endif
+
+}  // namespace
+}  // namespace surrogate::impl

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading the caller's columns: numbers, values that do not fit, and counts of those outside the
+// range, against a loop that does one thing at a time.
+#include "libsurrogate/src/domain/columns.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/support/trap_guard.hpp"
+
+namespace surrogate::impl {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+struct Kind {
+    const char* name;
+    bool is_double;
+    int64_t stride;
+    double mean, std, min, max;
+};
+
+/// Numbers around a range, and those that are awkward to compare.
+std::vector<double> awkward_values(const Kind& kind) {
+    std::mt19937 random(20241);
+    std::vector<double> values = {0.0, -0.0, 1e-310, -1e-310, 1e-42, -1e-42, kind.mean};
+    for (const double end : {kind.min, kind.max}) {
+        if (std::isinf(end)) continue;
+        const auto close = static_cast<float>(end);
+        for (const double v : {end, std::nextafter(end, -infinity), std::nextafter(end, infinity)})
+            values.push_back(v);
+        for (const float v : {close, std::nextafter(close, -1e30f), std::nextafter(close, 1e30f)})
+            values.push_back(static_cast<double>(v));
+    }
+    for (const double far : {1e30, -1e30, 3e38, -3e38}) values.push_back(far);
+    std::normal_distribution<double> near(kind.mean, 2 * kind.std);
+    while (values.size() < 150) values.push_back(near(random));
+    std::shuffle(values.begin(), values.end(), random);
+    return values;
+}
+
+/// A column of values in a caller's memory.
+struct Memory {
+    Memory(const Kind& kind, const std::vector<double>& values) {
+        const auto n = static_cast<int64_t>(values.size());
+        column.is_double = kind.is_double;
+        column.stride = kind.stride;
+        column.mean = kind.mean;
+        column.std = kind.std;
+        column.min = kind.min;
+        column.max = kind.max;
+        doubles.resize(static_cast<size_t>(n * std::abs(kind.stride)));
+        floats.resize(doubles.size());
+        const int64_t first = kind.stride < 0 ? (n - 1) * -kind.stride : 0;
+        column.data = kind.is_double ? static_cast<void*>(doubles.data() + first)
+                                     : static_cast<void*>(floats.data() + first);
+        for (int64_t i = 0; i < n; ++i) store(column, i, values[static_cast<size_t>(i)]);
+    }
+    Column column;
+    std::vector<double> doubles;
+    std::vector<float> floats;
+};
+
+template <class T>
+struct Found {
+    std::vector<T> row;
+    BadValue bad;
+    Outside outside;
+};
+
+/// By the words of the contract, one point after the other.
+template <class T>
+Found<T> expected(const Column& column, int64_t n) {
+    Found<T> found;
+    for (int64_t i = 0; i < n; ++i) {
+        const double value = load(column, i);
+        const double input = (value - column.mean) / column.std;
+        const bool fits = std::abs(input) <= static_cast<double>(std::numeric_limits<T>::max());
+        found.row.push_back(fits ? static_cast<T>(input) : T(0));
+        if (!fits && found.bad.column < 0) found.bad = {0, i, value, true};
+        if (!fits || (value >= column.min && value <= column.max)) continue;
+        ++found.outside.n;
+        const auto distance = [&](double v) { return std::max(column.min - v, v - column.max); };
+        const double now = distance(value), before = distance(found.outside.worst);
+        // Of values as far outside, the larger.
+        if (found.outside.n == 1 || now > before || (now == before && value > found.outside.worst))
+            found.outside.worst = value;
+    }
+    return found;
+}
+
+template <class T>
+Found<T> gathered(const Column& column, int64_t n) {
+    Found<T> found;
+    found.row.resize(static_cast<size_t>(n));
+    const surrogate::test::TrapGuard guard;
+    found.bad = gather<T>({&column, 1}, 0, n, found.row.data(), 1, n, &found.outside);
+    return found;
+}
+
+template <class T>
+void expect_same(const Column& column, int64_t n) {
+    const Found<T> plain = expected<T>(column, n), found = gathered<T>(column, n);
+    EXPECT_EQ(found.row, plain.row);
+    EXPECT_EQ(found.bad.column, plain.bad.column);
+    EXPECT_EQ(found.bad.point, plain.bad.point);
+    EXPECT_EQ(found.outside.n, plain.outside.n);
+    EXPECT_EQ(found.outside.worst, plain.outside.worst);
+}
+
+class Gather : public testing::TestWithParam<Kind> {};
+
+TEST_P(Gather, NormalisesAndCountsAsAPlainLoopDoes) {
+    const std::vector<double> values = awkward_values(GetParam());
+    for (const size_t n : {size_t{0}, size_t{1}, size_t{63}, values.size()}) {
+        const Memory memory(GetParam(), {values.begin(), values.begin() + static_cast<int>(n)});
+        expect_same<float>(memory.column, static_cast<int64_t>(n));
+        expect_same<double>(memory.column, static_cast<int64_t>(n));
+    }
+}
+
+TEST_P(Gather, CountsNoValueThatIsNotFinite) {
+    for (const double bad : {static_cast<double>(NAN), infinity, -infinity}) {
+        std::vector<double> values(70, GetParam().mean);
+        values[20] = bad;
+        values[50] = bad;
+        const Memory memory(GetParam(), values);
+        const Found<float> found = gathered<float>(memory.column, 70);
+        EXPECT_EQ(found.outside.n, expected<float>(memory.column, 70).outside.n);
+        EXPECT_EQ(found.bad.point, 20);
+        EXPECT_EQ(found.row[20], 0);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Columns, Gather,
+    testing::Values(Kind{"Doubles", true, 1, 7.5, 4.5, 3, 12},
+                    Kind{"DoublesInRows", true, 3, 7.5, 4.5, 3, 12},
+                    Kind{"DoublesBackwards", true, -2, 7.5, 4.5, 3, 12},
+                    Kind{"Floats", false, 1, 0.5, 0.29, 0, 1},
+                    Kind{"FloatsInRows", false, 4, 0.5, 0.29, 0, 1},
+                    Kind{"PlainFloats", false, 1, 0, 1, -1, 1},
+                    Kind{"PlainFloatsFromZero", false, 1, 0, 1, 0, 1},
+                    Kind{"PlainFloatsToZero", false, 1, 0, 1, -1, 0},
+                    Kind{"PlainFloatsBetweenFloats", false, 1, 0, 1, -0.1, 0.1},
+                    Kind{"PlainFloatsWithoutRange", false, 1, 0, 1, -infinity, infinity},
+                    Kind{"PlainDoubles", true, 1, 0, 1, -1, 1},
+                    Kind{"WithoutRange", true, 1, 7.5, 4.5, -infinity, infinity},
+                    Kind{"OpenAbove", true, 1, 7.5, 4.5, 3, infinity},
+                    Kind{"OpenBelow", true, 1, 7.5, 4.5, -infinity, 12},
+                    Kind{"OnePointRange", true, 1, 7.5, 4.5, 8, 8},
+                    Kind{"RangeBeyondFloats", false, 1, 0, 1, 1e300, 1e301},
+                    Kind{"TinyUnit", true, 1, 1e-30, 1e-30, 0, 2e-30},
+                    Kind{"HugeUnit", true, 1, 1e200, 1e280, -1e281, 1e281}),
+    [](const auto& kind) { return std::string(kind.param.name); });
+
+TEST(OutsideCounts, OfThreadsAreJoined) {
+    OutsideCounts counts(3, 2);
+    counts.of(0)[0].add(13, 3, 12);
+    counts.of(1)[0].add(1, 3, 12);
+    counts.of(2)[0].add(14, 3, 12);
+    counts.of(2)[1].add(-5, 0, 1);
+    const std::span<const Outside> all = counts.join();
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0].n, 3);
+    EXPECT_EQ(all[0].worst, 14);  // as far as 1 is: the larger of both
+    EXPECT_EQ(all[1].n, 1);
+    EXPECT_EQ(all[1].worst, -5);
+    EXPECT_EQ(counts.join()[0].n, 3) << "joined once";
+    counts.clear();
+    EXPECT_EQ(counts.join()[0].n, 0);
+}
+
+TEST(OutsideCounts, DistancesOfTheLargestNumbersDoNotOverflow) {
+    const surrogate::test::TrapGuard guard;
+    Outside outside;
+    constexpr double huge = std::numeric_limits<double>::max();
+    outside.add(huge, -huge, -huge);
+    outside.add(0, -huge, -huge);
+    EXPECT_EQ(outside.worst, huge);
+}
+
+}  // namespace
+}  // namespace surrogate::impl
