@@ -25,7 +25,7 @@ set(rules
     "${src}file"              "${base}|${src}(core|file)/|${public}"
     "${src}domain"            "${base}|${src}(core|ranks|domain)/|${public}"
     "${src}layers"            "${shared_kernels}|${src}(core|ranks|file|domain|layers)/"
-    "${src}model"             "${base}|${src}(core|file|domain|model)/[a-z_]+\\.hpp|${public}"
+    "${src}model"             "${base}|${src}(core|file|domain|layers|model)/[a-z_]+\\.hpp|${public}"
     "${src}plan"              "${base}|${src}(core|ranks|file|domain|plan)/|kernels/flare/flare_device.hpp|${src}model/[a-z_]+\\.hpp|${public}"
     "${src}plugin"            "kernels/|${src}(core|plugin)/"
     "${src}api"               "${base}|${src}(core|transport|file|ranks|domain|model|plan|api)/[a-z_]+\\.hpp|${public}"

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "kernels/base/buffer.hpp"
 #include "kernels/base/queue.hpp"
 #include "kernels/base/view.hpp"
 #include "libsurrogate/src/domain/outside.hpp"
@@ -55,7 +57,29 @@ struct BadValue {
     int column = -1;
     int64_t point = 0;
     double value = 0;
-    bool is_value_known = true;  ///< a device tells the place only
+    bool is_value_known = true;  ///< a device reports the place only
+};
+
+/// The first bad value of each share of some work (threads, rows), kept while all of them go on.
+class FirstBad {
+public:
+    FirstBad() = default;
+    explicit FirstBad(int64_t n_share) : found_(n_share) {}
+
+    void clear() { std::fill(found_.begin(), found_.end(), BadValue{}); }
+    void note(int64_t share, const BadValue& bad) {
+        if (bad.column >= 0 && found_[share].column < 0) found_[share] = bad;
+    }
+    /// Of the lowest share that has one.
+    BadValue first() const {
+        for (const BadValue& bad : found_) {
+            if (bad.column >= 0) return bad;
+        }
+        return {};
+    }
+
+private:
+    kernels::Buffer<BadValue> found_;  // (n_share)
 };
 
 /// Normalised inputs of `count` points from `first` to rows: to[i * row_stride + c *

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/model.hpp"
 
+#include <algorithm>
+#include <map>
+
 #include "libsurrogate/src/core/text.hpp"
-#include "libsurrogate/src/model/check_truth.hpp"
 #include "libsurrogate/src/file/json.hpp"
 #include "libsurrogate/src/file/stored_floats.hpp"
+#include "libsurrogate/src/model/check_truth.hpp"
 
 namespace surrogate::impl {
 
@@ -48,22 +51,32 @@ nlohmann::json describe_weights(std::span<const TensorEntry> entries) {
 }
 
 /// What there is to say of a file once its network is known. ASCII: hosts print it.
-std::string describe(const std::string& family, const std::string& card_text,
-                     std::span<const TensorEntry> entries, int64_t n_parameter, CheckTruth truth) {
+std::string describe(const ModelFile& file, int64_t n_parameter, CheckTruth truth) {
     JsonTree tree(nlohmann::json::object());
     nlohmann::json& text = tree.root;
-    text["family"] = family;
+    text["family"] = file.card.family;
     text["parameters"] = n_parameter;
-    text["weights"] = describe_weights(entries);
-    text["card"] = nlohmann::json::parse(card_text);
+    text["weights"] = describe_weights(file.entries);
+    text["card"] = nlohmann::json::parse(file.card_text);
     nlohmann::json& check = text["check"] = nlohmann::json::object();
-    for (const TensorEntry& entry : entries) {
+    for (const TensorEntry& entry : file.entries) {
         if (is_check_tensor(entry.name))
             check[entry.name.substr(check_prefix.size())] = entry.shape;
     }
     text["check_truth"] = name(truth);
     if (truth != CheckTruth::double_precision) text["check_note"] = check_note(truth);
     return text.dump(2, ' ', true);
+}
+
+/// The file's tensors, in the order of the state_dict.
+std::shared_ptr<MasterWeights> make_weights(ModelFile& file) {
+    std::map<std::string, size_t> place;
+    for (const TensorSpec& spec : required_tensors(file.card, std::ssize(file.entries)))
+        place.emplace(spec.name, place.size());
+    std::ranges::sort(file.tensors, {}, [&](const Tensor& t) { return place.at(t.entry.name); });
+    auto weights = std::make_shared<MasterWeights>(file.tensors);
+    file.tensors.clear();
+    return weights;
 }
 
 /// The host's log hears of a file that is not fully checked.
@@ -85,16 +98,13 @@ Model::Model(std::shared_ptr<Context> context, const char* path) : context_(std:
     };
     ModelFile file = load_model_file(context_->comm(), context_->files(), name, is_weight, accept);
     context_->comm().agree([&] {
-        int64_t n_parameter = 0;
-        for (const Tensor& tensor : file.tensors) n_parameter += std::ssize(tensor.floats());
-        const std::string card_text = file.card_text;
-        const std::vector<TensorEntry> entries = file.entries;
+        weights_ = make_weights(file);
         card_ = file.card;
-        network_ = make_network(std::move(file));
+        network_ = make_network(file, weights_);
         match_fields(card_, *network_);
         const auto inputs = network_->inputs(), outputs = network_->outputs();
-        const CheckTruth truth = check_truth(entries, inputs, outputs);
-        description_ = describe(card_.family, card_text, entries, n_parameter, truth);
+        const CheckTruth truth = check_truth(file.entries, inputs, outputs);
+        description_ = describe(file, weights_->n_parameter(), truth);
         for (const Port& port : inputs) ports_.push_back({port, false});
         for (const Port& port : outputs) ports_.push_back({port, true});
         log_check_case(*context_, name, truth);

@@ -19,6 +19,8 @@ public:
     Context& context() const { return *context_; }
     const Card& card() const { return card_; }
     const Network& network() const { return *network_; }
+    /// Shared with the network and its plans. Whoever changes them calls refresh().
+    const std::shared_ptr<MasterWeights>& weights() const { return weights_; }
 
     struct ListedPort {
         Port port;
@@ -33,6 +35,7 @@ public:
 private:
     std::shared_ptr<Context> context_;
     Card card_;
+    std::shared_ptr<MasterWeights> weights_;
     std::unique_ptr<Network> network_;
     std::vector<ListedPort> ports_;
     std::string description_;

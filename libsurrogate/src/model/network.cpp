@@ -16,7 +16,8 @@ namespace {
 struct Family {
     std::string name;
     std::vector<TensorSpec> (*required)(const Card& card, int64_t n_found);
-    std::unique_ptr<Network> (*make)(ModelFile file);
+    std::unique_ptr<Network> (*make)(const ModelFile& file,
+                                     const std::shared_ptr<const MasterWeights>& weights);
 };
 
 const Family& find_family(const std::string& name) {
@@ -34,12 +35,6 @@ const Family& find_family(const std::string& name) {
 }
 
 }  // namespace
-
-void Execution::set_stream(kernels::Stream) {
-    throw Error(Status::not_supported,
-                "only plans with option backend=cuda work on a stream; this one returns from each "
-                "run when the results are there");
-}
 
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
     return find_family(card.family).required(card, n_found);
@@ -81,8 +76,9 @@ void match_tensors(std::span<const TensorSpec> required, std::span<const TensorE
                                       did_you_mean(extra, wanted));
 }
 
-std::unique_ptr<Network> make_network(ModelFile file) {
-    return find_family(file.card.family).make(std::move(file));
+std::unique_ptr<Network> make_network(const ModelFile& file,
+                                      const std::shared_ptr<const MasterWeights>& weights) {
+    return find_family(file.card.family).make(file, weights);
 }
 
 }  // namespace surrogate::impl

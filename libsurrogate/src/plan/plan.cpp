@@ -32,13 +32,12 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<const Domain> inp
     comm.agree([&] {
         request.emplace(PlanRequest{*input_, *output_, queue});
         request->precision = options_.get("precision");
-        request->fp64 = request->precision == "fp64";
         request->reproducible = options_.get("reproducible") == "true";
         request->device = device_;
         request->inputs = inputs_;
         request->stops_at_range = stops_at_range_;
     });
-    execution_ = model_->network().plan(*request);
+    execution_ = make_execution(model_->network(), *request);
     comm.agree([&] {
         options_.set("threads", std::to_string(queue.n_thread()));
         options_.set("vector", name(queue.level()));
@@ -187,9 +186,9 @@ void Plan::execute(const Check& check, std::span<const Column> inputs,
         problem = std::current_exception();
     }
     if (problem) {
-        exchange({}, {}, problem);
+        evaluate({}, {}, problem);
     } else {
-        exchange(inputs, outputs, problem);
+        evaluate(inputs, outputs, problem);
     }
 }
 
@@ -274,7 +273,7 @@ std::string Plan::bad_value_text(const BadValue& bad, bool is_input, bool by_por
            ", not a finite number in " + (is_input ? "single precision" : "the type of its array");
 }
 
-void Plan::exchange(std::span<const Column> inputs, std::span<const Column> outputs,
+void Plan::evaluate(std::span<const Column> inputs, std::span<const Column> outputs,
                     std::exception_ptr problem) {
     Communicator& comm = context().comm();
     std::optional<Execution::Late> late;

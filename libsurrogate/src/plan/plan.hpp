@@ -10,6 +10,7 @@
 
 #include "libsurrogate/src/model/model.hpp"
 #include "libsurrogate/src/plan/coordinates.hpp"
+#include "libsurrogate/src/plan/execution.hpp"
 
 namespace surrogate::impl {
 
@@ -68,7 +69,7 @@ private:
     template <class Check>
     void execute(const Check& check, std::span<const Column> inputs,
                  std::span<const Column> outputs);
-    void exchange(std::span<const Column> inputs, std::span<const Column> outputs,
+    void evaluate(std::span<const Column> inputs, std::span<const Column> outputs,
                   std::exception_ptr problem);
     void require_good(const Execution::Result& result, bool by_port,
                       const std::string& prefix) const;

@@ -6,7 +6,7 @@
 #include "libsurrogate/src/domain/domain.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/device_weights.hpp"
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/plan/execution.hpp"
 
 namespace surrogate::impl::flare {
 

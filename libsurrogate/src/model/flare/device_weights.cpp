@@ -107,7 +107,7 @@ private:
     int64_t size_ = 0;
 };
 
-void DeviceWeights::lay_out(Image& image, const Config& config, const Weights<float>& weights) {
+void DeviceWeights::lay_out(Image& image, const Config& config, const Layers<float>& weights) {
     in_proj_ = image.mlp(weights.in_proj, "in_proj", true, false);
     out_proj_ = image.mlp(weights.out_proj, "out_proj", false, true);
     out_norm_ = config.out_proj_norm ? image.norm(weights.out_norm, false) : DeviceNorm{};
@@ -123,13 +123,13 @@ void DeviceWeights::lay_out(Image& image, const Config& config, const Weights<fl
         b.ffn = image.mlp(block.ffn, name + ".mlp", false, false);
         const MlpWeights<float> out_proj{{block.out_proj}, config.activation, false, false};
         b.out_proj = image.mlp(out_proj, name + ".att.out_proj", false, false);
-        b.queries = image.queries(block.q_by_latent.data(), name + ".att.latent_q");
+        b.queries = image.queries(block.queries.by_latent, name + ".att.latent_q");
         blocks_.push_back(b);
     }
 }
 
 DeviceWeights::DeviceWeights(kernels::Device& device, Operand operand, const Config& config,
-                             const Weights<float>& weights)
+                             const Layers<float>& weights)
     : operand_(operand),
       shape_(DeviceShape::of({config.num_heads, config.num_latents, config.head_dim()},
                              widest(config))) {

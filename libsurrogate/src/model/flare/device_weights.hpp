@@ -7,7 +7,7 @@
 #include "kernels/flare/flare_device.hpp"
 #include "libsurrogate/src/core/device_memory.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
-#include "libsurrogate/src/model/flare/weights.hpp"
+#include "libsurrogate/src/model/flare/layers.hpp"
 
 namespace surrogate::impl::flare {
 
@@ -25,7 +25,7 @@ public:
     /// Local; waits until the weights are there. Throws not_supported (sizes beyond the device's
     /// limits; a weight that fp16 cannot hold, by name), no_memory, device.
     DeviceWeights(kernels::Device& device, kernels::Operand operand, const Config& config,
-                  const Weights<float>& weights);
+                  const Layers<float>& weights);
 
     kernels::Operand operand() const { return operand_; }
     const kernels::flare::DeviceShape& shape() const { return shape_; }
@@ -37,7 +37,7 @@ public:
 
 private:
     class Image;
-    void lay_out(Image& image, const Config& config, const Weights<float>& weights);
+    void lay_out(Image& image, const Config& config, const Layers<float>& weights);
 
     kernels::Operand operand_;
     kernels::flare::DeviceShape shape_;

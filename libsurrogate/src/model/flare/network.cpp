@@ -8,36 +8,12 @@
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/device_execution.hpp"
 #include "libsurrogate/src/model/flare/device_weights.hpp"
-#include "libsurrogate/src/model/flare/execution.hpp"
-#include "libsurrogate/src/model/flare/weights.hpp"
+#include "libsurrogate/src/model/flare/layers.hpp"
+#include "libsurrogate/src/model/flare/program.hpp"
 
 namespace surrogate::impl::flare {
 
 namespace {
-
-/// A double plan owns its converted weights.
-class DoubleExecution final : public Execution {
-public:
-    DoubleExecution(const Config& config, std::span<const Tensor> tensors)
-        : weights_(make_weights<double>(config, tensors)) {}
-    /// Collective.
-    void prepare(const Config& config, const PointDomain& domain, const PlanRequest& request) {
-        execution_ = make_execution<double>(config, weights_, domain, request);
-    }
-    Result run(std::span<const Column> inputs, std::span<const Column> outputs,
-               bool poisoned) override {
-        return execution_->run(inputs, outputs, poisoned);
-    }
-    std::span<const Outside> outside() const override { return execution_->outside(); }
-    int64_t workspace_bytes() const override { return execution_->workspace_bytes(); }
-    int64_t n_point() const override { return execution_->n_point(); }
-    std::vector<LayerCost> costs() const override { return execution_->costs(); }
-    std::vector<std::string> notes() const override { return execution_->notes(); }
-
-private:
-    Weights<double> weights_;
-    std::unique_ptr<Execution> execution_;
-};
 
 /// Operands of a device for a precision that options allow with backend cuda.
 kernels::Operand operand_of(const std::string& precision) {
@@ -50,41 +26,27 @@ kernels::Operand operand_of(const std::string& precision) {
 
 class FlareNetwork final : public Network {
 public:
-    explicit FlareNetwork(ModelFile file)
-        : config_(parse_config(file.card.network)),
-          tensors_(std::move(file.tensors)),
-          weights_(make_weights<float>(config_, tensors_)) {}
+    FlareNetwork(const Config& config, const std::shared_ptr<const MasterWeights>& master)
+        : config_(config), master_(master), layers_(config_, master) {}
 
     std::vector<Port> inputs() const override { return {{"x", config_.in_dim}}; }
     std::vector<Port> outputs() const override { return {{"y", config_.out_dim, true}}; }
-    int64_t n_parameter() const override {
-        int64_t n = 0;
-        for (const Tensor& tensor : tensors_) n += std::ssize(tensor.floats());
-        return n;
+
+    std::unique_ptr<Program> program(const PlanRequest& request) const override {
+        const PointDomain& points = points_of(request);
+        if (!request.is_double()) return make_program(config_, layers_, points, request);
+        if (!in_double_) in_double_ = std::make_unique<Layers<double>>(config_, master_);
+        return make_program(config_, *in_double_, points, request);
     }
 
-    std::unique_ptr<Execution> plan(const PlanRequest& request) const override {
-        std::unique_ptr<DoubleExecution> in_double;
-        std::shared_ptr<const DeviceWeights> on_device;
-        const auto* points = dynamic_cast<const PointDomain*>(&request.input);
+    std::unique_ptr<Execution> device_execution(const PlanRequest& request) const override {
+        std::shared_ptr<const DeviceWeights> weights;
+        const PointDomain* points = nullptr;
         request.input.context().comm().agree([&] {
-            if (!points) {
-                throw Error(Status::not_supported,
-                            "FLARE works on scattered points, the domain is a grid on the sphere");
-            }
-            if (&request.input != &request.output) {
-                throw Error(Status::not_supported,
-                            "FLARE predicts at the points it is given: input and output domain "
-                            "must be the same");
-            }
-            if (request.fp64) in_double = std::make_unique<DoubleExecution>(config_, tensors_);
-            if (request.device) on_device = device_weights(request);
+            points = &points_of(request);
+            weights = device_weights(request);
         });
-        if (on_device)
-            return make_device_execution(config_, std::move(on_device), *points, request);
-        if (!in_double) return make_execution<float>(config_, weights_, *points, request);
-        in_double->prepare(config_, *points, request);
-        return in_double;
+        return make_device_execution(config_, std::move(weights), *points, request);
     }
 
 private:
@@ -95,15 +57,30 @@ private:
         std::shared_ptr<const DeviceWeights> weights = kept.lock();
         if (!weights) {
             weights = std::make_shared<const DeviceWeights>(request.device->device(), operand,
-                                                            config_, weights_);
+                                                            config_, layers_);
             kept = weights;
         }
         return weights;
     }
 
+    static const PointDomain& points_of(const PlanRequest& request) {
+        const auto* points = dynamic_cast<const PointDomain*>(&request.input);
+        if (!points) {
+            throw Error(Status::not_supported,
+                        "FLARE works on scattered points, the domain is a grid on the sphere");
+        }
+        if (&request.input != &request.output) {
+            throw Error(Status::not_supported,
+                        "FLARE predicts at the points it is given: input and output domain must be "
+                        "the same");
+        }
+        return *points;
+    }
+
     Config config_;
-    std::vector<Tensor> tensors_;
-    Weights<float> weights_;
+    std::shared_ptr<const MasterWeights> master_;
+    Layers<float> layers_;
+    mutable std::unique_ptr<const Layers<double>> in_double_;  // from the first plan in double on
     mutable std::array<std::weak_ptr<const DeviceWeights>, 4> device_weights_;  // by operand
 };
 
@@ -122,8 +99,9 @@ std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
     return layout(config);
 }
 
-std::unique_ptr<Network> make_network(ModelFile file) {
-    return std::make_unique<FlareNetwork>(std::move(file));
+std::unique_ptr<Network> make_network(const ModelFile& file,
+                                      const std::shared_ptr<const MasterWeights>& weights) {
+    return std::make_unique<FlareNetwork>(parse_config(file.card.network), weights);
 }
 
 }  // namespace surrogate::impl::flare

@@ -11,17 +11,15 @@ using kernels::Tile;
 using kernels::tile_points;
 
 template <class T>
-Sweep<T>::Sweep(const Config& config, const Weights<T>& weights, const kernels::Queue& queue,
-                int64_t n_point)
+Sweep<T>::Sweep(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
+                PointPorts<T>& ports)
     : config_(config),
-      weights_(weights),
+      layers_(layers),
       queue_(queue),
-      n_point_(n_point),
-      n_tile_((n_point + tile_points - 1) / tile_points),
-      input_(n_tile_ * config.in_dim * tile_points),
-      output_(n_tile_ * config.out_dim * tile_points),
-      x_(n_tile_ * config.channel_dim * tile_points),
-      k_(n_tile_ * config.channel_dim * tile_points) {
+      ports_(ports),
+      n_point_(ports.n_point()),
+      x_(ports.n_tile() * config.channel_dim * tile_points),
+      k_(ports.n_tile() * config.channel_dim * tile_points) {
     const int64_t hidden =
         std::max({config.in_proj.n_hidden, config.out_proj.n_hidden, config.k_proj.n_hidden,
                   config.v_proj.n_hidden, config.ffn.n_hidden});
@@ -101,26 +99,26 @@ void Sweep<T>::run(int64_t s, int64_t tile, int thread, const T* z,
     Scratch& scratch = scratch_[static_cast<size_t>(thread)];
     const Tile<T> x = tile_of(x_, tile, config_.channel_dim);
     if (s == 0) {
-        mlp(weights_.in_proj, input(tile), scratch, false, x);
+        mlp(layers_.in_proj, ports_.input(tile), scratch, false, x);
     } else {
-        finish_block(weights_.blocks[static_cast<size_t>(s - 1)], tile, scratch, z);
+        finish_block(layers_.blocks[static_cast<size_t>(s - 1)], tile, scratch, z);
     }
     if (s < config_.num_blocks) {
-        start_block(weights_.blocks[static_cast<size_t>(s)], tile, scratch, partial, v_max);
+        start_block(layers_.blocks[static_cast<size_t>(s)], tile, scratch, partial, v_max);
         return;
     }
     Tile<const T> last = x;
     if (config_.out_proj_norm) {
         const Tile<T> normed = view_of(scratch.normed.data(), tile, config_.channel_dim);
-        kernels::normalise<T>(queue_, weights_.out_norm, x, normed);
+        kernels::normalise<T>(queue_, layers_.out_norm, x, normed);
         last = normed;
     }
-    mlp(weights_.out_proj, last, scratch, false, output(tile));
+    mlp(layers_.out_proj, last, scratch, false, ports_.output(tile));
 }
 
 template <class T>
 int64_t Sweep<T>::bytes() const {
-    int64_t n_byte = input_.bytes() + output_.bytes() + x_.bytes() + k_.bytes();
+    int64_t n_byte = x_.bytes() + k_.bytes();
     for (const Scratch& s : scratch_)
         n_byte += s.normed.bytes() + s.v.bytes() + s.y.bytes() + s.mlp.bytes();
     return n_byte;

@@ -8,31 +8,30 @@
 #include "kernels/base/queue.hpp"
 #include "kernels/base/view.hpp"
 #include "kernels/flare/flare.hpp"
+#include "libsurrogate/src/domain/point_ports.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
-#include "libsurrogate/src/model/flare/weights.hpp"
+#include "libsurrogate/src/model/flare/layers.hpp"
 
 namespace surrogate::impl::flare {
 
-/// The local points of a FLARE run and one pass of them through the network. A forward pass takes
-/// num_blocks + 1 sweeps; sweep s does, for one tile at a time and all of it in cache,
-///   s = 0:  x = in_proj(input)                         s > 0:  x += out_proj(decode(k, z)); x +=
-///           ffn(norm2(x))
-///   s < num_blocks:  k, v = projections of norm1(x); encode(k, v)       else:  output =
-///                    out_proj(norm(x))
-/// with block s - 1 before and block s after the border. Only x and k live between sweeps: 8 C
-/// bytes a point.
+/// One pass of the local points of a FLARE run through the network. A forward pass takes
+/// num_blocks + 1 sweeps. Sweep s finishes block s - 1 and starts block s, for one tile at a time
+/// and all of it in cache:
+///
+///   first      s = 0                x  = in_proj(input)
+///              s > 0                x += out_proj(decode(k, z))
+///                                   x += ffn(norm2(x))
+///   and then   s < num_blocks       k, v = projections of norm1(x)
+///                                   encode(k, v)
+///              s = num_blocks       output = out_proj(norm(x))
+///
+/// Only x and k live between sweeps: 8 C bytes a point.
 template <class T>
 class Sweep {
 public:
-    Sweep(const Config& config, const Weights<T>& weights, const kernels::Queue& queue,
-          int64_t n_point);
-
-    int64_t n_point() const { return n_point_; }
-    int64_t n_tile() const { return n_tile_; }
-
-    /// Tiles (n_channel, points of the tile) of inputs and outputs; padding is zero.
-    kernels::Tile<T> input(int64_t tile) { return tile_of(input_, tile, config_.in_dim); }
-    kernels::Tile<T> output(int64_t tile) { return tile_of(output_, tile, config_.out_dim); }
+    /// Reads and writes the tiles of `ports`, which must outlive it, as `config` and `layers`.
+    Sweep(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
+          PointPorts<T>& ports);
 
     /// One tile of sweep s. z (H, M, D) of block s - 1, unused in sweep 0; partial takes the
     /// encoding of block s, unused in the last sweep. v_max (H), if not null, is raised to the
@@ -64,11 +63,12 @@ private:
                      kernels::flare::Partial<T> partial, T* v_max);
 
     const Config& config_;
-    const Weights<T>& weights_;
+    const Layers<T>& layers_;
     kernels::Queue queue_;
-    int64_t n_point_, n_tile_;
-    kernels::Buffer<T> input_, output_, x_, k_;  // (n_tile, channels, tile_points)
-    std::vector<Scratch> scratch_;               // (n_thread)
+    PointPorts<T>& ports_;
+    int64_t n_point_;
+    kernels::Buffer<T> x_, k_;      // (n_tile, channels, tile_points)
+    std::vector<Scratch> scratch_;  // (n_thread)
 };
 
 }  // namespace surrogate::impl::flare

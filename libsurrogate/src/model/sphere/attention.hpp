@@ -4,9 +4,9 @@
 #include <string>
 
 #include "kernels/sphere/attention.hpp"
+#include "libsurrogate/src/layers/weights.hpp"
 #include "libsurrogate/src/model/sphere/bands.hpp"
 #include "libsurrogate/src/model/sphere/frame.hpp"
-#include "libsurrogate/src/model/sphere/weights.hpp"
 #include "libsurrogate/src/ranks/neighbor_exchange.hpp"
 
 namespace surrogate::impl::sphere {
@@ -16,8 +16,7 @@ using kernels::sphere::Rings;
 using kernels::sphere::Stencil;
 
 /// Attention of the queries of this rank's rows: projections, what must come from other ranks,
-/// and the average of values; the output projection is the caller's, who has something to add.
-/// Neighborhood attention keeps keys and values of the rows that its queries reach, global
+/// the average of values, and the output projection. Neighborhood attention keeps keys and values of the rows that its queries reach, global
 /// attention those of all rows.
 ///
 /// Keys and values of other ranks' rows come in one of two ways: they are exchanged (models: bands
@@ -68,27 +67,36 @@ public:
     void project_keys(Workspace& ws, const Work& work, Tile<const T> key,
                       Tile<const T> value) const;
 
-    /// Collective: exchanges, and averages. add(work, heads, thread) takes the averages of a tile
-    /// of queries, (n_value, work.count), before the output projection.
-    template <class Add>
-    void attend(Workspace& ws, Scratch<T>& scratch, const Add& add) const;
+    /// Collective: exchanges, averages, and y = projection(averages), plus y itself if
+    /// `accumulate`. y (rows of the queries, n_value)
+    void attend(Workspace& ws, Scratch<T>& scratch, bool accumulate, Field<T>& y) const;
 
-    const kernels::Linear<T>& projection() const { return proj_; }
     LayerCost cost(const std::string& name, const Workspace& ws) const;
 
     /// Slot of the scratch tiles that attend() uses, n_value wide.
     static constexpr int heads_slot = 1;
 
 private:
+    /// Phases of the grids' columns, and columns of a phase.
+    struct Phases {
+        int64_t in, out, n_column_in, n_column_out;
+    };
+    static void prepare_rings(const Attention& config, const Phases& phases, Workspace& ws);
+    static void prepare_neighborhood(const Frame& frame, const Attention& config,
+                                     const kernels::sphere::Heads& heads, Workspace& ws);
     void close_rings(Workspace& ws) const;
     void begin_exchange(Workspace& ws) const;
     void finish_exchange(Workspace& ws) const;
     Tile<T> block_row(Workspace& ws, const Work& work, int64_t i, int thread) const;
     void attend_block(Workspace& ws, const Work& work, int64_t phase, int thread) const;
-    template <class Add>
-    void attend_rows(Workspace& ws, const Schedule& schedule, const Add& add) const;
-    template <class Add>
-    void attend_globally(Workspace& ws, Scratch<T>& scratch, const Add& add) const;
+    /// Where averages go: to y through the output projection.
+    struct Sink {
+        Field<T>& y;
+        bool accumulate;
+    };
+    void project(const Work& work, Tile<const T> averages, const Sink& sink) const;
+    void attend_rows(Workspace& ws, const Schedule& schedule, const Sink& sink) const;
+    void attend_globally(Workspace& ws, Scratch<T>& scratch, const Sink& sink) const;
     void accumulate(Workspace& ws, Range key_rows) const;
     void store_phases(Workspace& ws) const;
 
@@ -96,7 +104,7 @@ private:
     Attention config_;
     kernels::sphere::Heads heads_;
     kernels::Linear<T> q_, k_, v_, proj_;
-    Buffer<T> q_weight_, q_bias_;  // times scale * log2(e)
+    Derived<T> q_weight_, q_bias_;  // times scale * log2(e)
     const T *q_norm_ = nullptr, *k_norm_ = nullptr;
     Buffer<T> q_scale_, q_shift_;  // with q/k norm: the scale comes after it
     Buffer<T> row_weight_;         // (key phase row) quadrature weight of one of its points
@@ -106,5 +114,3 @@ private:
 RowWork attention_work(const Attention& config);
 
 }  // namespace surrogate::impl::sphere
-
-#include "libsurrogate/src/model/sphere/attention-inl.hpp"

@@ -38,32 +38,33 @@ template <class T>
 ConvolutionLayer<T>::ConvolutionLayer(const Frame& frame, const Convolution& config,
                                       const Weights<T>& weights, const std::string& prefix)
     : frame_(frame), config_(config) {
-    set_weight(weights.at(prefix + "weight"));
+    set_weight(weights, weights.at(prefix + "weight"));
     if (config.bias) bias_ = weights.at(prefix + "bias");
 }
 
 template <class T>
 ConvolutionLayer<T>::ConvolutionLayer(const Frame& frame, const Convolution& config,
-                                      const T* weight)
+                                      const Weights<T>& weights, const T* weight)
     : frame_(frame), config_(config) {
-    set_weight(weight);
+    set_weight(weights, weight);
 }
 
 template <class T>
-void ConvolutionLayer<T>::set_weight(const T* weight) {
+void ConvolutionLayer<T>::set_weight(const Weights<T>& weights, const T* weight) {
     weight_ = weight;
     is_weights_first_ = is_weights_first(config_);
     n_basis_ = config_.n_basis();
     n_ring_channel_ = n_ring_channel(config_);
     if (!is_weights_first_) return;
     const int64_t n_in = config_.n_in, n_out = config_.n_out, n_basis = n_basis_;
-    reordered_ = Buffer<T>(n_out * n_in * n_basis);
-    for (int64_t o = 0; o < n_out; ++o) {
-        for (int64_t c = 0; c < n_in; ++c) {
-            for (int64_t k = 0; k < n_basis; ++k)
-                reordered_[(o * n_basis + k) * n_in + c] = weight[(o * n_in + c) * n_basis + k];
+    reordered_ = weights.derive(n_out * n_in * n_basis, [=](T* to) {
+        for (int64_t o = 0; o < n_out; ++o) {
+            for (int64_t c = 0; c < n_in; ++c) {
+                for (int64_t k = 0; k < n_basis; ++k)
+                    to[(o * n_basis + k) * n_in + c] = weight[(o * n_in + c) * n_basis + k];
+            }
         }
-    }
+    });
 }
 
 template <class T>

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "kernels/sphere/convolve.hpp"
+#include "libsurrogate/src/layers/weights.hpp"
 #include "libsurrogate/src/model/sphere/bands.hpp"
 #include "libsurrogate/src/model/sphere/frame.hpp"
-#include "libsurrogate/src/model/sphere/weights.hpp"
 #include "libsurrogate/src/ranks/neighbor_exchange.hpp"
 
 namespace surrogate::impl::sphere {
@@ -40,8 +40,9 @@ public:
     /// Local. prefix of the weights' names: "encoder.conv.".
     ConvolutionLayer(const Frame& frame, const Convolution& config, const Weights<T>& weights,
                      const std::string& prefix);
-    /// With a weight (n_out, n_in / groups, n_basis) of the caller's, and no bias.
-    ConvolutionLayer(const Frame& frame, const Convolution& config, const T* weight);
+    /// With a weight (n_out, n_in / groups, n_basis) derived from them, and no bias.
+    ConvolutionLayer(const Frame& frame, const Convolution& config, const Weights<T>& weights,
+                     const T* weight);
 
     /// Local: takes the memory.
     static void prepare(const Frame& frame, const Convolution& config, Range out_rows,
@@ -79,7 +80,7 @@ public:
 
 private:
     static int64_t row_channels(const Convolution& config);
-    void set_weight(const T* weight);
+    void set_weight(const Weights<T>& weights, const T* weight);
     void store(Workspace& ws, int64_t row, int thread, Tile<const T> x) const;
 
     const Frame& frame_;
@@ -89,7 +90,7 @@ private:
     // Known when planning: counting basis functions takes memory, which a run must not.
     bool is_weights_first_ = false;
     int64_t n_basis_ = 0, n_ring_channel_ = 0;
-    Buffer<T> reordered_;  // weights first: (n_out, n_basis, n_in)
+    Derived<T> reordered_;  // weights first: (n_out, n_basis, n_in)
 };
 
 /// Work of a column of the output and of each of its pairs in the neighborhood of the filter's

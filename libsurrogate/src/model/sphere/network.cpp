@@ -2,7 +2,7 @@
 #include "libsurrogate/src/model/sphere/network.hpp"
 
 #include "libsurrogate/src/core/text.hpp"
-#include "libsurrogate/src/model/sphere/execution.hpp"
+#include "libsurrogate/src/model/sphere/program.hpp"
 
 namespace surrogate::impl::sphere {
 
@@ -55,63 +55,25 @@ const SphereDomain& on_sphere(const Domain& domain, const Grid& grid, const char
                                    " points, the model works on a " + wanted);
 }
 
-/// A double plan owns its converted weights.
-class DoubleExecution final : public Execution {
-public:
-    explicit DoubleExecution(std::span<const Tensor> tensors) : weights_(tensors) {}
-    /// Collective.
-    void prepare(const Config& config, const SphereDomain& input, const SphereDomain& output,
-                 const PlanRequest& request) {
-        execution_ = make_execution<double>(config, weights_, input, output, request);
-    }
-    Result run(std::span<const Column> inputs, std::span<const Column> outputs,
-               bool poisoned) override {
-        return execution_->run(inputs, outputs, poisoned);
-    }
-    std::span<const Outside> outside() const override { return execution_->outside(); }
-    int64_t workspace_bytes() const override { return execution_->workspace_bytes(); }
-    int64_t n_point() const override { return execution_->n_point(); }
-    std::vector<LayerCost> costs() const override { return execution_->costs(); }
-    std::vector<std::string> notes() const override { return execution_->notes(); }
-
-private:
-    Weights<double> weights_;
-    std::unique_ptr<Execution> execution_;
-};
-
 class SphereNetwork final : public Network {
 public:
-    explicit SphereNetwork(ModelFile file)
+    SphereNetwork(const ModelFile& file, const std::shared_ptr<const MasterWeights>& master)
         : config_(config_of(file)),
           ports_(std::visit([](const auto& c) { return ports_of(c); }, config_)),
-          tensors_(std::move(file.tensors)),
-          weights_(tensors_) {}
+          weights_(master),
+          master_(master) {}
 
     std::vector<Port> inputs() const override { return ports_.inputs; }
     std::vector<Port> outputs() const override { return ports_.outputs; }
     DomainKind domain_kind() const override { return ports_.domains; }
-    int64_t n_parameter() const override {
-        int64_t n = 0;
-        for (const Tensor& tensor : tensors_) n += std::ssize(tensor.floats());
-        return n;
-    }
 
-    std::unique_ptr<Execution> plan(const PlanRequest& request) const override {
-        const SphereDomain *input = nullptr, *output = nullptr;
-        std::unique_ptr<DoubleExecution> in_double;
-        request.input.context().comm().agree([&] {
-            if (request.device) {
-                throw Error(Status::not_supported,
-                            "models on the sphere are not built for backend 'cuda'; use backend "
-                            "'simd' or 'auto'");
-            }
-            input = &on_sphere(request.input, ports_.domains.input, "input");
-            output = &on_sphere(request.output, ports_.domains.output, "output");
-            if (request.fp64) in_double = std::make_unique<DoubleExecution>(tensors_);
-        });
-        if (!in_double) return make_execution<float>(config_, weights_, *input, *output, request);
-        in_double->prepare(config_, *input, *output, request);
-        return in_double;
+    std::unique_ptr<Program> program(const PlanRequest& request) const override {
+        const ProgramRequest made_from{on_sphere(request.input, ports_.domains.input, "input"),
+                                       on_sphere(request.output, ports_.domains.output, "output"),
+                                       request.queue, request.reproducible};
+        if (!request.is_double()) return make(made_from, weights_);
+        if (!in_double_) in_double_ = std::make_unique<Weights<double>>(master_);
+        return make(made_from, *in_double_);
     }
 
 private:
@@ -134,10 +96,17 @@ private:
         return config;
     }
 
+    template <class T>
+    std::unique_ptr<Program> make(const ProgramRequest& request, const Weights<T>& weights) const {
+        return std::visit([&](const auto& c) { return make_program(request, c, weights); },
+                          config_);
+    }
+
     Config config_;
     Ports ports_;
-    std::vector<Tensor> tensors_;
     Weights<float> weights_;
+    std::shared_ptr<const MasterWeights> master_;
+    mutable std::unique_ptr<const Weights<double>> in_double_;  // from the first plan in double on
 };
 
 }  // namespace
@@ -146,8 +115,9 @@ std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
     return layout(parse_config(card), n_found);
 }
 
-std::unique_ptr<Network> make_network(ModelFile file) {
-    return std::make_unique<SphereNetwork>(std::move(file));
+std::unique_ptr<Network> make_network(const ModelFile& file,
+                                      const std::shared_ptr<const MasterWeights>& weights) {
+    return std::make_unique<SphereNetwork>(file, weights);
 }
 
 }  // namespace surrogate::impl::sphere

@@ -7,6 +7,8 @@
 namespace surrogate::impl::sphere {
 
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
-std::unique_ptr<Network> make_network(ModelFile file);
+/// See make_network of the table; `file` has no tensors any more.
+std::unique_ptr<Network> make_network(const ModelFile& file,
+                                      const std::shared_ptr<const MasterWeights>& weights);
 
 }  // namespace surrogate::impl::sphere

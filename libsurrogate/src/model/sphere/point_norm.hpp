@@ -3,9 +3,9 @@
 
 #include <string>
 
+#include "libsurrogate/src/layers/weights.hpp"
 #include "libsurrogate/src/model/sphere/bands.hpp"
 #include "libsurrogate/src/model/sphere/frame.hpp"
-#include "libsurrogate/src/model/sphere/weights.hpp"
 
 namespace surrogate::impl::sphere {
 

@@ -22,14 +22,11 @@ void for_columns(const SphereDomain& domain, std::span<const Column> columns, in
     }
 }
 
-void note(BadValue& bad, BadValue found, size_t first_column, int64_t first_point) {
-    if (found.column < 0 || bad.column >= 0) return;
-    bad = {found.column + static_cast<int>(first_column), first_point + found.point, found.value};
-}
-
-BadValue first_of(const std::vector<BadValue>& bad) {
-    const auto found = std::ranges::find_if(bad, [](const BadValue& b) { return b.column >= 0; });
-    return found == bad.end() ? BadValue{} : *found;
+/// `found` counts columns and points from these.
+BadValue shifted(BadValue found, size_t first_column, int64_t first_point) {
+    found.column += static_cast<int>(found.column < 0 ? 0 : first_column);
+    found.point += first_point;
+    return found;
 }
 
 /// What `rank` wants of the others to hold the rows `rows`.
@@ -74,7 +71,7 @@ InputPort<T>::InputPort(const SphereDomain& domain, int64_t n_channel, Range row
       n_channel_(n_channel),
       block_({0, domain.own().n_row}, domain.own().n_column, n_channel),
       field_(rows, domain.grid().n_lon, n_channel),
-      bad_(static_cast<size_t>(domain.own().n_row)) {}
+      bad_(domain.own().n_row) {}
 
 template <class T>
 void InputPort<T>::connect(const Frame& frame) {
@@ -86,7 +83,7 @@ void InputPort<T>::connect(const Frame& frame) {
 template <class T>
 BadValue InputPort<T>::gather(const Frame& frame, std::span<const Column> columns,
                               OutsideCounts& outside, size_t first_column) {
-    std::ranges::fill(bad_, BadValue{});
+    bad_.clear();
     const int64_t n_column = domain_.own().n_column;
     if (n_column == 0) return {};
     frame.queue.parallel_for(domain_.own().n_row, [&](int64_t row, int thread) {
@@ -96,10 +93,10 @@ BadValue InputPort<T>::gather(const Frame& frame, std::span<const Column> column
             T* to = tile.data + static_cast<int64_t>(first) * tile.stride[0];
             const BadValue found =
                 impl::gather<T>(some, 0, n_column, to, 1, tile.stride[0], counts + first);
-            note(bad_[static_cast<size_t>(row)], found, first, row * n_column);
+            bad_.note(row, shifted(found, first, row * n_column));
         });
     });
-    return first_of(bad_);
+    return bad_.first();
 }
 
 template <class T>
@@ -130,7 +127,7 @@ OutputPort<T>::OutputPort(const SphereDomain& domain, int64_t n_channel, const B
       n_channel_(n_channel),
       block_({0, domain.own().n_row}, domain.own().n_column, n_channel),
       field_(bands.of(domain.context().comm().rank()), domain.grid().n_lon, n_channel),
-      bad_(static_cast<size_t>(domain.own().n_row)) {}
+      bad_(domain.own().n_row) {}
 
 template <class T>
 void OutputPort<T>::connect(const Frame& frame, const Bands& bands) {
@@ -163,7 +160,7 @@ void OutputPort<T>::deliver(const Frame& frame) {
 
 template <class T>
 BadValue OutputPort<T>::scatter(const Frame& frame, std::span<const Column> columns) {
-    std::ranges::fill(bad_, BadValue{});
+    bad_.clear();
     const int64_t n_column = domain_.own().n_column;
     if (n_column == 0) return {};
     frame.queue.parallel_for(domain_.own().n_row, [&](int64_t row, int) {
@@ -171,17 +168,18 @@ BadValue OutputPort<T>::scatter(const Frame& frame, std::span<const Column> colu
         for_columns(domain_, columns, row, [&](std::span<const Column> some, size_t first) {
             const T* from = tile.data + static_cast<int64_t>(first) * tile.stride[0];
             const BadValue found = impl::scatter<T>(from, 1, tile.stride[0], some, 0, n_column);
-            note(bad_[static_cast<size_t>(row)], found, first, row * n_column);
+            bad_.note(row, shifted(found, first, row * n_column));
         });
     });
-    return first_of(bad_);
+    return bad_.first();
 }
 
-void fill_nan(const SphereDomain& domain, std::span<const Column> columns) {
-    if (domain.own().n_column == 0) return;
-    for (int64_t row = 0; row < domain.own().n_row; ++row) {
-        for_columns(domain, columns, row, [&](std::span<const Column> some, size_t) {
-            impl::fill_nan(some, domain.own().n_column);
+template <class T>
+void OutputPort<T>::fill_nan(std::span<const Column> columns) const {
+    if (domain_.own().n_column == 0) return;
+    for (int64_t row = 0; row < domain_.own().n_row; ++row) {
+        for_columns(domain_, columns, row, [&](std::span<const Column> some, size_t) {
+            impl::fill_nan(some, domain_.own().n_column);
         });
     }
 }

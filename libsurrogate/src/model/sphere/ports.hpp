@@ -39,7 +39,7 @@ private:
     Field<T> block_;  // rows and columns as the solver counts them, from 0
     Field<T> field_;
     NeighborExchange exchange_;
-    std::vector<BadValue> bad_;  // (local row)
+    FirstBad bad_;  // (local row)
 };
 
 /// The reverse: rows that ranks computed to the solver's blocks.
@@ -55,8 +55,11 @@ public:
     void deliver(const Frame& frame);
     /// Local: to the solver's arrays.
     BadValue scatter(const Frame& frame, std::span<const Column> columns);
+    /// Local: NaN to all points of this rank's block.
+    void fill_nan(std::span<const Column> columns) const;
 
     Field<T>& field() { return field_; }
+    const Field<T>& field() const { return field_; }
     int64_t n_channel() const { return n_channel_; }
     const NeighborExchange& exchange() const { return exchange_; }
     int64_t bytes() const { return block_.bytes() + field_.bytes() + exchange_.bytes(); }
@@ -66,10 +69,7 @@ private:
     int64_t n_channel_;
     Field<T> block_, field_;
     NeighborExchange exchange_;
-    std::vector<BadValue> bad_;
+    FirstBad bad_;
 };
-
-/// NaN to all points of this rank's block.
-void fill_nan(const SphereDomain& domain, std::span<const Column> columns);
 
 }  // namespace surrogate::impl::sphere

@@ -3,7 +3,10 @@
 #include <deque>
 #include <optional>
 
+#include "libsurrogate/src/model/sphere/attention.hpp"
+#include "libsurrogate/src/model/sphere/convolution.hpp"
 #include "libsurrogate/src/model/sphere/program.hpp"
+#include "libsurrogate/src/model/sphere/resampling.hpp"
 
 namespace surrogate::impl::sphere {
 
@@ -115,11 +118,7 @@ private:
             repetition.attention.project_queries(attention_, w, y);
             repetition.attention.project_keys(attention_, w, y, y);
         });
-        repetition.attention.attend(
-            attention_, scratch, [&](const Work& w, Tile<const T> heads, int) {
-                const Tile<T> x = x_.tile(w.row, w.first, w.count);
-                kernels::linear<T>(frame_.queue, repetition.attention.projection(), heads, x, x);
-            });
+        repetition.attention.attend(attention_, scratch, true, x_);
     }
 
     void feed_forward(Repetition<T>& repetition, Scratch<T>& scratch) {
@@ -190,8 +189,8 @@ public:
             return;
         }
         config_.n_out = n_out;
-        fold_head(weights.at(name + "upsample.weight"), n, n_out);
-        convolution_.emplace(frame, config_, folded_.data());
+        fold_head(weights, weights.at(name + "upsample.weight"), n, n_out);
+        convolution_.emplace(frame, config_, weights, folded_.data());
         part_ = Field<T>(rows, level.config().grid().n_lon, n);
         sums_ = Field<T>(fine_rows, config.image.n_lon, n_out);
         ConvolutionLayer<T>::prepare(frame, config_, fine_rows, rows_);
@@ -257,33 +256,35 @@ private:
             if (i < index) first += config.levels[i].n_channel();
             n_all += config.levels[i].n_channel();
         }
-        head_weight_ = Buffer<T>(config.n_out * n);
         const T* all = weights.at("segmentation_head.weight");
-        for (int64_t o = 0; o < config.n_out; ++o)
-            std::copy_n(all + o * n_all + first, n, head_weight_.data() + o * n);
+        head_weight_ = weights.derive(config.n_out * n, [=, n_out = config.n_out](T* to) {
+            for (int64_t o = 0; o < n_out; ++o) std::copy_n(all + o * n_all + first, n, to + o * n);
+        });
         head_ = {n, config.n_out, head_weight_.data(), nullptr};
     }
 
     /// folded (n_out, n, K) = sum over the upsampled channels of head times weight.
-    void fold_head(const T* weight, int64_t n, int64_t n_out) {
+    void fold_head(const Weights<T>& weights, const T* weight, int64_t n, int64_t n_out) {
         const int64_t n_entry = n * config_.n_basis();
-        folded_ = Buffer<T>(n_out * n_entry);
-        for (int64_t o = 0; o < n_out; ++o) {
-            for (int64_t e = 0; e < n_entry; ++e) {
-                double sum = 0;
-                for (int64_t u = 0; u < n; ++u)
-                    sum += static_cast<double>(head_weight_[o * n + u]) *
-                           static_cast<double>(weight[u * n_entry + e]);
-                folded_[o * n_entry + e] = static_cast<T>(sum);
+        const T* const head = head_weight_.data();
+        folded_ = weights.derive(n_out * n_entry, [=](T* to) {
+            for (int64_t o = 0; o < n_out; ++o) {
+                for (int64_t e = 0; e < n_entry; ++e) {
+                    double sum = 0;
+                    for (int64_t u = 0; u < n; ++u)
+                        sum += static_cast<double>(head[o * n + u]) *
+                               static_cast<double>(weight[u * n_entry + e]);
+                    to[o * n_entry + e] = static_cast<T>(sum);
+                }
             }
-        }
+        });
     }
 
     const Frame& frame_;
     Level<T>& level_;
     Convolution config_;
     Linear<T> mlp_, head_;
-    Buffer<T> head_weight_, folded_;
+    Derived<T> head_weight_, folded_;
     Field<T> part_;  // own rows of the level: what is interpolated
     Field<T> sums_;  // own rows of the image, of the transposed convolution
     std::optional<ResampleLayer<T>> resample_;
@@ -292,12 +293,12 @@ private:
 };
 
 template <class T>
-class SegformerProgram final : public Program<T> {
+class SegformerProgram final : public GridProgram<T> {
 public:
     SegformerProgram(const ProgramRequest& request, const Segformer& config,
                      const Weights<T>& weights)
-        : Program<T>(request.frame), bias_(weights.at("segmentation_head.bias")) {
-        const Frame& frame = request.frame;
+        : GridProgram<T>(request), bias_(weights.at("segmentation_head.bias")) {
+        const Frame& frame = this->frame_;
         for (size_t i = 0; i < config.levels.size(); ++i) {
             const SegformerLevel& level = config.levels[i];
             Bands bands =
@@ -385,14 +386,14 @@ private:
 }  // namespace
 
 template <class T>
-std::unique_ptr<Program<T>> make_program(const ProgramRequest& request, const Segformer& config,
-                                         const Weights<T>& weights) {
+std::unique_ptr<Program> make_program(const ProgramRequest& request, const Segformer& config,
+                                      const Weights<T>& weights) {
     return std::make_unique<SegformerProgram<T>>(request, config, weights);
 }
 
-template std::unique_ptr<Program<float>> make_program(const ProgramRequest&, const Segformer&,
-                                                      const Weights<float>&);
-template std::unique_ptr<Program<double>> make_program(const ProgramRequest&, const Segformer&,
-                                                       const Weights<double>&);
+template std::unique_ptr<Program> make_program(const ProgramRequest&, const Segformer&,
+                                               const Weights<float>&);
+template std::unique_ptr<Program> make_program(const ProgramRequest&, const Segformer&,
+                                               const Weights<double>&);
 
 }  // namespace surrogate::impl::sphere

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single layers as programs: their inputs travel from the solver straight to where they are read.
+#include "libsurrogate/src/model/sphere/attention.hpp"
+#include "libsurrogate/src/model/sphere/convolution.hpp"
 #include "libsurrogate/src/model/sphere/program.hpp"
+#include "libsurrogate/src/model/sphere/resampling.hpp"
 
 namespace surrogate::impl::sphere {
 
@@ -9,15 +12,15 @@ namespace {
 // ---- attention ----
 
 template <class T>
-class AttentionProgram final : public Program<T> {
+class AttentionProgram final : public GridProgram<T> {
 public:
     AttentionProgram(const ProgramRequest& request, const Attention& config,
                      const Weights<T>& weights)
-        : Program<T>(request.frame),
+        : GridProgram<T>(request),
           config_(config),
           is_self_(config.in == config.out),
-          layer_(request.frame, config, weights, "") {
-        const Frame& frame = request.frame;
+          layer_(this->frame_, config, weights, "") {
+        const Frame& frame = this->frame_;
         RowWork work = attention_work(config);
         if (config.is_global) work.pair_flops = 0;
         bands_ = choose_bands(frame, request.output,
@@ -57,11 +60,7 @@ public:
             layer_.project_keys(ws_, w, key.tile(w.row, w.first, w.count),
                                 value.tile(w.row, w.first, w.count));
         });
-        Field<T>& y = this->output_->field();
-        layer_.attend(ws_, this->scratch_, [&](const Work& w, Tile<const T> heads, int) {
-            kernels::linear<T>(queue, layer_.projection(), heads, {},
-                               y.tile(w.row, w.first, w.count));
-        });
+        layer_.attend(ws_, this->scratch_, false, this->output_->field());
         return true;
     }
 
@@ -85,12 +84,12 @@ private:
 // ---- convolution ----
 
 template <class T>
-class ConvolutionProgram final : public Program<T> {
+class ConvolutionProgram final : public GridProgram<T> {
 public:
     ConvolutionProgram(const ProgramRequest& request, const Convolution& config,
                        const Weights<T>& weights)
-        : Program<T>(request.frame), layer_(request.frame, config, weights, "") {
-        const Frame& frame = request.frame;
+        : GridProgram<T>(request), layer_(this->frame_, config, weights, "") {
+        const Frame& frame = this->frame_;
         bands_ = choose_bands(
             frame, request.output,
             row_costs(config.out, config.in, config.filter.theta_cutoff, convolution_work(config)),
@@ -133,14 +132,14 @@ private:
 // ---- resampling ----
 
 template <class T>
-class ResampleProgram final : public Program<T> {
+class ResampleProgram final : public GridProgram<T> {
 public:
     ResampleProgram(const ProgramRequest& request, const Resample& config)
-        : Program<T>(request.frame),
-          bands_(choose_bands(request.frame, request.output,
+        : GridProgram<T>(request),
+          bands_(choose_bands(this->frame_, request.output,
                               row_costs(config.out, config.in, 0, {6.0, 0}), config.n_channel,
                               this->notes_)),
-          layer_(request.frame, config, config.n_channel, bands_.of(request.frame.rank())) {
+          layer_(this->frame_, config, config.n_channel, bands_.of(this->frame_.rank())) {
         this->inputs_.push_back(
             std::make_unique<InputPort<T>>(request.input, config.n_channel, layer_.in_rows()));
         this->output_ = std::make_unique<OutputPort<T>>(request.output, config.n_channel, bands_);
@@ -175,28 +174,28 @@ private:
 }  // namespace
 
 template <class T>
-std::unique_ptr<Program<T>> make_program(const ProgramRequest& request, const Attention& config,
-                                         const Weights<T>& weights) {
+std::unique_ptr<Program> make_program(const ProgramRequest& request, const Attention& config,
+                                      const Weights<T>& weights) {
     return std::make_unique<AttentionProgram<T>>(request, config, weights);
 }
 
 template <class T>
-std::unique_ptr<Program<T>> make_program(const ProgramRequest& request, const Convolution& config,
-                                         const Weights<T>& weights) {
+std::unique_ptr<Program> make_program(const ProgramRequest& request, const Convolution& config,
+                                      const Weights<T>& weights) {
     return std::make_unique<ConvolutionProgram<T>>(request, config, weights);
 }
 
 template <class T>
-std::unique_ptr<Program<T>> make_program(const ProgramRequest& request, const Resample& config,
-                                         const Weights<T>&) {
+std::unique_ptr<Program> make_program(const ProgramRequest& request, const Resample& config,
+                                      const Weights<T>&) {
     return std::make_unique<ResampleProgram<T>>(request, config);
 }
 
-#define SURROGATE_PROGRAM(Config)                                                                \
-    template std::unique_ptr<Program<float>> make_program(const ProgramRequest&, const Config&,  \
-                                                          const Weights<float>&);                \
-    template std::unique_ptr<Program<double>> make_program(const ProgramRequest&, const Config&, \
-                                                           const Weights<double>&);
+#define SURROGATE_PROGRAM(Config)                                                        \
+    template std::unique_ptr<Program> make_program(const ProgramRequest&, const Config&, \
+                                                   const Weights<float>&);               \
+    template std::unique_ptr<Program> make_program(const ProgramRequest&, const Config&, \
+                                                   const Weights<double>&);
 SURROGATE_PROGRAM(Attention)
 SURROGATE_PROGRAM(Convolution)
 SURROGATE_PROGRAM(Resample)

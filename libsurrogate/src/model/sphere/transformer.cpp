@@ -6,8 +6,12 @@
 
 #include "kernels/mlp/mlp.hpp"
 #include "kernels/sphere/harmonics.hpp"
+#include "libsurrogate/src/model/sphere/attention.hpp"
+#include "libsurrogate/src/model/sphere/convolution.hpp"
 #include "libsurrogate/src/model/sphere/harmonic_upsampling.hpp"
+#include "libsurrogate/src/model/sphere/point_norm.hpp"
 #include "libsurrogate/src/model/sphere/program.hpp"
+#include "libsurrogate/src/model/sphere/resampling.hpp"
 
 namespace surrogate::impl::sphere {
 
@@ -22,51 +26,54 @@ public:
         if (config.embedding == Embedding::none) return;
         const bool is_lat = config.embedding == Embedding::learnable_lat;
         width_ = is_lat ? 1 : n_lon_;
-        values_ = Buffer<T>(rows.size() * n_channel_ * width_);
-        if (const T* stored = weights.find("pos_embed.position_embeddings")) {
-            for (int64_t c = 0; c < n_channel_; ++c) {
+        const int64_t n = n_channel_, width = width_, n_lat = config.inner.n_lat;
+        const T* const stored = weights.find("pos_embed.position_embeddings");
+        if (stored) {
+            stored_ = weights.derive(rows.size() * n * width, [=](T* to) {
                 for (int64_t row = rows.begin; row < rows.end; ++row) {
-                    std::copy_n(stored + (c * config.inner.n_lat + row) * width_, width_,
-                                at(row, c));
+                    for (int64_t c = 0; c < n; ++c, to += width)
+                        std::copy_n(stored + (c * n_lat + row) * width, width, to);
                 }
-            }
+            });
+            values_ = stored_.data();
             return;
         }
         const auto make = config.embedding == Embedding::spectral
                               ? kernels::sphere::spectral_embedding
                               : kernels::sphere::sequence_embedding;
-        const std::vector<float> computed = make(config.inner, n_channel_, rows.begin, rows.end);
-        std::ranges::copy(computed, values_.begin());
+        const std::vector<float> computed = make(config.inner, n, rows.begin, rows.end);
+        computed_ = Buffer<T>(std::ssize(computed));
+        std::ranges::copy(computed, computed_.begin());
+        values_ = computed_.data();
     }
 
     /// x (n_channel, work.count) += E.
     void add(const Work& work, Tile<T> x) const {
         for (int64_t c = 0; width_ > 0 && c < n_channel_; ++c) {
-            const T* e = values_.data() + ((work.row - rows_.begin) * n_channel_ + c) * width_;
+            const T* e = values_ + ((work.row - rows_.begin) * n_channel_ + c) * width_;
             T* row = x.data + c * x.stride[0];
             for (int64_t i = 0; i < work.count; ++i) row[i] += e[width_ == 1 ? 0 : work.first + i];
         }
     }
-    int64_t bytes() const { return values_.bytes(); }
+    int64_t bytes() const { return stored_.bytes() + computed_.bytes(); }
 
 private:
-    T* at(int64_t row, int64_t channel) {
-        return values_.data() + ((row - rows_.begin) * n_channel_ + channel) * width_;
-    }
     Range rows_;
     int64_t n_channel_, n_lon_, width_ = 0;
-    Buffer<T> values_;  // (row, channel, width)
+    const T* values_ = nullptr;  // (row, channel, width): one of
+    Derived<T> stored_;
+    Buffer<T> computed_;
 };
 
 template <class T>
-class TransformerProgram final : public Program<T> {
+class TransformerProgram final : public GridProgram<T> {
 public:
     TransformerProgram(const ProgramRequest& request, const Transformer& config,
                        const Weights<T>& weights)
-        : Program<T>(request.frame),
+        : GridProgram<T>(request),
           config_(config),
-          encoder_(request.frame, config.encoder, weights, "encoder.conv."),
-          decoder_(request.frame, config.decoder, weights, "decoder.conv.") {
+          encoder_(this->frame_, config.encoder, weights, "encoder.conv."),
+          decoder_(this->frame_, config.decoder, weights, "decoder.conv.") {
         set_bands(request);
         const Range inner = inner_.of(this->frame_.rank()), fine = fine_.of(this->frame_.rank());
         embedding_.emplace(config, weights, inner);
@@ -207,11 +214,7 @@ private:
             block.attention.project_queries(attention_, w, y);
             block.attention.project_keys(attention_, w, y, y);
         });
-        block.attention.attend(
-            attention_, this->scratch_, [&](const Work& w, Tile<const T> heads, int) {
-                const Tile<T> x = x_.tile(w.row, w.first, w.count);
-                kernels::linear<T>(queue, block.attention.projection(), heads, x, x);
-            });
+        block.attention.attend(attention_, this->scratch_, true, x_);
         return true;
     }
 
@@ -307,14 +310,14 @@ std::vector<LayerCost> TransformerProgram<T>::costs() const {
 }  // namespace
 
 template <class T>
-std::unique_ptr<Program<T>> make_program(const ProgramRequest& request, const Transformer& config,
-                                         const Weights<T>& weights) {
+std::unique_ptr<Program> make_program(const ProgramRequest& request, const Transformer& config,
+                                      const Weights<T>& weights) {
     return std::make_unique<TransformerProgram<T>>(request, config, weights);
 }
 
-template std::unique_ptr<Program<float>> make_program(const ProgramRequest&, const Transformer&,
-                                                      const Weights<float>&);
-template std::unique_ptr<Program<double>> make_program(const ProgramRequest&, const Transformer&,
-                                                       const Weights<double>&);
+template std::unique_ptr<Program> make_program(const ProgramRequest&, const Transformer&,
+                                               const Weights<float>&);
+template std::unique_ptr<Program> make_program(const ProgramRequest&, const Transformer&,
+                                               const Weights<double>&);
 
 }  // namespace surrogate::impl::sphere

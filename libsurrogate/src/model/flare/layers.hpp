@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
-#include <span>
-#include <string>
+#include <memory>
 #include <vector>
 
-#include "kernels/base/buffer.hpp"
 #include "kernels/flare/flare.hpp"
 #include "kernels/mlp/mlp.hpp"
 #include "kernels/norm/norm.hpp"
+#include "libsurrogate/src/layers/weights.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
 
 namespace surrogate::impl::flare {
@@ -29,24 +27,20 @@ struct BlockWeights {
     kernels::Norm<T> norm1, norm2, k_norm;
     MlpWeights<T> k_proj, v_proj, ffn;
     kernels::Linear<T> out_proj;
-    kernels::Buffer<T> q_by_latent,
-        q_by_dim;  ///< latent queries, normed and scaled, see kernels::flare::Queries
+    Derived<T> scaled_queries;  ///< latent queries, normed and scaled, in both orders of `queries`
     kernels::flare::Queries<T> queries;
 };
 
-/// All weights of a FLARE model in one precision, as the kernels want them.
+/// All layers of a FLARE model in one precision, as the kernels want them.
 template <class T>
-struct Weights {
-    std::vector<kernels::Buffer<T>>
-        storage;  ///< converted copies; empty if T is the file's own type
+struct Layers {
+    /// `master` has the names and shapes of layout(config).
+    Layers(const Config& config, std::shared_ptr<const MasterWeights> master);
+
+    Weights<T> weights;
     MlpWeights<T> in_proj, out_proj;
     kernels::Norm<T> out_norm;
     std::vector<BlockWeights<T>> blocks;
 };
-
-/// `tensors` must have the names and shapes of layout(config), stay alive for float, and are
-/// copied for double.
-template <class T>
-Weights<T> make_weights(const Config& config, std::span<const Tensor> tensors);
 
 }  // namespace surrogate::impl::flare

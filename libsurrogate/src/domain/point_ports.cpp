@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/domain/point_ports.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace surrogate::impl {
+
+using kernels::Buffer;
+using kernels::Tile;
+using kernels::tile_points;
+
+template <class T>
+PointPorts<T>::PointPorts(const PointDomain& domain, const kernels::Queue& queue, int64_t n_input,
+                          int64_t n_output)
+    : domain_(domain),
+      queue_(queue),
+      n_input_(n_input),
+      n_output_(n_output),
+      n_point_(domain.n_local()) {}
+
+template <class T>
+void PointPorts<T>::reorder(int64_t block_points) {
+    rows_.emplace(domain_, block_points, std::max(n_input_, n_output_));
+    n_point_ = rows_->n_canonical();
+}
+
+template <class T>
+void PointPorts<T>::allocate() {
+    input_ = Buffer<T>(n_tile() * n_input_ * tile_points);
+    output_ = Buffer<T>(n_tile() * n_output_ * tile_points);
+    bad_ = FirstBad(queue_.n_thread());
+}
+
+template <class T>
+template <class Body>
+BadValue PointPorts<T>::for_solver_tiles(const Body& body) {
+    bad_.clear();
+    const int64_t n = domain_.n_local();
+    queue_.parallel_for((n + tile_points - 1) / tile_points, [&](int64_t tile, int thread) {
+        const int64_t first = tile * tile_points;
+        bad_.note(thread, body(first, std::min(tile_points, n - first), thread));
+    });
+    return bad_.first();
+}
+
+template <class T>
+BadValue PointPorts<T>::gather(std::span<const Column> inputs, OutsideCounts& outside) {
+    return for_solver_tiles([&](int64_t first, int64_t count, int thread) {
+        Outside* const counts = outside.of(thread);
+        if (rows_) {
+            T* const rows = rows_->solver() + first * n_input_;
+            return impl::gather<T>(inputs, first, count, rows, n_input_, 1, counts);
+        }
+        T* const tile = input(first / tile_points).data;
+        return impl::gather<T>(inputs, first, count, tile, 1, tile_points, counts);
+    });
+}
+
+template <class T>
+void PointPorts<T>::deliver() {
+    if (!rows_) return;
+    rows_->to_canonical(n_input_);
+    for (int64_t i = 0; i < n_point_; ++i) {
+        const Tile<T> tile = input(i / tile_points);
+        for (int64_t c = 0; c < n_input_; ++c)
+            tile(c, i % tile_points) = rows_->canonical()[i * n_input_ + c];
+    }
+}
+
+template <class T>
+BadValue PointPorts<T>::scatter(std::span<const Column> outputs, bool alive) {
+    if (rows_) send_back(alive);
+    if (!alive) {
+        fill_nan(outputs, domain_.n_local());
+        return {};
+    }
+    return for_solver_tiles([&](int64_t first, int64_t count, int) {
+        if (rows_) {
+            const T* const rows = rows_->solver() + first * n_output_;
+            return impl::scatter<T>(rows, n_output_, 1, outputs, first, count);
+        }
+        const T* const tile = output(first / tile_points).data;
+        return impl::scatter<T>(tile, 1, tile_points, outputs, first, count);
+    });
+}
+
+template <class T>
+void PointPorts<T>::send_back(bool alive) {
+    for (int64_t i = 0; i < n_point_; ++i) {
+        const Tile<T> tile = output(i / tile_points);
+        for (int64_t c = 0; c < n_output_; ++c) {
+            rows_->canonical()[i * n_output_ + c] =
+                alive ? tile(c, i % tile_points) : std::numeric_limits<T>::quiet_NaN();
+        }
+    }
+    rows_->to_solver(n_output_);
+}
+
+template class PointPorts<float>;
+template class PointPorts<double>;
+
+}  // namespace surrogate::impl

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/base/queue.hpp"
+#include "kernels/base/view.hpp"
+#include "libsurrogate/src/domain/columns.hpp"
+#include "libsurrogate/src/domain/row_exchange.hpp"
+
+namespace surrogate::impl {
+
+/// Fields of a solver's points on their way to the tiles of a program and back: in the solver's
+/// order, or in an order of the plan's own, for which rows travel between ranks.
+/// Nothing takes memory after allocate().
+template <class T>
+class PointPorts {
+public:
+    /// Local. `domain` must outlive it.
+    PointPorts(const PointDomain& domain, const kernels::Queue& queue, int64_t n_input,
+               int64_t n_output);
+
+    /// Collective: the points will be in canonical order, in whole blocks of `block_points`.
+    void reorder(int64_t block_points);
+    /// Local; after reorder(), if at all.
+    void allocate();
+
+    bool is_reordered() const { return rows_.has_value(); }
+    int64_t n_point() const { return n_point_; }  ///< of the program on this rank
+    int64_t n_tile() const { return (n_point_ + kernels::tile_points - 1) / kernels::tile_points; }
+
+    /// Tiles (n_channel, points of the tile) of the program's points; padding is zero.
+    kernels::Tile<T> input(int64_t tile) { return tile_of(input_, tile, n_input_, n_point_); }
+    kernels::Tile<T> output(int64_t tile) { return tile_of(output_, tile, n_output_, n_point_); }
+
+    /// Local: reads the solver's columns; see Program::gather.
+    BadValue gather(std::span<const Column> inputs, OutsideCounts& outside);
+    /// Collective: what gather() read to input tiles. Does nothing without another order.
+    void deliver();
+    /// Collective: output tiles to the solver's columns, or NaN if not alive.
+    BadValue scatter(std::span<const Column> outputs, bool alive);
+
+    int64_t bytes() const {
+        return input_.bytes() + output_.bytes() + (rows_ ? rows_->bytes() : 0);
+    }
+
+private:
+    static kernels::Tile<T> tile_of(kernels::Buffer<T>& buffer, int64_t tile, int64_t n_channel,
+                                    int64_t n_point) {
+        const int64_t first = tile * kernels::tile_points;
+        return {buffer.data() + first * n_channel,
+                {n_channel, std::min(kernels::tile_points, n_point - first)},
+                {kernels::tile_points, 1}};
+    }
+    /// body(first point, number of points, thread) over the solver's points; the first bad value.
+    template <class Body>
+    BadValue for_solver_tiles(const Body& body);
+    void send_back(bool alive);
+
+    const PointDomain& domain_;
+    kernels::Queue queue_;
+    int64_t n_input_, n_output_;
+    int64_t n_point_;
+    std::optional<RowExchange<T>> rows_;
+    kernels::Buffer<T> input_, output_;  // (n_tile, channels, tile_points)
+    FirstBad bad_;                       // (n_thread)
+};
+
+}  // namespace surrogate::impl

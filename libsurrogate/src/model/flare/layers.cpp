@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/flare/layers.hpp"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <string>
+#include <vector>
+
+namespace surrogate::impl::flare {
+
+using kernels::Norm;
+using kernels::NormKind;
+
+namespace {
+
+/// Layers by name.
+template <class T>
+class Source {
+public:
+    Source(const Config& config, const Weights<T>& weights) : config_(config), weights_(weights) {}
+
+    const Weights<T>& weights() const { return weights_; }
+
+    Norm<T> norm(const std::string& name) const {
+        // PyTorch's RMSNorm takes the machine epsilon of its type, LayerNorm 1e-5.
+        if (!config_.rmsnorm) return weights_.layer_norm(name, 1e-5);
+        return {NormKind::rms, std::numeric_limits<T>::epsilon(), weights_.at(name + ".weight"),
+                nullptr};
+    }
+
+    MlpWeights<T> mlp(const std::string& name, const MlpShape& shape) const {
+        MlpWeights<T> mlp{{}, config_.activation, shape.residual_in, shape.residual_out};
+        if (shape.n_inner < 0) {
+            mlp.layers.push_back(weights_.linear(name + ".fc"));
+            return mlp;
+        }
+        mlp.layers.push_back(weights_.linear(name + ".fc1"));
+        for (int i = 0; i < shape.n_inner; ++i)
+            mlp.layers.push_back(weights_.linear(name + ".fcs." + std::to_string(i)));
+        mlp.layers.push_back(weights_.linear(name + ".fc2"));
+        return mlp;
+    }
+
+private:
+    const Config& config_;
+    const Weights<T>& weights_;
+};
+
+/// One query row (n) through its norm, in double.
+template <class T>
+void normalise_row(const Norm<T>& norm, int64_t n, double* row) {
+    double mean = 0, square = 0;
+    const bool layer = norm.kind == NormKind::layer;
+    for (int64_t d = 0; d < n && layer; ++d) mean += row[d] / static_cast<double>(n);
+    for (int64_t d = 0; d < n; ++d)
+        square += (row[d] - mean) * (row[d] - mean) / static_cast<double>(n);
+    const double scale = 1 / std::sqrt(square + norm.eps);
+    for (int64_t d = 0; d < n; ++d) {
+        row[d] = (row[d] - mean) * scale * norm.weight[d] + (norm.bias ? norm.bias[d] : T(0));
+    }
+}
+
+/// latent_q (C, M), a memory view of (H, M, D): normed, times attn_scale * log2(e), in the two
+/// orders of the mixer, (H, M, D) and (H, D, n_row).
+template <class T>
+struct ScaledQueries {
+    kernels::flare::Sizes sizes;
+    double scale;
+    const T* latent_q;
+    Norm<T> norm;  // no weight: none
+
+    int64_t by_latent_size() const {
+        return kernels::round_up(sizes.n_head * sizes.n_latent * sizes.n_dim, 16);
+    }
+    int64_t size() const { return by_latent_size() + sizes.n_head * sizes.n_dim * sizes.n_row(); }
+
+    void operator()(T* to) const {
+        const int64_t n_dim = sizes.n_dim;
+        std::vector<double> row(static_cast<size_t>(n_dim));
+        for (int64_t i = 0; i < sizes.n_head * sizes.n_latent; ++i) {
+            const int64_t head = i / sizes.n_latent, m = i % sizes.n_latent, first = i * n_dim;
+            for (int64_t d = 0; d < n_dim; ++d) row[static_cast<size_t>(d)] = latent_q[first + d];
+            if (norm.weight) normalise_row(norm, n_dim, row.data());
+            T* const by_dim = to + by_latent_size() + head * n_dim * sizes.n_row() + m;
+            for (int64_t d = 0; d < n_dim; ++d) {
+                const T q = static_cast<T>(row[static_cast<size_t>(d)] * scale);
+                to[first + d] = q;
+                by_dim[d * sizes.n_row()] = q;
+            }
+        }
+    }
+};
+
+template <class T>
+void set_queries(const Config& config, const Weights<T>& weights, const std::string& name,
+                 const Norm<T>& norm, BlockWeights<T>& block) {
+    const ScaledQueries<T> scaled{{config.num_heads, config.num_latents, config.head_dim()},
+                                  config.attn_scale * std::numbers::log2e,
+                                  weights.at(name),
+                                  norm};
+    block.scaled_queries = weights.derive(scaled.size(), scaled);
+    const T* const queries = block.scaled_queries.data();
+    block.queries = {scaled.sizes, queries, queries + scaled.by_latent_size()};
+}
+
+template <class T>
+BlockWeights<T> make_block(const Config& config, const std::string& name, const Source<T>& source) {
+    BlockWeights<T> block;
+    block.norm1 = source.norm(name + ".norm1");
+    block.norm2 = source.norm(name + ".norm2");
+    block.k_proj = source.mlp(name + ".att.k_proj", config.k_proj);
+    block.v_proj = source.mlp(name + ".att.v_proj", config.v_proj);
+    block.ffn = source.mlp(name + ".mlp", config.ffn);
+    block.out_proj = source.weights().linear(name + ".att.out_proj");
+    Norm<T> q_norm;
+    if (config.qk_norm) {
+        q_norm = source.norm(name + ".att.q_norm");
+        block.k_norm = source.norm(name + ".att.k_norm");
+    }
+    set_queries(config, source.weights(), name + ".att.latent_q", q_norm, block);
+    return block;
+}
+
+}  // namespace
+
+template <class T>
+Layers<T>::Layers(const Config& config, std::shared_ptr<const MasterWeights> master)
+    : weights(std::move(master)) {
+    const Source<T> source(config, weights);
+    in_proj = source.mlp("in_proj", config.in_proj);
+    for (int64_t i = 0; i < config.num_blocks; ++i)
+        blocks.push_back(make_block(config, "blocks." + std::to_string(i), source));
+    if (config.out_proj_norm) out_norm = source.norm("out_proj.0");
+    out_proj = source.mlp("out_proj.1", config.out_proj);
+}
+
+template struct Layers<float>;
+template struct Layers<double>;
+
+}  // namespace surrogate::impl::flare

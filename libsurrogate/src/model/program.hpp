@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/base/queue.hpp"
+#include "libsurrogate/src/domain/columns.hpp"
+#include "libsurrogate/src/domain/domain.hpp"
+
+namespace surrogate::impl {
+
+class DeviceContext;
+
+/// What a plan asks of a network.
+struct PlanRequest {
+    const Domain& input;
+    const Domain& output;
+    kernels::Queue queue;
+    std::string precision = "fp32";
+    bool reproducible = false;
+    DeviceContext* device = nullptr;      ///< backend cuda; `queue` then does the host's part
+    std::span<const Column> inputs = {};  ///< of runs by the card; those that are constant are set
+    bool stops_at_range = false;  ///< values outside make a run one that collect() must report
+
+    bool is_double() const { return precision == "fp64"; }
+};
+
+/// One line of surrogate_plan_describe: what a layer costs this rank and run.
+struct LayerCost {
+    std::string name;
+    double flops = 0;
+    double exponentials = 0;
+    int64_t bytes_sent = 0;
+    int64_t collectives = 0;
+    int64_t messages = 0;  ///< to neighbors
+};
+
+/// A network on the domains of one plan, on the host: what a family implements, and the run of
+/// plan/execution.hpp calls. Construction is local; connect() is collective. Nothing after that
+/// takes memory.
+///
+/// Ranks do not agree during a run. A rank whose inputs are bad computes nothing, takes part in
+/// every exchange and sends what the others recognise: NaN in sums of floats, a flag beside
+/// integers and maxima (share/doc/communication.md).
+class Program {
+public:
+    virtual ~Program() = default;
+
+    /// Collective, with agreement: plans exchanges and takes what memory depends on them.
+    virtual void connect() = 0;
+
+    /// Local: reads and normalises the columns, which stand in the order of the ports, channel by
+    /// channel. Returns the first value that is not finite; counts those outside of ranges.
+    virtual BadValue gather(std::span<const Column> inputs, OutsideCounts& outside) = 0;
+
+    /// Collective: inputs to predictions. alive: this rank's inputs are good. Returns whether the
+    /// sums of all ranks were finite, as far as this rank learned.
+    virtual bool evaluate(bool alive) = 0;
+
+    /// Collective: predictions to the columns, NaN if not alive. Returns the first prediction that
+    /// its column cannot hold as a finite number.
+    virtual BadValue scatter(std::span<const Column> outputs, bool alive) = 0;
+
+    virtual int64_t bytes() const = 0;    ///< of memory
+    virtual int64_t n_point() const = 0;  ///< points that this rank computes
+    virtual std::vector<LayerCost> costs() const = 0;
+
+    /// What else the table of the plan should say, a line each: how rows were distributed, what the
+    /// reproducible mode does.
+    virtual std::vector<std::string> notes() const = 0;
+};
+
+}  // namespace surrogate::impl

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/sphere/band_choice.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <numbers>
+
+namespace surrogate::impl::sphere {
+
+namespace {
+
+// What the choice of bands assumes of a machine: a core's sustained matrix product, and what a rank
+// sends and receives a second. Only their ratio matters, and only to a factor of two.
+constexpr double flops_a_second = 3e10;
+constexpr double bytes_a_second = 2e9;
+
+std::string grid_text(const Grid& grid) {
+    return std::to_string(grid.n_lat) + " x " + std::to_string(grid.n_lon) + " " +
+           kernels::name(grid.kind);
+}
+
+std::string ratio_text(double ratio) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f", ratio);
+    return text;
+}
+
+double largest_cost(const Bands& bands, const std::vector<double>& row_cost) {
+    double total = 0;
+    for (const double cost : row_cost) total += cost;
+    return bands.imbalance(row_cost) * total / bands.n_rank();
+}
+
+/// Most rows that one rank gets from others.
+int64_t most_moved(const Bands& from, const Bands& to) {
+    int64_t most = 0;
+    for (int rank = 0; rank < to.n_rank(); ++rank) {
+        const Range a = from.of(rank), b = to.of(rank);
+        const int64_t kept =
+            std::max<int64_t>(0, std::min(a.end, b.end) - std::max(a.begin, b.begin));
+        most = std::max(most, b.size() - kept);
+    }
+    return most;
+}
+
+/// Input points within the cutoff of a point of an output row, to about a column a row.
+double neighbors(double theta, const kernels::Latitudes& in, int64_t n_lon, double radius) {
+    double n = 0;
+    for (const double other : in.theta) {
+        if (std::abs(other - theta) > radius) continue;
+        const double sines = std::sin(theta) * std::sin(other);
+        const double rest = std::cos(radius) - std::cos(theta) * std::cos(other);
+        const double half_width =
+            sines > 1e-12 ? std::acos(std::clamp(rest / sines, -1.0, 1.0)) : std::numbers::pi;
+        n += std::max(1.0, half_width / std::numbers::pi * static_cast<double>(n_lon));
+    }
+    return n;
+}
+
+}  // namespace
+
+std::vector<double> row_costs(const Grid& out, const Grid& in, double theta_cutoff,
+                              const RowWork& work) {
+    const auto n_lon = static_cast<double>(out.n_lon);
+    std::vector<double> costs(static_cast<size_t>(out.n_lat), work.point_flops * n_lon);
+    if (work.pair_flops == 0) return costs;
+    const auto rows = kernels::latitudes(out.kind, out.n_lat);
+    const auto in_rows = kernels::latitudes(in.kind, in.n_lat);
+    for (size_t row = 0; row < costs.size(); ++row) {
+        costs[row] += work.pair_flops * n_lon *
+                      neighbors(rows.theta[row], in_rows, in.n_lon, 1.001 * theta_cutoff);
+    }
+    return costs;
+}
+
+void add_costs(std::vector<double>& sum, const std::vector<double>& cost, double times) {
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += cost[i] * times;
+}
+
+Bands choose_bands(const Frame& frame, const SphereDomain& domain,
+                   const std::vector<double>& row_cost, int64_t n_channel,
+                   std::vector<std::string>& notes) {
+    Bands balanced = balanced_bands(domain.grid(), row_cost, domain);
+    const std::string what = "rows of the " + grid_text(domain.grid()) + " grid: ";
+    const std::string costs = ratio_text(balanced.imbalance(row_cost)) + " of the mean cost";
+    if (!domain.has_whole_rows()) {
+        notes.push_back(what + "the solver's blocks become bands, the largest " + costs);
+        return balanced;
+    }
+    Bands given = bands_of(domain);
+    const double gain = (largest_cost(given, row_cost) - largest_cost(balanced, row_cost)) /
+                        (flops_a_second * frame.queue.n_thread());
+    const double price =
+        static_cast<double>(most_moved(given, balanced) * domain.grid().n_lon * n_channel * 4) /
+        bytes_a_second;
+    const std::string theirs = ratio_text(given.imbalance(row_cost)) + " of the mean cost";
+    if (gain <= price) {
+        notes.push_back(what + "stay where the solver has them, the largest band " + theirs);
+        return given;
+    }
+    notes.push_back(what + "move between ranks, the largest band " + costs + " instead of " +
+                    theirs);
+    return balanced;
+}
+
+Bands inner_bands(const Frame&, const Grid& grid, const SphereDomain& domain,
+                  const std::vector<double>& row_cost, std::vector<std::string>& notes) {
+    Bands bands = balanced_bands(grid, row_cost, domain);
+    notes.push_back("rows of the " + grid_text(grid) + " grid: dealt by cost, the largest band " +
+                    ratio_text(bands.imbalance(row_cost)) + " of the mean cost");
+    return bands;
+}
+
+Range hull(Range a, Range b) {
+    if (a.size() == 0) return b;
+    if (b.size() == 0) return a;
+    return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+}  // namespace surrogate::impl::sphere

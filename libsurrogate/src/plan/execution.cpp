@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/plan/execution.hpp"
+
+namespace surrogate::impl {
+
+namespace {
+
+/// The run of all families on the host.
+class HostExecution final : public Execution {
+public:
+    HostExecution(const Network& network, const PlanRequest& request)
+        : program_(network.program(request)) {
+        int64_t n_column = 0;
+        for (const Port& port : network.inputs()) n_column += port.n_channel;
+        outside_ = OutsideCounts(request.queue.n_thread(), n_column);
+    }
+
+    /// Collective, unlike the constructor: ranks agree that they have the object before they meet
+    /// in here.
+    void connect() { program_->connect(); }
+
+    Result run(std::span<const Column> inputs, std::span<const Column> outputs,
+               bool poisoned) override {
+        Result result;
+        outside_.clear();
+        if (!poisoned) result.bad_input = program_->gather(inputs, outside_);
+        result.set_outside(outside_.join());
+        // A rank without usable inputs computes nothing: its numbers would be NaN, and the host may
+        // trap on them.
+        const bool alive = !poisoned && result.bad_input.column < 0;
+        result.is_finite = program_->evaluate(alive);
+        result.bad_output = program_->scatter(outputs, alive && result.is_finite);
+        return result;
+    }
+
+    std::span<const Outside> outside() const override { return outside_.joined(); }
+    int64_t workspace_bytes() const override { return program_->bytes(); }
+    int64_t n_point() const override { return program_->n_point(); }
+    std::vector<LayerCost> costs() const override { return program_->costs(); }
+    std::vector<std::string> notes() const override { return program_->notes(); }
+
+private:
+    std::unique_ptr<Program> program_;
+    OutsideCounts outside_;
+};
+
+}  // namespace
+
+void Execution::set_stream(kernels::Stream) {
+    throw Error(Status::not_supported,
+                "only plans with option backend=cuda work on a stream; this one returns from each "
+                "run when the results are there");
+}
+
+std::unique_ptr<Execution> Network::device_execution(const PlanRequest& request) const {
+    request.input.context().comm().agree([] {
+        throw Error(Status::not_supported,
+                    "models of this family are not built for backend 'cuda'; use backend 'simd' or "
+                    "'auto'");
+    });
+    return nullptr;
+}
+
+std::unique_ptr<Execution> make_execution(const Network& network, const PlanRequest& request) {
+    if (request.device) return network.device_execution(request);
+    std::unique_ptr<HostExecution> execution;
+    request.input.context().comm().agree(
+        [&] { execution = std::make_unique<HostExecution>(network, request); });
+    execution->connect();
+    return execution;
+}
+
+}  // namespace surrogate::impl
