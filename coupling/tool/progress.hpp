@@ -6,7 +6,7 @@
 namespace surrogate::tool {
 
 /// Tells a person how far a verb is, on stderr: on a terminal one line with a bar that is drawn
-/// again, elsewhere (a log) one plain line a stage. Silent if it was told so. Colours only on a
+/// again, elsewhere (a log) one plain line a stage. Silent if asked to be. Colours only on a
 /// terminal and without NO_COLOR.
 class Progress {
 public:

@@ -49,7 +49,7 @@ struct Result {
 /// The flow solver: mobility from c, pressure from mobility, c moved by the pressure.
 class FlowSolver {
 public:
-    /// model: path of the surrogate's file. A file that cannot be used is told and leaves the
+    /// model: path of the surrogate's file. A file that cannot be used is reported and leaves the
     /// solver on its own.
     PetscErrorCode create(MPI_Comm comm, PetscInt n, const char* model);
 

@@ -34,7 +34,7 @@ public:
     VectorLevel level() const { return level_; }
     int n_thread() const { return n_thread_; }
 
-    /// Calls body(item, thread) for item in [0, n_item), thread in [0, n_thread()). Items are dealt
+    /// Calls body(item, thread) for item in [0, n_item), thread in [0, n_thread()). Items are distributed
     /// in contiguous, equal shares, so that the same queue always gives an item to the same thread.
     /// `body` must not throw.
     template <class Body>

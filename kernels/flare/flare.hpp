@@ -32,9 +32,12 @@ struct Queries {
     const T* by_dim = nullptr;
 };
 
-/// Softmax over points under way. Sums are relative to the maximum seen so far: with S in base 2,
-///   maximum[h,m] = max_n S,   sum[h,m] = sum_n 2^(S - maximum),   value[h,d,m] = sum_n 2^(S -
-///                             maximum) v[h,d,n]
+/// Softmax over points under way. Sums are relative to the maximum seen so far. With S in base 2:
+///
+///   maximum[h,m] = max_n S
+///   sum[h,m]     = sum_n 2^(S - maximum)
+///   value[h,d,m] = sum_n 2^(S - maximum) v[h,d,n]
+///
 /// One block of memory (H, D + 2, n_row): row 0 of a head is the maximum, row 1 the sum, rows 2..
 /// the values, so that partials of many chunks lie in one array. Zero points: maximum =
 /// lowest_score(), sums 0.
@@ -71,9 +74,9 @@ template <class T>
 void encode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, Tile<const T> v,
             Partial<T> partial);
 
-/// y[h,d,n] = sum_m R[m,n] z[h,m,d],  R = softmax over latents of S.   k, y (C, n_point) tiles, no
-///                                    overlap.
-/// z (H, M, D) contiguous.
+///   y[h,d,n] = sum_m R[m,n] z[h,m,d]
+///
+/// with R the softmax over latents of S. k, y (C, n_point) tiles, no overlap. z (H, M, D) contiguous.
 template <class T>
 void decode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, const T* z, Tile<T> y);
 

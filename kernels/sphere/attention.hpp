@@ -20,8 +20,11 @@ struct Heads {
 
 // Queries come multiplied by scale * log2(e): scores are in base 2, every exponential is a power of
 // two. Attention:
-//   y_i = sum_j w_j 2^(s_ij - M_i) v_j / sum_j w_j 2^(s_ij - M_i),   s_ij = <q_i, k_j>,  M_i =
-//                                                                    max_j s_ij
+//
+//   s_ij = <q_i, k_j>
+//   M_i  = max_j s_ij
+//   y_i  = sum_j w_j 2^(s_ij - M_i) v_j / sum_j w_j 2^(s_ij - M_i)
+//
 // with w_j the quadrature weight of the row of j. No list of neighbors per point exists.
 
 /// Some queries of an output phase row: query i stands in column first_column + i of the call and

@@ -11,7 +11,7 @@
 /// Who sees whom on the sphere. Rotating the sphere about its axis maps a grid onto itself, so that
 /// a row of outputs needs one list for all its columns.
 ///
-/// Phases. If one grid has p times as many longitudes as the other, its rows are dealt into p phase
+/// Phases. If one grid has p times as many longitudes as the other, its rows are split into p phase
 /// rows of every p-th column: phase r of row h holds the columns r, r + p, ..; it has number h * p
 /// + r. Phase rows of both grids have the same number of columns, n_column = min(n_lon_in,
 /// n_lon_out), and output column u sees input columns u + offset, whatever u.

@@ -20,7 +20,7 @@ double distance_on_circle(double a, double b) {
     return std::min(d, std::abs(2 * pi - d));
 }
 
-/// Rings of hats in r, each dealt into hats in phi.
+/// Rings of hats in r, each split into hats in phi.
 class PiecewiseLinear : public FilterBasis {
 public:
     PiecewiseLinear(int64_t n_r, int64_t n_phi, double radius)

@@ -73,7 +73,7 @@ private:
     double radius_;
 };
 
-/// The columns of two grids dealt into phase rows. Throws shape if neither number of longitudes
+/// The columns of two grids split into phase rows. Throws shape if neither number of longitudes
 /// divides the other.
 struct Phases {
     Phases(const Grid& out, const Grid& in);

@@ -16,7 +16,6 @@ using namespace surrogate::test;
     testing::AddGlobalTestEnvironment(new PetscEnvironment);
 
 // ---- options
-// --------------------------------------------------------------------------------------------------------
 
 class PetscOptionsTest : public testing::Test {
 protected:
@@ -71,7 +70,6 @@ TEST_F(PetscOptionsTest, ValueThatDoesNotExistIsAnErrorWithTheLibrarysText) {
 }
 
 // ---- domains
-// --------------------------------------------------------------------------------------------------------
 
 TEST(PetscDomain, HasTheOwnedPointsAtTheCoordinatesOfTheDm) {
     Planned planned;
@@ -180,7 +178,6 @@ TEST(PetscModel, MissingFileIsAFileError) {
 }
 
 // ---- errors are PETSc errors, once; events are in the log
-// ---------------------------------------------------------
 
 PetscErrorCode count_error(MPI_Comm, int, const char*, const char*, PetscErrorCode code,
                            PetscErrorType type, const char*, void* user) {

@@ -9,7 +9,6 @@ namespace {
 using namespace surrogate::test;
 
 // ---- vectors
-// --------------------------------------------------------------------------------------------------------
 
 TEST(PetscVec, InterlacedAndSeparateFieldsPredictTheSame) {
     Planned planned;
@@ -64,7 +63,6 @@ TEST(PetscVec, RunTellsPetscThatTheVectorHasChanged) {
 }
 
 // ---- errors: every rank gets one, nobody waits, and the next run is exact
-// -------------------------------------------
 
 class PetscVecError : public testing::Test {
 protected:

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "libsurrogate/src/core/context.hpp"
-#include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/core/hidden_characters.hpp"
 #include "libsurrogate/src/plan/plan.hpp"
 #include "surrogate/surrogate.h"
 
@@ -73,7 +73,7 @@ inline const char* reason(const char* text) {
 }
 
 /// Every function of the C interface runs inside: no exception leaves the library. `context` (may
-/// be null) is told.
+/// be null) keeps the text.
 template <class Work>
 surrogate_status guarded(const surrogate_context* context, const Work& work) noexcept {
     try {

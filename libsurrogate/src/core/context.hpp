@@ -25,7 +25,7 @@ struct Placement {
 void process_cores(uint64_t* words, int n_word);
 int count_bits(const uint64_t* words, int n_word);
 
-/// Communicator, options and manners of one job. Objects made from it share it.
+/// Communicator, options and log of one job. Objects made from it share it.
 class Context {
 public:
     Context(std::unique_ptr<Communicator> communicator, Options options, Placement placement,

@@ -61,4 +61,18 @@ size_t first_hidden(std::string_view text) {
     return std::string_view::npos;
 }
 
+void copy_visible(std::string_view from, char* to, size_t size) noexcept {
+    size_t n = 0;
+    while (!from.empty()) {
+        const Character next = first_of(from);
+        const bool is_kept = next.n_byte > 0 && (next.code == '\n' || !is_hidden(next.code));
+        const size_t n_byte = is_kept ? next.n_byte : 1;
+        if (n + n_byte >= size) break;
+        for (size_t i = 0; i < n_byte; ++i) to[n + i] = is_kept ? from[i] : '?';
+        n += n_byte;
+        from.remove_prefix(std::max<size_t>(next.n_byte, 1));
+    }
+    to[n] = '\0';
+}
+
 }  // namespace surrogate::impl

@@ -28,10 +28,4 @@ std::string range_text(double min, double max);
 /// \xNN, the rest cut with "..". For names that come from a file.
 std::string printable(std::string_view text, size_t max_length = 120);
 
-/// Copies a text of UTF-8 to `to`, which holds `size` bytes, so that a terminal or a log shows it as
-/// it is: control characters but the line feed (C0, DEL, C1), characters that change the direction
-/// of writing, and bytes that are no UTF-8 become '?'. Cut between characters. `from` may be `to`.
-/// Takes no memory.
-void copy_visible(const char* from, char* to, size_t size) noexcept;
-
 }  // namespace surrogate::impl

@@ -18,7 +18,7 @@ struct GridBlock {
     int64_t size() const { return n_row * n_column; }
 };
 
-/// A grid on the sphere, dealt to the ranks in blocks. Every rank knows all blocks.
+/// A grid on the sphere, distributed over ranks in blocks. Every rank knows all blocks.
 class SphereDomain final : public Domain {
 public:
     /// Collective; see surrogate_domain_create_sphere. A null `sphere` throws on all ranks.

@@ -79,7 +79,7 @@ std::shared_ptr<MasterWeights> make_weights(ModelFile& file) {
     return weights;
 }
 
-/// The host's log hears of a file that is not fully checked.
+/// Writes to the host's log that a file is not fully checked.
 void log_check_case(const Context& context, const std::string& path, CheckTruth truth) {
     if (truth == CheckTruth::double_precision) return;
     if (context.comm().rank() != 0 || !context.has_log()) return;

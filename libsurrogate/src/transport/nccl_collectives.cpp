@@ -235,7 +235,7 @@ private:
 };
 
 /// Starts NCCL on all ranks. While it starts no rank uses `comm`, so the ranks exchange verdicts
-/// afterwards; a rank that only waited for another leaves the word to that one.
+/// afterwards; if a rank only waited for another, the error of that one is reported.
 void start_together(Communicator& comm, NcclCollectives& nccl, const NcclUniqueId& id) {
     std::exception_ptr failure;
     try {

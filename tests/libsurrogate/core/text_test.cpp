@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/core/hidden_characters.hpp"
 #include "libsurrogate/src/core/text.hpp"
 
 #include <gtest/gtest.h>

@@ -142,7 +142,6 @@ const Collective products[] = {{"product_f16", multiply<F16, 8>, true},
                                {"product_tf32", multiply<Tf32, 8>, true}};
 
 // ---- what kernels may ask for
-// --------------------------------------------------------------------
 
 struct Allowed {
     std::mutex mutex;

@@ -111,7 +111,6 @@ inline int __all_sync(unsigned mask, int vote, surrogate_place place = surrogate
 }
 
 // ---- atomics: exactly the types that CUDA has
-// ----------------------------------------------------
 
 template <class T>
 requires surrogate::emulation::Integer<T> || surrogate::emulation::OneOf<T, float, double> T
@@ -227,7 +226,6 @@ requires std::is_arithmetic_v<T> T min(T a, T b) {
 }
 
 // ---- kernels/device/cuda.cuh
-// -----------------------------------------------------------------------
 
 #define SURROGATE_LAUNCH(kernel, grid, block, shared, stream, ...)    \
     ::surrogate::emulation::launch(kernel, (grid), (block), (shared), \

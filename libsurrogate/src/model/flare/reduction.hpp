@@ -9,8 +9,8 @@
 
 namespace surrogate::impl::flare {
 
-/// From the encodings of chunks of points to the latents z of a block on all ranks: the only place
-/// where FLARE's ranks meet. Chunks are this rank's points in order, at most 1024 each.
+/// From the encodings of chunks of points to the latents z of a block on all ranks: the place where
+/// FLARE's ranks meet on the host. Chunks are this rank's points in order, at most 1024 each.
 template <class T>
 class Reduction {
 public:
@@ -19,8 +19,8 @@ public:
     /// Before the chunks of a block.
     virtual void begin() = 0;
 
-    /// The partial that takes a chunk, reset; and afterwards the news that it is complete. Called
-    /// by `thread`, several threads at once.
+    /// The partial that takes a chunk, reset; close() says that it is complete. Called by `thread`,
+    /// several threads at once.
     virtual kernels::flare::Partial<T> open(int64_t chunk, int thread) = 0;
     virtual void close(int64_t chunk, int thread) = 0;
 

@@ -39,7 +39,7 @@ void AttentionLayer<T>::project_keys(Workspace& ws, const Work& work, Tile<const
                        place(ws.value_layout, ws.value_memory, ws.values));
 }
 
-/// Own rows of keys and values get their ends, or are dealt into phases.
+/// Completes own rows of keys and values: ends of rings, or phases.
 template <class T>
 void AttentionLayer<T>::close_rings(Workspace& ws) const {
     const Rings<T> k{&ws.key_layout, ws.key_memory.data()},

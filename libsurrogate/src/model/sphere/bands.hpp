@@ -11,7 +11,7 @@
 
 namespace surrogate::impl::sphere {
 
-/// Whole rows of one grid, dealt to the ranks: every rank computes one band of consecutive rows,
+/// Whole rows of one grid, distributed over ranks: every rank computes one band of consecutive rows,
 /// possibly none. All ranks know all bands.
 class Bands {
 public:

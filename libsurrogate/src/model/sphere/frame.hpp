@@ -12,7 +12,7 @@
 #include "libsurrogate/src/ranks/partition.hpp"
 
 /// What the layers of a sphere model share: where they run, fields on rows, scratch tiles, and how
-/// rows are dealt to threads.
+/// rows are distributed over threads.
 namespace surrogate::impl::sphere {
 
 using kernels::Buffer;
@@ -64,7 +64,7 @@ struct Work {
     int64_t row = 0, first = 0, count = 0, n_row = 1;
 };
 
-/// Tiles of some rows, dealt to threads in shares of equal cost. Immutable once made.
+/// Tiles of some rows, distributed over threads in shares of equal cost. Immutable once made.
 class Schedule {
 public:
     Schedule() = default;

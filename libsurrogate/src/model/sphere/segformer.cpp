@@ -75,7 +75,7 @@ public:
         ConvolutionLayer<T>::require(config_.mix, scratch);
     }
 
-    /// Collective: x_ from the rows above, which are held here (first level) or dealt in bands.
+    /// Collective: x_ from the rows above, which are held here (first level) or lie in bands.
     void run(Field<T>& above, bool is_first, Scratch<T>& scratch) {
         if (is_first)
             merge_.load(merge_rows_, above);
