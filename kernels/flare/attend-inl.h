@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "kernels/base/softmax-inl.h"
+#include "kernels/attention/softmax-inl.h"
 #include "kernels/flare/flare.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -19,10 +19,6 @@ namespace surrogate::kernels::flare::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace surrogate::kernels::HWY_NAMESPACE;
-
-/// Keys of one pass through the score buffer: 128 keys x 16 lanes x 4 bytes = 8 KiB, a quarter of a
-/// first-level cache.
-constexpr int64_t max_keys = 128;
 
 /// Queries: element (d, lane) at data[d * row + lane].
 struct LaneQueries {
@@ -178,13 +174,7 @@ HWY_INLINE void attend_block(const Block<Shape>& block, State state) {
     alignas(64) float maximum[n_lane], rescale[n_lane], sum[n_lane];
     for (int64_t j = 0; j < n_lane; j += width) store(load(state.maximum + j), maximum + j);
     score_keys<n_vector>(block, scores, maximum);
-    for (int64_t j = 0; j < n_lane; j += width) {
-        const Vector largest = load(maximum + j);
-        store(power_of_difference(load(state.maximum + j), largest), rescale + j);
-        store(largest, state.maximum + j);
-        store(tame_huge_scores(largest, block.n_key, n_lane, scores + j), maximum + j);
-    }
-    weigh_keys<n_vector>(block.n_key, maximum, scores, sum);
+    weigh_block<n_vector>(block.n_key, scores, maximum, state.maximum, rescale, sum);
     for (int64_t j = 0; j < n_lane; j += width)
         store(mul_add(load(state.sum + j), load(rescale + j), load(sum + j)), state.sum + j);
     gather_values<n_vector>(block, scores, rescale, state);

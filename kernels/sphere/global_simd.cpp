@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "kernels/base/softmax-inl.h"
+#include "kernels/attention/softmax-inl.h"
 #include "kernels/sphere/attention.hpp"
 #include "kernels/sphere/block_size.hpp"
 
@@ -18,10 +18,6 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace surrogate::kernels::HWY_NAMESPACE;
-
-/// Keys of one pass through the score buffer: 128 keys x 16 lanes x 4 bytes = 8 KiB, a quarter of a
-/// first-level cache.
-constexpr int64_t key_block = 128;
 
 /// Vectors of queries that go together: 16 lanes at every level that has them.
 constexpr int n_vector = width == 8 ? 2 : 1;
@@ -143,13 +139,7 @@ void attend_block(Rows q, Rows k, Rows v, int64_t n_key, float w, float* scores,
     alignas(64) float maximum[n_lane], rescale[n_lane], sum[n_lane], taint[n_lane];
     for (int64_t j = 0; j < n_lane; j += width) store(load(state.maximum + j), maximum + j);
     score_keys(q, k, n_key, scores, maximum, taint);
-    for (int64_t j = 0; j < n_lane; j += width) {
-        const Vector largest = load(maximum + j);
-        store(power_of_difference(load(state.maximum + j), largest), rescale + j);
-        store(largest, state.maximum + j);
-        store(tame_huge_scores(largest, n_key, n_lane, scores + j), maximum + j);
-    }
-    weigh_keys<n_vector>(n_key, maximum, scores, sum);
+    weigh_block<n_vector>(n_key, scores, maximum, state.maximum, rescale, sum);
     for (int64_t j = 0; j < n_lane; j += width) {
         const Vector old = mul_add(load(state.sum + j), load(rescale + j), load(taint + j));
         store(mul_add(load(sum + j), broadcast(w), old), state.sum + j);
@@ -166,8 +156,8 @@ void attend_all(const Heads& heads, Tile<const float> q, Tile<const float> k, Ti
         const Rows queries{q.data + h * d * q.stride[0], q.stride[0], d};
         const Rows keys{k.data + h * d * k.stride[0], k.stride[0], d};
         const Rows values{v.data + h * e * v.stride[0], v.stride[0], e};
-        for (int64_t first = 0; first < n_key; first += key_block) {
-            const int64_t count = std::min(key_block, n_key - first);
+        for (int64_t first = 0; first < n_key; first += max_keys) {
+            const int64_t count = std::min(max_keys, n_key - first);
             for (int64_t i = 0; i < n_query; i += n_lane)
                 attend_block(queries.from(i), keys.from(first), values.from(first), count, w,
                              scratch, {state.maximum(h) + i, state.sum(h) + i, state.value(h) + i});

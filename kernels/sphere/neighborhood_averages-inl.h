@@ -10,7 +10,7 @@
 
 #include <hwy/cache_control.h>
 
-#include "kernels/base/softmax-inl.h"
+#include "kernels/attention/softmax-inl.h"
 #include "kernels/sphere/neighborhood_chunk-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -13,6 +13,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 
+/// Keys of one pass through a buffer of scores: 128 keys x 16 lanes x 4 bytes = 8 KiB, a quarter of
+/// a first-level cache.
+constexpr int64_t max_keys = 128;
+
 /// Stands for "no score yet": 1/16 above the most negative number, so that subtracting from it does
 /// not overflow.
 constexpr float no_score = -0x1.ep127f;
@@ -88,6 +92,25 @@ HWY_NOINLINE void weigh_keys(int64_t n_key, const float* maximum, float* scores,
     for (; i < n_key; ++i)
         weigh_rows<1, n_vector>(largest, lowest, scores + i * n_vector * width, sum);
     for (int j = 0; j < n_vector; ++j) store(sum[j], sums + j * width);
+}
+
+/// One step of a softmax under way in n_vector vectors of queries: n_key scores become weights
+/// relative to the new maximum, in place.
+///   block_maximum  (n_lane)  at least old_maximum and all scores; its memory is used
+///   old_maximum    (n_lane)  becomes the new one
+///   rescale        (n_lane)  what sums and values so far are multiplied by
+///   sums           (n_lane)  of the new weights
+template <int n_vector>
+HWY_INLINE void weigh_block(int64_t n_key, float* scores, float* block_maximum, float* old_maximum,
+                            float* rescale, float* sums) {
+    constexpr int64_t n_lane = n_vector * width;
+    for (int64_t j = 0; j < n_lane; j += width) {
+        const Vector largest = load(block_maximum + j);
+        store(power_of_difference(load(old_maximum + j), largest), rescale + j);
+        store(largest, old_maximum + j);
+        store(tame_huge_scores(largest, n_key, n_lane, scores + j), block_maximum + j);
+    }
+    weigh_keys<n_vector>(n_key, block_maximum, scores, sums);
 }
 
 }  // namespace surrogate::kernels::HWY_NAMESPACE
