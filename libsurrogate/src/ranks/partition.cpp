@@ -13,6 +13,17 @@ namespace surrogate::impl {
 using kernels::Error;
 using kernels::Status;
 
+Range hull(Range a, Range b) {
+    if (a.size() == 0) return b;
+    if (b.size() == 0) return a;
+    return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+Range intersection(Range a, Range b) {
+    const int64_t begin = std::max(a.begin, b.begin);
+    return {begin, std::max(begin, std::min(a.end, b.end))};
+}
+
 Range balanced_range(int64_t n, int rank, int size) {
     const int64_t share = n / size, rest = n % size;
     const int64_t begin = rank * share + std::min<int64_t>(rank, rest);

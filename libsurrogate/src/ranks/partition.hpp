@@ -14,6 +14,12 @@ struct Range {
     int64_t size() const { return end - begin; }
 };
 
+/// The smallest range that holds both; empty ranges do not count.
+Range hull(Range a, Range b);
+
+/// What both hold; its size is 0 if they hold nothing in common.
+Range intersection(Range a, Range b);
+
 /// Share of `rank` when n items are dealt in order and balanced: the first n mod size ranks get one
 /// more.
 Range balanced_range(int64_t n, int rank, int size);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/ranks/partition.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,6 +78,25 @@ TEST(Partition, ImpossibleQuestionsAreRefused) {
     const Answer unknown = ask("scatered", 1, 0, 1);
     EXPECT_EQ(unknown.status, SURROGATE_UNKNOWN_NAME);
     EXPECT_TRUE(unknown.says("did you mean 'scattered'")) << unknown;
+}
+
+std::vector<int64_t> ends(impl::Range range) {
+    return {range.begin, range.end};
+}
+
+TEST(Range, HullDoesNotCountEmptyRanges) {
+    EXPECT_EQ(ends(impl::hull({2, 4}, {7, 9})), (Rows{2, 9}));
+    EXPECT_EQ(ends(impl::hull({2, 9}, {3, 4})), (Rows{2, 9}));
+    EXPECT_EQ(ends(impl::hull({0, 0}, {7, 9})), (Rows{7, 9}));
+    EXPECT_EQ(ends(impl::hull({7, 9}, {20, 20})), (Rows{7, 9}));
+}
+
+TEST(Range, IntersectionOfRangesApartIsEmpty) {
+    EXPECT_EQ(ends(impl::intersection({2, 8}, {5, 9})), (Rows{5, 8}));
+    EXPECT_EQ(ends(impl::intersection({2, 8}, {3, 4})), (Rows{3, 4}));
+    EXPECT_EQ(impl::intersection({2, 4}, {7, 9}).size(), 0);
+    EXPECT_EQ(impl::intersection({7, 9}, {2, 4}).size(), 0);
+    EXPECT_EQ(impl::intersection({2, 4}, {4, 9}).size(), 0);
 }
 
 }  // namespace

@@ -35,10 +35,8 @@ double largest_cost(const Bands& bands, const std::vector<double>& row_cost) {
 int64_t most_moved(const Bands& from, const Bands& to) {
     int64_t most = 0;
     for (int rank = 0; rank < to.n_rank(); ++rank) {
-        const Range a = from.of(rank), b = to.of(rank);
-        const int64_t kept =
-            std::max<int64_t>(0, std::min(a.end, b.end) - std::max(a.begin, b.begin));
-        most = std::max(most, b.size() - kept);
+        const Range own = to.of(rank);
+        most = std::max(most, own.size() - intersection(from.of(rank), own).size());
     }
     return most;
 }
@@ -109,12 +107,6 @@ Bands inner_bands(const Frame&, const Grid& grid, const SphereDomain& domain,
     notes.push_back("rows of the " + grid_text(grid) + " grid: distributed by cost, the largest band " +
                     ratio_text(bands.imbalance(row_cost)) + " of the mean cost");
     return bands;
-}
-
-Range hull(Range a, Range b) {
-    if (a.size() == 0) return b;
-    if (b.size() == 0) return a;
-    return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 
 }  // namespace surrogate::impl::sphere

@@ -27,7 +27,4 @@ Bands choose_bands(const Frame& frame, const SphereDomain& domain,
 Bands inner_bands(const Frame& frame, const Grid& grid, const SphereDomain& domain,
                   const std::vector<double>& row_cost, std::vector<std::string>& notes);
 
-/// The smallest range that holds both; empty ranges do not count.
-Range hull(Range a, Range b);
-
 }  // namespace surrogate::impl::sphere

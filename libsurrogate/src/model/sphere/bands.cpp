@@ -8,9 +8,8 @@ namespace surrogate::impl::sphere {
 
 void Bands::add_wants(Range rows, std::vector<NeighborExchange::Want>& wants) const {
     for (int rank = 0; rank < n_rank(); ++rank) {
-        const Range own = of(rank);
-        for (int64_t row = std::max(rows.begin, own.begin); row < std::min(rows.end, own.end);
-             ++row)
+        const Range wanted = intersection(rows, of(rank));
+        for (int64_t row = wanted.begin; row < wanted.end; ++row)
             wants.push_back({rank, {row, 0, grid_.n_lon}});
     }
 }

@@ -34,9 +34,8 @@ std::vector<NeighborExchange::Want> wants_of_domain(const SphereDomain& domain, 
     std::vector<NeighborExchange::Want> wants;
     std::vector<Segment> owned;
     for (int rank = 0; rank < domain.context().comm().size(); ++rank) {
-        const Range theirs = domain.model_rows(rank);
-        for (int64_t row = std::max(rows.begin, theirs.begin); row < std::min(rows.end, theirs.end);
-             ++row) {
+        const Range wanted = intersection(rows, domain.model_rows(rank));
+        for (int64_t row = wanted.begin; row < wanted.end; ++row) {
             owned.clear();
             domain.add_owned(rank, {row, 0, domain.grid().n_lon}, owned);
             for (const Segment& segment : owned) wants.push_back({rank, segment});
@@ -52,9 +51,8 @@ std::vector<NeighborExchange::Want> wants_of_block(const SphereDomain& domain, c
     const int own = domain.context().comm().rank();
     const Range mine = domain.model_rows(own);
     for (int rank = 0; rank < bands.n_rank(); ++rank) {
-        const Range theirs = bands.of(rank);
-        for (int64_t row = std::max(mine.begin, theirs.begin); row < std::min(mine.end, theirs.end);
-             ++row) {
+        const Range wanted = intersection(mine, bands.of(rank));
+        for (int64_t row = wanted.begin; row < wanted.end; ++row) {
             owned.clear();
             domain.add_owned(own, {row, 0, domain.grid().n_lon}, owned);
             for (const Segment& segment : owned) wants.push_back({rank, segment});
