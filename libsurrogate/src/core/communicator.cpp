@@ -48,6 +48,17 @@ void Communicator::all_gather(const void* from, void* to, int64_t n_byte) {
     do_all_gather(from, to, n_byte);
 }
 
+void Communicator::all_gather_v(const void* from, void* to, std::span<const int64_t> n_bytes) {
+    count(n_bytes[static_cast<size_t>(rank())]);
+    do_all_gather_v(from, to, n_bytes);
+}
+
+void Communicator::all_to_all_counts(std::span<const int64_t> to_each,
+                                     std::span<int64_t> from_each) {
+    count(static_cast<int64_t>(to_each.size_bytes()));
+    do_all_to_all_counts(to_each.data(), from_each.data());
+}
+
 void Communicator::all_to_all(const void* from, std::span<const int64_t> n_send, void* to,
                               std::span<const int64_t> n_receive, int64_t row_bytes) {
     int64_t n_row = 0;
@@ -65,6 +76,24 @@ void Communicator::begin_exchange(std::span<const Message> send, std::span<const
 
 void Communicator::finish_exchange() {
     do_finish_exchange();
+}
+
+void Communicator::begin_ring_shift(const void* to_next, int64_t n_send, void* from_previous,
+                                    int64_t n_receive) {
+    if (size() == 1) {
+        if (n_send > 0) std::memcpy(from_previous, to_next, static_cast<size_t>(n_send));
+        begin_exchange({}, {});
+        return;
+    }
+    // What is sent is not written to: Message serves both directions.
+    const Message send{(rank() + 1) % size(), const_cast<void*>(to_next), n_send};
+    const Message receive{(rank() + size() - 1) % size(), from_previous, n_receive};
+    begin_exchange(std::span(&send, 1), std::span(&receive, 1));
+}
+
+void Communicator::reserve_ring_shift(int64_t n_byte) {
+    const Message longest{0, nullptr, n_byte};
+    reserve_messages(std::span(&longest, 1), std::span(&longest, 1));
 }
 
 int64_t Communicator::exclusive_sum(int64_t value) {
@@ -145,10 +174,15 @@ protected:
     void do_all_gather(const void* from, void* to, int64_t n_byte) override {
         if (n_byte > 0) std::memcpy(to, from, static_cast<size_t>(n_byte));
     }
+    void do_all_gather_v(const void* from, void* to, std::span<const int64_t> n_bytes) override {
+        do_all_gather(from, to, n_bytes[0]);
+    }
+    void do_all_to_all_counts(const int64_t* to_each, int64_t* from_each) override {
+        *from_each = *to_each;
+    }
     void do_all_to_all(const void* from, std::span<const int64_t> n_send, void* to,
                        std::span<const int64_t>, int64_t row_bytes) override {
-        const int64_t n_byte = n_send[0] * row_bytes;
-        if (n_byte > 0) std::memcpy(to, from, static_cast<size_t>(n_byte));
+        do_all_gather(from, to, n_send[0] * row_bytes);
     }
     // A rank alone has no neighbors: what it needs of itself it copies without messages.
     void do_begin_exchange(std::span<const Message>, std::span<const Message>) override {}

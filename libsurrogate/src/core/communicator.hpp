@@ -21,8 +21,9 @@ public:
 };
 
 /// What families need of the other ranks, and the seam where tests inject delays and faults.
-/// Implementations: one rank (here), MPI (transport/mpi_communicator.hpp). Every function but rank() and
-/// size() is collective and blocking.
+/// Implementations: one rank (here), MPI (transport/mpi_communicator.hpp). All functions are
+/// collective and blocking, except rank(), size(), transport(), the counters, and those whose
+/// comment says otherwise. share/doc/communication.md lists them and the rules of their use.
 ///
 /// Failures of the transport throw Error(mpi) and leave the communicator broken: later calls throw
 /// Error(broken) at once. Counts are 64 bit; an implementation that must narrow them splits the
@@ -50,6 +51,14 @@ public:
     /// Every rank's `n_byte` bytes, in rank order, on every rank. to (size() * n_byte).
     void all_gather(const void* from, void* to, int64_t n_byte);
 
+    /// The same with a number of bytes for each rank: rank r gives n_bytes[r] >= 0. n_bytes (size())
+    /// is equal on all ranks; to (sum of n_bytes). from and to do not overlap. Takes no memory.
+    void all_gather_v(const void* from, void* to, std::span<const int64_t> n_bytes);
+
+    /// One number to every rank: to_each[r] goes to rank r, from_each[r] comes from there; (size())
+    /// both. The counts of an all_to_all whose receivers do not know them. Takes no memory.
+    void all_to_all_counts(std::span<const int64_t> to_each, std::span<int64_t> from_each);
+
     /// Rows of row_bytes bytes: n_send[r] rows to rank r, taken from `from` in rank order;
     /// n_receive[r] rows from rank r, stored to `to` in rank order. Counts (size()).
     void all_to_all(const void* from, std::span<const int64_t> n_send, void* to,
@@ -69,11 +78,20 @@ public:
     /// Begins an exchange between neighbors: all ranks call it, those without messages too. Two
     /// ranks list the messages between them in the same order, with the same sizes. The memory
     /// belongs to the exchange until finish_exchange(); one exchange is under way at a time, and no
-    /// other collective meanwhile.
+    /// other collective meanwhile. begin_exchange() does not wait.
     void begin_exchange(std::span<const Message> send, std::span<const Message> receive);
     void finish_exchange();
     /// The same room for an exchange of these messages, or shorter ones.
     virtual void reserve_messages(std::span<const Message>, std::span<const Message>) {}
+
+    /// Begins an exchange around the ring of ranks: n_send bytes to the next rank, n_receive bytes
+    /// from the previous one, which sends as many; 0 is allowed. The last rank is before the first.
+    /// The rules of begin_exchange() hold, and finish_exchange() ends it. On one rank the bytes are
+    /// copied.
+    void begin_ring_shift(const void* to_next, int64_t n_send, void* from_previous,
+                          int64_t n_receive);
+    /// Room for ring shifts of up to n_byte bytes. Local; throws bad_alloc.
+    void reserve_ring_shift(int64_t n_byte);
 
     /// Sum of `value` over the ranks before this one.
     int64_t exclusive_sum(int64_t value);
@@ -100,6 +118,8 @@ protected:
     virtual void do_all_reduce(void* data, int64_t count, Type type, Reduction reduction) = 0;
     virtual void do_broadcast(void* data, int64_t n_byte, int root) = 0;
     virtual void do_all_gather(const void* from, void* to, int64_t n_byte) = 0;
+    virtual void do_all_gather_v(const void* from, void* to, std::span<const int64_t> n_bytes) = 0;
+    virtual void do_all_to_all_counts(const int64_t* to_each, int64_t* from_each) = 0;
     virtual void do_all_to_all(const void* from, std::span<const int64_t> n_send, void* to,
                                std::span<const int64_t> n_receive, int64_t row_bytes) = 0;
     virtual void do_begin_exchange(std::span<const Message> send,

@@ -5,6 +5,27 @@
 
 namespace surrogate::impl {
 
+namespace {
+
+int64_t sum(std::span<const int64_t> values) {
+    return std::accumulate(values.begin(), values.end(), int64_t{0});
+}
+
+}  // namespace
+
+/// Groups the segments by rank; those of one rank keep their order.
+void NeighborExchange::Side::set_segments(std::span<const Want> wants, int n_rank) {
+    rank_segments.assign(static_cast<size_t>(n_rank), 0);
+    for (const Want& want : wants) ++rank_segments[static_cast<size_t>(want.rank)];
+    std::vector<int64_t> place(rank_segments.size());
+    std::exclusive_scan(rank_segments.begin(), rank_segments.end(), place.begin(), int64_t{0});
+    segments.resize(wants.size());
+    for (const Want& want : wants) {
+        int64_t& next = place[static_cast<size_t>(want.rank)];
+        segments[static_cast<size_t>(next++)] = want.segment;
+    }
+}
+
 void NeighborExchange::Side::set_offsets() {
     offsets.clear();
     rank_items.assign(rank_segments.size(), 0);
@@ -29,52 +50,44 @@ void NeighborExchange::Side::set_messages(int own, int64_t item_bytes) {
 }
 
 void NeighborExchange::connect(Communicator& comm, std::vector<Want> wants, int64_t item_bytes) {
-    const auto size = static_cast<size_t>(comm.size());
-    std::vector<int64_t> ones;
     own_rank_ = comm.rank();
     comm.agree([&] {
-        receive_.rank_segments.assign(size, 0);
-        send_.rank_segments.assign(size, 0);
-        ones.assign(size, 1);
-        for (const Want& want : wants) ++receive_.rank_segments[static_cast<size_t>(want.rank)];
-        std::vector<int64_t> place(size);
-        std::exclusive_scan(receive_.rank_segments.begin(), receive_.rank_segments.end(),
-                            place.begin(), int64_t{0});
-        receive_.segments.resize(wants.size());
-        for (const Want& want : wants) {
-            int64_t& next = place[static_cast<size_t>(want.rank)];
-            receive_.segments[static_cast<size_t>(next++)] = want.segment;
-        }
-        receive_.set_offsets();
+        receive_.set_segments(wants, comm.size());
+        send_.rank_segments.resize(receive_.rank_segments.size());
     });
-    comm.all_to_all(receive_.rank_segments.data(), ones, send_.rank_segments.data(), ones,
-                    sizeof(int64_t));
+    send_wants(comm);
     comm.agree([&] {
-        const auto n =
-            std::accumulate(send_.rank_segments.begin(), send_.rank_segments.end(), int64_t{0});
-        send_.segments.resize(static_cast<size_t>(n));
+        for (Side* side : {&send_, &receive_}) {
+            side->set_offsets();
+            side->set_messages(own_rank_, item_bytes);
+        }
+        comm.reserve_messages(send_.messages, receive_.messages);
+    });
+    find_own_segments();
+    int64_t n_message = std::ssize(send_.messages) + std::ssize(receive_.messages);
+    comm.all_reduce_max(std::span(&n_message, 1));
+    has_messages_ = n_message > 0;
+}
+
+/// Every rank learns which of its segments the others want: receive_ of one is send_ of another.
+void NeighborExchange::send_wants(Communicator& comm) {
+    comm.all_to_all_counts(receive_.rank_segments, send_.rank_segments);
+    comm.agree([&] {
+        send_.segments.resize(static_cast<size_t>(sum(send_.rank_segments)));
         comm.reserve_rows(receive_.rank_segments, send_.rank_segments, sizeof(Segment));
     });
     comm.all_to_all(receive_.segments.data(), receive_.rank_segments, send_.segments.data(),
                     send_.rank_segments, sizeof(Segment));
-    int64_t n_message = 0;
-    comm.agree([&] {
-        send_.set_offsets();
-        send_.set_messages(own_rank_, item_bytes);
-        receive_.set_messages(own_rank_, item_bytes);
-        n_message = std::ssize(send_.messages) + std::ssize(receive_.messages);
-        comm.reserve_messages(send_.messages, receive_.messages);
-    });
+}
+
+void NeighborExchange::find_own_segments() {
     const auto own = static_cast<size_t>(own_rank_);
-    const auto sum = [own](const std::vector<int64_t>& values) {
-        return std::accumulate(values.begin(), values.begin() + static_cast<ptrdiff_t>(own),
-                               int64_t{0});
+    const auto before_own = [own](std::span<const int64_t> of_rank) {
+        return sum(of_rank.first(own));
     };
-    own_receive_begin_ = static_cast<size_t>(sum(receive_.rank_segments));
+    own_receive_begin_ = static_cast<size_t>(before_own(receive_.rank_segments));
     own_receive_end_ = own_receive_begin_ + static_cast<size_t>(receive_.rank_segments[own]);
-    own_offset_ = sum(send_.rank_items) - sum(receive_.rank_items);
-    comm.all_reduce_max(std::span(&n_message, 1));
-    has_messages_ = n_message > 0;
+    own_offset_ = before_own(send_.rank_items) - before_own(receive_.rank_items);
 }
 
 int64_t NeighborExchange::n_message() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kernels/base/buffer.hpp"
@@ -19,6 +20,27 @@ struct Segment {
 /// Who needs what of whom, planned once from what every rank says it reads, then one packed message
 /// per neighbor and step. Neighbors may be any ranks, any number of rows away. What a rank wants of
 /// itself is copied without a message.
+///
+/// Example: three ranks, rows of 4 items; rank r owns rows 2r and 2r + 1. Segments are written
+/// row[items]. Each rank wants its first row and the rows next to its own, of row 4 only a half:
+///
+///   wants of rank 0   rank 0: 0[0-3]   rank 1: 2[0-3]
+///   wants of rank 1   rank 0: 1[0-3]   rank 1: 2[0-3]   rank 2: 4[0-1]
+///   wants of rank 2   rank 1: 3[0-3]   rank 2: 4[0-3]
+///
+/// Then rank 1 has these sides, in the order of ranks; numbers below are offsets in items:
+///
+///   receive   0: 1[0-3]   1: 2[0-3]   2: 4[0-1]      rank_items 4 4 2
+///                0           4           8
+///   send      0: 2[0-3]   1: 2[0-3]   2: 3[0-3]      rank_items 4 4 4
+///                0           4           8
+///
+/// It sends a message of 4 items to rank 0 and one to rank 2, and receives one of 4 and one of 2.
+/// Segment 1 of `receive` is its own: no message brings it, so it is read from the send buffer, where
+/// it was packed. The own part of both buffers has the same segments in the same order, so one number
+/// leads from any own offset in `receive` to that in `send`: own_offset_ = (items sent to lower
+/// ranks) - (items received from lower ranks) = 4 - 4 = 0 here. On rank 2, which receives 4 items
+/// from rank 1 and sends 2, it is 2 - 4 = -2.
 class NeighborExchange {
 public:
     struct Want {
@@ -82,10 +104,13 @@ private:
         kernels::Buffer<std::byte> buffer;
         std::vector<Communicator::Message> messages;
 
+        void set_segments(std::span<const Want> wants, int n_rank);
         void set_offsets();
         void set_messages(int own, int64_t item_bytes);
     };
 
+    void send_wants(Communicator& comm);
+    void find_own_segments();
     void begin_messages(Communicator& comm, int64_t item_bytes);
 
     Side send_, receive_;

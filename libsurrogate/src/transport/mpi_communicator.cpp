@@ -2,7 +2,9 @@
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,10 +64,14 @@ public:
         rank_ = other.rank_;
         size_ = other.size_;
         piece_ = other.piece_;
-        requests_ = std::move(other.requests_);
+        counts_ = std::move(other.counts_);
+        offsets_ = std::move(other.offsets_);
     }
-    /// Two requests for each other rank: exchanges of one small row, before anything is reserved.
-    void reserve_small() { requests_.reserve(static_cast<size_t>(2 * size_)); }
+    /// What all_gather_v() needs.
+    void reserve_counts() {
+        counts_.resize(static_cast<size_t>(size_));
+        offsets_.resize(static_cast<size_t>(size_));
+    }
 
 protected:
     void do_all_reduce(void* data, int64_t count, Type type, Reduction reduction) override {
@@ -98,6 +104,29 @@ protected:
         }
         const int n = static_cast<int>(n_byte);
         call(MPI_Allgather(from, n, MPI_BYTE, to, n, MPI_BYTE, comm_), "MPI_Allgather");
+    }
+
+    // MPI_Allgatherv has int offsets. Where the sum of all bytes is too large for them, the single
+    // messages are long and one broadcast a rank costs little more.
+    void do_all_gather_v(const void* from, void* to, std::span<const int64_t> n_bytes) override {
+        require_usable();
+        if (std::accumulate(n_bytes.begin(), n_bytes.end(), int64_t{0}) > piece_) {
+            gather_by_broadcasts(from, to, n_bytes);
+            return;
+        }
+        for (size_t rank = 0; rank < n_bytes.size(); ++rank) {
+            counts_[rank] = static_cast<int>(n_bytes[rank]);
+            offsets_[rank] = rank == 0 ? 0 : offsets_[rank - 1] + counts_[rank - 1];
+        }
+        call(MPI_Allgatherv(from, counts_[static_cast<size_t>(rank_)], MPI_BYTE, to, counts_.data(),
+                            offsets_.data(), MPI_BYTE, comm_),
+             "MPI_Allgatherv");
+    }
+
+    void do_all_to_all_counts(const int64_t* to_each, int64_t* from_each) override {
+        require_usable();
+        call(MPI_Alltoall(to_each, 1, MPI_INT64_T, from_each, 1, MPI_INT64_T, comm_),
+             "MPI_Alltoall");
     }
 
     // Point-to-point instead of MPI_Alltoallv: its int displacements would limit a rank to 2 GB of
@@ -161,6 +190,16 @@ private:
 
     int64_t n_piece(int64_t n_byte) const { return (n_byte + piece_ - 1) / piece_; }
 
+    void gather_by_broadcasts(const void* from, void* to, std::span<const int64_t> n_bytes) {
+        char* next = static_cast<char*>(to);
+        for (int root = 0; root < size_; ++root) {
+            const int64_t n_byte = n_bytes[static_cast<size_t>(root)];
+            if (root == rank_ && n_byte > 0) std::memcpy(next, from, static_cast<size_t>(n_byte));
+            do_broadcast(next, n_byte, root);
+            next += n_byte;
+        }
+    }
+
     /// Long messages go in pieces, which both sides cut alike.
     template <class Post>
     void post_messages(std::span<const Message> messages, const Post& post) {
@@ -212,6 +251,7 @@ private:
     // Of one call, reserved at planning: runs do not allocate.
     std::vector<MPI_Request> requests_;
     std::vector<MPI_Request> exchange_requests_;
+    std::vector<int> counts_, offsets_;  // (size): bytes of each rank
 };
 
 }  // namespace
@@ -238,7 +278,7 @@ std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm, int64_t longest_pi
     std::unique_ptr<MpiCommunicator> created;
     ranks.agree([&] {
         created = std::make_unique<MpiCommunicator>();
-        ranks.reserve_small();
+        ranks.reserve_counts();
     });
     created->take_over(ranks);
     return created;
