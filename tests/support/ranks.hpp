@@ -38,6 +38,22 @@ inline bool ranks_still_talk(MPI_Comm comm) {
     return sum == size_of(comm);
 }
 
+/// The values of all ranks, in rank order, on all ranks.
+template <class T>
+std::vector<T> gathered(const std::vector<T>& own, MPI_Comm comm) {
+    int n = static_cast<int>(own.size() * sizeof(T)), total = 0;
+    std::vector<int> counts(static_cast<size_t>(size_of(comm))), offsets;
+    MPI_Allgather(&n, 1, MPI_INT, counts.data(), 1, MPI_INT, comm);
+    for (int count : counts) {
+        offsets.push_back(total);
+        total += count;
+    }
+    std::vector<T> all(static_cast<size_t>(total) / sizeof(T));
+    MPI_Allgatherv(own.data(), n, MPI_BYTE, all.data(), counts.data(), offsets.data(), MPI_BYTE,
+                   comm);
+    return all;
+}
+
 /// Rank 0's answer, on all ranks. Collective.
 inline Answer answer_of_rank_0(Answer answer, MPI_Comm comm) {
     int size = static_cast<int>(answer.text.size());

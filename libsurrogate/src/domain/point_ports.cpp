@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "libsurrogate/src/domain/canonical_order.hpp"
+
 namespace surrogate::impl {
 
 using kernels::Buffer;
@@ -21,7 +23,8 @@ PointPorts<T>::PointPorts(const PointDomain& domain, const kernels::Queue& queue
 
 template <class T>
 void PointPorts<T>::reorder(int64_t block_points) {
-    rows_.emplace(domain_, block_points, std::max(n_input_, n_output_));
+    rows_.emplace(domain_.context().comm(), canonical_route(domain_, block_points),
+                  std::max(n_input_, n_output_));
     n_point_ = rows_->n_canonical();
 }
 

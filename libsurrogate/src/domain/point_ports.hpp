@@ -9,7 +9,8 @@
 #include "kernels/base/queue.hpp"
 #include "kernels/base/view.hpp"
 #include "libsurrogate/src/domain/columns.hpp"
-#include "libsurrogate/src/domain/row_exchange.hpp"
+#include "libsurrogate/src/domain/domain.hpp"
+#include "libsurrogate/src/ranks/row_exchange.hpp"
 
 namespace surrogate::impl {
 

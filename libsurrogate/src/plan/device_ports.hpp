@@ -10,7 +10,7 @@
 #include "libsurrogate/src/core/device_context.hpp"
 #include "libsurrogate/src/core/device_memory.hpp"
 #include "libsurrogate/src/domain/columns.hpp"
-#include "libsurrogate/src/domain/row_exchange.hpp"
+#include "libsurrogate/src/ranks/row_exchange.hpp"
 
 namespace surrogate::impl {
 

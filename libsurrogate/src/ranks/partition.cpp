@@ -30,11 +30,14 @@ Range balanced_range(int64_t n, int rank, int size) {
     return {begin, begin + share + (rank < rest ? 1 : 0)};
 }
 
-int balanced_owner(int64_t n, int64_t i, int size) {
-    const int64_t share = n / size, rest = n % size;
-    const int64_t in_large = rest * (share + 1);
-    if (i < in_large) return static_cast<int>(i / (share + 1));
-    return static_cast<int>(rest + (i - in_large) / share);
+std::vector<int64_t> block_begins(int64_t n, int64_t block_rows, int size) {
+    const int64_t n_block = (n + block_rows - 1) / block_rows;
+    std::vector<int64_t> begins(static_cast<size_t>(size + 1), n);
+    for (int rank = 0; rank < size; ++rank) {
+        const int64_t first = balanced_range(n_block, rank, size).begin;
+        begins[static_cast<size_t>(rank)] = std::min(first * block_rows, n);
+    }
+    return begins;
 }
 
 namespace {

@@ -24,8 +24,9 @@ Range intersection(Range a, Range b);
 /// more.
 Range balanced_range(int64_t n, int rank, int size);
 
-/// The rank that owns item i under balanced_range.
-int balanced_owner(int64_t n, int64_t i, int size);
+/// Where the share of each rank begins, and n at the end (size + 1), when n rows are cut into blocks
+/// of block_rows rows, the last one shorter, and the blocks are distributed by balanced_range.
+std::vector<int64_t> block_begins(int64_t n, int64_t block_rows, int size);
 
 /// See surrogate_partition. Throws unknown_name or invalid_argument.
 std::vector<int64_t> partition_rows(std::string_view kind, int64_t n_rows, int rank, int size);

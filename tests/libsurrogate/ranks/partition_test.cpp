@@ -99,5 +99,12 @@ TEST(Range, IntersectionOfRangesApartIsEmpty) {
     EXPECT_EQ(impl::intersection({2, 4}, {4, 9}).size(), 0);
 }
 
+TEST(BlockBegins, GiveWholeBlocksToEachRank) {
+    EXPECT_EQ(impl::block_begins(20, 8, 1), (Rows{0, 20}));
+    EXPECT_EQ(impl::block_begins(20, 8, 2), (Rows{0, 16, 20}));
+    EXPECT_EQ(impl::block_begins(20, 8, 5), (Rows{0, 8, 16, 20, 20, 20}));
+    EXPECT_EQ(impl::block_begins(0, 8, 2), (Rows{0, 0, 0}));
+}
+
 }  // namespace
 }  // namespace surrogate::test

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "libsurrogate/src/api/handles.hpp"
-#include "libsurrogate/src/domain/row_exchange.hpp"
+#include "libsurrogate/src/domain/canonical_order.hpp"
+#include "libsurrogate/src/ranks/row_exchange.hpp"
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 #include "tests/support/darcy_case.hpp"
 #include "tests/support/memory_meter.hpp"
@@ -62,7 +63,7 @@ TEST_P(Pieces, OfRowsWiderThanTheirKeysTakeNoMemoryInARun) {
     const DarcyCase points(own_rows("scattered", 300, world));
     const surrogate_array x = matrix(points.x.data(), points.n(), 2);
     const impl::PointDomain domain(context, &x, points.ids.data());
-    impl::RowExchange<double> rows(domain, 16, width);
+    impl::RowExchange<double> rows(context->comm(), impl::canonical_route(domain, 16), width);
     const auto value = [&](int64_t i, int64_t c) {
         return static_cast<double>(points.ids[static_cast<size_t>(i)] * width + c);
     };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "libsurrogate/src/domain/canonical_order.hpp"
 #include "libsurrogate/src/model/flare/costs.hpp"
 #include "libsurrogate/src/model/flare/device_passes.hpp"
 #include "libsurrogate/src/plan/device_ports.hpp"
@@ -66,7 +67,8 @@ public:
     /// in here.
     void prepare(const PlanRequest& request) {
         if (request.reproducible)
-            rows_.emplace(domain_, chunk_rows, std::max(config_.in_dim, config_.out_dim));
+            rows_.emplace(comm_, canonical_route(domain_, chunk_rows),
+                          std::max(config_.in_dim, config_.out_dim));
         comm_.agree([&] { allocate(request); });
         passes_->prepare(comm_, stream_);
     }

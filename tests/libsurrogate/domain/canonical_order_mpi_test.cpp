@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "libsurrogate/src/domain/row_order.hpp"
+#include "libsurrogate/src/domain/canonical_order.hpp"
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 #include "tests/support/darcy_case.hpp"
 #include "tests/support/ranks.hpp"
@@ -15,29 +15,12 @@ namespace surrogate::test {
 namespace {
 
 using impl::PointDomain;
-using impl::RowOrder;
 
 const MPI_Comm world = MPI_COMM_WORLD;
 
 std::shared_ptr<impl::Context> ranks() {
     return std::make_shared<impl::Context>(impl::mpi_communicator(world), impl::Options{},
                                            impl::Placement{});
-}
-
-/// The values of all ranks, in rank order, on all ranks.
-template <class T>
-std::vector<T> gathered(const std::vector<T>& own) {
-    int n = static_cast<int>(own.size() * sizeof(T)), total = 0;
-    std::vector<int> counts(static_cast<size_t>(size_of(world))), offsets;
-    MPI_Allgather(&n, 1, MPI_INT, counts.data(), 1, MPI_INT, world);
-    for (int count : counts) {
-        offsets.push_back(total);
-        total += count;
-    }
-    std::vector<T> all(static_cast<size_t>(total) / sizeof(T));
-    MPI_Allgatherv(own.data(), n, MPI_BYTE, all.data(), counts.data(), offsets.data(), MPI_BYTE,
-                   world);
-    return all;
 }
 
 /// Ids that are neither contiguous nor positive: row 0 .. n - 1 to a permutation of -3 n .. 3 n in
@@ -48,7 +31,7 @@ int64_t odd_id(int64_t row, int64_t n) {
 
 template <class Value>
 std::vector<int64_t> positions(const std::vector<Value>& own) {
-    const std::vector<Value> all = gathered(own);
+    const std::vector<Value> all = gathered(own, world);
     std::vector<int64_t> result;
     for (const Value& value : own)
         result.push_back(std::count_if(all.begin(), all.end(),
@@ -56,9 +39,9 @@ std::vector<int64_t> positions(const std::vector<Value>& own) {
     return result;
 }
 
-class RowOrderRanks : public testing::TestWithParam<const char*> {};
+class CanonicalOrderRanks : public testing::TestWithParam<const char*> {};
 
-TEST_P(RowOrderRanks, SortsByGlobalId) {
+TEST_P(CanonicalOrderRanks, SortsByGlobalId) {
     constexpr int64_t n = 101;  // a prime: odd_id is a permutation
     const std::vector<int64_t> rows = own_rows(GetParam(), n, world);
     std::vector<int64_t> ids;
@@ -69,7 +52,7 @@ TEST_P(RowOrderRanks, SortsByGlobalId) {
     EXPECT_EQ(impl::canonical_positions(domain), positions(ids));
 }
 
-TEST_P(RowOrderRanks, SortsByCoordinatesAxisByAxis) {
+TEST_P(CanonicalOrderRanks, SortsByCoordinatesAxisByAxis) {
     std::vector<std::vector<double>> own;
     std::vector<double> flat;
     for (int64_t row : own_rows(GetParam(), 60, world)) {  // a 3 x 4 x 5 grid around zero
@@ -77,7 +60,7 @@ TEST_P(RowOrderRanks, SortsByCoordinatesAxisByAxis) {
                        -static_cast<double>(row / 12)});
         flat.insert(flat.end(), own.back().begin(), own.back().end());
     }
-    const std::vector<double> all = gathered(flat);
+    const std::vector<double> all = gathered(flat, world);
     std::vector<int64_t> expected;
     for (const std::vector<double>& point : own) {
         int64_t before = 0;
@@ -90,7 +73,7 @@ TEST_P(RowOrderRanks, SortsByCoordinatesAxisByAxis) {
     EXPECT_EQ(impl::canonical_positions(domain), expected);
 }
 
-TEST_P(RowOrderRanks, RowsGoToTheirPlaceAndBack) {
+TEST_P(CanonicalOrderRanks, RowsGoToTheirPlaceAndBack) {
     constexpr int64_t n = 101, block = 8;
     const std::vector<int64_t> rows = own_rows(GetParam(), n, world);
     std::vector<int64_t> ids;
@@ -99,27 +82,27 @@ TEST_P(RowOrderRanks, RowsGoToTheirPlaceAndBack) {
     const surrogate_array x = matrix(points.x.data(), points.n(), 2);
     const auto context = ranks();
     const PointDomain domain(context, &x, ids.data());
-    const RowOrder order(domain, block);
+    const impl::RowRoute route = impl::canonical_route(domain, block);
 
-    EXPECT_EQ(order.n_block_global(), 13);
-    EXPECT_TRUE(order.rows().size() == 0 || order.rows().begin % block == 0);
-    std::vector<int64_t> scratch(static_cast<size_t>(order.scratch_rows()));
-    std::vector<int64_t> canonical(static_cast<size_t>(order.rows().size()), -1);
-    order.to_canonical(context->comm(), ids.data(), scratch.data(), canonical.data(), 8);
-    std::vector<int64_t> sorted = gathered(ids);
+    const impl::Range held = route.target_rows();
+    EXPECT_TRUE(held.size() == 0 || held.begin % block == 0);
+    std::vector<int64_t> scratch(static_cast<size_t>(route.scratch_rows()));
+    std::vector<int64_t> canonical(static_cast<size_t>(held.size()), -1);
+    route.to_target(context->comm(), ids.data(), scratch.data(), canonical.data(), 8);
+    std::vector<int64_t> sorted = gathered(ids, world);
     std::sort(sorted.begin(), sorted.end());
-    EXPECT_EQ(gathered(canonical), sorted);
+    EXPECT_EQ(gathered(canonical, world), sorted);
 
     std::vector<int64_t> back(ids.size(), -1);
-    order.to_solver(context->comm(), canonical.data(), scratch.data(), back.data(), 8);
+    route.to_origin(context->comm(), canonical.data(), scratch.data(), back.data(), 8);
     EXPECT_EQ(back, ids);
 }
 
-INSTANTIATE_TEST_SUITE_P(Partitions, RowOrderRanks,
+INSTANTIATE_TEST_SUITE_P(Partitions, CanonicalOrderRanks,
                          testing::Values("contiguous", "scattered", "uneven"),
                          [](const auto& kind) { return std::string(kind.param); });
 
-class RowOrderEqual : public testing::Test {
+class CanonicalOrderEqual : public testing::Test {
 protected:
     /// One point at `value` on the first rank, one at `other` on the last.
     Refusal refused(double value, double other, const int64_t* id = nullptr) {
@@ -133,25 +116,25 @@ protected:
     }
 };
 
-TEST_F(RowOrderEqual, PointsOnDifferentRanksAreNamedByCoordinates) {
+TEST_F(CanonicalOrderEqual, PointsOnDifferentRanksAreNamedByCoordinates) {
     const Refusal found = refused(0.25, 0.25);
     EXPECT_EQ(found.status, kernels::Status::invalid_argument);
     EXPECT_TRUE(found.says("coordinates (0.25") && found.says("give global ids")) << found.text;
     EXPECT_EQ(refused(0.25, 0.5).status, kernels::Status::success);
 }
 
-TEST_F(RowOrderEqual, ZeroAndNegativeZeroAreTheSamePlace) {
+TEST_F(CanonicalOrderEqual, ZeroAndNegativeZeroAreTheSamePlace) {
     EXPECT_EQ(refused(0.0, -0.0).status, kernels::Status::invalid_argument);
 }
 
-TEST_F(RowOrderEqual, PointsOnDifferentRanksAreNamedById) {
+TEST_F(CanonicalOrderEqual, PointsOnDifferentRanksAreNamedById) {
     const int64_t id = -42;
     const Refusal found = refused(0.25, 0.5, &id);
     EXPECT_EQ(found.status, kernels::Status::invalid_argument);
     EXPECT_TRUE(found.says("global id -42") && found.says("ghost points")) << found.text;
 }
 
-TEST(RowOrderNeither, IdsNorCoordinatesIsRefused) {
+TEST(CanonicalOrderNeither, IdsNorCoordinatesIsRefused) {
     double none = 0;
     const surrogate_array x = matrix(&none, 3, 0);
     const PointDomain domain(ranks(), &x, nullptr);

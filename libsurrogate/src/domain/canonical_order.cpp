@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/domain/canonical_order.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "libsurrogate/src/ranks/parallel_sort.hpp"
+
+namespace surrogate::impl {
+
+namespace {
+
+constexpr uint64_t sign = uint64_t{1} << 63;
+
+/// One word with the id, or one word for each coordinate.
+SortKeys keys_of(const PointDomain& domain) {
+    if (!domain.has_ids() && domain.n_axis() == 0 && domain.n_global() > 1) {
+        throw Error(Status::invalid_argument,
+                    "reproducible mode needs an order of the points: give the domain global ids or "
+                    "coordinates");
+    }
+    const int64_t n = domain.n_local();
+    SortKeys keys(n, domain.has_ids() ? 1 : std::max(1, domain.n_axis()));
+    if (domain.has_ids()) {
+        for (int64_t i = 0; i < n; ++i) keys[i][0] = static_cast<uint64_t>(domain.ids()[i]) ^ sign;
+        return keys;
+    }
+    for (int axis = 0; axis < domain.n_axis(); ++axis) {
+        for (int64_t i = 0; i < n; ++i) {
+            // + 0.0 makes one zero of two: points at 0 and -0 are equal.
+            const auto bits = std::bit_cast<uint64_t>(domain.coordinate(axis)[i] + 0.0);
+            keys[i][static_cast<size_t>(axis)] = bits & sign ? ~bits : bits | sign;
+        }
+    }
+    return keys;
+}
+
+std::string key_text(const PointDomain& domain, std::span<const uint64_t> key) {
+    if (domain.has_ids()) return "global id " + std::to_string(static_cast<int64_t>(key[0] ^ sign));
+    std::string text;
+    for (const uint64_t k : key) {
+        text += (text.empty() ? "" : ", ") +
+                std::to_string(std::bit_cast<double>(k & sign ? k ^ sign : ~k));
+    }
+    return "coordinates (" + text + ")";
+}
+
+[[noreturn]] void refuse_equal(const PointDomain& domain, std::span<const uint64_t> key) {
+    throw Error(Status::invalid_argument,
+                "reproducible mode needs an order of the points, but two of them have the same " +
+                    key_text(domain, key) +
+                    (domain.has_ids() ? "; leave ghost points out"
+                                      : "; give global ids, or leave ghost points out"));
+}
+
+}  // namespace
+
+std::vector<int64_t> canonical_positions(const PointDomain& domain) {
+    Communicator& comm = domain.context().comm();
+    SortKeys keys;
+    comm.agree([&] { keys = keys_of(domain); });
+    return sorted_positions(comm, std::move(keys),
+                            [&](std::span<const uint64_t> key) { refuse_equal(domain, key); });
+}
+
+RowRoute canonical_route(const PointDomain& domain, int64_t block_rows) {
+    Communicator& comm = domain.context().comm();
+    const std::vector<int64_t> positions = canonical_positions(domain);
+    std::vector<int64_t> begins;
+    comm.agree([&] { begins = block_begins(domain.n_global(), block_rows, comm.size()); });
+    return RowRoute(comm, positions, begins);
+}
+
+}  // namespace surrogate::impl

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "libsurrogate/src/domain/domain.hpp"
+#include "libsurrogate/src/ranks/row_route.hpp"
+
+namespace surrogate::impl {
+
+/// Position of every local point in the canonical order of all points of a domain: by global id, or
+/// by the bit patterns of the coordinates if the domain has no ids. The order is the same for every
+/// number of ranks and every partition.
+///
+/// Collective. Throws invalid_argument if two points have the same id or, without ids, the same
+/// coordinates (they are named), or if the domain has neither; no_memory.
+std::vector<int64_t> canonical_positions(const PointDomain& domain);
+
+/// The route of the points of a domain to the canonical order, cut into blocks of block_rows rows
+/// that are distributed over the ranks: what is computed block by block is the same for every number
+/// of ranks and every partition. Collective; throws as canonical_positions().
+RowRoute canonical_route(const PointDomain& domain, int64_t block_rows);
+
+}  // namespace surrogate::impl
