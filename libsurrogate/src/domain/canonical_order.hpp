@@ -14,7 +14,8 @@ namespace surrogate::impl {
 /// number of ranks and every partition.
 ///
 /// Collective. Throws invalid_argument if two points have the same id or, without ids, the same
-/// coordinates (they are named), or if the domain has neither; no_memory.
+/// coordinates (they are named), or if the domain has neither; no_memory. Memory: see
+/// sorted_positions(), with keys of one word for an id, or one word for each coordinate.
 std::vector<int64_t> canonical_positions(const PointDomain& domain);
 
 /// The route of the points of a domain to the canonical order, cut into blocks of block_rows rows

@@ -80,20 +80,18 @@ protected:
                                       : type == Type::float64 ? MPI_DOUBLE
                                                               : MPI_INT64_T;
         const int64_t width = type == Type::float32 ? 4 : 8;
-        for (int64_t done = 0; done < count; done += piece_) {
-            const int n = static_cast<int>(std::min(count - done, piece_));
+        in_pieces(count, [&](int64_t done, int n) {
             call(MPI_Allreduce(MPI_IN_PLACE, static_cast<char*>(data) + done * width, n, mpi_type,
                                reduction == Reduction::max ? MPI_MAX : MPI_SUM, comm_),
                  "MPI_Allreduce");
-        }
+        });
     }
 
     void do_broadcast(void* data, int64_t n_byte, int root) override {
         require_usable();
-        for (int64_t done = 0; done < n_byte; done += piece_) {
-            const int n = static_cast<int>(std::min(n_byte - done, piece_));
+        in_pieces(n_byte, [&](int64_t done, int n) {
             call(MPI_Bcast(static_cast<char*>(data) + done, n, MPI_BYTE, root, comm_), "MPI_Bcast");
-        }
+        });
     }
 
     void do_all_gather(const void* from, void* to, int64_t n_byte) override {
@@ -135,16 +133,19 @@ protected:
                        std::span<const int64_t> n_receive, int64_t row_bytes) override {
         require_usable();
         requests_.clear();
-        post(n_receive, row_bytes, [&](int64_t offset, int n, int other) {
-            return MPI_Irecv(static_cast<char*>(to) + offset, n, MPI_BYTE, other, row_tag, comm_,
-                             new_request());
-        });
-        post(n_send, row_bytes, [&](int64_t offset, int n, int other) {
-            return MPI_Isend(static_cast<const char*>(from) + offset, n, MPI_BYTE, other, row_tag,
-                             comm_, new_request());
-        });
-        call(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE),
-             "MPI_Waitall");
+        auto* receive = static_cast<char*>(to);
+        auto* send = static_cast<const char*>(from);
+        for (int other = 0; other < size_; ++other) {
+            const int64_t n_byte = n_receive[static_cast<size_t>(other)] * row_bytes;
+            post_receive(requests_, receive, n_byte, other, row_tag);
+            receive += n_byte;
+        }
+        for (int other = 0; other < size_; ++other) {
+            const int64_t n_byte = n_send[static_cast<size_t>(other)] * row_bytes;
+            post_send(requests_, send, n_byte, other, row_tag);
+            send += n_byte;
+        }
+        wait_for(requests_);
     }
 
     void reserve_rows(std::span<const int64_t> n_send, std::span<const int64_t> n_receive,
@@ -169,19 +170,19 @@ protected:
                            std::span<const Message> receive) override {
         require_usable();
         exchange_requests_.clear();
-        post_messages(receive, [&](char* data, int n, int other, MPI_Request* request) {
-            return MPI_Irecv(data, n, MPI_BYTE, other, exchange_tag, comm_, request);
-        });
-        post_messages(send, [&](const char* data, int n, int other, MPI_Request* request) {
-            return MPI_Isend(data, n, MPI_BYTE, other, exchange_tag, comm_, request);
-        });
+        for (const Message& message : receive) {
+            post_receive(exchange_requests_, static_cast<char*>(message.data), message.n_byte,
+                         message.rank, exchange_tag);
+        }
+        for (const Message& message : send) {
+            post_send(exchange_requests_, static_cast<const char*>(message.data), message.n_byte,
+                      message.rank, exchange_tag);
+        }
     }
 
     void do_finish_exchange() override {
         require_usable();
-        call(MPI_Waitall(static_cast<int>(exchange_requests_.size()), exchange_requests_.data(),
-                         MPI_STATUSES_IGNORE),
-             "MPI_Waitall");
+        wait_for(exchange_requests_);
     }
 
 private:
@@ -200,18 +201,32 @@ private:
         }
     }
 
-    /// Long messages go in pieces, which both sides cut alike.
-    template <class Post>
-    void post_messages(std::span<const Message> messages, const Post& post) {
-        for (const Message& message : messages) {
-            for (int64_t done = 0; done < message.n_byte; done += piece_) {
-                const int n = static_cast<int>(std::min(message.n_byte - done, piece_));
-                exchange_requests_.push_back(MPI_REQUEST_NULL);
-                call(post(static_cast<char*>(message.data) + done, n, message.rank,
-                          &exchange_requests_.back()),
-                     "MPI_Isend/MPI_Irecv");
-            }
-        }
+    /// body(done, n) for every piece of `count` bytes or elements: both sides of a message cut alike.
+    template <class Body>
+    void in_pieces(int64_t count, const Body& body) const {
+        for (int64_t done = 0; done < count; done += piece_)
+            body(done, static_cast<int>(std::min(count - done, piece_)));
+    }
+
+    void post_receive(std::vector<MPI_Request>& requests, char* to, int64_t n_byte, int rank,
+                      int tag) {
+        in_pieces(n_byte, [&](int64_t done, int n) {
+            requests.push_back(MPI_REQUEST_NULL);
+            call(MPI_Irecv(to + done, n, MPI_BYTE, rank, tag, comm_, &requests.back()),
+                 "MPI_Irecv");
+        });
+    }
+    void post_send(std::vector<MPI_Request>& requests, const char* from, int64_t n_byte, int rank,
+                   int tag) {
+        in_pieces(n_byte, [&](int64_t done, int n) {
+            requests.push_back(MPI_REQUEST_NULL);
+            call(MPI_Isend(from + done, n, MPI_BYTE, rank, tag, comm_, &requests.back()),
+                 "MPI_Isend");
+        });
+    }
+    void wait_for(std::vector<MPI_Request>& requests) {
+        call(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
+             "MPI_Waitall");
     }
 
     void require_usable() const {
@@ -224,25 +239,6 @@ private:
         }
     }
     void call(int code, const char* name) { check_mpi(code, name, &broken_); }
-
-    MPI_Request* new_request() {
-        requests_.push_back(MPI_REQUEST_NULL);
-        return &requests_.back();
-    }
-
-    /// One or more messages to or from every rank that has rows; both sides cut long ones alike.
-    template <class Message>
-    void post(std::span<const int64_t> n_row, int64_t row_bytes, const Message& message) {
-        int64_t offset = 0;
-        for (int other = 0; other < size_; ++other) {
-            const int64_t n_byte = n_row[static_cast<size_t>(other)] * row_bytes;
-            for (int64_t done = 0; done < n_byte; done += piece_) {
-                const int n = static_cast<int>(std::min(n_byte - done, piece_));
-                call(message(offset + done, n, other), "MPI_Isend/MPI_Irecv");
-            }
-            offset += n_byte;
-        }
-    }
 
     MPI_Comm comm_ = MPI_COMM_NULL;
     int rank_ = 0, size_ = 1;
