@@ -69,6 +69,72 @@ HWY_INLINE void activate_vectors(Vector (&u)[n]) {
     for (int j = 0; j < n; ++j) u[j] = hn::Div(u[j], hn::Add(broadcast(1.0f), power[j]));
 }
 
+// Slopes. With s = 1 / (1 + 2^t), f = u s and f' = s + u s'. tanh GELU and SiLU: s is the logistic
+// function of some z(u), s' = z' s 2^t s, where 2^t s is 1 - s with all its digits.
+
+/// z' u of tanh GELU at the clamped argument c.
+HWY_INLINE Vector gelu_tanh_growth(Vector c) {
+    const float linear = 1.595769122f, cubic = 0.2140644488f;  // 2 sqrt(2/pi) (1, 3 * 0.044715)
+    return hn::Mul(c, mul_add(hn::Mul(c, c), broadcast(cubic), broadcast(linear)));
+}
+
+/// n arguments become slopes of tanh GELU or SiLU.
+template <Activation kind, int n>
+HWY_INLINE void logistic_slopes(Vector (&u)[n]) {
+    constexpr float limit = kind == Activation::silu ? 87.0f : 10.0f;  // as in the exponents
+    const Vector one = broadcast(1.0f);
+    Vector power[n];
+#pragma GCC unroll 16
+    for (int j = 0; j < n; ++j) power[j] = activation_exponent<kind>(u[j]);
+    powers_of_two(power);
+#pragma GCC unroll 16
+    for (int j = 0; j < n; ++j) {
+        const Vector c = at_least(broadcast(-limit), at_most(broadcast(limit), u[j]));
+        const Vector growth = kind == Activation::silu ? c : gelu_tanh_growth(c);
+        const Vector s = hn::Div(one, hn::Add(one, power[j]));
+        u[j] = hn::Mul(s, mul_add(growth, hn::Mul(power[j], s), one));
+    }
+}
+
+/// n arguments become P(u) + u p(u), with p = exp(-u^2/2) / sqrt(2 pi) the slope of P itself: the
+/// slope of its approximation would be less exact. Clamped at |u| = 13, where p is 2^-123.
+template <int n>
+HWY_INLINE void gelu_slopes(Vector (&u)[n]) {
+    const float half_log2_e = 0.7213475204f, inverse_root = 0.3989422804f;  // 1 / sqrt(2 pi)
+    const Vector one = broadcast(1.0f);
+    Vector power[n], density[n];
+#pragma GCC unroll 16
+    for (int j = 0; j < n; ++j) {
+        power[j] = gelu_exponent(u[j]);
+        u[j] = at_least(broadcast(-13.0f), at_most(broadcast(13.0f), u[j]));
+        density[j] = hn::Mul(hn::Mul(u[j], u[j]), broadcast(-half_log2_e));
+    }
+    powers_of_two(power);
+    powers_of_two(density);
+#pragma GCC unroll 16
+    for (int j = 0; j < n; ++j) {
+        const Vector scaled = hn::Mul(u[j], broadcast(inverse_root));
+        u[j] = mul_add(scaled, density[j], hn::Div(one, hn::Add(one, power[j])));
+    }
+}
+
+/// n arguments become slopes f'. A NaN stays, except for identity.
+template <Activation kind, int n>
+HWY_INLINE void activation_slopes(Vector (&u)[n]) {
+    const Vector zero = broadcast(0.0f), one = broadcast(1.0f);
+    if constexpr (kind == Activation::identity || kind == Activation::relu) {
+#pragma GCC unroll 16
+        for (int j = 0; j < n; ++j)
+            u[j] = kind == Activation::identity
+                       ? one
+                       : hn::IfThenElse(hn::Gt(u[j], zero), one, at_least(zero, u[j]));
+    } else if constexpr (kind == Activation::gelu) {
+        gelu_slopes(u);
+    } else {
+        logistic_slopes<kind>(u);
+    }
+}
+
 }  // namespace surrogate::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -19,12 +19,24 @@ enum class Activation { identity, gelu_tanh, silu, gelu, relu };
 template <class T>
 void activate(const Queue& queue, Activation kind, Tile<const T> x, Tile<T> y);
 
+/// dx(c, i) = dy(c, i) f'(x(c, i)), with x the argument of f; f'(0) of relu is 0.
+///   x, dy, dx (n_channel, n_point) tiles; dx may be dy or x itself, no other overlap
+/// float: error of f' at most 1e-6 (|f'| <= 1.13), the same bits on every vector level. double (ref):
+/// libm. Source: spec of FLARE, section 2.
+template <class T>
+void activate_backward(const Queue& queue, Activation kind, Tile<const T> x, Tile<const T> dy,
+                       Tile<T> dx);
+
 namespace ref {
 template <class T>
 void activate(Activation kind, Tile<const T> x, Tile<T> y);
-}
+template <class T>
+void activate_backward(Activation kind, Tile<const T> x, Tile<const T> dy, Tile<T> dx);
+}  // namespace ref
 namespace simd {
 void activate(VectorLevel level, Activation kind, Tile<const float> x, Tile<float> y);
-}
+void activate_backward(VectorLevel level, Activation kind, Tile<const float> x,
+                       Tile<const float> dy, Tile<float> dx);
+}  // namespace simd
 
 }  // namespace surrogate::kernels

@@ -41,6 +41,44 @@ T value(Activation kind, T u) {
     return u;
 }
 
+/// Beyond 10, 1 - tanh is below 2^-125. 1 - tanh^2 = 1 / cosh^2 keeps its digits.
+template <class T>
+T gelu_tanh_slope(T u) {
+    const T root_two_over_pi = T(0.7978845608028654), cubic = T(0.044715);
+    const T c = std::clamp(u, T(-10), T(10));
+    const T z = root_two_over_pi * (c + cubic * c * c * c);
+    const T slope = root_two_over_pi * (1 + 3 * cubic * c * c);  // of z
+    return (1 + std::tanh(z)) / 2 + c / 2 * slope / (std::cosh(z) * std::cosh(z));
+}
+
+/// P(u) + u p(u), with p the normal density; beyond 100, p is 0 in every precision.
+template <class T>
+T gelu_slope(T u) {
+    const T c = std::clamp(u, T(-100), T(100));
+    const T density = std::exp(-c * c / 2) * T(0.3989422804014327);  // 1 / sqrt(2 pi)
+    return std::erfc(-c * T(0.70710678118654752)) / 2 + c * density;
+}
+
+/// s (1 + u (1 - s)) with s = 1 / (1 + exp(-u)).
+template <class T>
+T silu_slope(T u) {
+    const T e = std::exp(-std::abs(u));
+    const T s = (u < 0 ? e : T(1)) / (1 + e);
+    return s + u * e / ((1 + e) * (1 + e));
+}
+
+template <class T>
+T slope(Activation kind, T u) {
+    switch (kind) {
+        case Activation::identity: return T(1);
+        case Activation::gelu_tanh: return gelu_tanh_slope(u);
+        case Activation::silu: return silu_slope(u);
+        case Activation::gelu: return gelu_slope(u);
+        case Activation::relu: return u > 0 ? T(1) : value(kind, u);
+    }
+    return T(1);
+}
+
 }  // namespace
 
 template <class T>
@@ -50,7 +88,16 @@ void activate(Activation kind, Tile<const T> x, Tile<T> y) {
     }
 }
 
+template <class T>
+void activate_backward(Activation kind, Tile<const T> x, Tile<const T> dy, Tile<T> dx) {
+    for (int64_t c = 0; c < x.shape[0]; ++c) {
+        for (int64_t i = 0; i < x.shape[1]; ++i) dx(c, i) = dy(c, i) * slope(kind, x(c, i));
+    }
+}
+
 template void activate(Activation, Tile<const float>, Tile<float>);
 template void activate(Activation, Tile<const double>, Tile<double>);
+template void activate_backward(Activation, Tile<const float>, Tile<const float>, Tile<float>);
+template void activate_backward(Activation, Tile<const double>, Tile<const double>, Tile<double>);
 
 }  // namespace surrogate::kernels::ref
