@@ -71,4 +71,10 @@ Tile<T> channels(Tile<T> tile, int64_t first, int64_t count) {
     return {tile.data + first * tile.stride[0], {count, tile.shape[1]}, tile.stride};
 }
 
+/// Points [first, first + count) of a tile; first is a multiple of lane_count.
+template <class T>
+Tile<T> points(Tile<T> tile, int64_t first, int64_t count) {
+    return {tile.data + first, {tile.shape[0], count}, tile.stride};
+}
+
 }  // namespace surrogate::kernels

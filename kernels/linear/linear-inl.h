@@ -16,37 +16,52 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 
-/// y = f(W x + b) [+ residual] [+ before], in this order; a null addend is none. Addends may be y
-/// itself.
-struct Epilogue {
-    Activation activation = Activation::identity;
-    Tile<const float> residual;
-    Tile<const float> before;
+/// What multiplies the input: element (r, c) lies at data[r * row + c * column], so that weights are
+/// read as PyTorch stores them or transposed. Sums start at bias (n_row), or at 0 where it is null.
+struct Matrix {
+    const float* data;
+    int64_t n_row, n_column;
+    int64_t row, column;
+    const float* bias;
 };
 
-HWY_INLINE const float* row(Tile<const float> tile, int64_t channel, int64_t point) {
+inline Matrix matrix_of(const Linear<float>& layer) {
+    return {layer.weight, layer.n_out, layer.n_in, layer.n_in, 1, layer.bias};
+}
+
+/// y = f(W x + b) [+ residual] [+ before], in this order; a null addend is none. Addends may be y
+/// itself. W x + b is kept in `sum` if that is not null.
+struct Epilogue {
+    Activation activation = Activation::identity;
+    Tile<const float> residual{};
+    Tile<const float> before{};
+    Tile<float> sum{};
+};
+
+template <class T>
+HWY_INLINE T* row(Tile<T> tile, int64_t channel, int64_t point) {
     return tile.data ? tile.data + channel * tile.stride[0] + point : nullptr;
 }
 
-/// Register block: n_row outputs x n_vector vectors of points. Weights are broadcast straight from
-/// PyTorch's layout.
+/// Register block: n_row outputs x n_vector vectors of points. Weights are broadcast from where they
+/// lie.
 template <Activation activation, int n_row, int n_vector>
-HWY_INLINE void linear_block(const Linear<float>& layer, Tile<const float> x,
-                             const Epilogue& epilogue, Tile<float> y, int64_t o, int64_t i) {
+HWY_INLINE void linear_block(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue,
+                             Tile<float> y, int64_t o, int64_t i) {
     Vector sum[n_row][n_vector];
 #pragma GCC unroll 8
     for (int r = 0; r < n_row; ++r) {
-        const Vector bias = broadcast(layer.bias ? layer.bias[o + r] : 0.0f);
+        const Vector bias = broadcast(matrix.bias ? matrix.bias[o + r] : 0.0f);
 #pragma GCC unroll 4
         for (int j = 0; j < n_vector; ++j) sum[r][j] = bias;
     }
-    // (n_row, n_in), reached from two moving pointers: the compiler would keep one a row, and the
+    // (n_row, n_column), reached from two moving pointers: the compiler would keep one a row, and the
     // stack in the loop.
-    const float* weight = layer.weight + o * layer.n_in;
-    const float* weight_3 = weight + (n_row > 3 ? 3 * layer.n_in : 0);
+    const float* weight = matrix.data + o * matrix.row;
+    const float* weight_3 = weight + (n_row > 3 ? 3 * matrix.row : 0);
     const float* point = x.data + i;
 #pragma GCC unroll 2  // fewer instructions a multiply-add: counts where two threads share a core
-    for (int64_t c = 0; c < layer.n_in; ++c, point += x.stride[0], ++weight, ++weight_3) {
+    for (int64_t c = 0; c < matrix.n_column; ++c) {
         asm("" : "+r"(weight), "+r"(weight_3));
         Vector input[n_vector];
 #pragma GCC unroll 4
@@ -54,13 +69,22 @@ HWY_INLINE void linear_block(const Linear<float>& layer, Tile<const float> x,
 #pragma GCC unroll 8
         for (int r = 0; r < n_row; ++r) {
             const Vector w =
-                broadcast(r < 3 ? weight[r * layer.n_in] : weight_3[(r - 3) * layer.n_in]);
+                broadcast(r < 3 ? weight[r * matrix.row] : weight_3[(r - 3) * matrix.row]);
 #pragma GCC unroll 4
             for (int j = 0; j < n_vector; ++j) sum[r][j] = mul_add(w, input[j], sum[r][j]);
         }
+        point += x.stride[0];
+        weight += matrix.column;
+        weight_3 += matrix.column;
     }
 #pragma GCC unroll 8
-    for (int r = 0; r < n_row; ++r) activate_vectors<activation>(sum[r]);
+    for (int r = 0; r < n_row; ++r) {
+        if (float* kept = row(epilogue.sum, o + r, i)) {
+#pragma GCC unroll 4
+            for (int j = 0; j < n_vector; ++j) store(sum[r][j], kept + j * width);
+        }
+        activate_vectors<activation>(sum[r]);
+    }
 #pragma GCC unroll 8
     for (int r = 0; r < n_row; ++r) {
         const float* residual = row(epilogue.residual, o + r, i);
@@ -78,49 +102,51 @@ HWY_INLINE void linear_block(const Linear<float>& layer, Tile<const float> x,
 
 /// n_row outputs from o, points [first, end).
 template <Activation activation, int n_row>
-void linear_rows(const Linear<float>& layer, Tile<const float> x, const Epilogue& epilogue,
-                 Tile<float> y, int64_t o, int64_t first, int64_t end) {
+void linear_rows(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue, Tile<float> y,
+                 int64_t o, int64_t first, int64_t end) {
     // AVX2 has 16 registers: 6 x 2 sums, 2 inputs, 1 weight. AVX-512 has 32: 6 x 4, 4 and 1.
     constexpr int n_vector = width == 8 ? 2 : 4;
     int64_t i = first;
     for (; i + n_vector * width <= end; i += n_vector * width)
-        linear_block<activation, n_row, n_vector>(layer, x, epilogue, y, o, i);
-    for (; i < end; i += width) linear_block<activation, n_row, 1>(layer, x, epilogue, y, o, i);
+        linear_block<activation, n_row, n_vector>(matrix, x, epilogue, y, o, i);
+    for (; i < end; i += width) linear_block<activation, n_row, 1>(matrix, x, epilogue, y, o, i);
 }
 
 /// Input values that all rows of W pass over while they are in L1: half of 32 KiB.
 constexpr int64_t resident_inputs = 4096;
 
 template <Activation activation>
-void linear_layer(const Linear<float>& layer, Tile<const float> x, const Epilogue& epilogue,
+void linear_layer(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue,
                   Tile<float> y) {
     const int64_t n_lane = round_up(x.shape[1], lane_count);
     // At least what linear_block takes at once at every level.
     const int64_t block = std::max<int64_t>(
-        resident_inputs / std::max<int64_t>(layer.n_in, 1) / lane_count * lane_count,
+        resident_inputs / std::max<int64_t>(matrix.n_column, 1) / lane_count * lane_count,
         2 * lane_count);
     for (int64_t first = 0; first < n_lane; first += block) {
         const int64_t end = std::min(first + block, n_lane);
         int64_t o = 0;
         // Single rows are slow: 8 is 4 + 4 and not 6 + 1 + 1.
-        for (; o + 6 <= layer.n_out && o + 8 != layer.n_out; o += 6)
-            linear_rows<activation, 6>(layer, x, epilogue, y, o, first, end);
-        for (; o + 4 <= layer.n_out; o += 4)
-            linear_rows<activation, 4>(layer, x, epilogue, y, o, first, end);
-        for (; o < layer.n_out; ++o)
-            linear_rows<activation, 1>(layer, x, epilogue, y, o, first, end);
+        for (; o + 6 <= matrix.n_row && o + 8 != matrix.n_row; o += 6)
+            linear_rows<activation, 6>(matrix, x, epilogue, y, o, first, end);
+        for (; o + 4 <= matrix.n_row; o += 4)
+            linear_rows<activation, 4>(matrix, x, epilogue, y, o, first, end);
+        for (; o < matrix.n_row; ++o)
+            linear_rows<activation, 1>(matrix, x, epilogue, y, o, first, end);
     }
 }
 
 inline void linear_layer(const Linear<float>& layer, Tile<const float> x, const Epilogue& epilogue,
                          Tile<float> y) {
+    const Matrix matrix = matrix_of(layer);
     switch (epilogue.activation) {
-        case Activation::identity: return linear_layer<Activation::identity>(layer, x, epilogue, y);
+        case Activation::identity:
+            return linear_layer<Activation::identity>(matrix, x, epilogue, y);
         case Activation::gelu_tanh:
-            return linear_layer<Activation::gelu_tanh>(layer, x, epilogue, y);
-        case Activation::silu: return linear_layer<Activation::silu>(layer, x, epilogue, y);
-        case Activation::gelu: return linear_layer<Activation::gelu>(layer, x, epilogue, y);
-        case Activation::relu: return linear_layer<Activation::relu>(layer, x, epilogue, y);
+            return linear_layer<Activation::gelu_tanh>(matrix, x, epilogue, y);
+        case Activation::silu: return linear_layer<Activation::silu>(matrix, x, epilogue, y);
+        case Activation::gelu: return linear_layer<Activation::gelu>(matrix, x, epilogue, y);
+        case Activation::relu: return linear_layer<Activation::relu>(matrix, x, epilogue, y);
     }
 }
 

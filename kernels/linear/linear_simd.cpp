@@ -5,7 +5,7 @@
 #define HWY_TARGET_INCLUDE "kernels/linear/linear_simd.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/linear/linear-inl.h"
+#include "kernels/linear/linear_gradient-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
@@ -13,7 +13,26 @@ namespace {
 
 void linear(const Linear<float>& layer, Tile<const float> x, Tile<const float> residual,
             Tile<float> y) {
-    linear_layer<Activation::identity>(layer, x, {Activation::identity, residual, {}}, y);
+    linear_layer<Activation::identity>(matrix_of(layer), x, {.residual = residual}, y);
+}
+
+void linear_backward(const Linear<float>& layer, Tile<const float> dy, Tile<const float> residual,
+                     bool accumulate, Tile<float> dx) {
+    const Matrix transposed{layer.weight, layer.n_in, layer.n_out, 1, layer.n_in, nullptr};
+    const Tile<const float> none, before = accumulate ? Tile<const float>(dx) : none;
+    linear_layer<Activation::identity>(transposed, dy, {.residual = residual, .before = before},
+                                       dx);
+}
+
+void linear_gradient(Tile<const float> x, Tile<const float> dy, const LinearGradient& gradient) {
+    const int64_t n_point = x.shape[1];
+    for (int64_t first = 0; first < n_point; first += tile_points) {
+        const int64_t count = std::min(tile_points, n_point - first);
+        const Tile<const float> some_x = points(x, first, count),
+                                some_dy = points(dy, first, count);
+        add_weights(some_x, some_dy, gradient.weight);
+        if (gradient.bias) add_bias(some_dy, gradient.bias);
+    }
 }
 
 }  // namespace
@@ -26,6 +45,16 @@ namespace surrogate::kernels::simd {
 void linear(VectorLevel level, const Linear<float>& layer, Tile<const float> x,
             Tile<const float> residual, Tile<float> y) {
     SURROGATE_AT_LEVEL(level, linear)(layer, x, residual, y);
+}
+
+void linear_backward(VectorLevel level, const Linear<float>& layer, Tile<const float> dy,
+                     Tile<const float> residual, bool accumulate, Tile<float> dx) {
+    SURROGATE_AT_LEVEL(level, linear_backward)(layer, dy, residual, accumulate, dx);
+}
+
+void linear_gradient(VectorLevel level, Tile<const float> x, Tile<const float> dy,
+                     const LinearGradient& gradient) {
+    SURROGATE_AT_LEVEL(level, linear_gradient)(x, dy, gradient);
 }
 
 }  // namespace surrogate::kernels::simd
