@@ -27,12 +27,37 @@ struct Norm {
 template <class T>
 void normalise(const Queue& queue, const Norm<T>& norm, Tile<const T> x, Tile<T> y);
 
+/// Where gradients of a norm's parameters are added up, in double as in LinearGradient: weight, bias
+/// (n_channel); bias is null for rms. Memory belongs to the caller.
+struct NormGradient {
+    double* weight = nullptr;
+    double* bias = nullptr;
+};
+
+/// With r = 1 / sqrt(var + eps), h = (x - mean) r, g(c) = dy(c) weight(c) at each point, and means
+/// over channels (for rms, mean of x^2 for var, and 0 for the means of x and g):
+///   dx = r (g - mean(g) - h mean(g h)) [+ residual]
+///   weight(c) += sum_i dy(c, i) h(c, i),  bias(c) += sum_i dy(c, i)
+///   x, dy, residual, dx (n_channel, n_point) tiles, any n_point; residual.data null means none
+/// dx may be x, dy or residual itself; no other overlap. mean and r are computed again from x: that
+/// takes two passes over values in cache, and nothing need be saved. Gradients: tile_points points in
+/// lane_count partial sums of floats, then doubles; bits and order of calls as in linear_gradient().
+template <class T>
+void normalise_backward(const Queue& queue, const Norm<T>& norm, Tile<const T> x, Tile<const T> dy,
+                        Tile<const T> residual, Tile<T> dx, const NormGradient& gradient);
+
 namespace ref {
 template <class T>
 void normalise(const Norm<T>& norm, Tile<const T> x, Tile<T> y);
-}
+template <class T>
+void normalise_backward(const Norm<T>& norm, Tile<const T> x, Tile<const T> dy,
+                        Tile<const T> residual, Tile<T> dx, const NormGradient& gradient);
+}  // namespace ref
 namespace simd {
 void normalise(VectorLevel level, const Norm<float>& norm, Tile<const float> x, Tile<float> y);
-}
+void normalise_backward(VectorLevel level, const Norm<float>& norm, Tile<const float> x,
+                        Tile<const float> dy, Tile<const float> residual, Tile<float> dx,
+                        const NormGradient& gradient);
+}  // namespace simd
 
 }  // namespace surrogate::kernels
