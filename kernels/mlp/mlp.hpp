@@ -27,6 +27,25 @@ struct ResidualMlp {
     int64_t n_in() const { return layers.front().n_in; }
     int64_t n_out() const { return layers.back().n_out; }
     int64_t n_hidden() const { return layers.size() > 1 ? layers.front().n_out : 0; }
+    /// Whether x is added to the first layer's result, and what enters the last layer to its own.
+    bool adds_input() const {
+        return layers.size() > 1 ? residual_in && n_in() == n_hidden()
+                                 : residual_in && residual_out && n_in() == n_out();
+    }
+    bool adds_hidden() const { return layers.size() > 1 && residual_out && n_hidden() == n_out(); }
+
+    /// What backward needs of a tile besides x lies in a tile of n_saved() channels: for each layer j
+    /// but the last the sum u_j = W_j a + b_j and the result a_j, in the order u_0, a_0, u_1, a_1, ..
+    /// That is 8 n_hidden (n_layer - 1) bytes a point in float: 2048 for 5 layers of 64.
+    int64_t n_saved() const { return 2 * n_hidden() * (static_cast<int64_t>(layers.size()) - 1); }
+    template <class U>
+    Tile<U> saved_sum(Tile<U> saved, size_t j) const {
+        return channels(saved, 2 * static_cast<int64_t>(j) * n_hidden(), n_hidden());
+    }
+    template <class U>
+    Tile<U> saved_result(Tile<U> saved, size_t j) const {
+        return channels(saved, (2 * static_cast<int64_t>(j) + 1) * n_hidden(), n_hidden());
+    }
 };
 
 /// x (n_in, n_point), y (n_out, n_point), scratch (2 * n_hidden, n_point): tiles that do not
@@ -37,14 +56,38 @@ template <class T>
 void residual_mlp(const Queue& queue, const ResidualMlp<T>& mlp, Tile<const T> x, Tile<T> scratch,
                   bool accumulate, Tile<T> y);
 
+/// residual_mlp() with the same bits, and `saved` (n_saved, n_point) written for backward instead of
+/// scratch. x, saved and y do not overlap.
+template <class T>
+void residual_mlp_forward(const Queue& queue, const ResidualMlp<T>& mlp, Tile<const T> x,
+                          Tile<T> saved, bool accumulate, Tile<T> y);
+
+/// From dy, the gradient of y: dx = J^T dy, with `accumulate` dx += J^T dy, and gradients of all
+/// parameters, added onto gradients[j] of layer j as linear_gradient() does.
+///   x (n_in, n_point) and saved as forward left them, dy (n_out, n_point), dx (n_in, n_point),
+///   scratch (2 * n_hidden, n_point); dx.data null: nobody needs it
+/// Tiles do not overlap. Where forward added its result to y, dy is also the gradient of what y held
+/// before. Allocates nothing.
+/// Calls activate_backward(), linear_backward(), linear_gradient(): their bits and error bounds.
+template <class T>
+void residual_mlp_backward(const Queue& queue, const ResidualMlp<T>& mlp, Tile<const T> x,
+                           Tile<const T> saved, Tile<const T> dy,
+                           std::span<const LinearGradient> gradients, Tile<T> scratch,
+                           bool accumulate, Tile<T> dx);
+
 namespace ref {
 template <class T>
 void residual_mlp(const ResidualMlp<T>& mlp, Tile<const T> x, Tile<T> scratch, bool accumulate,
                   Tile<T> y);
-}
+template <class T>
+void residual_mlp_forward(const ResidualMlp<T>& mlp, Tile<const T> x, Tile<T> saved,
+                          bool accumulate, Tile<T> y);
+}  // namespace ref
 namespace simd {
 void residual_mlp(VectorLevel level, const ResidualMlp<float>& mlp, Tile<const float> x,
                   Tile<float> scratch, bool accumulate, Tile<float> y);
-}
+void residual_mlp_forward(VectorLevel level, const ResidualMlp<float>& mlp, Tile<const float> x,
+                          Tile<float> saved, bool accumulate, Tile<float> y);
+}  // namespace simd
 
 }  // namespace surrogate::kernels

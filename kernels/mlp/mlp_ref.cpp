@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <utility>
-
 #include "kernels/mlp/mlp.hpp"
 
 namespace surrogate::kernels::ref {
@@ -13,21 +11,27 @@ void add(Tile<const T> x, Tile<T> y) {
     }
 }
 
-/// a = f(W x + b) (+ x)
+/// Where layer j leaves its sum and its result; they may be one tile.
 template <class T>
-void hidden(const Linear<T>& layer, Activation activation, Tile<const T> x, bool residual,
-            Tile<T> a) {
-    linear<T>(layer, x, {}, a);
-    activate<T>(activation, a, a);
-    if (residual) add<T>(x, a);
-}
+struct Place {
+    Tile<T> sum, result;
+};
 
-/// y = W x + b (+ x) (+ y)
-template <class T>
-void last(const Linear<T>& layer, Tile<const T> x, bool residual, bool accumulate, Tile<T> y) {
+template <class T, class PlaceOf>
+void chain(const ResidualMlp<T>& mlp, Tile<const T> x, const PlaceOf& place_of, bool accumulate,
+           Tile<T> y) {
+    const size_t last = mlp.layers.size() - 1;
+    Tile<const T> a = x;
+    for (size_t j = 0; j < last; ++j) {
+        const auto [sum, result] = place_of(j);
+        linear<T>(mlp.layers[j], a, {}, sum);
+        activate<T>(mlp.activation, sum, result);
+        if (j > 0 || mlp.adds_input()) add<T>(a, result);
+        a = result;
+    }
     const Tile<const T> before = accumulate ? Tile<const T>(y) : Tile<const T>{};
-    linear<T>(layer, x, before, y);
-    if (residual) add<T>(x, y);
+    linear<T>(mlp.layers[last], a, before, y);
+    if (last > 0 ? mlp.adds_hidden() : mlp.adds_input()) add<T>(a, y);
 }
 
 }  // namespace
@@ -35,25 +39,30 @@ void last(const Linear<T>& layer, Tile<const T> x, bool residual, bool accumulat
 template <class T>
 void residual_mlp(const ResidualMlp<T>& mlp, Tile<const T> x, Tile<T> scratch, bool accumulate,
                   Tile<T> y) {
-    const auto& layers = mlp.layers;
-    const auto n_layer = layers.size();
-    if (n_layer == 1) {
-        const bool residual = mlp.residual_in && mlp.residual_out && mlp.n_in() == mlp.n_out();
-        return last<T>(layers[0], x, residual, accumulate, y);
-    }
-    const int64_t n_hidden = mlp.n_hidden();
-    Tile<T> a = channels(scratch, 0, n_hidden), next = channels(scratch, n_hidden, n_hidden);
-    hidden<T>(layers[0], mlp.activation, x, mlp.residual_in && mlp.n_in() == n_hidden, a);
-    for (size_t j = 1; j + 1 < n_layer; ++j) {
-        hidden<T>(layers[j], mlp.activation, a, true, next);
-        std::swap(a, next);
-    }
-    last<T>(layers[n_layer - 1], a, mlp.residual_out && n_hidden == mlp.n_out(), accumulate, y);
+    const auto place_of = [&](size_t j) -> Place<T> {
+        const int64_t n_hidden = mlp.n_hidden();
+        const Tile<T> half = channels(scratch, j % 2 == 0 ? 0 : n_hidden, n_hidden);
+        return {half, half};
+    };
+    chain<T>(mlp, x, place_of, accumulate, y);
+}
+
+template <class T>
+void residual_mlp_forward(const ResidualMlp<T>& mlp, Tile<const T> x, Tile<T> saved,
+                          bool accumulate, Tile<T> y) {
+    const auto place_of = [&](size_t j) -> Place<T> {
+        return {mlp.saved_sum(saved, j), mlp.saved_result(saved, j)};
+    };
+    chain<T>(mlp, x, place_of, accumulate, y);
 }
 
 template void residual_mlp(const ResidualMlp<float>&, Tile<const float>, Tile<float>, bool,
                            Tile<float>);
 template void residual_mlp(const ResidualMlp<double>&, Tile<const double>, Tile<double>, bool,
                            Tile<double>);
+template void residual_mlp_forward(const ResidualMlp<float>&, Tile<const float>, Tile<float>, bool,
+                                   Tile<float>);
+template void residual_mlp_forward(const ResidualMlp<double>&, Tile<const double>, Tile<double>,
+                                   bool, Tile<double>);
 
 }  // namespace surrogate::kernels::ref

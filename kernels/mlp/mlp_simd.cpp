@@ -5,8 +5,6 @@
 #define HWY_TARGET_INCLUDE "kernels/mlp/mlp_simd.cpp"
 #include <hwy/foreach_target.h>
 
-#include <utility>
-
 #include "kernels/linear/linear-inl.h"
 #include "kernels/mlp/mlp.hpp"
 
@@ -14,30 +12,45 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 namespace {
 
-/// Layers go to and fro between the halves of `scratch`; activation and residual are added before a
-/// sum is stored.
+/// Where layer j leaves its result and, unless null, its sum.
+struct Place {
+    Tile<float> sum, result;
+};
+
+/// Activation and residual are added before a sum is stored.
+template <class PlaceOf>
+void chain(const ResidualMlp<float>& mlp, Tile<const float> x, const PlaceOf& place_of,
+           bool accumulate, Tile<float> y) {
+    const size_t last = mlp.layers.size() - 1;
+    const Tile<const float> none, before = accumulate ? Tile<const float>(y) : none;
+    Tile<const float> a = x;
+    for (size_t j = 0; j < last; ++j) {
+        Place place = place_of(j);
+        place.result.shape[1] = x.shape[1];
+        const bool residual = j > 0 || mlp.adds_input();
+        linear_layer(mlp.layers[j], a, {mlp.activation, residual ? a : none, none, place.sum},
+                     place.result);
+        a = place.result;
+    }
+    const bool residual = last > 0 ? mlp.adds_hidden() : mlp.adds_input();
+    linear_layer(mlp.layers[last], a, {Activation::identity, residual ? a : none, before, {}}, y);
+}
+
 void residual_mlp(const ResidualMlp<float>& mlp, Tile<const float> x, Tile<float> scratch,
                   bool accumulate, Tile<float> y) {
-    const Tile<const float> none, before = accumulate ? Tile<const float>(y) : none;
-    const auto& layers = mlp.layers;
-    const size_t n_layer = layers.size();
-    if (n_layer == 1) {
-        const bool residual = mlp.residual_in && mlp.residual_out && mlp.n_in() == mlp.n_out();
-        return linear_layer(layers[0], x, {Activation::identity, residual ? x : none, before}, y);
-    }
-    const int64_t n_hidden = mlp.n_hidden();
-    Tile<float> a = channels(scratch, 0, n_hidden), next = channels(scratch, n_hidden, n_hidden);
-    a.shape[1] = next.shape[1] = x.shape[1];
+    const auto place_of = [&](size_t j) -> Place {
+        const int64_t n_hidden = mlp.n_hidden();
+        return {{}, channels(scratch, j % 2 == 0 ? 0 : n_hidden, n_hidden)};
+    };
+    chain(mlp, x, place_of, accumulate, y);
+}
 
-    const bool residual_in = mlp.residual_in && mlp.n_in() == n_hidden;
-    linear_layer(layers[0], x, {mlp.activation, residual_in ? x : none, none}, a);
-    for (size_t j = 1; j + 1 < n_layer; ++j) {
-        linear_layer(layers[j], a, {mlp.activation, a, none}, next);
-        std::swap(a, next);
-    }
-    const bool residual_out = mlp.residual_out && n_hidden == mlp.n_out();
-    linear_layer(layers[n_layer - 1], a,
-                 {Activation::identity, residual_out ? Tile<const float>(a) : none, before}, y);
+void residual_mlp_forward(const ResidualMlp<float>& mlp, Tile<const float> x, Tile<float> saved,
+                          bool accumulate, Tile<float> y) {
+    const auto place_of = [&](size_t j) -> Place {
+        return {mlp.saved_sum(saved, j), mlp.saved_result(saved, j)};
+    };
+    chain(mlp, x, place_of, accumulate, y);
 }
 
 }  // namespace
@@ -50,6 +63,11 @@ namespace surrogate::kernels::simd {
 void residual_mlp(VectorLevel level, const ResidualMlp<float>& mlp, Tile<const float> x,
                   Tile<float> scratch, bool accumulate, Tile<float> y) {
     SURROGATE_AT_LEVEL(level, residual_mlp)(mlp, x, scratch, accumulate, y);
+}
+
+void residual_mlp_forward(VectorLevel level, const ResidualMlp<float>& mlp, Tile<const float> x,
+                          Tile<float> saved, bool accumulate, Tile<float> y) {
+    SURROGATE_AT_LEVEL(level, residual_mlp_forward)(mlp, x, saved, accumulate, y);
 }
 
 }  // namespace surrogate::kernels::simd
