@@ -38,8 +38,8 @@ int64_t MasterWeights::n_parameter() const {
     return n;
 }
 
-std::span<float> MasterWeights::gradients() {
-    if (gradients_.size() != values_.size()) gradients_ = Buffer<float>(values_.size());
+std::span<double> MasterWeights::gradients() {
+    if (gradients_.size() != values_.size()) gradients_ = Buffer<double>(values_.size());
     return {gradients_.begin(), gradients_.end()};
 }
 

@@ -20,9 +20,10 @@ namespace surrogate::impl {
 using Refresh = std::shared_ptr<const std::function<void()>>;
 
 /// The weights of a model: one arena of floats, tensor after tensor in the order of the state_dict,
-/// each at a cache line; on demand, gradients in a second arena of the same shape. Whatever is
-/// computed from them (other precisions, scaled queries, images on a device) is brought up to date
-/// by refresh(). Shared by the network and its plans, which read it; only who trains changes it.
+/// each at a cache line; on demand, gradients as doubles in a second arena of the same shape.
+/// Whatever is computed from weights (other precisions, scaled queries, images on a device) is
+/// brought up to date by refresh(). Shared by the network and its plans, which read it; only who
+/// trains changes it.
 class MasterWeights {
 public:
     /// Takes the numbers over from `tensors`, whose order stays. Throws bad_alloc.
@@ -44,7 +45,7 @@ public:
     /// takes memory. Not while a run is under way.
     std::span<float> values() { return {values_.begin(), values_.end()}; }
     std::span<const float> values() const { return {values_.begin(), values_.end()}; }
-    std::span<float> gradients();
+    std::span<double> gradients();
 
     /// After values() changed: repeats all work given to on_refresh(), in that order. What `work`
     /// throws is passed on. Not while a run is under way; not thread-safe.
@@ -55,7 +56,8 @@ public:
 private:
     std::vector<Entry> entries_;
     std::map<std::string, size_t> by_name_;
-    kernels::Buffer<float> values_, gradients_;
+    kernels::Buffer<float> values_;
+    kernels::Buffer<double> gradients_;
     mutable std::vector<std::weak_ptr<const std::function<void()>>> work_;
 };
 

@@ -50,9 +50,9 @@ TEST(Weights, LieInOneArenaInTheirOrder) {
 
 TEST(Weights, GradientsHaveTheShapeOfTheArenaAndBeginAsZeros) {
     const auto master = two_tensors();
-    const std::span<float> gradients = master->gradients();
+    const std::span<double> gradients = master->gradients();
     ASSERT_EQ(gradients.size(), master->values().size());
-    EXPECT_TRUE(std::ranges::all_of(gradients, [](float g) { return g == 0; }));
+    EXPECT_TRUE(std::ranges::all_of(gradients, [](double g) { return g == 0; }));
     gradients[3] = 1;
     EXPECT_EQ(master->gradients()[3], 1) << "the second call gives the same arena";
 }
