@@ -139,7 +139,7 @@ Judged judge(const Row& row, Operand operand) {
     judged.error = tests::relative_l2(first.outputs, truth);
     judged.bound = 2 * judged.plain + 1e-6 + 0x1p-24 * std::sqrt(points_a_block);
     judged.same_bits = same_bits(first, second);
-    constexpr auto nowhere = kernels::flare::DeviceFindings::no_place;
+    constexpr auto nowhere = kernels::DeviceFindings::no_place;
     judged.found_nothing = first.findings.not_finite == 0 && first.findings.bad_input == nowhere &&
                            first.findings.bad_output == nowhere;
     return judged;
@@ -152,7 +152,8 @@ bool finds_nan(Operand operand, int n_multiprocessor) {
     inputs[static_cast<size_t>(17 * c.in_dim + 1)] = std::nanf("");
     const BlockResult result = tests::device_block(c, BlockWeights(c), inputs, operand,
                                                    kernels::flare::cuda::kernels(), memory);
-    return result.findings.bad_input == 1 + 256 * 17 && result.findings.not_finite != 0 &&
+    return result.findings.bad_input == kernels::place_of(17, 1) &&
+           result.findings.not_finite != 0 &&
            std::all_of(result.outputs.begin(), result.outputs.end(),
                        [](double y) { return std::isnan(y); });
 }

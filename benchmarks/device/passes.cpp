@@ -6,8 +6,6 @@
 namespace surrogate::benchmarks {
 
 using namespace kernels;
-using flare::DeviceMlp;
-using flare::DeviceNorm;
 using tests::BlockCase;
 using tests::BlockWeights;
 
@@ -26,10 +24,9 @@ Passes::Passes(Platform& platform, const BlockCase& c, Operand operand)
     kernels_.load(device_.properties(), operand, shape_.width);
     const BlockWeights w(c);
     const int64_t n_point = c.n_point, n_row = c.n_head * c.n_latent;
-    auto* findings = arena_.put(std::vector<flare::DeviceFindings>(1));
-    auto* x = make<float>(flare::fragment_size(n_point, shape_.width));
-    auto* k = make<unsigned char>(flare::fragment_size(n_point, shape_.width) *
-                                  flare::key_bytes(operand));
+    auto* findings = arena_.put(std::vector<DeviceFindings>(1));
+    auto* x = make<float>(fragment_size(n_point, shape_.width));
+    auto* k = make<unsigned char>(fragment_size(n_point, shape_.width) * operand_bytes(operand));
     std::vector<unsigned char> packed(static_cast<size_t>(flare::queries_bytes(operand, shape_)));
     flare::pack_queries(operand, shape_, w.queries.data(), packed.data());
     const void* queries = arena_.put(packed);
@@ -49,8 +46,9 @@ Passes::Passes(Platform& platform, const BlockCase& c, Operand operand)
     const auto geometry =
         flare::encode_geometry(device_.properties(), operand, shape_,
                                k_proj.n_layer + v_proj.n_layer, n_point, c.reproducible);
-    const int64_t n_partial =
-        c.reproducible ? (n_point + flare::chunk_rows - 1) / flare::chunk_rows : geometry.n_block;
+    const int64_t n_partial = c.reproducible
+                                  ? (n_point + flare::chunk_points - 1) / flare::chunk_points
+                                  : geometry.n_block;
     auto* partials = make<float>(std::max<int64_t>(1, n_partial) * n_row * (c.n_dim + 2));
     float* v_max = c.reproducible ? make<float>(c.n_head) : nullptr;
     encode_ = {shape_, operand, geometry, n_point, x,        norm1, {},
@@ -89,12 +87,12 @@ Passes::Passes(Platform& platform, const BlockCase& c, Operand operand)
 
 DeviceMlp Passes::chain(const std::vector<BlockWeights::Layer>& layers, Residuals residuals,
                         bool reads_port, bool writes_port) {
-    std::vector<unsigned char> bytes(static_cast<size_t>(flare::layer_bytes(operand_, shape_)) *
+    std::vector<unsigned char> bytes(static_cast<size_t>(layer_bytes(operand_, shape_.width)) *
                                      layers.size());
     const auto list = tests::linears(layers);
-    DeviceMlp packed = flare::pack_chain(operand_, shape_,
-                                         {list, Activation::gelu_tanh, residuals.in, residuals.out},
-                                         reads_port, writes_port, bytes.data());
+    DeviceMlp packed = pack_chain(operand_, shape_.channels(),
+                                  {list, Activation::gelu_tanh, residuals.in, residuals.out},
+                                  reads_port, writes_port, bytes.data());
     n_byte_ += std::ssize(bytes);
     packed.layers = arena_.put(bytes);
     return packed;
@@ -102,13 +100,13 @@ DeviceMlp Passes::chain(const std::vector<BlockWeights::Layer>& layers, Residual
 
 DeviceNorm Passes::norm(const std::vector<float>& weight, const std::vector<float>& bias) {
     std::vector<float> w(static_cast<size_t>(shape_.width)), b(w.size());
-    flare::pack_channels(shape_, weight.data(), false, w.data());
-    flare::pack_channels(shape_, bias.data(), false, b.data());
+    pack_channels(shape_.channels(), weight.data(), false, w.data());
+    pack_channels(shape_.channels(), bias.data(), false, b.data());
     return {NormKind::layer, 1e-5F, arena_.put(w), arena_.put(b)};
 }
 
-const flare::DeviceColumn* Passes::columns(const float* data, int64_t n_column) {
-    std::vector<flare::DeviceColumn> list;
+const DeviceColumn* Passes::columns(const float* data, int64_t n_column) {
+    std::vector<DeviceColumn> list;
     for (int64_t j = 0; j < n_column; ++j)
         list.push_back({const_cast<float*>(data) + j, n_column, 0, 1, 0});
     return arena_.put(list);

@@ -64,9 +64,8 @@ private:
     kernels::DeviceMlp chain(const std::vector<tests::BlockWeights::Layer>& layers,
                              Residuals residuals, bool reads_port = false,
                              bool writes_port = false);
-    kernels::flare::DeviceNorm norm(const std::vector<float>& weight,
-                                    const std::vector<float>& bias);
-    const kernels::flare::DeviceColumn* columns(const float* data, int64_t n_column);
+    kernels::DeviceNorm norm(const std::vector<float>& weight, const std::vector<float>& bias);
+    const kernels::DeviceColumn* columns(const float* data, int64_t n_column);
     template <class T>
     T* make(int64_t count);
 

@@ -17,4 +17,9 @@ constexpr bool is_wide(Operand operand) {
     return operand == Operand::fp32 || operand == Operand::tf32;
 }
 
+/// Bytes of one element outside of shared memory: fp32 is split where it is used.
+constexpr int64_t operand_bytes(Operand operand) {
+    return is_wide(operand) ? 4 : 2;
+}
+
 }  // namespace surrogate::kernels

@@ -21,6 +21,10 @@ struct Sizes {
     constexpr int64_t n_channel() const { return n_head * n_dim; }
 };
 
+/// Points of a partial sum: float sums stay accurate up to here. In the reproducible mode a chunk has
+/// exactly so many, but the last; host and device must cut alike to give the same sums.
+constexpr int64_t chunk_points = 1024;
+
 /// Queries of one block in the two orders the passes want, multiplied by s * log2(e): scores come
 /// out in base 2, so that every exponential is a power of two.
 ///   by_latent (H, M, D)      for decode
@@ -68,8 +72,8 @@ template <class T>
 void reset(Partial<T> partial);
 
 /// Adds the points of a tile: k, v (C, n_point) tiles, C = H*D. Keeps the running maximum; any
-/// split of the points into calls is the same sum in another order. float sums stay accurate up to
-/// about 1024 points: combine then.
+/// split of the points into calls is the same sum in another order. Combine after
+/// chunk_points.
 template <class T>
 void encode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, Tile<const T> v,
             Partial<T> partial);
@@ -95,7 +99,7 @@ struct Total {
 
 void reset(Total total);
 
-/// total += partial, rescaling whichever has the smaller maximum. Cheap: one call per 1024 points.
+/// total += partial, rescaling whichever has the smaller maximum. Cheap: one call per chunk_points.
 /// Host only.
 template <class T>
 void combine(Partial<const T> partial, Total total);

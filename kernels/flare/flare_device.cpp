@@ -6,21 +6,8 @@
 #include <string>
 
 #include "kernels/base/error.hpp"
+#include "kernels/device/operand_writer.hpp"
 #include "kernels/flare/flare_tiling.hpp"
-
-namespace surrogate::kernels {
-
-const char* name(Operand operand) {
-    switch (operand) {
-        case Operand::fp32: return "fp32";
-        case Operand::tf32: return "tf32";
-        case Operand::fp16: return "fp16";
-        case Operand::bf16: return "bf16";
-    }
-    return "?";
-}
-
-}  // namespace surrogate::kernels
 
 namespace surrogate::kernels::flare {
 
@@ -47,7 +34,7 @@ EncodeGeometry encode_geometry(const DeviceProperties& device, Operand operand,
                                const DeviceShape& shape, int64_t n_layer, int64_t n_point,
                                bool reproducible) {
     const int64_t tile = block_rows(operand, shape.width);
-    const int64_t unit = reproducible ? chunk_rows : tile;
+    const int64_t unit = reproducible ? chunk_points : tile;
     const int64_t fixed = exchange_bytes(operand, shape.width);
     const int64_t latents = shape.all_latent_tiles();
     EncodeGeometry geometry;
@@ -73,6 +60,37 @@ EncodeGeometry encode_geometry(const DeviceProperties& device, Operand operand,
     geometry.tiles_per_pass = (latents + geometry.n_pass - 1) / geometry.n_pass;
     geometry.shared_bytes = fixed + weights + geometry.tiles_per_pass * sum_bytes(shape);
     return geometry;
+}
+
+int64_t queries_bytes(Operand operand, const DeviceShape& shape) {
+    return shape.all_latent_tiles() * shape.head_groups() * latent_group_bytes(operand);
+}
+
+int64_t latent_bytes(Operand operand, const DeviceShape& shape) {
+    return queries_bytes(operand, shape);
+}
+
+void pack_queries(Operand operand, const DeviceShape& shape, const float* by_latent, void* to) {
+    const auto& [n_head, n_latent, n_dim] = shape.sizes;
+    OperandWriter writer(operand, to);
+    const auto query = [&](int64_t head, int64_t latent, int64_t channel) {
+        // Channels are counted from the head's first group of 8, which half-heads share.
+        const int64_t d = channel - head * shape.n_dim_padded % 8;
+        const bool exists = latent < n_latent && d >= 0 && d < n_dim;
+        return exists ? by_latent[(head * n_latent + latent) * n_dim + d] : 0.0F;
+    };
+    for (int64_t head = 0; head < n_head; ++head) {
+        for (int64_t group = 0; group < shape.head_groups(); ++group) {
+            for (int64_t tile = 0; tile < shape.latent_tiles(); ++tile) {
+                for (int64_t lane = 0; lane < 32; ++lane) {
+                    for (int64_t slot = 0; slot < 4; ++slot) {
+                        const int64_t latent = 16 * tile + lane / 4 + slot / 2 * 8;
+                        writer.put(query(head, latent, 8 * group + lane % 4 * 2 + slot % 2));
+                    }
+                }
+            }
+        }
+    }
 }
 
 }  // namespace surrogate::kernels::flare

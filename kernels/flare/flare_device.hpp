@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <bit>
 #include <cstdint>
-#include <limits>
 
+#include "kernels/device/channels.hpp"
+#include "kernels/device/columns.hpp"
 #include "kernels/device/device.hpp"
+#include "kernels/device/fragments.hpp"
 #include "kernels/device/operand.hpp"
 #include "kernels/flare/flare.hpp"
-#include "kernels/mlp/mlp.hpp"
 #include "kernels/mlp/mlp_device.hpp"
 #include "kernels/norm/norm_device.hpp"
 
@@ -20,18 +20,8 @@
 /// All pointers are device memory that the caller owns; kernels allocate nothing and are enqueued.
 namespace surrogate::kernels::flare {
 
-using kernels::name;
-using kernels::Operand;
-
-/// Points of a tile: the rows of one tensor-core product.
-constexpr int64_t tile_rows = 16;
-/// Points of a chunk of the reproducible mode.
-constexpr int64_t chunk_rows = 1024;
-
-/// A model's sizes, padded for the device. Heads get n_dim_padded channels each (4, or a power of
-/// two from 8), which gives channel c of the model the position (c / D) * n_dim_padded + c % D
-/// among `width` channels; padded channels are zero everywhere. All layers of all chains are width
-/// x width.
+/// A model's sizes, padded for the device (channels.hpp). All layers of all chains are width x
+/// width.
 struct DeviceShape {
     Sizes sizes;        ///< H, M, D of the model
     int64_t width = 0;  ///< 64 or 128
@@ -41,8 +31,8 @@ struct DeviceShape {
     /// inputs, outputs). Throws not_supported, with the limit, beyond 128.
     static DeviceShape of(const Sizes& sizes, int64_t widest);
 
-    constexpr int64_t position(int64_t channel) const {
-        return channel / sizes.n_dim * n_dim_padded + channel % sizes.n_dim;
+    constexpr DeviceChannels channels() const {
+        return {sizes.n_channel(), sizes.n_dim, n_dim_padded, width};
     }
     /// Latents are taken 16 at a time: tiles of one head, and of all.
     constexpr int64_t latent_tiles() const { return (sizes.n_latent + 15) / 16; }
@@ -50,64 +40,6 @@ struct DeviceShape {
     /// Groups of 8 channels that hold a head.
     constexpr int64_t head_groups() const { return n_dim_padded < 8 ? 1 : n_dim_padded / 8; }
 };
-
-/// Channels of points as the tensor cores hold them: 16 points at a time, 8 channels at a time,
-/// lane by lane, so that every load and store of a warp is one contiguous piece. Index of (point,
-/// channel) in an array of (ceil(n_point / 16), width / 8, 32, 4) elements:
-constexpr int64_t fragment_index(int64_t point, int64_t channel, int64_t width) {
-    const int64_t tile = point / tile_rows, row = point % tile_rows;
-    const int64_t lane = row % 8 * 4 + channel % 8 / 2, slot = row / 8 * 2 + channel % 2;
-    return ((tile * (width / 8) + channel / 8) * 32 + lane) * 4 + slot;
-}
-constexpr int64_t fragment_size(int64_t n_point, int64_t width) {
-    return (n_point + tile_rows - 1) / tile_rows * tile_rows * width;
-}
-/// Bytes of one element of k: 4 for fp32 and tf32, 2 for fp16 and bf16.
-constexpr int64_t key_bytes(Operand operand) {
-    return is_wide(operand) ? 4 : 2;
-}
-
-using kernels::DeviceMlp;
-using kernels::DeviceNorm;
-
-/// The caller's memory on the device: network input = (value - mean) / std, prediction = value *
-/// std + mean, in double. Inputs outside min .. max are counted.
-struct DeviceColumn {
-    void* data = nullptr;
-    int64_t stride = 1;  ///< elements between points
-    double mean = 0, std = 1;
-    int32_t is_double = 0;
-    double min = -std::numeric_limits<double>::infinity();
-    double max = std::numeric_limits<double>::infinity();
-};
-
-/// What a run finds out on the device. A place is column + 256 * point of the smallest bad point,
-/// or no_place.
-struct DeviceFindings {
-    static constexpr uint64_t no_place = ~uint64_t{0};
-    uint64_t bad_input = no_place;   ///< not finite once normalised
-    uint64_t bad_output = no_place;  ///< not finite in the type of its array
-    int32_t poisoned = 0;            ///< nonzero: this rank sends NaN instead of its sums
-    int32_t not_finite = 0;          ///< nonzero: sums of some rank were not finite
-};
-
-/// Inputs of a column outside its range, finite once normalised. Cleared by the caller.
-struct DeviceOutside {
-    uint64_t n = 0;
-    uint64_t above = 0;  ///< ordered_bits() of the largest value above max; 0: none
-    uint64_t below = 0;  ///< ~ordered_bits() of the smallest value below min; 0: none
-};
-
-/// An integer that grows with the number, NaN left out; never 0 nor ~0 for others.
-constexpr uint64_t ordered_bits(double value) {
-    constexpr uint64_t sign = uint64_t{1} << 63;
-    const auto bits = std::bit_cast<uint64_t>(value);
-    return (bits & sign) != 0 ? ~bits : bits | sign;
-}
-constexpr double from_ordered_bits(uint64_t bits) {
-    constexpr uint64_t sign = uint64_t{1} << 63;
-    return std::bit_cast<double>((bits & sign) != 0 ? bits ^ sign : ~bits);
-}
 
 /// How the encode pass is cut, for one device and model.
 struct EncodeGeometry {
@@ -149,7 +81,7 @@ struct EncodeArgs {
     const void* queries = nullptr;  ///< pack_queries()
     void* k = nullptr;              ///< fragments (n_point, width) of operands
     /// (n_partial, H, M, D + 2): maximum, sum, values relative to it; no points: lowest_score(), 0.
-    /// n_partial: geometry.n_block, or ceil(n_point / 1024) with v_max.
+    /// n_partial: geometry.n_block, or ceil(n_point / chunk_points) with v_max.
     float* partials = nullptr;
     float* v_max = nullptr;  ///< null: fast mode. (H), cleared by the caller: raised to max |v|
 };
@@ -220,21 +152,6 @@ const DeviceKernels& kernels();
 }  // namespace cuda
 
 // ---- operands, made on the host ---------------------------------------------------------------
-
-/// One layer (weights as products want them, then `width` biases in float).
-int64_t layer_bytes(Operand operand, const DeviceShape& shape);
-
-/// The layers of a chain to `to` (layer_bytes() each; null: nothing is written), and how the device
-/// runs it; `layers` of the result is for the caller to set. A layer reads and writes the model's
-/// channels (head by head, padded) where it is as wide as they are many, else it counts from 0.
-///   reads_port, writes_port  the chain's ends are inputs or outputs of the network: they count
-///                            from 0 whatever their number
-DeviceMlp pack_chain(Operand operand, const DeviceShape& shape, const ResidualMlp<float>& mlp,
-                     bool reads_port, bool writes_port, void* to);
-
-/// A vector over the model's channels to (width) floats; null stays all zero. is_per_head: D values
-/// repeated for every head.
-void pack_channels(const DeviceShape& shape, const float* from, bool is_per_head, float* to);
 
 /// Queries (H, M, D), scaled by s * log2(e).
 int64_t queries_bytes(Operand operand, const DeviceShape& shape);

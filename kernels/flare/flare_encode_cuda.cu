@@ -244,7 +244,7 @@ struct Encode : Pass<operand, width> {
 
     __device__ void run(Feed& feed) const {
         const uint32_t mask = this->mask(args.shape);
-        const int64_t unit_rows = args.v_max ? chunk_rows : rows;
+        const int64_t unit_rows = args.v_max ? chunk_points : rows;
         const int64_t n_unit = (args.n_point + unit_rows - 1) / unit_rows;
         reset();
         for (int64_t unit = blockIdx.x; unit < n_unit; unit += gridDim.x) {

@@ -99,7 +99,7 @@ struct Grid {
 /// largest |v|.
 __device__ Grid grid_of(const LatentArgs& args, int64_t head, int64_t j) {
     const double v = j == 0 ? 1.0 : static_cast<double>(args.maxima[n_row(args) + head]);
-    return Grid(args.n_chunk_global, static_cast<double>(chunk_rows) * v);
+    return Grid(args.n_chunk_global, static_cast<double>(chunk_points) * v);
 }
 
 __global__ void exact_sums_kernel(const LatentArgs args) {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-
-#include "kernels/base/error.hpp"
-#include "kernels/device/device_cuda.hpp"
+#include "kernels/device/launch.cuh"
 #include "kernels/flare/flare_device.hpp"
 #include "kernels/flare/flare_tiling.hpp"
 #include "kernels/flare/softmax_cuda.cuh"
@@ -27,7 +24,7 @@ struct Pass {
     static constexpr int row_tiles = rows / 16;  // a block
     static constexpr int slice = static_cast<int>(slice_bytes(operand, width));
     static constexpr int layer_operands = static_cast<int>(layer_operand_bytes(operand, width));
-    static constexpr int64_t layer = layer_operands + width * static_cast<int64_t>(sizeof(float));
+    static constexpr int64_t layer = layer_bytes(operand, width);
     using Feed = WeightFeed<slice, layer_operands / slice>;
 
     int warp, lane, g, t;
@@ -68,56 +65,6 @@ struct Pass {
         for (int group = 0; group < n_group; ++group)
             pieces[group * 32 + lane] =
                 make_float4(x[group][0], x[group][1], x[group][2], x[group][3]);
-    }
-};
-
-/// Calls body(Pass<operand, width>) for the instance that fits.
-template <Operand operand, class Body>
-void with_width(int64_t width, const Body& body) {
-    if (width == 64) {
-        body.template operator()<operand, 64>();
-    } else {
-        body.template operator()<operand, 128>();
-    }
-}
-template <class Body>
-void with_instance(Operand operand, int64_t width, const Body& body) {
-    switch (operand) {
-        case Operand::fp32: with_width<Operand::fp32>(width, body); break;
-        case Operand::tf32: with_width<Operand::tf32>(width, body); break;
-        case Operand::fp16: with_width<Operand::fp16>(width, body); break;
-        case Operand::bf16: with_width<Operand::bf16>(width, body); break;
-    }
-}
-
-inline void check(cudaError_t error, const char* kernel) {
-    if (error == cudaSuccess) return;
-    cudaGetLastError();  // told here, and not by the next launch again
-    throw Error(Status::device,
-                std::string("kernel '") + kernel + "' was refused: " + cudaGetErrorString(error));
-}
-
-/// Loads a kernel and lets it have all the shared memory of the device: the limit belongs to the
-/// function, so one set for a launch could come between another plan's limit and its launch.
-template <class Kernel>
-void load_kernel(const DeviceProperties& device, Kernel kernel, const char* name) {
-    check(allow_shared(kernel, device.shared_bytes), name);
-}
-
-/// Blocks of a pass over points that keeps no sums.
-inline unsigned pass_blocks(const DeviceProperties& device, int64_t n_point, int64_t rows) {
-    const int64_t n_unit = (n_point + rows - 1) / rows;
-    return static_cast<unsigned>(n_unit < device.n_multiprocessor ? n_unit
-                                                                  : device.n_multiprocessor);
-}
-
-/// Weights of a pass in shared memory: all of n_layer if `room` holds them, else two slices.
-struct WeightRoom {
-    int64_t bytes;
-    bool resident;
-    WeightRoom(Operand operand, int64_t width, int64_t n_layer, int64_t room)
-        : bytes(n_layer * layer_operand_bytes(operand, width)), resident(bytes <= room) {
-        if (!resident) bytes = 2 * slice_bytes(operand, width);
     }
 };
 

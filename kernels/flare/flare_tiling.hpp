@@ -28,20 +28,9 @@ constexpr int tiles_per_chunk(Operand operand) {
     return is_wide(operand) ? 4 : 8;
 }
 
-/// Weights of one layer as operands. fp32: two pieces of four bytes each.
-constexpr int64_t layer_operand_bytes(Operand operand, int64_t width) {
-    return width * width * (operand == Operand::fp32 ? 8 : key_bytes(operand));
-}
-/// Weights come to shared memory in slices: a layer, or less if a layer is large.
-constexpr int64_t largest_slice = 32 * 1024;
-constexpr int64_t slice_bytes(Operand operand, int64_t width) {
-    const int64_t layer = layer_operand_bytes(operand, width);
-    return layer < largest_slice ? layer : largest_slice;
-}
-
 /// k and v of a block's points, handed from the warps that hold points to those that hold latents.
 constexpr int64_t exchange_bytes(Operand operand, int64_t width) {
-    return block_rows(operand, width) * width * 2 * key_bytes(operand);
+    return block_rows(operand, width) * width * 2 * operand_bytes(operand);
 }
 
 /// Sums under way of one tile of 16 latents: maxima, sums, values; 16 bytes a lane each.
@@ -52,7 +41,7 @@ constexpr int64_t sum_bytes(const DeviceShape& shape) {
 /// Queries and latents are stored as (H, head_groups, latent_tiles, 32) pieces of 16 latents x 8
 /// channels.
 constexpr int64_t latent_group_bytes(Operand operand) {
-    return 128 * key_bytes(operand);
+    return 128 * operand_bytes(operand);
 }
 
 }  // namespace surrogate::kernels::flare

@@ -58,6 +58,7 @@ inline const impl::DevicePlugin& null_plugin() {
     using kernels::DeviceProperties;
     using kernels::Stream;
     using namespace kernels::flare;
+    using kernels::Operand;
     static const DeviceKernels nothing{[](const DeviceProperties&, const BeginArgs&, Stream) {},
                                        [](const DeviceProperties&, const EncodeArgs&, Stream) {},
                                        [](const DeviceProperties&, const LatentArgs&, Stream) {},

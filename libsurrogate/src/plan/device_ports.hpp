@@ -6,7 +6,7 @@
 #include <span>
 
 #include "kernels/base/queue.hpp"
-#include "kernels/flare/flare_device.hpp"
+#include "kernels/device/columns.hpp"
 #include "libsurrogate/src/core/device_context.hpp"
 #include "libsurrogate/src/core/device_memory.hpp"
 #include "libsurrogate/src/domain/columns.hpp"
@@ -16,8 +16,8 @@ namespace surrogate::impl {
 
 /// The device memory through which fields enter and leave the passes; owned by the passes.
 struct DevicePortsMemory {
-    kernels::flare::DeviceColumn* inputs = nullptr;   ///< (n_input): what the first pass reads
-    kernels::flare::DeviceColumn* outputs = nullptr;  ///< (n_output): what the last one writes
+    kernels::DeviceColumn* inputs = nullptr;   ///< (n_input): what the first pass reads
+    kernels::DeviceColumn* outputs = nullptr;  ///< (n_output): what the last one writes
     float* staging = nullptr;  ///< (max(n_input, n_output), n_point), free before and after a run
     int64_t n_input = 0, n_output = 0;
 };

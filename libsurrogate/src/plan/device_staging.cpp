@@ -2,11 +2,14 @@
 #include "libsurrogate/src/plan/device_staging.hpp"
 
 #include <algorithm>
+#include <string>
+
+#include "kernels/base/error.hpp"
 
 namespace surrogate::impl {
 
+using kernels::DeviceColumn;
 using kernels::Stream;
-using kernels::flare::DeviceColumn;
 
 DeviceStaging::DeviceStaging(kernels::Device& device, int64_t n_point, int64_t n_column,
                              float* on_device)
@@ -35,16 +38,19 @@ void DeviceStaging::finish_download(size_t turn) {
 }
 
 ColumnTable::ColumnTable(kernels::Device& device, DeviceColumn* on_device, int64_t n_column)
-    : device_(device), on_device_(on_device), columns_(static_cast<size_t>(n_column)) {}
+    : device_(device), on_device_(on_device) {
+    if (n_column > kernels::max_columns) {
+        throw kernels::Error(kernels::Status::not_supported,
+                             "backend 'cuda' takes up to " + std::to_string(kernels::max_columns) +
+                                 " columns of inputs or outputs, the network has " +
+                                 std::to_string(n_column) + "; backend 'simd' has no such limit");
+    }
+    columns_.resize(static_cast<size_t>(n_column));
+}
 
 void ColumnTable::set(size_t c, const DeviceColumn& column) {
-    DeviceColumn& now = columns_[c];
-    const bool same = now.data == column.data && now.stride == column.stride &&
-                      now.mean == column.mean && now.std == column.std &&
-                      now.is_double == column.is_double && now.min == column.min &&
-                      now.max == column.max;
-    if (same) return;
-    now = column;
+    if (columns_[c] == column) return;
+    columns_[c] = column;
     has_changed_ = true;
 }
 

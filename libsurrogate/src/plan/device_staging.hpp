@@ -7,7 +7,7 @@
 
 #include "kernels/base/buffer.hpp"
 #include "kernels/base/queue.hpp"
-#include "kernels/flare/flare_device.hpp"
+#include "kernels/device/columns.hpp"
 #include "libsurrogate/src/core/device_memory.hpp"
 #include "libsurrogate/src/domain/columns.hpp"
 
@@ -23,7 +23,7 @@ public:
         return static_cast<float*>(host_.get()) + static_cast<int64_t>(c) * n_point_;
     }
     float* on_device(size_t c) const { return on_device_ + static_cast<int64_t>(c) * n_point_; }
-    kernels::flare::DeviceColumn column(size_t c) const { return {on_device(c), 1, 0, 1, 0}; }
+    kernels::DeviceColumn column(size_t c) const { return {on_device(c), 1, 0, 1, 0}; }
 
     /// Enqueued.
     void upload(size_t c, kernels::Stream stream);
@@ -66,22 +66,23 @@ private:
 /// Descriptions of columns in device memory, written again only when they change.
 class ColumnTable {
 public:
-    ColumnTable(kernels::Device& device, kernels::flare::DeviceColumn* on_device, int64_t n_column);
+    /// Throws not_supported for more than kernels::max_columns.
+    ColumnTable(kernels::Device& device, kernels::DeviceColumn* on_device, int64_t n_column);
 
     size_t size() const { return columns_.size(); }
-    void set(size_t c, const kernels::flare::DeviceColumn& column);
+    void set(size_t c, const kernels::DeviceColumn& column);
     /// Enqueued.
     void write(kernels::Stream stream);
 
 private:
     kernels::Device& device_;
-    kernels::flare::DeviceColumn* on_device_;
-    std::vector<kernels::flare::DeviceColumn> columns_;
+    kernels::DeviceColumn* on_device_;
+    std::vector<kernels::DeviceColumn> columns_;
     bool has_changed_ = true;
 };
 
 /// A column of the caller's on the device, as the passes read and write it.
-kernels::flare::DeviceColumn described(const Column& column);
+kernels::DeviceColumn described(const Column& column);
 
 /// gather() and scatter() of one column by all threads of a queue.
 class ColumnPacker {

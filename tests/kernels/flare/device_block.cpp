@@ -10,7 +10,6 @@
 namespace surrogate::tests {
 
 using namespace kernels;
-using flare::DeviceColumn;
 using flare::DeviceShape;
 
 namespace {
@@ -302,12 +301,12 @@ public:
     }
 
     BlockResult run(const std::vector<float>& inputs, bool poisoned) {
-        flare::DeviceFindings start;
+        DeviceFindings start;
         start.poisoned = poisoned;
         findings_ = arena_.put(std::vector{start});
-        auto* x = arena_.make<float>(flare::fragment_size(c_.n_point, shape_.width));
-        auto* k = arena_.make<unsigned char>(flare::fragment_size(c_.n_point, shape_.width) *
-                                             flare::key_bytes(operand_));
+        auto* x = arena_.make<float>(fragment_size(c_.n_point, shape_.width));
+        auto* k = arena_.make<unsigned char>(fragment_size(c_.n_point, shape_.width) *
+                                             operand_bytes(operand_));
         const void* queries = pack_queries();
         const float* from = arena_.put(inputs);
         kernels_.begin(device_,
@@ -341,7 +340,7 @@ private:
             flare::encode_geometry(device_, operand_, shape_, k_proj.n_layer + v_proj.n_layer,
                                    c_.n_point, c_.reproducible);
         const int64_t n_partial = c_.reproducible
-                                      ? (c_.n_point + flare::chunk_rows - 1) / flare::chunk_rows
+                                      ? (c_.n_point + flare::chunk_points - 1) / flare::chunk_points
                                       : geometry.n_block;
         partials_ = arena_.make<float>(n_partial * partial_size());
         if (c_.reproducible)
@@ -382,18 +381,19 @@ private:
     DeviceMlp chain(const std::vector<BlockWeights::Layer>& layers, Residuals r,
                     bool reads_port = false, bool writes_port = false) {
         std::vector<unsigned char> bytes(
-            static_cast<size_t>(flare::layer_bytes(operand_, shape_) * std::ssize(layers)));
+            static_cast<size_t>(layer_bytes(operand_, shape_.width) * std::ssize(layers)));
         const auto list = linears(layers);
-        DeviceMlp packed = flare::pack_chain(operand_, shape_, {list, c_.activation, r.in, r.out},
-                                             reads_port, writes_port, bytes.data());
+        DeviceMlp packed =
+            pack_chain(operand_, shape_.channels(), {list, c_.activation, r.in, r.out}, reads_port,
+                       writes_port, bytes.data());
         packed.layers = arena_.put(bytes);
         return packed;
     }
     DeviceNorm norm(const std::vector<float>& weight, const std::vector<float>& bias,
                     bool per_head) {
         std::vector<float> w(static_cast<size_t>(shape_.width)), b(w.size());
-        flare::pack_channels(shape_, weight.data(), per_head, w.data());
-        flare::pack_channels(shape_, bias.data(), per_head, b.data());
+        pack_channels(shape_.channels(), weight.data(), per_head, w.data());
+        pack_channels(shape_.channels(), bias.data(), per_head, b.data());
         return {c_.rms ? NormKind::rms : NormKind::layer, 1e-5F, arena_.put(w),
                 c_.rms ? nullptr : arena_.put(b)};
     }
@@ -411,7 +411,7 @@ private:
     Arena arena_;
     DeviceShape shape_;
     DeviceProperties device_;
-    flare::DeviceFindings* findings_ = nullptr;
+    DeviceFindings* findings_ = nullptr;
     float *partials_ = nullptr, *v_max_ = nullptr;
 };
 

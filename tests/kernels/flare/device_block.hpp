@@ -69,7 +69,7 @@ struct DeviceMemory {
 
 struct BlockResult {
     std::vector<double> outputs;
-    kernels::flare::DeviceFindings findings;
+    kernels::DeviceFindings findings;
     std::vector<float> partials;
 };
 

@@ -53,8 +53,8 @@ TEST_P(FlareDevice, EqualsReferenceAsFarAsOperandsAllow) {
     EXPECT_LE(relative_l2(result.outputs, truth), 2 * plain + 1e-6)
         << "a plain version errs by " << plain;
     EXPECT_EQ(result.findings.not_finite, 0);
-    EXPECT_EQ(result.findings.bad_input, kernels::flare::DeviceFindings::no_place);
-    EXPECT_EQ(result.findings.bad_output, kernels::flare::DeviceFindings::no_place);
+    EXPECT_EQ(result.findings.bad_input, kernels::DeviceFindings::no_place);
+    EXPECT_EQ(result.findings.bad_output, kernels::DeviceFindings::no_place);
 }
 
 using enum kernels::Activation;
@@ -154,7 +154,7 @@ TEST(FlareDeviceLaws, PoisonedRunGivesNothingButNan) {
         const BlockResult result = run(c, Operand::fp32, true);
         EXPECT_EQ(result.findings.not_finite, 1);
         for (double y : result.outputs) EXPECT_TRUE(std::isnan(y));
-        EXPECT_EQ(result.findings.bad_output, kernels::flare::DeviceFindings::no_place);
+        EXPECT_EQ(result.findings.bad_output, kernels::DeviceFindings::no_place);
     }
 }
 
@@ -165,7 +165,7 @@ TEST(FlareDeviceLaws, BadInputIsNamedByItsFirstPoint) {
     inputs[size_t(21 * c.in_dim + 1)] = INFINITY;
     const BlockResult result = device_block(c, BlockWeights(c), inputs, Operand::fp16,
                                             kernels::flare::cuda::kernels(), host);
-    EXPECT_EQ(result.findings.bad_input, uint64_t(256 * 21 + 1));
+    EXPECT_EQ(result.findings.bad_input, kernels::place_of(21, 1));
     EXPECT_EQ(result.findings.not_finite, 1);
     for (double y : result.outputs) EXPECT_TRUE(std::isnan(y));
 }

@@ -16,26 +16,27 @@
 
 namespace surrogate::impl::flare {
 
+using kernels::DeviceFindings;
+using kernels::DeviceOutside;
 using kernels::Stream;
-using kernels::flare::chunk_rows;
-using kernels::flare::DeviceFindings;
-using kernels::flare::DeviceOutside;
+using kernels::flare::chunk_points;
 
 namespace {
 
 /// The smallest bad place that a device found; see DeviceFindings.
 BadValue bad_value_at(uint64_t place) {
     if (place == DeviceFindings::no_place) return {};
-    return {static_cast<int>(place % 256), static_cast<int64_t>(place / 256), 0, false};
+    return {static_cast<int>(kernels::column_of_place(place)), kernels::point_of_place(place), 0,
+            false};
 }
 
 /// What a device counted in a column.
 Outside outside_of(const DeviceOutside& found, const Column& column) {
     Outside outside;
     if (found.above != 0)
-        outside.add(kernels::flare::from_ordered_bits(found.above), column.min, column.max);
+        outside.add(kernels::from_ordered_bits(found.above), column.min, column.max);
     if (found.below != 0)
-        outside.add(kernels::flare::from_ordered_bits(~found.below), column.min, column.max);
+        outside.add(kernels::from_ordered_bits(~found.below), column.min, column.max);
     outside.n = static_cast<int64_t>(found.n);
     return outside;
 }
@@ -67,7 +68,7 @@ public:
     /// in here.
     void prepare(const PlanRequest& request) {
         if (request.reproducible)
-            rows_.emplace(comm_, canonical_route(domain_, chunk_rows),
+            rows_.emplace(comm_, canonical_route(domain_, chunk_points),
                           std::max(config_.in_dim, config_.out_dim));
         comm_.agree([&] { allocate(request); });
         passes_->prepare(comm_, stream_);
@@ -163,7 +164,7 @@ void DeviceExecution::allocate(const PlanRequest& request) {
     passes.n_point = rows_ ? rows_->n_canonical() : domain_.n_local();
     passes.reproducible = rows_.has_value();
     passes.n_chunk_global =
-        std::max<int64_t>(1, (domain_.n_global() + chunk_rows - 1) / chunk_rows);
+        std::max<int64_t>(1, (domain_.n_global() + chunk_points - 1) / chunk_points);
     passes.n_input = config_.in_dim;
     passes.n_output = config_.out_dim;
     passes_ = std::make_unique<DevicePasses>(context_, weights_, passes);

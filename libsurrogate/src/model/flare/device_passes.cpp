@@ -9,10 +9,10 @@
 
 namespace surrogate::impl::flare {
 
+using kernels::DeviceColumn;
+using kernels::DeviceFindings;
 using kernels::Stream;
-using kernels::flare::chunk_rows;
-using kernels::flare::DeviceColumn;
-using kernels::flare::DeviceFindings;
+using kernels::flare::chunk_points;
 using kernels::flare::LatentArgs;
 using kernels::flare::Sizes;
 
@@ -34,7 +34,7 @@ DevicePasses::DevicePasses(DeviceContext& context, std::shared_ptr<const DeviceW
             device_.properties(), weights_->operand(), weights_->shape(),
             block.k_proj.n_layer + block.v_proj.n_layer, request_.n_point, request_.reproducible);
     }
-    n_partial_ = request_.reproducible ? (request_.n_point + chunk_rows - 1) / chunk_rows
+    n_partial_ = request_.reproducible ? (request_.n_point + chunk_points - 1) / chunk_points
                                        : geometry_.n_block;
     context_.flare().load(device_.properties(), weights_->operand(), weights_->shape().width);
     add_memory();
@@ -46,11 +46,11 @@ void DevicePasses::add_memory() {
     const kernels::flare::DeviceShape& shape = weights_->shape();
     const Sizes& s = shape.sizes;
     const int64_t n = request_.n_point;
-    const int64_t n_element = kernels::flare::fragment_size(n, shape.width);
+    const int64_t n_element = kernels::fragment_size(n, shape.width);
     staging_bytes_ = 4 * n * std::max(request_.n_input, request_.n_output);
     x_ = arena_.add(4 * n_element);
     k_ = arena_.add(
-        std::max(kernels::flare::key_bytes(weights_->operand()) * n_element, staging_bytes_));
+        std::max(kernels::operand_bytes(weights_->operand()) * n_element, staging_bytes_));
     partials_ = arena_.add(4 * n_partial_ * s.n_head * s.n_latent * (s.n_dim + 2));
     v_max_ = arena_.add(4 * s.n_head);
     maxima_ = arena_.add(4 * n_maxima_);

@@ -36,7 +36,7 @@ private:
 struct PassesRequest {
     int64_t n_point = 0;
     bool reproducible = false;
-    int64_t n_chunk_global = 0;  ///< reproducible: chunks of 1024 points over all ranks
+    int64_t n_chunk_global = 0;  ///< reproducible: chunks over all ranks
     int64_t n_input = 0, n_output = 0;
 };
 
@@ -59,18 +59,18 @@ public:
 
     /// Device memory that the passes read and write: the descriptions of columns (n_input),
     /// (n_output), and what they find.
-    kernels::flare::DeviceColumn* input_columns() const { return arena_.at<Column_>(in_); }
-    kernels::flare::DeviceColumn* output_columns() const { return arena_.at<Column_>(out_); }
-    kernels::flare::DeviceFindings* findings() const {
-        return arena_.at<kernels::flare::DeviceFindings>(findings_);
+    kernels::DeviceColumn* input_columns() const { return arena_.at<Column_>(in_); }
+    kernels::DeviceColumn* output_columns() const { return arena_.at<Column_>(out_); }
+    kernels::DeviceFindings* findings() const {
+        return arena_.at<kernels::DeviceFindings>(findings_);
     }
     /// (n_input), right behind the findings: both are written and read as one record.
-    kernels::flare::DeviceOutside* outside() const {
-        return reinterpret_cast<kernels::flare::DeviceOutside*>(findings() + 1);
+    kernels::DeviceOutside* outside() const {
+        return reinterpret_cast<kernels::DeviceOutside*>(findings() + 1);
     }
     int64_t record_bytes() const {
-        return static_cast<int64_t>(sizeof(kernels::flare::DeviceFindings)) +
-               request_.n_input * static_cast<int64_t>(sizeof(kernels::flare::DeviceOutside));
+        return static_cast<int64_t>(sizeof(kernels::DeviceFindings)) +
+               request_.n_input * static_cast<int64_t>(sizeof(kernels::DeviceOutside));
     }
     /// (columns, n_point) floats for inputs before a run and outputs after it. It is the memory of
     /// k, which lives only between the first and the last pass.
@@ -89,7 +89,7 @@ public:
     int64_t n_reduction() const { return n_reduction_; }
 
 private:
-    using Column_ = kernels::flare::DeviceColumn;
+    using Column_ = kernels::DeviceColumn;
 
     void add_memory();
     void set_poison();

@@ -58,9 +58,9 @@ public:
         for (const Linear<float>& layer : mlp.layers)
             require_half(operand_, layer.weight, layer.n_in * layer.n_out, "a weight of " + name);
         const Place place =
-            take(kernels::flare::layer_bytes(operand_, shape_) * std::ssize(mlp.layers));
-        DeviceMlp packed = kernels::flare::pack_chain(operand_, shape_, mlp.view(), reads_port,
-                                                      writes_port, place.host);
+            take(kernels::layer_bytes(operand_, shape_.width) * std::ssize(mlp.layers));
+        DeviceMlp packed = kernels::pack_chain(operand_, shape_.channels(), mlp.view(), reads_port,
+                                               writes_port, place.host);
         packed.layers = place.device;
         return packed;
     }
@@ -95,8 +95,8 @@ private:
     const float* vector(const float* values, bool is_per_head) {
         const Place place = take(shape_.width * static_cast<int64_t>(sizeof(float)));
         if (!place.host) return nullptr;
-        kernels::flare::pack_channels(shape_, values, is_per_head,
-                                      reinterpret_cast<float*>(place.host));
+        kernels::pack_channels(shape_.channels(), values, is_per_head,
+                               reinterpret_cast<float*>(place.host));
         return reinterpret_cast<const float*>(place.device);
     }
 

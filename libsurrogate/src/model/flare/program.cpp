@@ -13,15 +13,13 @@ namespace surrogate::impl::flare {
 
 using kernels::Buffer;
 using kernels::tile_points;
+using kernels::flare::chunk_points;
 using kernels::flare::Partial;
 using kernels::flare::Sizes;
 
 namespace {
 
-/// Points per partial sum: float sums stay accurate up to here, and the reproducible mode's blocks
-/// have this size.
-constexpr int64_t chunk_tiles = 16;
-constexpr int64_t chunk_points = chunk_tiles * tile_points;
+constexpr int64_t chunk_tiles = chunk_points / tile_points;
 
 template <class T>
 class HostProgram final : public Program {

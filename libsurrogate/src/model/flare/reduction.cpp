@@ -225,7 +225,7 @@ private:
         }
     }
 
-    static constexpr double max_chunk_points = 1024;
+    static constexpr double max_chunk_points = kernels::flare::chunk_points;
 
     Sizes sizes_;
     int64_t n_thread_, n_chunk_, n_chunk_global_, n_row_;

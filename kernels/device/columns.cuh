@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/device/columns.hpp"
+#include "kernels/device/products.cuh"
+
+/// Numbers of the caller's columns, read and written by the lane that holds their point; what is not
+/// finite or outside of its range goes to the findings.
+namespace surrogate::kernels::cuda {
+
+constexpr float largest_float = 3.402823466e38F;
+constexpr double largest_double = 1.7976931348623157e308;
+
+__device__ inline void report(uint64_t* place, int64_t point, int64_t column) {
+    atomicMin(reinterpret_cast<unsigned long long*>(place),
+              static_cast<unsigned long long>(place_of(point, column)));
+}
+
+__device__ inline void raise_to(uint64_t* place, uint64_t value) {
+    atomicMax(reinterpret_cast<unsigned long long*>(place), static_cast<unsigned long long>(value));
+}
+
+/// Adds what the lanes of a warp have found outside of the range of column c: above and below are
+/// ordered_bits() as in DeviceOutside, 0 in lanes that found nothing. Called by all lanes.
+__device__ inline void count_outside(uint64_t above, uint64_t below, DeviceOutside* columns,
+                                     int c) {
+    constexpr unsigned all = ~0U;
+    const unsigned found = __ballot_sync(all, above != 0 || below != 0);
+    if (found == 0) return;  // of nearly all warps
+    for (int step = 16; step > 0; step /= 2) {
+        const uint64_t other_above = __shfl_xor_sync(all, above, step);
+        const uint64_t other_below = __shfl_xor_sync(all, below, step);
+        above = other_above > above ? other_above : above;
+        below = other_below > below ? other_below : below;
+    }
+    if (threadIdx.x % 32 != 0) return;
+    DeviceOutside& outside = columns[c];
+    atomicAdd(reinterpret_cast<unsigned long long*>(&outside.n),
+              static_cast<unsigned long long>(__popc(found)));
+    if (above != 0) raise_to(&outside.above, above);
+    if (below != 0) raise_to(&outside.below, below);
+}
+
+/// The network's input at a point, and what to count of it; 0, and a finding, where it is not
+/// finite.
+__device__ inline float read_column(const DeviceColumn& column, int64_t point, int64_t index,
+                                    DeviceFindings* findings, uint64_t& above, uint64_t& below) {
+    const int64_t at = point * column.stride;
+    const double value = column.is_double
+                             ? static_cast<const double*>(column.data)[at]
+                             : static_cast<double>(static_cast<const float*>(column.data)[at]);
+    const auto input = static_cast<float>((value - column.mean) / column.std);
+    if (fabsf(input) <= largest_float) {
+        if (value > column.max) above = ordered_bits(value);
+        if (value < column.min) below = ~ordered_bits(value);
+        return input;
+    }
+    report(&findings->bad_input, point, index);
+    return 0;
+}
+
+/// The caller's value; NaN, and a finding, where its type cannot hold it.
+__device__ inline void write_column(const DeviceColumn& column, int64_t point, int64_t index,
+                                    float output, bool is_lost, DeviceFindings* findings) {
+    const double value = static_cast<double>(output) * column.std + column.mean;
+    const double largest = column.is_double ? largest_double : static_cast<double>(largest_float);
+    const bool fits = fabs(value) <= largest && !is_lost;
+    if (!fits && !is_lost) report(&findings->bad_output, point, index);
+    const double stored = fits ? value : static_cast<double>(as_float(0x7fc00000U));
+    const int64_t at = point * column.stride;
+    if (column.is_double) {
+        static_cast<double*>(column.data)[at] = stored;
+    } else {
+        static_cast<float*>(column.data)[at] = static_cast<float>(stored);
+    }
+}
+
+}  // namespace surrogate::kernels::cuda

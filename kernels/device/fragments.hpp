@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+/// Channels of points as the tensor cores hold them: 16 points at a time, 8 channels at a time,
+/// lane by lane, so that every load and store of a warp is one contiguous piece.
+namespace surrogate::kernels {
+
+/// Points of a tile: the rows of one tensor-core product.
+constexpr int64_t tile_rows = 16;
+
+/// Index of (point, channel) in an array of (ceil(n_point / 16), width / 8, 32, 4) elements.
+constexpr int64_t fragment_index(int64_t point, int64_t channel, int64_t width) {
+    const int64_t tile = point / tile_rows, row = point % tile_rows;
+    const int64_t lane = row % 8 * 4 + channel % 8 / 2, slot = row / 8 * 2 + channel % 2;
+    return ((tile * (width / 8) + channel / 8) * 32 + lane) * 4 + slot;
+}
+constexpr int64_t fragment_size(int64_t n_point, int64_t width) {
+    return (n_point + tile_rows - 1) / tile_rows * tile_rows * width;
+}
+
+}  // namespace surrogate::kernels

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "kernels/base/error.hpp"
+#include "kernels/device/cuda.cuh"
+#include "kernels/device/device_cuda.hpp"
+#include "kernels/device/operand.hpp"
+
+/// From arguments known at run time to the instance of a kernel, loaded and launched.
+namespace surrogate::kernels::cuda {
+
+/// Calls body<operand, width>() for the instance that fits: width is 64 or 128.
+template <Operand operand, class Body>
+void with_width(int64_t width, const Body& body) {
+    if (width == 64) {
+        body.template operator()<operand, 64>();
+    } else {
+        body.template operator()<operand, 128>();
+    }
+}
+template <class Body>
+void with_instance(Operand operand, int64_t width, const Body& body) {
+    switch (operand) {
+        case Operand::fp32: with_width<Operand::fp32>(width, body); break;
+        case Operand::tf32: with_width<Operand::tf32>(width, body); break;
+        case Operand::fp16: with_width<Operand::fp16>(width, body); break;
+        case Operand::bf16: with_width<Operand::bf16>(width, body); break;
+    }
+}
+
+inline void check(cudaError_t error, const char* kernel) {
+    if (error == cudaSuccess) return;
+    cudaGetLastError();  // told here, and not by the next launch again
+    throw Error(Status::device,
+                std::string("kernel '") + kernel + "' was refused: " + cudaGetErrorString(error));
+}
+
+/// Loads a kernel and lets it have all the shared memory of the device: the limit belongs to the
+/// function, so one set for a launch could come between another plan's limit and its launch.
+template <class Kernel>
+void load_kernel(const DeviceProperties& device, Kernel kernel, const char* name) {
+    check(allow_shared(kernel, device.shared_bytes), name);
+}
+
+/// Blocks of a pass over points that keeps no sums.
+inline unsigned pass_blocks(const DeviceProperties& device, int64_t n_point, int64_t rows) {
+    const int64_t n_unit = (n_point + rows - 1) / rows;
+    return static_cast<unsigned>(n_unit < device.n_multiprocessor ? n_unit
+                                                                  : device.n_multiprocessor);
+}
+
+}  // namespace surrogate::kernels::cuda

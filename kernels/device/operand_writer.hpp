@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstring>
+
+#include "kernels/device/operand.hpp"
+
+namespace surrogate::kernels {
+
+/// Nearest number with `n_bit` explicit bits of fraction, ties to even, as a float. Finite input.
+float round_to(float value, int n_bit);
+
+/// Numbers to memory one behind the other, as a device's operands.
+class OperandWriter {
+public:
+    OperandWriter(Operand operand, void* to)
+        : operand_(operand), to_(static_cast<unsigned char*>(to)) {}
+
+    /// Rounded to the operand. Throws not_supported beyond fp16's range.
+    void put(float value);
+
+    /// As it is.
+    template <class T>
+    void append(T value) {
+        std::memcpy(to_, &value, sizeof value);
+        to_ += sizeof value;
+    }
+
+private:
+    Operand operand_;
+    unsigned char* to_;
+};
+
+}  // namespace surrogate::kernels
