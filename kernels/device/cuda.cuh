@@ -25,6 +25,8 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "kernels/device/cuda_context.hpp"
+
 /// Launches kernel<<<grid, block, shared bytes, stream>>>(args...). The kernel stands in
 /// parentheses if its name holds a comma.
 #define SURROGATE_LAUNCH(kernel, grid, block, shared, stream, ...) \
@@ -34,6 +36,16 @@
 #define SURROGATE_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
 
 namespace surrogate::kernels::cuda {
+
+/// While it lives, device `index` is the calling thread's current one; then what was before.
+class CurrentDevice {
+public:
+    explicit CurrentDevice(int index) : context_(index), current_(context_) {}
+
+private:
+    PrimaryContext context_;
+    Current current_;
+};
 
 /// A kernel that asks for so much dynamic shared memory. Returns the runtime's error.
 template <class Kernel>

@@ -37,6 +37,17 @@ inline void check(cudaError_t error, const char* kernel) {
                 std::string("kernel '") + kernel + "' was refused: " + cudaGetErrorString(error));
 }
 
+/// A pass, or the loading of passes, with its device as the thread's current one.
+template <auto pass>
+struct OnDevice;
+template <class... Args, void (*pass)(const DeviceProperties&, Args...)>
+struct OnDevice<pass> {
+    static void call(const DeviceProperties& device, Args... args) {
+        const CurrentDevice current(device.index);
+        pass(device, args...);
+    }
+};
+
 /// Loads a kernel and lets it have all the shared memory of the device: the limit belongs to the
 /// function, so one set for a launch could come between another plan's limit and its launch.
 template <class Kernel>

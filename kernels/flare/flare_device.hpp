@@ -6,6 +6,7 @@
 #include "kernels/device/channels.hpp"
 #include "kernels/device/columns.hpp"
 #include "kernels/device/device.hpp"
+#include "kernels/device/device_table.hpp"
 #include "kernels/device/fragments.hpp"
 #include "kernels/device/operand.hpp"
 #include "kernels/flare/flare.hpp"
@@ -146,9 +147,10 @@ struct DeviceKernels {
 };
 
 namespace cuda {
-/// The kernels of flare_cuda.cu: in the plug-in, and in tests that compile the same file for the
-/// host.
+/// The passes, launched on the device that is the thread's current one.
 const DeviceKernels& kernels();
+/// The same for a plug-in: each makes its device the current one for the launch.
+DeviceTable device_table();
 }  // namespace cuda
 
 // ---- operands, made on the host ---------------------------------------------------------------

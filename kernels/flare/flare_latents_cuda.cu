@@ -238,4 +238,12 @@ const DeviceKernels& kernels() {
     return table;
 }
 
+DeviceTable device_table() {
+    static const DeviceKernels table = {&OnDevice<begin>::call,   &OnDevice<encode>::call,
+                                        &OnDevice<maxima>::call,  &OnDevice<sums>::call,
+                                        &OnDevice<latents>::call, &OnDevice<decode>::call,
+                                        &OnDevice<end>::call,     &OnDevice<load>::call};
+    return {"flare", sizeof table, &table};
+}
+
 }  // namespace surrogate::kernels::flare::cuda

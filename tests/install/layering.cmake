@@ -27,7 +27,7 @@ set(rules
     "${src}layers"            "${shared_kernels}|${src}(core|ranks|file|domain|layers)/"
     "${src}model"             "${base}|${src}(core|file|domain|layers|model)/[a-z_]+\\.hpp|${public}"
     "${src}plan"              "${base}|${src}(core|ranks|file|domain|plan)/|${src}model/[a-z_]+\\.hpp|${public}"
-    "${src}plugin"            "kernels/|${src}(core|plugin)/"
+    "${src}plugin"            "${base}|${src}(core|plugin)/"
     "${src}api"               "${base}|${src}(core|transport|file|ranks|domain|model|plan|api)/[a-z_]+\\.hpp|${public}"
     "coupling/file"           "coupling/file/"
     "coupling/tool"           "coupling/(tool|vtk|file)/|${public}"
@@ -45,7 +45,7 @@ foreach(family IN LISTS families)
         "${src}model/${family}" "${shared_kernels}|kernels/${family}/|${shared_source}|${src}model/${family}/|${public}")
 endforeach()
 list(JOIN families "|" any_family)
-set(may_name_families "^(coupling|examples)/|/src/(core|plugin)/(device|cuda)_[a-z_]+\\.[a-z]+$")
+set(may_name_families "^(coupling|examples)/")
 
 set(ours "^(kernels|libsurrogate|coupling|examples|tests|benchmarks|surrogate)/")
 # The only places that know MPI.

@@ -73,7 +73,8 @@ inline const impl::DevicePlugin& null_plugin() {
             return std::make_unique<NullDevice>();
         };
         made.n_device = [] { return 1; };
-        made.flare = &nothing;
+        static const kernels::DeviceTable table{"flare", sizeof nothing, &nothing};
+        made.tables = {&table, 1};
         return made;
     }();
     return plugin;

@@ -10,9 +10,8 @@ DeviceContext::DeviceContext(Communicator& comm, const DeviceSources& sources, i
     const NcclApi* nccl = nullptr;
     std::string nccl_problem;
     comm.agree([&] {
-        const DevicePlugin& plugin = sources.plugin();
-        device_ = plugin.open(index);
-        flare_ = plugin.flare;
+        plugin_ = &sources.plugin();
+        device_ = plugin_->open(index);
         if (comm.size() == 1) return;  // nobody to talk to
         last_reductions_ = DeviceEvent(*device_, device_->create_event());
         if (sources.nccl) {

@@ -28,7 +28,12 @@ public:
 
     kernels::Device& device() const { return *device_; }
     DeviceCollectives& collectives() const { return *collectives_; }
-    const kernels::flare::DeviceKernels& flare() const { return *flare_; }
+    /// The kernels of a family, as its own header declares them. Local; throws not_supported if the
+    /// plug-in has none.
+    template <class Kernels>
+    const Kernels& kernels(const std::string& family) const {
+        return *static_cast<const Kernels*>(find_kernels(*plugin_, family, sizeof(Kernels)));
+    }
 
     /// Around the reductions that a plan gives to `stream`: those of other plans, on other streams,
     /// end first, because two are never under way at once. Enqueued only. Nothing for one rank.
@@ -41,7 +46,7 @@ public:
     std::string transport_text() const;
 
 private:
-    const kernels::flare::DeviceKernels* flare_ = nullptr;
+    const DevicePlugin* plugin_ = nullptr;
     std::unique_ptr<kernels::Device> device_;
     DeviceEvent last_reductions_;  // of all plans; many ranks only
     kernels::Stream last_stream_ = nullptr;

@@ -61,6 +61,25 @@ Loaded try_to_load() {
 
 }  // namespace
 
+const void* find_kernels(const DevicePlugin& plugin, const std::string& family, int64_t n_byte) {
+    std::string others;
+    for (const kernels::DeviceTable& table : plugin.tables) {
+        if (table.family == family && table.n_byte == n_byte) return table.kernels;
+        if (table.family == family) {
+            throw kernels::Error(kernels::Status::not_supported,
+                                 "the plug-in's kernels of family '" + family + "' fill " +
+                                     std::to_string(table.n_byte) + " bytes, the library expects " +
+                                     std::to_string(n_byte) +
+                                     "; library and plug-in must come from one build");
+        }
+        others += (others.empty() ? "" : ", ") + std::string(table.family);
+    }
+    throw kernels::Error(kernels::Status::not_supported, "the plug-in has no kernels of family '" +
+                                                             family + "' (it has those of " +
+                                                             (others.empty() ? "none" : others) +
+                                                             "); backend 'simd' runs every family");
+}
+
 const DevicePlugin& load_device_plugin_from(std::span<const std::string> files) {
     std::string problem;
     for (const std::string& file : files) {

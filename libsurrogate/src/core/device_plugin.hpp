@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 
 #include "kernels/device/device.hpp"
-
-namespace surrogate::kernels::flare {
-struct DeviceKernels;  // kernels/flare/flare_device.hpp
-}
+#include "kernels/device/device_table.hpp"
 
 namespace surrogate::impl {
 
@@ -20,8 +18,13 @@ struct DevicePlugin {
     /// not_supported (no driver, no device, an architecture that was not compiled), device.
     std::unique_ptr<kernels::Device> (*open)(int index) = nullptr;
     int (*n_device)() = nullptr;
-    const kernels::flare::DeviceKernels* flare = nullptr;
+    /// Kernels of the families that have device code, each in the form of its own header.
+    std::span<const kernels::DeviceTable> tables = {};
 };
+
+/// The kernels of a family in the plug-in, a structure of n_byte bytes. Throws not_supported if it
+/// has none, or those of another build.
+const void* find_kernels(const DevicePlugin& plugin, const std::string& family, int64_t n_byte);
 
 /// Name of the plug-in's only symbol: extern "C" const DevicePlugin* surrogate_device_plugin_0_1(),
 /// with the library's version at the end, so that an older file is never taken for this one.

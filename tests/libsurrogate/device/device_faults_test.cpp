@@ -317,6 +317,28 @@ const impl::DevicePlugin& no_plugin() {
     throw kernels::Error(kernels::Status::not_supported, "libx.so: cannot open shared object file");
 }
 
+/// Device code of other families only.
+const impl::DevicePlugin& plugin_without_kernels() {
+    static const impl::DevicePlugin plugin = [] {
+        impl::DevicePlugin made = emulated_plugin();
+        made.tables = {};
+        return made;
+    }();
+    return plugin;
+}
+
+TEST_F(DeviceFaults, AFamilyWithoutKernelsInThePluginIsRefusedByName) {
+    const Context without =
+        device_context({"WithoutKernels", plugin_without_kernels}, impl::self_communicator());
+    const Model its_model(without, small_darcy_model());
+    const Domain domain = DarcyCase(first_rows(7)).domain(without);
+    surrogate_plan* plan = nullptr;
+    const Answer refused =
+        answer(surrogate_plan_create(its_model.get(), domain.get(), nullptr, by_cuda.get(), &plan));
+    EXPECT_EQ(refused.status, SURROGATE_NOT_SUPPORTED);
+    EXPECT_TRUE(refused.says("the plug-in has no kernels of family 'flare'")) << refused;
+}
+
 TEST_F(DeviceFaults, WithoutADeviceOnlyBackendCudaIsRefused) {
     const DeviceKind none{"None", no_plugin};
     const Context without = device_context(none, impl::self_communicator());

@@ -39,6 +39,23 @@ TEST(DevicePlugin, NoPlacesAreRefusedToo) {
     refusal([&] { load_device_plugin_from({}); });
 }
 
+TEST(DevicePlugin, KernelsAreThoseOfTheFamilyAndOfItsSize) {
+    const int numbers[2] = {};
+    const kernels::DeviceTable tables[] = {{"grass", 4, &numbers[0]}, {"moss", 8, &numbers[1]}};
+    DevicePlugin plugin;
+    plugin.tables = tables;
+    EXPECT_EQ(find_kernels(plugin, "grass", 4), &numbers[0]);
+    EXPECT_EQ(find_kernels(plugin, "moss", 8), &numbers[1]);
+    const std::string absent = refusal([&] { find_kernels(plugin, "fern", 4); });
+    EXPECT_NE(absent.find("no kernels of family 'fern' (it has those of grass, moss)"),
+              std::string::npos)
+        << absent;
+    const std::string other = refusal([&] { find_kernels(plugin, "moss", 4); });
+    EXPECT_NE(other.find("'moss' fill 8 bytes, the library expects 4"), std::string::npos) << other;
+    const std::string none = refusal([&] { find_kernels(DevicePlugin{}, "moss", 8); });
+    EXPECT_NE(none.find("(it has those of none)"), std::string::npos) << none;
+}
+
 TEST(DeviceImages, MachineCodeRunsOnItsOwnMajorVersionAndPortableCodeOnLaterOnes) {
     const char* usual = "80-real 90a-real";
     EXPECT_TRUE(kernels::has_image_for(usual, 8, 0));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulated_plugin.hpp"
 
-#include "kernels/flare/flare_device.hpp"
+#include "kernels/device/device_table.hpp"
 
 namespace surrogate::test {
 
@@ -21,7 +21,7 @@ const impl::DevicePlugin& emulated_plugin() {
             return std::make_unique<EmulatedDevice>(emulated_device());
         };
         result.n_device = [] { return 1; };
-        result.flare = &kernels::flare::cuda::kernels();
+        result.tables = kernels::device_tables();
         return result;
     }();
     return plugin;

@@ -236,6 +236,11 @@ namespace surrogate::kernels::cuda {
 
 using emulation::Place;
 
+/// There is one device, and no thread's current one.
+struct CurrentDevice {
+    explicit CurrentDevice(int) {}
+};
+
 template <class Kernel>
 cudaError_t allow_shared(Kernel kernel, int64_t n_byte) {
     return emulation::allow_shared(reinterpret_cast<const void*>(kernel), n_byte);

@@ -20,6 +20,7 @@ DevicePasses::DevicePasses(DeviceContext& context, std::shared_ptr<const DeviceW
                            const PassesRequest& request)
     : context_(context),
       device_(context.device()),
+      kernels_(context.kernels<kernels::flare::DeviceKernels>("flare")),
       weights_(std::move(weights)),
       request_(request) {
     const Sizes& s = weights_->shape().sizes;
@@ -36,7 +37,7 @@ DevicePasses::DevicePasses(DeviceContext& context, std::shared_ptr<const DeviceW
     }
     n_partial_ = request_.reproducible ? (request_.n_point + chunk_points - 1) / chunk_points
                                        : geometry_.n_block;
-    context_.flare().load(device_.properties(), weights_->operand(), weights_->shape().width);
+    kernels_.load(device_.properties(), weights_->operand(), weights_->shape().width);
     add_memory();
     set_poison();
     context_.collectives().reserve(std::max(4 * n_maxima_, sums_bytes_));
@@ -111,7 +112,7 @@ LatentArgs DevicePasses::latent_args() const {
 }
 
 void DevicePasses::begin(Stream stream) {
-    context_.flare().begin(
+    kernels_.begin(
         device_.properties(),
         {weights_->shape(), weights_->operand(), request_.n_point, input_columns(),
          request_.n_input, weights_->in_proj(), arena_.at<float>(x_), findings(), outside()},
@@ -136,7 +137,7 @@ void DevicePasses::encode(const DeviceBlock& block, Stream stream) {
         args.v_max = arena_.at<float>(v_max_);
         device_.clear(args.v_max, 4 * args.shape.sizes.n_head, stream);
     }
-    context_.flare().encode(device_.properties(), args, stream);
+    kernels_.encode(device_.properties(), args, stream);
 }
 
 void DevicePasses::decode(const DeviceBlock& block, Stream stream) {
@@ -151,15 +152,15 @@ void DevicePasses::decode(const DeviceBlock& block, Stream stream) {
     args.norm = block.norm2;
     args.ffn = block.ffn;
     args.x = arena_.at<float>(x_);
-    context_.flare().decode(device_.properties(), args, stream);
+    kernels_.decode(device_.properties(), args, stream);
 }
 
 void DevicePasses::end(Stream stream) {
-    context_.flare().end(device_.properties(),
-                         {weights_->shape(), weights_->operand(), request_.n_point,
-                          arena_.at<float>(x_), weights_->out_norm(), weights_->out_proj(),
-                          output_columns(), request_.n_output, findings()},
-                         stream);
+    kernels_.end(device_.properties(),
+                 {weights_->shape(), weights_->operand(), request_.n_point, arena_.at<float>(x_),
+                  weights_->out_norm(), weights_->out_proj(), output_columns(), request_.n_output,
+                  findings()},
+                 stream);
 }
 
 /// step(work, poison): what is done, and for reductions what lies in their place after a failure
@@ -167,19 +168,18 @@ void DevicePasses::end(Stream stream) {
 template <class Step>
 void DevicePasses::in_steps(const Step& step, Stream stream) {
     const kernels::DeviceProperties& properties = device_.properties();
-    const kernels::flare::DeviceKernels& kernels = context_.flare();
     const LatentArgs latents = latent_args();
     step.compute([&] { begin(stream); });
     for (const DeviceBlock& block : weights_->blocks()) {
         step.compute([&] {
             encode(block, stream);
-            kernels.maxima(properties, latents, stream);
+            kernels_.maxima(properties, latents, stream);
         });
         step.reduce(0, latents.maxima, 4 * n_maxima_, [&] { reduce_maxima(stream); });
-        step.compute([&] { kernels.sums(properties, latents, stream); });
+        step.compute([&] { kernels_.sums(properties, latents, stream); });
         step.reduce(4 * n_maxima_, latents.sums, sums_bytes_, [&] { reduce_sums(stream); });
         step.compute([&] {
-            kernels.latents(properties, latents, stream);
+            kernels_.latents(properties, latents, stream);
             decode(block, stream);
         });
     }

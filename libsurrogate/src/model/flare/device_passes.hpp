@@ -105,6 +105,7 @@ private:
 
     DeviceContext& context_;
     kernels::Device& device_;
+    const kernels::flare::DeviceKernels& kernels_;
     std::shared_ptr<const DeviceWeights> weights_;
     PassesRequest request_;
     kernels::flare::EncodeGeometry geometry_;
