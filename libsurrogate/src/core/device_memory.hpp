@@ -49,6 +49,27 @@ inline PinnedMemory pinned_memory(kernels::Device& device, int64_t n_byte) {
     return n_byte > 0 ? PinnedMemory(device, device.allocate_pinned(n_byte)) : PinnedMemory();
 }
 
+/// Memory of one owner on its device, in one allocation: pieces are added, then it is taken.
+class DeviceArena {
+public:
+    /// Where the piece will begin.
+    int64_t add(int64_t n_byte) {
+        const int64_t offset = size_;
+        size_ += (n_byte + 255) / 256 * 256;
+        return offset;
+    }
+    void take(kernels::Device& device) { memory_ = device_memory(device, size_); }
+    template <class T>
+    T* at(int64_t offset) const {
+        return reinterpret_cast<T*>(static_cast<char*>(memory_.get()) + offset);
+    }
+    int64_t bytes() const { return size_; }
+
+private:
+    int64_t size_ = 0;
+    DeviceMemory memory_;
+};
+
 /// The first failure of a sequence that goes on in spite of it, because other ranks wait for what
 /// comes later.
 class FirstFailure {

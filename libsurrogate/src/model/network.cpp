@@ -76,6 +76,12 @@ void match_tensors(std::span<const TensorSpec> required, std::span<const TensorE
                                       did_you_mean(extra, wanted));
 }
 
+std::unique_ptr<DeviceProgram> Network::device_program(const PlanRequest&) const {
+    throw Error(Status::not_supported,
+                "models of this family are not built for backend 'cuda'; use backend 'simd' or "
+                "'auto'");
+}
+
 std::unique_ptr<Network> make_network(const ModelFile& file,
                                       const std::shared_ptr<const MasterWeights>& weights) {
     return find_family(file.card.family).make(file, weights);

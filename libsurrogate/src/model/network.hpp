@@ -11,10 +11,11 @@
 #include "libsurrogate/src/file/card.hpp"
 #include "libsurrogate/src/file/model_file.hpp"
 #include "libsurrogate/src/layers/weights.hpp"
+#include "libsurrogate/src/model/device_program.hpp"
 #include "libsurrogate/src/model/program.hpp"
 
 /// What a model family is to the rest of the library. A family adds one implementation of Network
-/// and Program, and one line to the table in network.cpp.
+/// and Program (and DeviceProgram, if it has device code), and one line to the table in network.cpp.
 namespace surrogate::impl {
 
 /// A tensor the bare network takes or gives: [n_point, n_channel], on the points of one of the
@@ -26,8 +27,6 @@ struct Port {
 };
 
 using kernels::Grid;
-
-class Execution;
 
 /// Which domains a network works on: grids on the sphere, or points if there are none.
 struct DomainKind {
@@ -46,9 +45,9 @@ public:
     /// On the host. Local; throws not_supported, shape, no_memory. The network outlives it.
     virtual std::unique_ptr<Program> program(const PlanRequest& request) const = 0;
 
-    /// On a device. Collective; throws the same and device, on all ranks. A family without device
-    /// code refuses.
-    virtual std::unique_ptr<Execution> device_execution(const PlanRequest& request) const;
+    /// On the request's device. Local; throws the same and device. The network outlives it. A
+    /// family without device code refuses.
+    virtual std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const;
 };
 
 /// A tensor that an architecture needs.

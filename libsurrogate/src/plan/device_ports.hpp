@@ -10,17 +10,10 @@
 #include "libsurrogate/src/core/device_context.hpp"
 #include "libsurrogate/src/core/device_memory.hpp"
 #include "libsurrogate/src/domain/columns.hpp"
+#include "libsurrogate/src/model/device_program.hpp"
 #include "libsurrogate/src/ranks/row_exchange.hpp"
 
 namespace surrogate::impl {
-
-/// The device memory through which fields enter and leave the passes; owned by the passes.
-struct DevicePortsMemory {
-    kernels::DeviceColumn* inputs = nullptr;   ///< (n_input): what the first pass reads
-    kernels::DeviceColumn* outputs = nullptr;  ///< (n_output): what the last one writes
-    float* staging = nullptr;  ///< (max(n_input, n_output), n_point), free before and after a run
-    int64_t n_input = 0, n_output = 0;
-};
 
 /// Fields on their way between a caller's arrays, on the host or on the device, and the passes over
 /// the points. Allocates nothing after construction.
@@ -56,19 +49,18 @@ public:
 
     virtual int64_t device_bytes() const = 0;  ///< besides the passes' memory
     virtual int64_t host_bytes() const = 0;
-    virtual bool is_reordered() const { return false; }
 };
 
-/// Points in the solver's order. constants: input columns whose numbers never change are copied to
+/// Points in the solver's order. staging: of the program. constants: input columns whose numbers never change are copied to
 /// the device here, once. Local; throws no_memory, device.
 std::unique_ptr<DevicePorts> direct_ports(DeviceContext& context, const kernels::Queue& queue,
-                                          int64_t n_point, const DevicePortsMemory& memory,
-                                          std::span<const Column> constants);
+                                          int64_t n_point, const DeviceColumns& columns,
+                                          float* staging, std::span<const Column> constants);
 
 /// Points in canonical order, for the reproducible mode: fields move over the host, where rows are
 /// exchanged; take() and give() wait and communicate. Local; throws no_memory, device.
-std::unique_ptr<DevicePorts> canonical_ports(DeviceContext& context, const kernels::Queue& queue,
-                                             int64_t n_solver, RowExchange<float>& rows,
-                                             const DevicePortsMemory& memory);
+std::unique_ptr<DevicePorts> routed_ports(DeviceContext& context, const kernels::Queue& queue,
+                                          int64_t n_solver, RowExchange<float>& rows,
+                                          const DeviceColumns& columns, float* staging);
 
 }  // namespace surrogate::impl

@@ -66,19 +66,21 @@ DeviceColumn described(const Column& column) {
             column.min,  column.max};
 }
 
+void keep_first(const BadValue& found, size_t c, BadValue& bad) {
+    if (found.column < 0 || bad.column >= 0) return;
+    bad = found;
+    bad.column = static_cast<int>(c);
+}
+
 template <class Work>
 BadValue ColumnPacker::run(int64_t n_point, const Work& work) {
     constexpr int64_t piece = 4096;  // points: a few pages, dealt in contiguous shares
-    std::fill(bad_.begin(), bad_.end(), BadValue{});
+    bad_.clear();
     queue_.parallel_for((n_point + piece - 1) / piece, [&](int64_t i, int thread) {
         const int64_t first = i * piece;
-        const BadValue bad = work(first, std::min(piece, n_point - first), thread);
-        if (bad.column >= 0 && bad_[thread].column < 0) bad_[thread] = bad;
+        bad_.note(thread, work(first, std::min(piece, n_point - first), thread));
     });
-    for (const BadValue& bad : bad_) {
-        if (bad.column >= 0) return bad;
-    }
-    return {};
+    return bad_.first();
 }
 
 BadValue ColumnPacker::pack(const Column& column, int64_t n_point, float* to, int64_t stride,

@@ -5,7 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "kernels/base/buffer.hpp"
 #include "kernels/base/queue.hpp"
 #include "kernels/device/columns.hpp"
 #include "libsurrogate/src/core/device_memory.hpp"
@@ -84,6 +83,9 @@ private:
 /// A column of the caller's on the device, as the passes read and write it.
 kernels::DeviceColumn described(const Column& column);
 
+/// Keeps the first bad value, which a column c on its own calls column 0.
+void keep_first(const BadValue& found, size_t c, BadValue& bad);
+
 /// gather() and scatter() of one column by all threads of a queue.
 class ColumnPacker {
 public:
@@ -102,7 +104,7 @@ private:
     BadValue run(int64_t n_point, const Work& work);
 
     kernels::Queue queue_;
-    kernels::Buffer<BadValue> bad_;  // (n_thread)
+    FirstBad bad_;  // (n_thread)
     OutsideCounts outside_;
 };
 

@@ -14,12 +14,11 @@ namespace {
 class DirectPorts final : public DevicePorts {
 public:
     DirectPorts(DeviceContext& context, const kernels::Queue& queue, int64_t n_point,
-                const DevicePortsMemory& memory, std::span<const Column> constants)
+                const DeviceColumns& columns, float* staging, std::span<const Column> constants)
         : n_point_(n_point),
-          staging_(context.device(), n_point, std::max(memory.n_input, memory.n_output),
-                   memory.staging),
-          inputs_(context.device(), memory.inputs, memory.n_input),
-          outputs_(context.device(), memory.outputs, memory.n_output),
+          staging_(context.device(), n_point, std::max(columns.n_input, columns.n_output), staging),
+          inputs_(context.device(), columns.inputs, columns.n_input),
+          outputs_(context.device(), columns.outputs, columns.n_output),
           packer_(queue) {
         copy_constants(context.device(), constants);
     }
@@ -58,7 +57,7 @@ public:
                     [&](size_t c) {
                         const BadValue found =
                             packer_.unpack(staging_.host(c), 1, outputs[c], n_point_);
-                        note(found, c, bad);
+                        keep_first(found, c, bad);
                     });
             });
         }
@@ -79,13 +78,6 @@ public:
     int64_t host_bytes() const override { return staging_.pinned_bytes(); }
 
 private:
-    /// Keeps the first bad value, which a column of its own calls column 0.
-    static void note(const BadValue& found, size_t c, BadValue& bad) {
-        if (found.column < 0 || bad.column >= 0) return;
-        bad = found;
-        bad.column = static_cast<int>(c);
-    }
-
     void copy_constants(kernels::Device& device, std::span<const Column> columns) {
         int64_t n = 0;
         for (const Column& column : columns) n += column.is_constant && column.data;
@@ -109,12 +101,12 @@ private:
         if (column.is_constant && places_[c]) {
             inputs_.set(c, {places_[c], 1, 0, 1, 0});
             const auto index = (places_[c] - static_cast<float*>(constants_.get())) / n_point_;
-            note(bad_constants_[static_cast<size_t>(index)], c, bad);
+            keep_first(bad_constants_[static_cast<size_t>(index)], c, bad);
         } else if (column.is_on_device) {
             inputs_.set(c, described(column));
         } else {
             inputs_.set(c, staging_.column(c));
-            note(packer_.pack(column, n_point_, staging_.host(c), 1, &outside), c, bad);
+            keep_first(packer_.pack(column, n_point_, staging_.host(c), 1, &outside), c, bad);
             staging_.upload(c, stream);
         }
     }
@@ -131,9 +123,9 @@ private:
 }  // namespace
 
 std::unique_ptr<DevicePorts> direct_ports(DeviceContext& context, const kernels::Queue& queue,
-                                          int64_t n_point, const DevicePortsMemory& memory,
-                                          std::span<const Column> constants) {
-    return std::make_unique<DirectPorts>(context, queue, n_point, memory, constants);
+                                          int64_t n_point, const DeviceColumns& columns,
+                                          float* staging, std::span<const Column> constants) {
+    return std::make_unique<DirectPorts>(context, queue, n_point, columns, staging, constants);
 }
 
 }  // namespace surrogate::impl

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/plan/execution.hpp"
 
+#include "libsurrogate/src/plan/device_execution.hpp"
+
 namespace surrogate::impl {
 
 namespace {
@@ -19,7 +21,7 @@ public:
     /// in here.
     void connect() { program_->connect(); }
 
-    Result run(std::span<const Column> inputs, std::span<const Column> outputs,
+    Result run(int64_t, std::span<const Column> inputs, std::span<const Column> outputs,
                bool poisoned) override {
         Result result;
         outside_.clear();
@@ -52,17 +54,8 @@ void Execution::set_stream(kernels::Stream) {
                 "run when the results are there");
 }
 
-std::unique_ptr<Execution> Network::device_execution(const PlanRequest& request) const {
-    request.input.context().comm().agree([] {
-        throw Error(Status::not_supported,
-                    "models of this family are not built for backend 'cuda'; use backend 'simd' or "
-                    "'auto'");
-    });
-    return nullptr;
-}
-
 std::unique_ptr<Execution> make_execution(const Network& network, const PlanRequest& request) {
-    if (request.device) return network.device_execution(request);
+    if (request.device) return make_device_execution(network, request);
     std::unique_ptr<HostExecution> execution;
     request.input.context().comm().agree(
         [&] { execution = std::make_unique<HostExecution>(network, request); });

@@ -36,9 +36,10 @@ public:
     virtual ~Execution() = default;
 
     /// Collective, without agreement. Columns stand in the order of the ports, channel by channel.
+    /// run: its number, counted from 0 over all calls.
     /// poisoned: this rank's arguments are bad. It then computes nothing, takes part in all
     /// exchanges and sends NaN.
-    virtual Result run(std::span<const Column> inputs, std::span<const Column> outputs,
+    virtual Result run(int64_t run, std::span<const Column> inputs, std::span<const Column> outputs,
                        bool poisoned) = 0;
 
     /// Inputs outside their columns' ranges (columns): of the last run whose end the host has seen.
@@ -55,7 +56,7 @@ public:
     /// good, if any. `wait`: on the host until all are done; otherwise nothing is reported before.
     /// Local.
     struct Late {
-        int64_t run = 0;  ///< counted from 0 over all calls of run()
+        int64_t run = 0;  ///< as given to run()
         Result result;
     };
     virtual std::optional<Late> collect(bool) { return {}; }

@@ -283,9 +283,10 @@ void Plan::evaluate(std::span<const Column> inputs, std::span<const Column> outp
         problem = std::current_exception();
     }
     comm.reset_counters();
-    was_by_port_[static_cast<size_t>(n_run_ % Execution::max_pending)] = by_port_;
-    ++n_run_;
-    const Execution::Result result = execution_->run(inputs, outputs, static_cast<bool>(problem));
+    const int64_t run = n_run_++;
+    was_by_port_[static_cast<size_t>(run % Execution::max_pending)] = by_port_;
+    const Execution::Result result =
+        execution_->run(run, inputs, outputs, static_cast<bool>(problem));
     const auto traffic = execution_->traffic();
     bytes_sent_ = traffic ? traffic->bytes : comm.bytes_sent();
     n_collective_ = traffic ? traffic->collectives : comm.n_collective();

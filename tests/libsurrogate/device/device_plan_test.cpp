@@ -477,6 +477,34 @@ TEST_P(DeviceTest, StreamsAreOfDevicesOnly) {
     EXPECT_EQ(surrogate_plan_wait(nullptr), SURROGATE_INVALID_ARGUMENT);
 }
 
+/// Recorded runs too: the weights are packed again into the memory that the graph reads.
+TEST_P(DeviceTest, PlansFollowTheirModelsWeightsAfterRefresh) {
+    const FlareCase golden("tiny_options");
+    const std::vector<int64_t> rows = first_rows(golden.n);
+    const Domain domain = rows_domain(*context, rows);
+    const auto alter = [](const Model& model) {
+        const std::shared_ptr<impl::MasterWeights>& weights = model.get()->model->weights();
+        for (float& value : weights->values()) value *= 0.75F;
+        weights->refresh();
+    };
+    const auto predict = [&](Plan& plan) {
+        std::vector<float> x = golden.rows_of_x(rows);
+        std::vector<float> y(static_cast<size_t>(golden.n * golden.n_out), NAN);
+        plan.run_network({{"x", matrix(x.data(), golden.n, golden.n_in)}},
+                         {{"y", matrix(y.data(), golden.n, golden.n_out)}});
+        return y;
+    };
+    const Model model(*context, golden.path), altered(*context, golden.path);
+    Plan plan(model, domain, by_cuda);
+    const std::vector<float> before = predict(plan);
+    alter(model);
+    alter(altered);
+    Plan planned_later(altered, domain, by_cuda);
+    const std::vector<float> after = predict(plan);
+    EXPECT_EQ(after, predict(planned_later));
+    EXPECT_NE(after, before);
+}
+
 // ---- what a plan says ----
 
 TEST_P(DeviceTest, PlanAndContextDescribeTheDevice) {

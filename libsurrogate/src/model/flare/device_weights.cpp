@@ -107,43 +107,53 @@ private:
     int64_t size_ = 0;
 };
 
-void DeviceWeights::lay_out(Image& image, const Config& config, const Layers<float>& weights) {
-    in_proj_ = image.mlp(weights.in_proj, "in_proj", true, false);
-    out_proj_ = image.mlp(weights.out_proj, "out_proj", false, true);
-    out_norm_ = config.out_proj_norm ? image.norm(weights.out_norm, false) : DeviceNorm{};
-    blocks_.clear();
-    for (const BlockWeights<float>& block : weights.blocks) {
-        const std::string name = "blocks." + std::to_string(blocks_.size());
+DeviceLayers DeviceWeights::lay_out(Image& image) const {
+    DeviceLayers to;
+    to.in_proj = image.mlp(layers_.in_proj, "in_proj", true, false);
+    to.out_proj = image.mlp(layers_.out_proj, "out_proj", false, true);
+    if (config_.out_proj_norm) to.out_norm = image.norm(layers_.out_norm, false);
+    for (const BlockWeights<float>& block : layers_.blocks) {
+        const std::string name = "blocks." + std::to_string(to.blocks.size());
         DeviceBlock b;
         b.norm1 = image.norm(block.norm1, false);
         b.norm2 = image.norm(block.norm2, false);
-        if (config.qk_norm) b.k_norm = image.norm(block.k_norm, true);
+        if (config_.qk_norm) b.k_norm = image.norm(block.k_norm, true);
         b.k_proj = image.mlp(block.k_proj, name + ".att.k_proj", false, false);
         b.v_proj = image.mlp(block.v_proj, name + ".att.v_proj", false, false);
         b.ffn = image.mlp(block.ffn, name + ".mlp", false, false);
-        const MlpWeights<float> out_proj{{block.out_proj}, config.activation, false, false};
+        const MlpWeights<float> out_proj{{block.out_proj}, config_.activation, false, false};
         b.out_proj = image.mlp(out_proj, name + ".att.out_proj", false, false);
         b.queries = image.queries(block.queries.by_latent, name + ".att.latent_q");
-        blocks_.push_back(b);
+        to.blocks.push_back(b);
     }
+    return to;
 }
 
 DeviceWeights::DeviceWeights(kernels::Device& device, Operand operand, const Config& config,
-                             const Layers<float>& weights)
-    : operand_(operand),
+                             const Layers<float>& layers)
+    : device_(device),
+      config_(config),
+      layers_(layers),
+      operand_(operand),
       shape_(DeviceShape::of({config.num_heads, config.num_latents, config.head_dim()},
                              widest(config))) {
     Image measure(operand, shape_, nullptr, nullptr);
-    lay_out(measure, config, weights);
+    lay_out(measure);
     n_byte_ = measure.size();
     memory_ = device_memory(device, n_byte_);
-    const PinnedMemory host = pinned_memory(device, n_byte_);
+    pack();
+    refresh_ = layers.weights.master().on_refresh([this] { pack(); });
+}
+
+void DeviceWeights::pack() {
+    const PinnedMemory host = pinned_memory(device_, n_byte_);
     std::memset(host.get(), 0, static_cast<size_t>(n_byte_));
-    Image image(operand, shape_, static_cast<char*>(host.get()), static_cast<char*>(memory_.get()));
-    lay_out(image, config, weights);
-    const DeviceStream stream(device, device.create_stream());
-    device.copy(memory_.get(), host.get(), n_byte_, stream.get());
-    device.synchronize(stream.get());
+    Image image(operand_, shape_, static_cast<char*>(host.get()),
+                static_cast<char*>(memory_.get()));
+    on_device_ = lay_out(image);
+    const DeviceStream stream(device_, device_.create_stream());
+    device_.copy(memory_.get(), host.get(), n_byte_, stream.get());
+    device_.synchronize(stream.get());
 }
 
 }  // namespace surrogate::impl::flare

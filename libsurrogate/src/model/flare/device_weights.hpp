@@ -18,34 +18,45 @@ struct DeviceBlock {
     const void* queries = nullptr;
 };
 
-/// All weights of a FLARE model on a device, in one allocation and one precision. Immutable; plans
-/// share it. The device must outlive it.
+/// All layers of a model, likewise. out_norm without a weight: there is none.
+struct DeviceLayers {
+    kernels::DeviceMlp in_proj, out_proj;
+    kernels::DeviceNorm out_norm;
+    std::vector<DeviceBlock> blocks;
+};
+
+/// The weights of a FLARE model on a device, in one allocation and one precision; plans share it.
+/// They follow MasterWeights::refresh(): packed again into the same memory, so that recorded runs
+/// stay valid. `device`, `config` and `layers` must outlive it.
 class DeviceWeights {
 public:
     /// Local; waits until the weights are there. Throws not_supported (sizes beyond the device's
-    /// limits; a weight that fp16 cannot hold, by name), no_memory, device.
+    /// limits; a weight that fp16 cannot hold, by name), no_memory, device. A refresh throws the
+    /// same.
     DeviceWeights(kernels::Device& device, kernels::Operand operand, const Config& config,
-                  const Layers<float>& weights);
+                  const Layers<float>& layers);
+    DeviceWeights(const DeviceWeights&) = delete;
+    DeviceWeights& operator=(const DeviceWeights&) = delete;
 
     kernels::Operand operand() const { return operand_; }
     const kernels::flare::DeviceShape& shape() const { return shape_; }
-    const kernels::DeviceMlp& in_proj() const { return in_proj_; }
-    const kernels::DeviceMlp& out_proj() const { return out_proj_; }
-    const kernels::DeviceNorm& out_norm() const { return out_norm_; }  ///< no weight: there is none
-    const std::vector<DeviceBlock>& blocks() const { return blocks_; }
+    const DeviceLayers& layers() const { return on_device_; }
     int64_t bytes() const { return n_byte_; }
 
 private:
     class Image;
-    void lay_out(Image& image, const Config& config, const Layers<float>& weights);
+    DeviceLayers lay_out(Image& image) const;
+    void pack();
 
+    kernels::Device& device_;
+    const Config& config_;
+    const Layers<float>& layers_;
     kernels::Operand operand_;
     kernels::flare::DeviceShape shape_;
-    kernels::DeviceMlp in_proj_, out_proj_;
-    kernels::DeviceNorm out_norm_;
-    std::vector<DeviceBlock> blocks_;
     int64_t n_byte_ = 0;
     DeviceMemory memory_;
+    DeviceLayers on_device_;
+    Refresh refresh_;
 };
 
 }  // namespace surrogate::impl::flare

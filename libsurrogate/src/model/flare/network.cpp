@@ -6,7 +6,7 @@
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
-#include "libsurrogate/src/model/flare/device_execution.hpp"
+#include "libsurrogate/src/model/flare/device_program.hpp"
 #include "libsurrogate/src/model/flare/device_weights.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
 #include "libsurrogate/src/model/flare/program.hpp"
@@ -39,14 +39,9 @@ public:
         return make_program(config_, *in_double_, points, request);
     }
 
-    std::unique_ptr<Execution> device_execution(const PlanRequest& request) const override {
-        std::shared_ptr<const DeviceWeights> weights;
-        const PointDomain* points = nullptr;
-        request.input.context().comm().agree([&] {
-            points = &points_of(request);
-            weights = device_weights(request);
-        });
-        return make_device_execution(config_, std::move(weights), *points, request);
+    std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
+        const PointDomain& points = points_of(request);
+        return make_device_program(config_, device_weights(request), points, request);
     }
 
 private:

@@ -10,7 +10,8 @@
 namespace surrogate::impl::flare {
 
 /// From the encodings of chunks of points to the latents z of a block on all ranks: the place where
-/// FLARE's ranks meet on the host. Chunks are this rank's points in order, at most 1024 each.
+/// FLARE's ranks meet on the host. Chunks are this rank's points in order, at most chunk_points
+/// each.
 template <class T>
 class Reduction {
 public:

@@ -115,18 +115,18 @@ bool leads_full_rows(std::span<const Column> columns, size_t leader) {
     return n == first.stride;
 }
 
-class CanonicalPorts final : public DevicePorts {
+class RoutedPorts final : public DevicePorts {
 public:
-    CanonicalPorts(DeviceContext& context, const kernels::Queue& queue, int64_t n_solver,
-                   RowExchange<float>& rows, const DevicePortsMemory& memory)
+    RoutedPorts(DeviceContext& context, const kernels::Queue& queue, int64_t n_solver,
+                RowExchange<float>& rows, const DeviceColumns& columns, float* staging)
         : n_solver_(n_solver),
           rows_(rows),
-          n_input_(memory.n_input),
-          n_output_(memory.n_output),
-          staging_(context.device(), rows.n_canonical(), std::max(memory.n_input, memory.n_output),
-                   memory.staging),
-          inputs_(context.device(), memory.inputs, memory.n_input),
-          outputs_(context.device(), memory.outputs, memory.n_output),
+          n_input_(columns.n_input),
+          n_output_(columns.n_output),
+          staging_(context.device(), rows.n_canonical(),
+                   std::max(columns.n_input, columns.n_output), staging),
+          inputs_(context.device(), columns.inputs, columns.n_input),
+          outputs_(context.device(), columns.outputs, columns.n_output),
           packer_(queue),
           device_rows_(context) {
         for (size_t c = 0; c < inputs_.size(); ++c) inputs_.set(c, staging_.column(c));
@@ -139,7 +139,7 @@ public:
                   Stream stream, std::span<Outside> outside, FirstFailure& failure) override {
         BadValue bad;
         for (size_t c = 0; c < inputs.size() && !poisoned; ++c) {
-            failure.guard([&] { note(read(c, inputs[c], stream, &outside[c]), c, bad); });
+            failure.guard([&] { keep_first(read(c, inputs[c], stream, &outside[c]), c, bad); });
         }
         failure.guard([&] { rows_.to_canonical(n_input_); });
         failure.guard([&] {
@@ -192,15 +192,8 @@ public:
     int64_t host_bytes() const override {
         return staging_.pinned_bytes() + DeviceRows::piece_bytes + rows_.bytes();
     }
-    bool is_reordered() const override { return true; }
 
 private:
-    static void note(const BadValue& found, size_t c, BadValue& bad) {
-        if (found.column < 0 || bad.column >= 0) return;
-        bad = found;
-        bad.column = static_cast<int>(c);
-    }
-
     /// The column in whose full rows column c lies; the number of columns if there is none.
     static size_t leader_of(std::span<const Column> columns, size_t c) {
         for (size_t leader = 0; leader < columns.size(); ++leader) {
@@ -236,7 +229,7 @@ private:
             if (leader_of(outputs, c) == c)
                 device_rows_.write(outputs, c, n_solver_, from, n_output_, stream, found);
         } else {
-            note(packer_.unpack(from(c), n_output_, outputs[c], n_solver_), c, found);
+            keep_first(packer_.unpack(from(c), n_output_, outputs[c], n_solver_), c, found);
         }
         if (alive && bad.column < 0) bad = found;
     }
@@ -252,10 +245,10 @@ private:
 
 }  // namespace
 
-std::unique_ptr<DevicePorts> canonical_ports(DeviceContext& context, const kernels::Queue& queue,
-                                             int64_t n_solver, RowExchange<float>& rows,
-                                             const DevicePortsMemory& memory) {
-    return std::make_unique<CanonicalPorts>(context, queue, n_solver, rows, memory);
+std::unique_ptr<DevicePorts> routed_ports(DeviceContext& context, const kernels::Queue& queue,
+                                          int64_t n_solver, RowExchange<float>& rows,
+                                          const DeviceColumns& columns, float* staging) {
+    return std::make_unique<RoutedPorts>(context, queue, n_solver, rows, columns, staging);
 }
 
 }  // namespace surrogate::impl

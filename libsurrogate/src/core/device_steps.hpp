@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "libsurrogate/src/core/device_context.hpp"
+#include "libsurrogate/src/core/device_memory.hpp"
+
+namespace surrogate::impl {
+
+/// A reduction over the ranks, in place, on device memory.
+struct DeviceReduction {
+    enum class Kind { max_float, sum_float, sum_int64 };
+    Kind kind = Kind::sum_float;
+    void* values = nullptr;  ///< (count)
+    int64_t count = 0;
+    /// What a rank that has failed gives instead, as many bytes in pinned memory: something that
+    /// the other ranks recognise.
+    const void* poison = nullptr;
+
+    int64_t bytes() const { return count * (kind == Kind::sum_int64 ? 8 : 4); }
+    /// Collective; as DeviceCollectives says.
+    void run(DeviceCollectives& collectives, kernels::Stream stream) const;
+};
+
+/// The passes and reductions of one evaluation, given to a stream in their order. Allocates nothing.
+class DeviceSteps {
+public:
+    /// While a graph is recorded: the first failure ends it, nobody waits.
+    DeviceSteps(DeviceContext& context, kernels::Stream stream)
+        : context_(context), stream_(stream) {}
+    /// While running: the other ranks wait for the reductions, which go on after a failure.
+    DeviceSteps(DeviceContext& context, kernels::Stream stream, FirstFailure& failure)
+        : context_(context), stream_(stream), failure_(&failure) {}
+
+    kernels::Stream stream() const { return stream_; }
+
+    /// work() enqueues passes of this rank.
+    template <class Work>
+    void compute(const Work& work) const {
+        if (!failure_) {
+            work();
+        } else if (!*failure_) {
+            failure_->guard(work);
+        }
+    }
+
+    void reduce(const DeviceReduction& reduction);
+
+    // Of the reductions so far.
+    int64_t n_reduction() const { return n_reduction_; }
+    int64_t n_byte() const { return n_byte_; }
+
+private:
+    DeviceContext& context_;
+    kernels::Stream stream_;
+    FirstFailure* failure_ = nullptr;
+    int64_t n_reduction_ = 0, n_byte_ = 0;
+};
+
+}  // namespace surrogate::impl

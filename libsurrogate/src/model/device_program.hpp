@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/device/columns.hpp"
+#include "libsurrogate/src/core/device_steps.hpp"
+#include "libsurrogate/src/model/program.hpp"
+#include "libsurrogate/src/ranks/row_exchange.hpp"
+
+namespace surrogate::impl {
+
+/// Device memory through which a run reaches the passes: they read the inputs' descriptions, write
+/// through the outputs', and report what they find.
+struct DeviceColumns {
+    kernels::DeviceColumn* inputs = nullptr;   ///< (n_input)
+    kernels::DeviceColumn* outputs = nullptr;  ///< (n_output)
+    kernels::DeviceFindings* findings = nullptr;
+    kernels::DeviceOutside* outside = nullptr;  ///< (n_input)
+    int64_t n_input = 0, n_output = 0;
+};
+
+/// A network on the domain of one plan, as work on a device's stream: what a family implements, and
+/// the run of plan/device_execution.hpp calls. Construction is local; connect() is collective.
+/// Nothing after that takes memory. One evaluation is under way at a time.
+class DeviceProgram {
+public:
+    virtual ~DeviceProgram() = default;
+
+    /// Collective, with agreement: plans exchanges, takes memory, loads kernels. Throws
+    /// not_supported, no_memory, device. The columns outlive the program.
+    virtual void connect(const DeviceColumns& columns) = 0;
+
+    /// The way of rows between the solver's points and the program's; null: they are the same.
+    virtual RowExchange<float>* rows() { return nullptr; }
+
+    /// (max(n_input, n_output), n_point) floats of device memory, free before and after an
+    /// evaluation.
+    virtual float* staging() const = 0;
+
+    /// Each kind of reduction that an evaluation makes, once: planning makes each of them, and the
+    /// connections with it.
+    virtual std::span<const DeviceReduction> reductions() const = 0;
+
+    /// Gives one evaluation to the steps: from the input columns to the output columns, zeros where
+    /// this rank's inputs are bad, NaN where the findings say that no sums were finite.
+    virtual void enqueue(DeviceSteps& steps) const = 0;
+
+    virtual int64_t bytes() const = 0;         ///< of device memory
+    virtual int64_t weight_bytes() const = 0;  ///< of memory shared with other plans
+    virtual int64_t n_point() const = 0;       ///< points that this rank computes
+    virtual std::vector<LayerCost> costs() const = 0;
+    /// What else the table of the plan should say, a line each.
+    virtual std::vector<std::string> notes() const = 0;
+};
+
+}  // namespace surrogate::impl

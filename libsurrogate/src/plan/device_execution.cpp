@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/plan/device_execution.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "libsurrogate/src/model/device_program.hpp"
+#include "libsurrogate/src/plan/device_ports.hpp"
+#include "libsurrogate/src/plan/device_recording.hpp"
+#include "libsurrogate/src/plan/device_records.hpp"
+
+namespace surrogate::impl {
+
+using kernels::Stream;
+
+namespace {
+
+int64_t n_channel_of(const std::vector<Port>& ports) {
+    int64_t n = 0;
+    for (const Port& port : ports) n += port.n_channel;
+    return n;
+}
+
+BadValue first_of(const BadValue& a, const BadValue& b) {
+    return a.column >= 0 ? a : b;
+}
+
+class DeviceExecution final : public Execution {
+public:
+    DeviceExecution(const Network& network, const PlanRequest& request)
+        : comm_(request.input.context().comm()),
+          context_(*request.device),
+          device_(context_.device()),
+          own_stream_(device_, device_.create_stream()),
+          change_(device_, device_.create_event()),
+          stream_(own_stream_.get()),
+          stops_at_range_(request.stops_at_range),
+          program_(network.device_program(request)) {
+        columns_.n_input = n_channel_of(network.inputs());
+        columns_.n_output = n_channel_of(network.outputs());
+        add_memory();
+        records_.emplace(device_, columns_, request.inputs);
+    }
+
+    ~DeviceExecution() override {
+        if (!in_flight_) return;
+        try {
+            context_.collectives().wait(stream_);
+        } catch (...) {  // the device or a peer is lost; the memory is given back all the same
+        }
+    }
+
+    /// Collective, unlike the constructor: ranks agree that they have the object before they meet
+    /// in here.
+    void connect(const PlanRequest& request) {
+        program_->connect(columns_);
+        comm_.agree([&] { add_ports(request); });
+        recording_.prepare(context_, comm_, *program_, stream_);
+    }
+
+    Result run(int64_t run, std::span<const Column> inputs, std::span<const Column> outputs,
+               bool poisoned) override;
+
+    void require_usable(std::span<const Column> outputs) const override {
+        ports_->require_usable(outputs);
+    }
+    void set_stream(Stream stream) override;
+    std::optional<Late> collect(bool wait) override;
+
+    std::optional<Traffic> traffic() const override {
+        return Traffic{exchanged_.bytes + recording_.n_byte(),
+                       exchanged_.collectives + recording_.n_reduction()};
+    }
+
+    std::span<const Outside> outside() const override { return records_->outside(); }
+
+    int64_t workspace_bytes() const override {
+        return memory_.bytes() + program_->bytes() + ports_->device_bytes();
+    }
+    int64_t n_point() const override { return program_->n_point(); }
+    std::vector<LayerCost> costs() const override { return program_->costs(); }
+    std::vector<std::string> notes() const override;
+
+private:
+    void add_memory();
+    void add_ports(const PlanRequest& request);
+    std::optional<Late> find_late(bool wait);
+    bool& is_told(int64_t run) { return is_told_[static_cast<size_t>(run % max_pending)]; }
+    /// Adds what `work` lets the communicator carry.
+    template <class Work>
+    void count_exchange(const Work& work) {
+        const int64_t n_byte = comm_.bytes_sent(), n_collective = comm_.n_collective();
+        work();
+        exchanged_.bytes += comm_.bytes_sent() - n_byte;
+        exchanged_.collectives += comm_.n_collective() - n_collective;
+    }
+    Result finish(std::span<const Column> outputs, bool is_dead, BadValue bad, int64_t run,
+                  FirstFailure& failure);
+
+    Communicator& comm_;
+    DeviceContext& context_;
+    kernels::Device& device_;
+    DeviceStream own_stream_;
+    DeviceEvent change_;       // of streams
+    Stream stream_ = nullptr;  // where runs go
+    bool is_callers_stream_ = false;
+    bool in_flight_ = false;  // work was enqueued since the host last waited
+    bool stops_at_range_ = false;
+    DeviceArena memory_;  // of columns_
+    DeviceColumns columns_;
+    std::unique_ptr<DeviceProgram> program_;
+    DeviceRecording recording_;
+    std::optional<DeviceRecords> records_;
+    std::unique_ptr<DevicePorts> ports_;       // goes before the memory it was given
+    int64_t first_pending_ = 0, n_run_ = 0;    // runs first_pending_ .. n_run_ - 1 may be pending
+    std::array<bool, max_pending> is_told_{};  // runs whose findings were returned by themselves
+    Traffic exchanged_;                        // of the last run: rows of the reproducible mode
+    std::optional<Late> late_;                 // found while a run waited for its turn
+};
+
+void DeviceExecution::add_memory() {
+    using kernels::DeviceColumn;
+    const auto column_bytes = static_cast<int64_t>(sizeof(DeviceColumn));
+    const int64_t record = memory_.add(DeviceRecords::record_bytes(columns_.n_input));
+    const int64_t inputs = memory_.add(columns_.n_input * column_bytes);
+    const int64_t outputs = memory_.add(columns_.n_output * column_bytes);
+    memory_.take(device_);
+    columns_.findings = memory_.at<kernels::DeviceFindings>(record);
+    columns_.outside = reinterpret_cast<kernels::DeviceOutside*>(columns_.findings + 1);
+    columns_.inputs = memory_.at<DeviceColumn>(inputs);
+    columns_.outputs = memory_.at<DeviceColumn>(outputs);
+}
+
+void DeviceExecution::add_ports(const PlanRequest& request) {
+    RowExchange<float>* const rows = program_->rows();
+    float* const staging = program_->staging();
+    ports_ =
+        rows ? routed_ports(context_, request.queue, request.input.n_local(), *rows, columns_,
+                            staging)
+             : direct_ports(context_, request.queue, n_point(), columns_, staging, request.inputs);
+    int64_t largest = 0;
+    for (const DeviceReduction& r : program_->reductions()) largest = std::max(largest, r.bytes());
+    context_.collectives().reserve(largest);
+}
+
+Execution::Result DeviceExecution::run(int64_t run, std::span<const Column> inputs,
+                                       std::span<const Column> outputs, bool poisoned) {
+    FirstFailure failure;
+    failure.guard([&] {
+        if (run - first_pending_ < max_pending) return;
+        const std::optional<Late> found = find_late(true);
+        if (!late_) late_ = found;
+    });
+    const std::span<Outside> outside = records_->open(run);
+    is_told(run) = false;
+    n_run_ = run + 1;
+    in_flight_ = true;
+    const bool is_enqueued =
+        is_callers_stream_ && !poisoned && ports_->is_enqueued(inputs, outputs);
+    exchanged_ = {};
+    BadValue bad;
+    count_exchange(
+        [&] { bad = ports_->take(inputs, outputs, poisoned, stream_, outside, failure); });
+    const bool is_dead = poisoned || bad.column >= 0 || failure;
+    failure.guard([&] { records_->start(is_dead, stream_); });
+    recording_.enqueue(context_, *program_, stream_, failure);
+    failure.guard([&] { records_->bring(run, stream_); });
+    // What is known to be bad is told at once, and only once.
+    if (is_enqueued && !is_dead && !failure) {
+        Result pending;
+        pending.is_pending = true;
+        return pending;
+    }
+    return finish(outputs, is_dead, bad, run, failure);
+}
+
+/// Waits for a run and brings its outputs to the host. Earlier runs end with it: what they found is
+/// kept for the next collect().
+Execution::Result DeviceExecution::finish(std::span<const Column> outputs, bool is_dead,
+                                          BadValue bad, int64_t run, FirstFailure& failure) {
+    failure.guard([&] { context_.collectives().wait(stream_); });
+    if (!failure) in_flight_ = false;
+    is_told(run) = true;
+    Result result;
+    if (!failure) result = records_->result(run);
+    result.bad_input = first_of(bad, result.bad_input);
+    const bool alive = !is_dead && !failure && result.is_finite && result.bad_input.column < 0;
+    BadValue bad_output;
+    count_exchange([&] { bad_output = ports_->give(outputs, alive, stream_, failure); });
+    result.bad_output = first_of(bad_output, result.bad_output);
+    failure.rethrow();
+    return result;
+}
+
+void DeviceExecution::set_stream(Stream stream) {
+    if (in_flight_ && stream != stream_) {
+        // The plan's memory is one: the new stream goes on where the old one ends.
+        device_.record(change_.get(), stream_);
+        device_.wait(stream, change_.get());
+    }
+    stream_ = stream;
+    is_callers_stream_ = true;
+}
+
+std::optional<Execution::Late> DeviceExecution::collect(bool wait) {
+    const std::optional<Late> found = find_late(wait);
+    const std::optional<Late> earlier = std::exchange(late_, std::nullopt);
+    return earlier ? earlier : found;
+}
+
+std::optional<Execution::Late> DeviceExecution::find_late(bool wait) {
+    if (first_pending_ == n_run_) return {};
+    if (wait) {
+        context_.collectives().wait(stream_);
+    } else if (in_flight_ && !device_.is_done(stream_)) {
+        return {};
+    }
+    in_flight_ = false;
+    const int64_t first = std::exchange(first_pending_, n_run_);
+    std::optional<Late> late;
+    for (int64_t run = first; run < n_run_; ++run) {
+        if (is_told(run)) continue;
+        const Result result = records_->result(run);
+        const bool is_reported =
+            !result.is_good() || (stops_at_range_ && result.outside_column >= 0);
+        if (is_reported && !late) late = Late{run, result};
+    }
+    return late;
+}
+
+std::vector<std::string> DeviceExecution::notes() const {
+    std::vector<std::string> list;
+    const int64_t n = std::max<int64_t>(1, n_point());
+    list.push_back("device memory " + std::to_string(workspace_bytes() / n) +
+                   " bytes a point, and weights of " + std::to_string(program_->weight_bytes()) +
+                   " bytes shared with other plans of this model and precision; host " +
+                   std::to_string(ports_->host_bytes()) + " bytes");
+    list.push_back(recording_.is_recorded()
+                       ? "a run is one graph"
+                       : "a run is launched piece by piece: its reductions wait on the host");
+    std::ranges::move(program_->notes(), std::back_inserter(list));
+    return list;
+}
+
+}  // namespace
+
+std::unique_ptr<Execution> make_device_execution(const Network& network,
+                                                 const PlanRequest& request) {
+    std::unique_ptr<DeviceExecution> execution;
+    request.input.context().comm().agree(
+        [&] { execution = std::make_unique<DeviceExecution>(network, request); });
+    execution->connect(request);
+    return execution;
+}
+
+}  // namespace surrogate::impl

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "libsurrogate/src/plan/execution.hpp"
+
+namespace surrogate::impl {
+
+/// The run of all families on a device: the network's DeviceProgram between ports, on a stream.
+/// Collective; local failures are agreed on. `network`, the domain's context and the request's
+/// device must outlive it. Throws not_supported, no_memory, device.
+std::unique_ptr<Execution> make_device_execution(const Network& network,
+                                                 const PlanRequest& request);
+
+}  // namespace surrogate::impl

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/plan/device_recording.hpp"
+
+namespace surrogate::impl {
+
+using kernels::Device;
+using kernels::Stream;
+
+void DeviceRecording::prepare(DeviceContext& context, Communicator& comm,
+                              const DeviceProgram& program, Stream stream) {
+    Device& device = context.device();
+    DeviceCollectives& collectives = context.collectives();
+    const std::span<const DeviceReduction> reductions = program.reductions();
+    FirstFailure failure;
+    failure.guard([&] {
+        context.before_reductions(stream);
+        for (const DeviceReduction& r : reductions) device.clear(r.values, r.bytes(), stream);
+    });
+    for (const DeviceReduction& r : reductions) failure.guard([&] { r.run(collectives, stream); });
+    if (!reductions.empty()) failure.guard([&] { context.after_reductions(stream); });
+    failure.guard([&] { collectives.wait(stream); });
+    comm.agree([&] { failure.rethrow(); });
+    if (!collectives.is_enqueued()) return;
+    comm.agree([&] {
+        DeviceSteps steps(context, stream);
+        device.begin_capture(stream);
+        try {
+            program.enqueue(steps);
+        } catch (...) {
+            device.abandon_capture(stream);
+            throw;
+        }
+        graph_ = DeviceGraph(device, device.end_capture(stream));
+        n_recorded_ = steps.n_reduction();
+        recorded_bytes_ = steps.n_byte();
+    });
+}
+
+void DeviceRecording::enqueue(DeviceContext& context, const DeviceProgram& program, Stream stream,
+                              FirstFailure& failure) {
+    n_reduction_ = n_byte_ = 0;
+    failure.guard([&] { context.before_reductions(stream); });
+    if (graph_) {
+        failure.guard([&] {
+            context.collectives().check();
+            context.device().launch(graph_.get(), stream);
+            n_reduction_ = n_recorded_;
+            n_byte_ = recorded_bytes_;
+            context.collectives().count_launch(n_byte_, n_reduction_);
+        });
+    } else {
+        DeviceSteps steps(context, stream, failure);
+        program.enqueue(steps);
+        n_reduction_ = steps.n_reduction();
+        n_byte_ = steps.n_byte();
+    }
+    failure.guard([&] { context.after_reductions(stream); });
+}
+
+}  // namespace surrogate::impl

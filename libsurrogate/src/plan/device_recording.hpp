@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "libsurrogate/src/core/device_steps.hpp"
+#include "libsurrogate/src/model/device_program.hpp"
+
+namespace surrogate::impl {
+
+/// The evaluations of a program: recorded once as a graph and replayed, if the transport allows it,
+/// or given to the stream step by step.
+class DeviceRecording {
+public:
+    /// Collective, with agreement: each kind of reduction once, so that connections are made, then
+    /// the recording. The collectives have room for them. `stream`: one of the plan's own.
+    void prepare(DeviceContext& context, Communicator& comm, const DeviceProgram& program,
+                 kernels::Stream stream);
+
+    /// Gives one evaluation to the stream. Takes part in all reductions whatever happens; after a
+    /// failure of this rank it sends their poison. Allocates nothing.
+    void enqueue(DeviceContext& context, const DeviceProgram& program, kernels::Stream stream,
+                 FirstFailure& failure);
+
+    bool is_recorded() const { return static_cast<bool>(graph_); }
+    // Of the reductions that the last enqueue() made or replayed.
+    int64_t n_reduction() const { return n_reduction_; }
+    int64_t n_byte() const { return n_byte_; }
+
+private:
+    DeviceGraph graph_;
+    int64_t n_recorded_ = 0, recorded_bytes_ = 0;  // reductions of the graph
+    int64_t n_reduction_ = 0, n_byte_ = 0;
+};
+
+}  // namespace surrogate::impl

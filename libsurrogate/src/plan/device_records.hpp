@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "libsurrogate/src/core/device_memory.hpp"
+#include "libsurrogate/src/model/device_program.hpp"
+#include "libsurrogate/src/plan/execution.hpp"
+
+namespace surrogate::impl {
+
+/// What runs find out on the device, a record each: findings, and behind them the inputs outside
+/// their ranges. Records of the last max_pending runs lie in pinned memory, where the device brings
+/// them. After construction nothing takes memory.
+class DeviceRecords {
+public:
+    /// inputs: of runs by the card, for their ranges; run_network may have more columns or fewer.
+    /// Throws no_memory, device.
+    DeviceRecords(kernels::Device& device, const DeviceColumns& columns,
+                  std::span<const Column> inputs);
+
+    static int64_t record_bytes(int64_t n_input);
+
+    /// Before a run: nothing is known of it. Returns where the host counts its own inputs outside
+    /// (n_input).
+    std::span<Outside> open(int64_t run);
+    /// Enqueued, before the passes.
+    void start(bool poisoned, kernels::Stream stream);
+    /// Enqueued, after the passes: the device's record to the host.
+    void bring(int64_t run, kernels::Stream stream);
+
+    /// What the record of a run that has ended says. Of the run opened last the host may have seen
+    /// inputs too; earlier ones were only enqueued, and it has not.
+    Execution::Result result(int64_t run);
+
+    /// (n_input) of the latest run asked for.
+    std::span<const Outside> outside() const { return outside_; }
+
+private:
+    kernels::DeviceFindings& slot(int64_t run) const;
+    kernels::DeviceFindings& fresh() {
+        return *reinterpret_cast<kernels::DeviceFindings*>(fresh_.data());
+    }
+    void clear(int64_t run);
+
+    kernels::Device& device_;
+    kernels::DeviceFindings* on_device_;
+    std::vector<std::byte> fresh_;                 // a record of a run that has not begun
+    PinnedMemory found_;                           // (max_pending) records
+    std::vector<Column> ranged_;                   // inputs by the card: their ranges
+    std::vector<Outside> outside_, host_outside_;  // (n_input): of the last run seen; its host part
+    int64_t last_opened_ = -1, last_seen_ = -1;
+};
+
+}  // namespace surrogate::impl
