@@ -12,7 +12,7 @@ set(base "kernels/(base|device|grid)/")
 set(src "libsurrogate/src/")
 # What families share of kernels and library; a family adds its own folder of the same name to each.
 set(shared_kernels "kernels/(base|device|grid|linear|mlp|norm|activation|attention)/")
-set(shared_source "${src}(core|ranks|file|domain|layers)/|${src}model/[a-z_]+\\.hpp")
+set(shared_source "${src}(core|device|context|ranks|file|domain|layers)/|${src}model/[a-z_]+\\.hpp")
 set(rules
     "kernels"                 "${shared_kernels}"
     "kernels/base"            "kernels/base/"
@@ -20,15 +20,17 @@ set(rules
     "kernels/grid"            "kernels/(base|grid)/"
     "libsurrogate/include"    "${public}"
     "${src}core"              "${base}|${src}core/|${public}"
-    "${src}transport"         "${base}|${src}(core|transport)/|${public}"
+    "${src}device"            "${base}|${src}(core|device)/"
+    "${src}context"           "${base}|${src}(core|device|context)/|${public}"
+    "${src}transport"         "${base}|${src}(core|device|context|transport)/"
     "${src}ranks"             "${base}|${src}(core|ranks)/"
     "${src}file"              "${base}|${src}(core|file)/|${public}"
-    "${src}domain"            "${base}|${src}(core|ranks|domain)/|${public}"
+    "${src}domain"            "${base}|${src}(core|context|ranks|domain)/|${public}"
     "${src}layers"            "${shared_kernels}|${src}(core|ranks|file|domain|layers)/"
-    "${src}model"             "${base}|${src}(core|ranks|file|domain|layers|model)/[a-z_]+\\.hpp|${public}"
-    "${src}plan"              "${base}|${src}(core|ranks|file|domain|plan)/|${src}model/[a-z_]+\\.hpp|${public}"
-    "${src}plugin"            "${base}|${src}(core|plugin)/"
-    "${src}api"               "${base}|${src}(core|transport|file|ranks|domain|model|plan|api)/[a-z_]+\\.hpp|${public}"
+    "${src}model"             "${base}|${src}(core|device|context|ranks|file|domain|layers|model)/[a-z_]+\\.hpp|${public}"
+    "${src}plan"              "${base}|${src}(core|device|context|ranks|file|domain)/|${src}plan/|${src}model/[a-z_]+\\.hpp|${public}"
+    "${src}plugin"            "${base}|${src}(core|device|plugin)/"
+    "${src}api"               "${base}|${src}(core|device|context|transport|file|ranks|domain|model|plan|api)/[a-z_]+\\.hpp|${public}"
     "coupling/file"           "coupling/file/"
     "coupling/tool"           "coupling/(tool|vtk|file)/|${public}"
     "coupling/vtk"            "coupling/(vtk|file)/|${public}"

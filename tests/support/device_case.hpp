@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "libsurrogate/src/api/handles.hpp"
-#include "libsurrogate/src/core/device_plugin.hpp"
+#include "libsurrogate/src/device/device_plugin.hpp"
 #include "tests/support/emulation/emulated_plugin.hpp"
 #include "tests/support/golden_file.hpp"
 #include "tests/support/model_writer.hpp"

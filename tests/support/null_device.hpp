@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "kernels/flare/flare_device.hpp"
-#include "libsurrogate/src/core/device_plugin.hpp"
+#include "libsurrogate/src/device/device_plugin.hpp"
 
 namespace surrogate::test {
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "libsurrogate/src/core/context.hpp"
+#include "libsurrogate/src/context/context.hpp"
 #include "libsurrogate/src/core/hidden_characters.hpp"
 #include "libsurrogate/src/plan/plan.hpp"
 #include "surrogate/surrogate.h"

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "kernels/base/buffer.hpp"
-#include "libsurrogate/src/core/context.hpp"
+#include "libsurrogate/src/context/context.hpp"
 #include "surrogate/surrogate.h"
 
 namespace surrogate::impl {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/device/columns.hpp"
-#include "libsurrogate/src/core/device_steps.hpp"
+#include "libsurrogate/src/device/device_steps.hpp"
 #include "libsurrogate/src/model/program.hpp"
 #include "libsurrogate/src/ranks/row_exchange.hpp"
 
@@ -24,7 +24,7 @@ struct DeviceColumns {
 };
 
 /// A network on the domain of one plan, as work on a device's stream: what a family implements, and
-/// the run of plan/device_execution.hpp calls. Construction is local; connect() is collective.
+/// the run of plan/device/execution.hpp calls. Construction is local; connect() is collective.
 /// Nothing after that takes memory. One evaluation is under way at a time.
 class DeviceProgram {
 public:

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "libsurrogate/src/core/context.hpp"
+#include "libsurrogate/src/context/context.hpp"
 #include "libsurrogate/src/model/network.hpp"
 
 namespace surrogate::impl {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/plan/execution.hpp"
 
-#include "libsurrogate/src/plan/device_execution.hpp"
+#include "libsurrogate/src/plan/device/execution.hpp"
 
 namespace surrogate::impl {
 

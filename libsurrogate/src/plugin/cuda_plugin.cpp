@@ -2,7 +2,7 @@
 /// The shared object libsurrogate_cuda.so.0.1: device code and the runtime, behind one function.
 #include "kernels/device/device_cuda.hpp"
 #include "kernels/device/device_table.hpp"
-#include "libsurrogate/src/core/device_plugin.hpp"
+#include "libsurrogate/src/device/device_plugin.hpp"
 
 using surrogate::impl::DevicePlugin;
 

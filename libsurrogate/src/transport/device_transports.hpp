@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "libsurrogate/src/core/device_collectives.hpp"
+#include "libsurrogate/src/device/device_collectives.hpp"
 #include "libsurrogate/src/transport/nccl_api.hpp"
 
 namespace surrogate::impl {

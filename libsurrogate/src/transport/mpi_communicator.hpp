@@ -5,8 +5,8 @@
 
 #include <memory>
 
+#include "libsurrogate/src/context/context.hpp"
 #include "libsurrogate/src/core/communicator.hpp"
-#include "libsurrogate/src/core/context.hpp"
 
 namespace surrogate::impl {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "libsurrogate/src/plan/device_staging.hpp"
+#include "libsurrogate/src/plan/device/staging.hpp"
 #include "tests/support/null_device.hpp"
 #include "tests/support/refusal.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/core/device_plugin.hpp"
+#include "libsurrogate/src/device/device_plugin.hpp"
 
 #include <gtest/gtest.h>
 

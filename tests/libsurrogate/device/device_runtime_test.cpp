@@ -9,7 +9,7 @@
 
 #include "kernels/base/error.hpp"
 #include "kernels/device/device.hpp"
-#include "libsurrogate/src/core/device_plugin.hpp"
+#include "libsurrogate/src/device/device_plugin.hpp"
 
 namespace surrogate::impl {
 namespace {

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "libsurrogate/src/core/device_collectives.hpp"
+#include "libsurrogate/src/device/device_collectives.hpp"
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 #include "tests/support/emulation/emulated_device.hpp"
 #include "tests/support/fake_nccl.hpp"

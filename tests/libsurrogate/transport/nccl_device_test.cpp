@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "libsurrogate/src/core/device_plugin.hpp"
+#include "libsurrogate/src/device/device_plugin.hpp"
 #include "libsurrogate/src/transport/device_transports.hpp"
 
 namespace surrogate::impl {

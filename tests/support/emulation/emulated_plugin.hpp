@@ -2,7 +2,7 @@
 #pragma once
 
 #include "emulated_device.hpp"
-#include "libsurrogate/src/core/device_plugin.hpp"
+#include "libsurrogate/src/device/device_plugin.hpp"
 
 namespace surrogate::test {
 

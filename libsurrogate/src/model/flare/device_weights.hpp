@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/flare/flare_device.hpp"
-#include "libsurrogate/src/core/device_memory.hpp"
+#include "libsurrogate/src/device/device_memory.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/plan/device_staging.hpp"
+#include "libsurrogate/src/plan/device/staging.hpp"
 
 #include <algorithm>
 #include <string>

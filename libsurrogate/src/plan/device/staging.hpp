@@ -7,7 +7,7 @@
 
 #include "kernels/base/queue.hpp"
 #include "kernels/device/columns.hpp"
-#include "libsurrogate/src/core/device_memory.hpp"
+#include "libsurrogate/src/device/device_memory.hpp"
 #include "libsurrogate/src/domain/columns.hpp"
 
 namespace surrogate::impl {

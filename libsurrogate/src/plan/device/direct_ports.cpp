@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "libsurrogate/src/plan/device_ports.hpp"
-#include "libsurrogate/src/plan/device_staging.hpp"
+#include "libsurrogate/src/plan/device/ports.hpp"
+#include "libsurrogate/src/plan/device/staging.hpp"
 
 namespace surrogate::impl {
 

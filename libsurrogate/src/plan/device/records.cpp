@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/plan/device_records.hpp"
+#include "libsurrogate/src/plan/device/records.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/core/device_steps.hpp"
+#include "libsurrogate/src/device/device_steps.hpp"
 
 namespace surrogate::impl {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/core/device_context.hpp"
+#include "libsurrogate/src/device/device_context.hpp"
 
 #include <cstdio>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/core/options.hpp"
+#include "libsurrogate/src/context/options.hpp"
 
 #include <algorithm>
 #include <vector>

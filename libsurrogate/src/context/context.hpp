@@ -7,10 +7,10 @@
 #include <string>
 
 #include "kernels/base/queue.hpp"
+#include "libsurrogate/src/context/options.hpp"
 #include "libsurrogate/src/core/communicator.hpp"
-#include "libsurrogate/src/core/device_context.hpp"
 #include "libsurrogate/src/core/file.hpp"
-#include "libsurrogate/src/core/options.hpp"
+#include "libsurrogate/src/device/device_context.hpp"
 
 namespace surrogate::impl {
 

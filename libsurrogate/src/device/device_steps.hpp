@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "libsurrogate/src/core/device_context.hpp"
-#include "libsurrogate/src/core/device_memory.hpp"
+#include "libsurrogate/src/device/device_context.hpp"
+#include "libsurrogate/src/device/device_memory.hpp"
 
 namespace surrogate::impl {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/plan/device_recording.hpp"
+#include "libsurrogate/src/plan/device/recording.hpp"
 
 namespace surrogate::impl {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/core/context.hpp"
+#include "libsurrogate/src/context/context.hpp"
 
 #include <sched.h>
 

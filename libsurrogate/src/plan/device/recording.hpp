@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "libsurrogate/src/core/device_steps.hpp"
+#include "libsurrogate/src/device/device_steps.hpp"
 #include "libsurrogate/src/model/device_program.hpp"
 
 namespace surrogate::impl {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/plan/device_execution.hpp"
+#include "libsurrogate/src/plan/device/execution.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "libsurrogate/src/model/device_program.hpp"
-#include "libsurrogate/src/plan/device_ports.hpp"
-#include "libsurrogate/src/plan/device_recording.hpp"
-#include "libsurrogate/src/plan/device_records.hpp"
+#include "libsurrogate/src/plan/device/ports.hpp"
+#include "libsurrogate/src/plan/device/recording.hpp"
+#include "libsurrogate/src/plan/device/records.hpp"
 
 namespace surrogate::impl {
 

@@ -7,8 +7,8 @@
 
 #include "kernels/base/queue.hpp"
 #include "kernels/device/columns.hpp"
-#include "libsurrogate/src/core/device_context.hpp"
-#include "libsurrogate/src/core/device_memory.hpp"
+#include "libsurrogate/src/device/device_context.hpp"
+#include "libsurrogate/src/device/device_memory.hpp"
 #include "libsurrogate/src/domain/columns.hpp"
 #include "libsurrogate/src/model/device_program.hpp"
 #include "libsurrogate/src/ranks/row_exchange.hpp"

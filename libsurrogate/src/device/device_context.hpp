@@ -5,9 +5,9 @@
 #include <string>
 
 #include "libsurrogate/src/core/communicator.hpp"
-#include "libsurrogate/src/core/device_collectives.hpp"
-#include "libsurrogate/src/core/device_memory.hpp"
-#include "libsurrogate/src/core/device_plugin.hpp"
+#include "libsurrogate/src/device/device_collectives.hpp"
+#include "libsurrogate/src/device/device_memory.hpp"
+#include "libsurrogate/src/device/device_plugin.hpp"
 
 namespace surrogate::impl {
 

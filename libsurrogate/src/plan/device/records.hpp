@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "libsurrogate/src/core/device_memory.hpp"
+#include "libsurrogate/src/device/device_memory.hpp"
 #include "libsurrogate/src/model/device_program.hpp"
 #include "libsurrogate/src/plan/execution.hpp"
 
