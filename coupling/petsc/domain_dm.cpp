@@ -39,8 +39,10 @@ PetscErrorCode create_from_coordinates(surrogate_context* context, Vec coordinat
     PetscFunctionBegin;
     const PetscScalar* x = nullptr;  // (n_point, n_axis)
     PetscCall(VecGetArrayRead(coordinates, &x));
-    const surrogate_array array = scalar_array(x, n_point, n_axis, n_axis);
-    const surrogate_status status = surrogate_domain_create_points(context, &array, ids, domain);
+    surrogate_points points{};
+    points.x = scalar_array(x, n_point, n_axis, n_axis);
+    points.global_id = ids;
+    const surrogate_status status = surrogate_domain_create_points(context, &points, domain);
     PetscCall(VecRestoreArrayRead(coordinates, &x));
     PetscCallSurrogate(status);
     PetscFunctionReturn(0);

@@ -37,8 +37,10 @@ struct Call {
 
 /// Where the plan takes arrays.
 VecPlace place_of(const surrogate_plan* plan) {
-    const char* backend = nullptr;
-    const bool is_known = surrogate_plan_option(plan, "backend", &backend) == SURROGATE_SUCCESS;
+    char backend[16];
+    int64_t size = sizeof backend;
+    const bool is_known =
+        surrogate_plan_option(plan, "backend", backend, &size) == SURROGATE_SUCCESS;
     return is_known ? surrogate::petsc::place_for(backend) : VecPlace::host;
 }
 

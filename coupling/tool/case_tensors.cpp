@@ -80,7 +80,7 @@ public:
     template <class T>
     CaseTensor<T> take(const std::string& name, const surrogate_port_info& port, int32_t dtype) {
         const surrogate_tensor& t = tensor(name);
-        const int side = port.is_on_output_domain ? 1 : 0;
+        const int side = port.place == SURROGATE_AT_OUTPUT ? 1 : 0;
         const surrogate_domain_info& domain = domains_[side];
         require(t, dtype, expected_shape(domain, n_sample, n_point[side], port.n_channel), domain);
         n_sample = t.shape[0];

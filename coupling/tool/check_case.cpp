@@ -163,10 +163,12 @@ std::string hash_of(const std::vector<double>& y) {
 }
 
 /// Rank 0 has y and judges; all ranks learn the verdict.
-void judge_on_root(const Job& job, const CaseTensors& tensors, CheckResult& result) {
+void judge_on_root(const Job& job, const LoadedCase& loaded, CheckResult& result) {
     if (job.is_root()) {
-        result.verdict =
-            judge(tensors.evidence(), result.y.data(), result.precision, result.family);
+        const auto bound = [&](bool is_double, double official) {
+            return loaded.model.check_bound(result.precision, is_double, official);
+        };
+        result.verdict = judge(loaded.tensors.evidence(), result.y.data(), bound);
         result.hash = hash_of(result.y);
     }
     std::string bytes(sizeof(Verdict), '\0');
@@ -199,7 +201,7 @@ CheckResult run_check(const Job& job, const Context& context, const LoadedCase& 
         run_samples<double>(job, tensors, shares, plan, result);
     else
         run_samples<float>(job, tensors, shares, plan, result);
-    judge_on_root(job, tensors, result);
+    judge_on_root(job, loaded, result);
     return result;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
+#include <functional>
 
 namespace surrogate::tool {
 
@@ -32,9 +32,10 @@ struct Verdict {
 /// Two runs of one model are nearer than this: the case that says otherwise contradicts itself.
 constexpr double largest_official_error = 0.1;
 
-/// Judges y, computed in `precision` (fp32, fp64, ..) by a model of `family`, by the rules of
-/// share/doc/model-file.md.
-Verdict judge(const Evidence& evidence, const double* y, const std::string& precision,
-              const std::string& family);
+/// What the model allows: see surrogate_model_check_bound.
+using Bound = std::function<double(bool is_double, double official)>;
+
+/// Judges y by the rules of share/doc/model-file.md.
+Verdict judge(const Evidence& evidence, const double* y, const Bound& bound);
 
 }  // namespace surrogate::tool

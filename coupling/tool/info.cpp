@@ -127,7 +127,7 @@ std::string ports_of(const std::vector<surrogate_port_info>& ports) {
         std::string& list = port.is_output ? outputs : inputs;
         list += (list.empty() ? "" : ", ") + std::string(port.name) + " " +
                 std::to_string(port.n_channel);
-        if (!port.is_output && port.is_on_output_domain) list += " (at the output points)";
+        if (!port.is_output && port.place == SURROGATE_AT_OUTPUT) list += " (at the output points)";
     }
     return inputs + " -> " + outputs;
 }

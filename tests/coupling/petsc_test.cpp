@@ -41,8 +41,9 @@ TEST_F(PetscOptionsTest, DatabaseDecidesHowThePlanComputes) {
                                         {"threads", "1"},
                                         {"reproducible", "true"},
                                         {"check_finite", "false"}}) {
-        const char* value = nullptr;
-        ASSERT_EQ(surrogate_plan_option(planned.plan, key, &value), SURROGATE_SUCCESS);
+        char value[32] = "";
+        int64_t size = sizeof value;
+        ASSERT_EQ(surrogate_plan_option(planned.plan, key, value, &size), SURROGATE_SUCCESS);
         EXPECT_STREQ(value, expected) << key;
     }
 }
@@ -87,13 +88,15 @@ TEST(PetscDomain, HasTheOwnedPointsAtTheCoordinatesOfTheDm) {
     for (PetscInt j = y; j < y + height; ++j)
         for (PetscInt i = x; i < x + width; ++i)
             points.insert(points.end(), {(double(i) + 0.5) / n_x, (double(j) + 0.5) / n_y});
-    surrogate_array array = {
-        points.data(), {n_local, 2}, {2, 1}, SURROGATE_FLOAT64, SURROGATE_HOST};
+    const surrogate_points given = {
+        {points.data(), {n_local, 2}, {2, 1}, SURROGATE_FLOAT64, SURROGATE_HOST},
+        nullptr,
+        nullptr,
+        nullptr};
     surrogate_domain* domain = nullptr;
     surrogate_plan* plan = nullptr;
     const std::vector<PetscScalar> expected = planned.predict();
-    ASSERT_EQ(surrogate_domain_create_points(planned.context, &array, nullptr, &domain),
-              SURROGATE_SUCCESS);
+    ASSERT_EQ(surrogate_domain_create_points(planned.context, &given, &domain), SURROGATE_SUCCESS);
     PETSC_OK(surrogate_plan_create_petsc(planned.model, domain, nullptr, &plan));
     const surrogate_vec in = planned.input(), out = planned.output();
     PETSC_OK(VecSet(planned.out, untouched));

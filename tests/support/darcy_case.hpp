@@ -39,8 +39,11 @@ struct DarcyCase {
 
     int64_t n() const { return std::ssize(ids); }
 
+    surrogate_points points(bool with_ids = true) const {
+        return {matrix(x.data(), n(), 2), with_ids ? ids.data() : nullptr, nullptr, nullptr};
+    }
     Domain domain(const Context& context, bool with_ids = true) const {
-        return Domain(context, matrix(x.data(), n(), 2), with_ids ? ids.data() : nullptr);
+        return Domain(context, points(with_ids));
     }
     void bind(Plan& plan) {
         plan.bind_input("mobility", column(mobility.data(), n()), "m^2/(Pa s)");

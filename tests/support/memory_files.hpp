@@ -20,6 +20,10 @@ public:
         return std::make_unique<MemoryFile>(bytes_);
     }
 
+    std::unique_ptr<impl::NewFile> create(const std::string& path) const override {
+        throw kernels::Error(kernels::Status::io, "cannot write '" + path + "': only for reading");
+    }
+
 private:
     class MemoryFile final : public impl::File {
     public:

@@ -182,7 +182,8 @@ public:
           plan(model, input, output, options),
           ports(model.ports()) {
         for (const surrogate_port_info& port : ports) {
-            fields.emplace_back(port.is_on_output_domain ? out_block : in_block, port.n_channel);
+            fields.emplace_back(port.place == SURROGATE_AT_OUTPUT ? out_block : in_block,
+                                port.n_channel);
         }
     }
 

@@ -19,10 +19,17 @@
  *   Destroying takes the address of the handle, accepts NULL and sets it to NULL. Destroying the
  *   last object of a context frees its communicator: do that on all its ranks (after MPI_Finalize
  *   it only frees memory).
- * - Strings returned as `const char *` belong to the object they were asked from. Texts copied out
- *   use a pair (text, n_text): *n_text is the size of `text` in bytes on entry (text may be NULL:
- *   only ask) and the size needed, with the final zero, on return. Too small a buffer is
- *   SURROGATE_SHAPE and leaves a truncated text.
+ * - Functions copy texts out by a pair (text, n_text): *n_text is the size of `text` in bytes on
+ *   entry (text may be NULL: only ask) and the size needed, with the final zero, on return. Too
+ *   small a buffer is SURROGATE_SHAPE and leaves a truncated text. Three functions cannot fail and
+ *   return a text instead, to be printed at once: surrogate_version, surrogate_status_name,
+ *   surrogate_error. A name inside a struct belongs to the object that the struct was asked from,
+ *   and lives as long as that.
+ * - Structs are passed by address, are plain data and never change size; what else is needed comes
+ *   as a new function. Set them to zero before filling them in.
+ * - Fields, ports, tensors, axes, components and ranks count from 0, in every language.
+ * - What is given as input is only read: also the memory behind surrogate_array.data, which is not
+ *   const because the same struct describes outputs.
  * - The library never prints, exits, aborts, initialises MPI or uses the world communicator.
  * - A context and the objects made from it are used by one thread at a time.
  * - After a run with more than one thread a process that fork() makes must not run plans: OpenMP
@@ -101,7 +108,8 @@ enum { SURROGATE_HOST = 0, SURROGATE_CUDA = 1 };
  * counted in elements.
  *   shape[0]  points this rank owns (ghost points left out)
  *   shape[1]  components; 1 for a single field
- *   dtype     SURROGATE_FLOAT32 or SURROGATE_FLOAT64 for fields
+ *   dtype     SURROGATE_FLOAT32 or SURROGATE_FLOAT64 for real numbers; SURROGATE_INT32 or
+ *             SURROGATE_INT64 for network ports that take integers
  *   space     where data lies: SURROGATE_HOST, or SURROGATE_CUDA for memory of the plan's device
  *             (fields of plans with backend cuda, which take both kinds, mixed as they come)
  * Fortran's u(n_field, n_point) is shape {n_point, n_field}, stride {n_field, 1}: the same memory.
@@ -119,6 +127,16 @@ typedef struct surrogate_named_array {
     const char* name;
     surrogate_array array;
 } surrogate_named_array;
+
+/* A named tensor of up to 8 axes, whole and row-major: a weight of a model, or a tensor of a check
+ * case. data may be NULL if an extent is 0. */
+typedef struct surrogate_tensor {
+    const char* name;
+    const void* data;
+    int64_t shape[8];
+    int32_t n_dim;
+    int32_t dtype;
+} surrogate_tensor;
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -149,8 +167,8 @@ typedef struct surrogate_named_array {
  *                 all ranks; one small reduction a run
  *   range         count, warn, error  inputs outside the card's ranges (surrogate_plan_range).
  *                 count: counted; warn: also one line a field through the log, at the first run
- *                 that meets it; error: run then returns SURROGATE_OUT_OF_RANGE, after all exchanges and
- *                 with its predictions written
+ *                 that meets it; error: run then returns SURROGATE_OUT_OF_RANGE, after all
+ *                 exchanges and with its predictions written
  * Given to a context they are the defaults of its plans; given to a plan they apply to that plan.
  */
 SURROGATE_API surrogate_status surrogate_options_create(surrogate_options** options);
@@ -186,6 +204,18 @@ SURROGATE_API surrogate_status surrogate_context_agree(surrogate_context* contex
 SURROGATE_API surrogate_status surrogate_context_fail(surrogate_context* context,
                                                       surrogate_status status, const char* text);
 
+/* The sum, maximum or minimum over the ranks of each of n values, on every rank in their place. For
+ * solvers that branch on a number, and for wrappers without a communicator of their own.
+ * Collective; op and n are the same on all ranks, which is checked. Takes no memory.
+ *   values  [n] in/out; unspecified after an error; may be NULL if n is 0
+ * The order of a sum is the transport's, also with reproducible=true: the last bits may depend on
+ * the number of ranks. A NaN on any rank gives NaN; -0 is less than 0.
+ * Two reductions, of 40 bytes and of 8 n bytes; not counted by surrogate_plan_counter.
+ * Errors: INVALID_ARGUMENT (op; values NULL; ranks that disagree), SHAPE (n negative). Since 0.1 */
+enum { SURROGATE_SUM = 0, SURROGATE_MAX = 1, SURROGATE_MIN = 2 };
+SURROGATE_API surrogate_status surrogate_context_reduce(surrogate_context* context, int32_t op,
+                                                        int64_t n, double* values);
+
 /* Text for a log: version, ranks, ranks on this node, cores allowed, threads, vector level,
  * transport, each with its reason. Ends with a warning line if threads x ranks exceed the cores. */
 SURROGATE_API surrogate_status surrogate_context_describe(const surrogate_context* context,
@@ -209,6 +239,36 @@ SURROGATE_API void surrogate_context_destroy(surrogate_context** context);
 SURROGATE_API surrogate_status surrogate_model_load(surrogate_context* context, const char* path,
                                                     surrogate_model** model);
 
+/* The same from the bytes of a model file in memory: from an archive, a socket, a program's own
+ * data. Collective: the bytes of rank 0 count, other ranks may give NULL and 0. They are not kept:
+ * the caller may free them afterwards. Errors: those of surrogate_model_load but IO; SHAPE (n_bytes
+ * negative). Since 0.1 */
+SURROGATE_API surrogate_status surrogate_model_load_memory(surrogate_context* context,
+                                                           const void* bytes, int64_t n_bytes,
+                                                           surrogate_model** model);
+
+/* A model from a card and its weights, without a file. Collective: the arguments of rank 0 count,
+ * other ranks may give NULL and 0. Everything is checked as in a file, and copied.
+ *   card     JSON as under the key surrogate.card of a model file (page model-file.md)
+ *   tensors  [n_tensors] every weight of the card's network under its official name, in
+ *            SURROGATE_FLOAT32 or SURROGATE_FLOAT64, which is rounded to single precision
+ * Errors: those of surrogate_model_load but IO; INVALID_ARGUMENT (NULL, type), SHAPE (counts,
+ * extents). Since 0.1 */
+SURROGATE_API surrogate_status surrogate_model_create(surrogate_context* context, const char* card,
+                                                      int32_t n_tensors,
+                                                      const surrogate_tensor* tensors,
+                                                      surrogate_model** model);
+
+/* Writes a model file: the card (with new checksums if it has some) and the weights in single
+ * precision under their official names. A model loaded from it predicts the same bits. The check
+ * case is not kept, so that nothing in the new file says what it should predict. Collective; rank 0
+ * writes, and path is used there only.
+ * The file gets its name when it is complete. Until then, and if writing fails, whatever has the
+ * name stays as it is; the content goes to "<path>.tmp". Links are followed, and an earlier file
+ * keeps its permissions.
+ * Errors: IO; INVALID_ARGUMENT (NULL); NOT_SUPPORTED (a network without weights). Since 0.1 */
+SURROGATE_API surrogate_status surrogate_model_save(const surrogate_model* model, const char* path);
+
 /* One input or output field of the model's card. A network input is (value - mean) / std; a
  * prediction is value * std + mean. min and max bound the training data (-inf, inf if the card does
  * not say). */
@@ -217,7 +277,7 @@ typedef struct surrogate_field_info {
     const char* name;
     const char* unit; /* "" if the card does not say */
     int32_t role;     /* SURROGATE_COORDINATE: taken from the domain, not bound */
-    int32_t axis;     /* of a coordinate: 0, 1, 2; -1 for fields */
+    int32_t axis;     /* of a coordinate: 0 .. 7; -1 for fields */
     double mean, std, min, max;
 } surrogate_field_info;
 
@@ -231,10 +291,13 @@ SURROGATE_API surrogate_status surrogate_model_output(const surrogate_model* mod
 /* What kind of domain a model works on, and for grids which one.
  *   kind          SURROGATE_POINTS: scattered points; grid is then "" and the counts are 0
  *                 SURROGATE_SPHERE: the grid `grid` of n_lat x n_lon points, see surrogate_sphere
+ *   keeps_clouds  1: points of different clouds (surrogate_points) do not see each other
+ *                 0: surrogate_plan_create refuses domains of more than one cloud
  * is_output 0: the input domain, 1: the output domain of surrogate_plan_create. */
 enum { SURROGATE_POINTS = 0, SURROGATE_SPHERE = 1 };
 typedef struct surrogate_domain_info {
     int32_t kind;
+    int32_t keeps_clouds;
     const char* grid;
     int64_t n_lat, n_lon;
 } surrogate_domain_info;
@@ -242,22 +305,31 @@ SURROGATE_API surrogate_status surrogate_model_domain(const surrogate_model* mod
                                                       int32_t is_output,
                                                       surrogate_domain_info* info);
 
-/* One tensor of the bare network (surrogate_plan_run_network): [points of its domain, n_channel].
- * Inputs usually live on the input domain and outputs on the output domain; the queries of an
- * attention layer between two grids are inputs on the output domain. */
+/* One tensor of the bare network (surrogate_plan_run_network): [n, n_channel].
+ *   place  SURROGATE_AT_INPUT, SURROGATE_AT_OUTPUT: a row for each point that this rank has of the
+ *          input or output domain. Inputs usually live on the input domain and outputs on the
+ *          output domain; the queries of an attention layer between two grids are inputs on the
+ *          output domain
+ *          SURROGATE_AT_CLOUDS: a row for each cloud of the input domain, on every rank
+ *   kind   SURROGATE_REAL: SURROGATE_FLOAT32 or SURROGATE_FLOAT64
+ *          SURROGATE_INTEGER: SURROGATE_INT32 or SURROGATE_INT64, such as the tokens of a text
+ * Networks of today have real ports at points. */
+enum { SURROGATE_AT_INPUT = 0, SURROGATE_AT_OUTPUT = 1, SURROGATE_AT_CLOUDS = 2 };
+enum { SURROGATE_REAL = 0, SURROGATE_INTEGER = 1 };
 typedef struct surrogate_port_info {
     const char* name;
     int64_t n_channel;
-    int32_t is_output;           /* 1: the network writes it */
-    int32_t is_on_output_domain; /* 1: its points are those of the output domain */
+    int32_t is_output; /* 1: the network writes it */
+    int32_t place;
+    int32_t kind;
 } surrogate_port_info;
 SURROGATE_API surrogate_status surrogate_model_n_ports(const surrogate_model* model, int32_t* n);
 SURROGATE_API surrogate_status surrogate_model_port(const surrogate_model* model, int32_t index,
                                                     surrogate_port_info* info);
 
 /* The family of the model's card: "flare", .. */
-SURROGATE_API surrogate_status surrogate_model_family(const surrogate_model* model,
-                                                      const char** family);
+SURROGATE_API surrogate_status surrogate_model_family(const surrogate_model* model, char* text,
+                                                      int64_t* n_text);
 
 /* A JSON object in ASCII:
  *   family, parameters, card as in the file
@@ -284,35 +356,65 @@ SURROGATE_API surrogate_status surrogate_check_case_load(surrogate_context* cont
                                                          const char* path,
                                                          surrogate_check_case** check_case);
 
-/* Row-major; memory belongs to the check case. */
-typedef struct surrogate_tensor {
-    const char* name; /* without "check/": "input/x" */
-    const void* data;
-    int64_t shape[8];
-    int32_t n_dim;
-    int32_t dtype;
-} surrogate_tensor;
-
 SURROGATE_API surrogate_status
 surrogate_check_case_n_tensors(const surrogate_check_case* check_case, int32_t* n);
+
+/* name is without "check/": "input/x"; name and data belong to the check case. */
 SURROGATE_API surrogate_status surrogate_check_case_tensor(const surrogate_check_case* check_case,
                                                            int32_t index, surrogate_tensor* tensor);
 SURROGATE_API void surrogate_check_case_destroy(surrogate_check_case** check_case);
 
+/* How far the prediction of a check case may be from its truth, as |y - truth| / |truth| (L2 norm):
+ * the bound of `surrogate check` (page model-file.md). It depends on the model, because official
+ * runs of some families are less exact than those of others. Local.
+ *   precision  of the plan: "fp32", ..; see surrogate_options_set
+ *   is_double  1: the truth is check/output64; 0: check/output
+ *   official   |check/output - check/output64| / |check/output64|; NaN if one of them is missing
+ * Errors: INVALID_ARGUMENT (precision; NULL). Since 0.1 */
+SURROGATE_API surrogate_status surrogate_model_check_bound(const surrogate_model* model,
+                                                           const char* precision, int32_t is_double,
+                                                           double official, double* bound);
+
 /* ---- domain ---------------------------------------------------------------------------------- */
 
-/* Scattered points in any partition. Collective.
- *   x          [n_local, 1..3] coordinates in the unit of the model's card; [n_local, 0] for points
- *              without coordinates. Copied. n_local may differ between ranks and be 0.
- *   global_id  [n_local] distinct over all ranks, or NULL. Copied. The reproducible mode orders
- *              points by it (without ids: by coordinates, which must then differ from point to
- *              point); messages name points by it.
- * Ghost points must be left out: a point counts once.
- * Errors: SHAPE, NOT_FINITE (names the point), INVALID_ARGUMENT. */
+/* This rank's share of scattered points, in any partition. n_local, the first extent of x, may
+ * differ between ranks and be 0. Ghost points must be left out: a point counts once.
+ *   x          [n_local, 0..8] coordinates in the unit of the model's card; [n_local, 0] for points
+ *              without coordinates
+ *   global_id  [n_local] distinct over all ranks, or NULL. The reproducible mode orders points by
+ *              it (without ids: by coordinates, which must then differ from point to point);
+ *              messages name points by it
+ *   cloud      [n_local] the cloud of each point, or NULL: all points belong to cloud 0. For models
+ *              that treat several sets of points at once and keep them apart: the events of a
+ *              detector, the samples of a batch. Clouds are numbered from 0, below the number of
+ *              points of all ranks; the points of a cloud may lie on any ranks, in any order
+ *   weight     [n_local] finite, not negative: the volume, area or mass that a point stands for, or
+ *              NULL. Kept for integrals over the domain; no network reads it yet
+ * A rank without points may give NULL for what others give. */
+typedef struct surrogate_points {
+    surrogate_array x;
+    const int64_t* global_id;
+    const int64_t* cloud;
+    const double* weight;
+} surrogate_points;
+
+/* A domain of scattered points. Collective; the arrays are copied.
+ * Errors: SHAPE, NOT_FINITE (names the point), INVALID_ARGUMENT (NULL; cloud or weight that cannot
+ * be; ranks that give different arrays). */
 SURROGATE_API surrogate_status surrogate_domain_create_points(surrogate_context* context,
-                                                              const surrogate_array* x,
-                                                              const int64_t* global_id,
+                                                              const surrogate_points* points,
                                                               surrogate_domain** domain);
+
+/* What a domain of scattered points keeps of this rank's share: x as double, axis by axis. The
+ * memory belongs to the domain and must not be written. Local. Errors: NOT_SUPPORTED (a grid).
+ * Since 0.1 */
+SURROGATE_API surrogate_status surrogate_domain_points(const surrogate_domain* domain,
+                                                       surrogate_points* points);
+
+/* The number of clouds: 1 + the largest index over all ranks; 1 without indices, and for grids.
+ * Local. Since 0.1 */
+SURROGATE_API surrogate_status surrogate_domain_n_clouds(const surrogate_domain* domain,
+                                                         int64_t* n);
 
 /* A block of a grid on the sphere, as the solver has it: whole bands of latitude, or latitude x
  * longitude blocks. The blocks of all ranks tile the sphere; a rank may have none (n_lat_local or
@@ -385,14 +487,24 @@ SURROGATE_API surrogate_status surrogate_partition_sphere(const char* kind, int6
 /* Everything that one evaluation needs: orders, message patterns, workspace. Collective.
  * output NULL: the same domain as input. options NULL: those of the context.
  * Points without coordinates serve surrogate_plan_run_network only.
- * Errors: NOT_SUPPORTED (backend, precision; no device), DEVICE, SHAPE (coordinates the domain does
- * not have), UNKNOWN_NAME, INVALID_ARGUMENT (model, domain of another context; equal points in
- * reproducible mode), NO_MEMORY. */
+ * Errors: NOT_SUPPORTED (backend, precision; no device; several clouds), DEVICE, SHAPE (coordinates
+ * the domain does not have), UNKNOWN_NAME, INVALID_ARGUMENT (model, domain of another context;
+ * equal points in reproducible mode), NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_plan_create(const surrogate_model* model,
                                                      const surrogate_domain* input,
                                                      const surrogate_domain* output,
                                                      const surrogate_options* options,
                                                      surrogate_plan** plan);
+
+/* What a plan was made from, for wrappers that hold only the plan. Each gives a new handle of the
+ * same object, which the caller destroys, before or after the plan. is_output 0: the input domain,
+ * 1: the output domain. Local. Since 0.1 */
+SURROGATE_API surrogate_status surrogate_plan_context(const surrogate_plan* plan,
+                                                      surrogate_context** context);
+SURROGATE_API surrogate_status surrogate_plan_model(const surrogate_plan* plan,
+                                                    surrogate_model** model);
+SURROGATE_API surrogate_status surrogate_plan_domain(const surrogate_plan* plan, int32_t is_output,
+                                                     surrogate_domain** domain);
 
 /* Tells where a field of the card lies: [n_local, 1], float or double, any stride. Local, cheap;
  * binding again replaces. The memory stays the caller's and is used by every later run; inputs are
@@ -427,7 +539,8 @@ SURROGATE_API surrogate_status surrogate_plan_run_failed(surrogate_plan* plan,
 
 /* Evaluates the bare network, without the card's normalisation, coordinates and names: input and
  * output tensors under the names of the family's specification ("x" -> "y" for FLARE), each
- * [n_local, n_channel]. Same collectivity and errors as surrogate_plan_run. */
+ * [n_local, n_channel]; see surrogate_port_info. Same collectivity and errors as
+ * surrogate_plan_run. */
 SURROGATE_API surrogate_status surrogate_plan_run_network(surrogate_plan* plan, int32_t n_inputs,
                                                           const surrogate_named_array* inputs,
                                                           int32_t n_outputs,
@@ -457,9 +570,9 @@ SURROGATE_API surrogate_status surrogate_plan_set_stream(surrogate_plan* plan, v
 SURROGATE_API surrogate_status surrogate_plan_wait(surrogate_plan* plan);
 
 /* The value in force of an option of surrogate_options_set, "auto" resolved: "simd", "avx2", "2".
- */
+ * Takes no memory. */
 SURROGATE_API surrogate_status surrogate_plan_option(const surrogate_plan* plan, const char* key,
-                                                     const char** value);
+                                                     char* text, int64_t* n_text);
 
 /* Counters of this rank:
  *   bytes_sent       payload handed to the communicator by the last run

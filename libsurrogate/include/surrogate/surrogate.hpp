@@ -44,15 +44,28 @@ struct Deleter {
 template <class Handle, void (*destroy)(Handle**)>
 using Owner = std::unique_ptr<Handle, Deleter<Handle, destroy>>;
 
+/// The text that copy(text, n_text) gives.
+template <class Copy>
+std::string text_of(const Copy& copy) {
+    int64_t size = 0;
+    check(copy(nullptr, &size));
+    std::string text(static_cast<std::size_t>(size), '\0');
+    check(copy(text.data(), &size));
+    text.resize(static_cast<std::size_t>(size) - 1);
+    return text;
+}
 template <class Object>
 std::string text_of(const Object* object,
                     surrogate_status (*describe)(const Object*, char*, int64_t*)) {
-    int64_t size = 0;
-    check(describe(object, nullptr, &size));
-    std::string text(static_cast<std::size_t>(size), '\0');
-    check(describe(object, text.data(), &size));
-    text.resize(static_cast<std::size_t>(size) - 1);
-    return text;
+    return text_of([&](char* text, int64_t* n) { return describe(object, text, n); });
+}
+
+/// The object that create(&handle) makes.
+template <class Handle, class Create>
+Handle* made(const Create& create) {
+    Handle* handle = nullptr;
+    check(create(&handle));
+    return handle;
 }
 
 template <class T>
@@ -64,6 +77,14 @@ struct dtype_of<float> {
 template <>
 struct dtype_of<double> {
     static constexpr int32_t value = SURROGATE_FLOAT64;
+};
+template <>
+struct dtype_of<int32_t> {
+    static constexpr int32_t value = SURROGATE_INT32;
+};
+template <>
+struct dtype_of<int64_t> {
+    static constexpr int32_t value = SURROGATE_INT64;
 };
 
 }  // namespace detail
@@ -100,11 +121,7 @@ inline surrogate_array on_device(surrogate_array array) {
 /// Options{{"precision", "fp32"}, {"reproducible", "true"}}
 class Options {
 public:
-    Options() {
-        surrogate_options* handle = nullptr;
-        check(surrogate_options_create(&handle));
-        handle_.reset(handle);
-    }
+    Options() : handle_(detail::made<surrogate_options>(surrogate_options_create)) {}
     Options(std::initializer_list<std::pair<std::string, std::string>> pairs) : Options() {
         for (const auto& [key, value] : pairs) set(key, value);
     }
@@ -121,11 +138,9 @@ class Context {
 public:
     /// One rank. For many: surrogate::Context ctx = surrogate::mpi_context(comm) in
     /// surrogate_mpi.hpp.
-    explicit Context(const Options& options = {}) {
-        surrogate_context* handle = nullptr;
-        check(surrogate_context_create(options.get(), &handle));
-        handle_.reset(handle);
-    }
+    explicit Context(const Options& options = {})
+        : handle_(detail::made<surrogate_context>(
+              [&](auto handle) { return surrogate_context_create(options.get(), handle); })) {}
     /// Takes a handle over.
     explicit Context(surrogate_context* handle) : handle_(handle) {}
 
@@ -135,6 +150,14 @@ public:
     /// surrogate_context_agree.
     void agree(surrogate_status status, const char* text = nullptr) const {
         check(surrogate_context_agree(get(), status, text));
+    }
+    /// Collective; op: SURROGATE_SUM, SURROGATE_MAX or SURROGATE_MIN, of each of n values.
+    void reduce(int32_t op, int64_t n, double* values) const {
+        check(surrogate_context_reduce(get(), op, n, values));
+    }
+    double reduce(int32_t op, double value) const {
+        reduce(op, 1, &value);
+        return value;
     }
     std::string describe() const { return detail::text_of(get(), surrogate_context_describe); }
     void set_log(surrogate_log_function log, void* user) {
@@ -153,11 +176,28 @@ private:
 
 class Model {
 public:
-    Model(const Context& context, const std::string& path) {
-        surrogate_model* handle = nullptr;
-        check(surrogate_model_load(context.get(), path.c_str(), &handle));
-        handle_.reset(handle);
-    }
+    Model(const Context& context, const std::string& path)
+        : handle_(detail::made<surrogate_model>([&](auto handle) {
+              return surrogate_model_load(context.get(), path.c_str(), handle);
+          })) {}
+    /// From the bytes of a model file; those of rank 0 count.
+    Model(const Context& context, const void* bytes, int64_t n_bytes)
+        : handle_(detail::made<surrogate_model>([&](auto handle) {
+              return surrogate_model_load_memory(context.get(), bytes, n_bytes, handle);
+          })) {}
+    /// From a card and all weights; those of rank 0 count.
+    Model(const Context& context, const std::string& card,
+          const std::vector<surrogate_tensor>& tensors)
+        : handle_(detail::made<surrogate_model>([&](auto handle) {
+              return surrogate_model_create(context.get(), card.c_str(),
+                                            static_cast<int32_t>(tensors.size()), tensors.data(),
+                                            handle);
+          })) {}
+    /// Takes a handle over.
+    explicit Model(surrogate_model* handle) : handle_(handle) {}
+
+    /// Collective.
+    void save(const std::string& path) const { check(surrogate_model_save(get(), path.c_str())); }
     std::vector<surrogate_field_info> inputs() const {
         return fields(surrogate_model_n_inputs, surrogate_model_input);
     }
@@ -176,10 +216,12 @@ public:
             check(surrogate_model_port(get(), i, &list[static_cast<std::size_t>(i)]));
         return list;
     }
-    std::string family() const {
-        const char* text = nullptr;
-        check(surrogate_model_family(get(), &text));
-        return text;
+    std::string family() const { return detail::text_of(get(), surrogate_model_family); }
+    /// What `surrogate check` allows; see surrogate_model_check_bound.
+    double check_bound(const std::string& precision, bool is_double, double official) const {
+        double bound = 0;
+        check(surrogate_model_check_bound(get(), precision.c_str(), is_double, official, &bound));
+        return bound;
     }
     std::string describe() const { return detail::text_of(get(), surrogate_model_describe); }
     surrogate_model* get() const { return handle_.get(); }
@@ -204,11 +246,10 @@ private:
 
 class CheckCase {
 public:
-    CheckCase(const Context& context, const std::string& path) {
-        surrogate_check_case* handle = nullptr;
-        check(surrogate_check_case_load(context.get(), path.c_str(), &handle));
-        handle_.reset(handle);
-    }
+    CheckCase(const Context& context, const std::string& path)
+        : handle_(detail::made<surrogate_check_case>([&](auto handle) {
+              return surrogate_check_case_load(context.get(), path.c_str(), handle);
+          })) {}
     std::vector<surrogate_tensor> tensors() const {
         int32_t n = 0;
         check(surrogate_check_case_n_tensors(handle_.get(), &n));
@@ -226,23 +267,35 @@ private:
 
 class Domain {
 public:
-    /// Scattered points x [n_local, 0..3]; global_id [n_local] or null.
-    Domain(const Context& context, const surrogate_array& x, const int64_t* global_id = nullptr) {
-        surrogate_domain* handle = nullptr;
-        check(surrogate_domain_create_points(context.get(), &x, global_id, &handle));
-        handle_.reset(handle);
-    }
+    /// Scattered points.
+    Domain(const Context& context, const surrogate_points& points)
+        : handle_(detail::made<surrogate_domain>([&](auto handle) {
+              return surrogate_domain_create_points(context.get(), &points, handle);
+          })) {}
+    /// The same with coordinates x [n_local, 0..8] and global_id [n_local] or null only.
+    Domain(const Context& context, const surrogate_array& x, const int64_t* global_id = nullptr)
+        : Domain(context, surrogate_points{x, global_id, nullptr, nullptr}) {}
     /// A block of a grid on the sphere.
-    Domain(const Context& context, const surrogate_sphere& sphere) {
-        surrogate_domain* handle = nullptr;
-        check(surrogate_domain_create_sphere(context.get(), &sphere, &handle));
-        handle_.reset(handle);
-    }
+    Domain(const Context& context, const surrogate_sphere& sphere)
+        : handle_(detail::made<surrogate_domain>([&](auto handle) {
+              return surrogate_domain_create_sphere(context.get(), &sphere, handle);
+          })) {}
     /// Takes a handle over.
     explicit Domain(surrogate_domain* handle) : handle_(handle) {}
 
     int64_t n_local() const { return counts().first; }
     int64_t n_global() const { return counts().second; }
+    int64_t n_clouds() const {
+        int64_t n = 0;
+        check(surrogate_domain_n_clouds(get(), &n));
+        return n;
+    }
+    /// Of scattered points: what the domain keeps; see surrogate_domain_points.
+    surrogate_points points() const {
+        surrogate_points points{};
+        check(surrogate_domain_points(get(), &points));
+        return points;
+    }
     surrogate_domain* get() const { return handle_.get(); }
 
 private:
@@ -256,19 +309,29 @@ private:
 
 class Plan {
 public:
-    Plan(const Model& model, const Domain& domain, const Options& options = {}) {
-        surrogate_plan* handle = nullptr;
-        check(surrogate_plan_create(model.get(), domain.get(), nullptr, options.get(), &handle));
-        handle_.reset(handle);
-    }
+    Plan(const Model& model, const Domain& domain, const Options& options = {})
+        : Plan(model, domain, domain, options) {}
     /// Between two domains.
-    Plan(const Model& model, const Domain& input, const Domain& output,
-         const Options& options = {}) {
-        surrogate_plan* handle = nullptr;
-        check(
-            surrogate_plan_create(model.get(), input.get(), output.get(), options.get(), &handle));
-        handle_.reset(handle);
+    Plan(const Model& model, const Domain& input, const Domain& output, const Options& options = {})
+        : handle_(detail::made<surrogate_plan>([&](auto handle) {
+              return surrogate_plan_create(model.get(), input.get(), output.get(), options.get(),
+                                           handle);
+          })) {}
+    /// Takes a handle over.
+    explicit Plan(surrogate_plan* handle) : handle_(handle) {}
+
+    /// What the plan was made from; they share the objects with it.
+    Context context() const {
+        return Context(detail::made<surrogate_context>(
+            [&](auto handle) { return surrogate_plan_context(get(), handle); }));
     }
+    Model model() const {
+        return Model(detail::made<surrogate_model>(
+            [&](auto handle) { return surrogate_plan_model(get(), handle); }));
+    }
+    Domain input_domain() const { return domain(0); }
+    Domain output_domain() const { return domain(1); }
+
     void bind_input(const std::string& name, const surrogate_array& array,
                     const char* unit = nullptr) {
         check(surrogate_plan_bind_input(get(), name.c_str(), unit, &array));
@@ -291,9 +354,9 @@ public:
     void set_stream(void* stream) { check(surrogate_plan_set_stream(get(), stream)); }
     void wait() { check(surrogate_plan_wait(get())); }
     std::string option(const std::string& key) const {
-        const char* value = nullptr;
-        check(surrogate_plan_option(get(), key.c_str(), &value));
-        return value;
+        return detail::text_of([&](char* text, int64_t* n) {
+            return surrogate_plan_option(get(), key.c_str(), text, n);
+        });
     }
     int64_t counter(const std::string& key) const {
         int64_t value = 0;
@@ -310,6 +373,10 @@ public:
     surrogate_plan* get() const { return handle_.get(); }
 
 private:
+    Domain domain(int32_t is_output) const {
+        return Domain(detail::made<surrogate_domain>(
+            [&](auto handle) { return surrogate_plan_domain(get(), is_output, handle); }));
+    }
     detail::Owner<surrogate_plan, surrogate_plan_destroy> handle_;
 };
 

@@ -6,6 +6,7 @@
 #include "libsurrogate/src/api/handles.hpp"
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/ranks/partition.hpp"
+#include "libsurrogate/src/ranks/reduce.hpp"
 #include "libsurrogate/src/transport/nccl_api.hpp"
 
 using namespace surrogate::impl;
@@ -23,7 +24,7 @@ surrogate_error_text& thread_error() {
     return error;
 }
 
-void copy_text(const std::string& from, char* text, int64_t* n_text) {
+void copy_text(std::string_view from, char* text, int64_t* n_text) {
     require(n_text, "n_text");
     const int64_t capacity = *n_text, needed = std::ssize(from) + 1;
     *n_text = needed;
@@ -127,6 +128,14 @@ surrogate_status surrogate_context_agree(surrogate_context* context, surrogate_s
                 throw EchoedError(static_cast<Status>(status), words);
             throw Error(static_cast<Status>(status), words);
         });
+    });
+}
+
+surrogate_status surrogate_context_reduce(surrogate_context* context, int32_t op, int64_t n,
+                                          double* values) {
+    return guarded(context, [&] {
+        require(context, "context");
+        reduce(context->context->comm(), static_cast<ReduceBy>(op), n, values);
     });
 }
 

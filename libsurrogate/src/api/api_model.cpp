@@ -4,8 +4,13 @@
 
 #include "libsurrogate/src/api/handles.hpp"
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/model/check_truth.hpp"
 
 using namespace surrogate::impl;
+
+static_assert(static_cast<int>(PortPlace::output_points) == SURROGATE_AT_OUTPUT &&
+              static_cast<int>(PortPlace::clouds) == SURROGATE_AT_CLOUDS &&
+              static_cast<int>(NumberKind::integer) == SURROGATE_INTEGER);
 
 namespace {
 
@@ -47,6 +52,30 @@ surrogate_status surrogate_model_load(surrogate_context* context, const char* pa
                    [&] { create<Model>(context, "model", model, &surrogate_model::model, path); });
 }
 
+surrogate_status surrogate_model_load_memory(surrogate_context* context, const void* bytes,
+                                             int64_t n_bytes, surrogate_model** model) {
+    return guarded(context, [&] {
+        create<Model>(context, "model", model, &surrogate_model::model,
+                      BytesSource(bytes, n_bytes));
+    });
+}
+
+surrogate_status surrogate_model_create(surrogate_context* context, const char* card,
+                                        int32_t n_tensors, const surrogate_tensor* tensors,
+                                        surrogate_model** model) {
+    return guarded(context, [&] {
+        create<Model>(context, "model", model, &surrogate_model::model,
+                      TensorsSource(card, n_tensors, tensors));
+    });
+}
+
+surrogate_status surrogate_model_save(const surrogate_model* model, const char* path) {
+    return guarded(owner_of(model), [&] {
+        require(model, "model");
+        model->model->save(path);
+    });
+}
+
 surrogate_status surrogate_model_n_inputs(const surrogate_model* model, int32_t* n) {
     return guarded(owner_of(model), [&] {
         require(model, "model");
@@ -79,11 +108,10 @@ surrogate_status surrogate_model_output(const surrogate_model* model, int32_t in
     });
 }
 
-surrogate_status surrogate_model_family(const surrogate_model* model, const char** family) {
+surrogate_status surrogate_model_family(const surrogate_model* model, char* text, int64_t* n_text) {
     return guarded(owner_of(model), [&] {
         require(model, "model");
-        require(family, "family");
-        *family = model->model->card().family.c_str();
+        copy_text(model->model->card().family, text, n_text);
     });
 }
 
@@ -94,9 +122,10 @@ surrogate_status surrogate_model_domain(const surrogate_model* model, int32_t is
         require(info, "info");
         const DomainKind kind = model->model->network().domain_kind();
         const Grid& grid = is_output ? kind.output : kind.input;
-        *info = {SURROGATE_POINTS, "", 0, 0};
+        *info = {SURROGATE_POINTS, kind.keeps_clouds, "", 0, 0};
         if (kind.is_sphere)
-            *info = {SURROGATE_SPHERE, surrogate::kernels::name(grid.kind), grid.n_lat, grid.n_lon};
+            *info = {SURROGATE_SPHERE, kind.keeps_clouds, surrogate::kernels::name(grid.kind),
+                     grid.n_lat, grid.n_lon};
     });
 }
 
@@ -120,7 +149,21 @@ surrogate_status surrogate_model_port(const surrogate_model* model, int32_t inde
                                                       " does not exist");
         }
         const auto& [port, is_output] = ports[static_cast<size_t>(index)];
-        *info = {port.name.c_str(), port.n_channel, is_output, port.is_on_output_domain};
+        *info = {port.name.c_str(), port.n_channel, is_output, static_cast<int32_t>(port.place),
+                 static_cast<int32_t>(port.kind)};
+    });
+}
+
+surrogate_status surrogate_model_check_bound(const surrogate_model* model, const char* precision,
+                                             int32_t is_double, double official, double* bound) {
+    return guarded(owner_of(model), [&] {
+        require(model, "model");
+        require(precision, "precision");
+        require(bound, "bound");
+        Options{}.set("precision", precision);  // refuses what it does not know
+        *bound = check_bound(
+            precision, is_double ? CheckTruth::double_precision : CheckTruth::single_precision,
+            official, model->model->network().truth_accuracy());
     });
 }
 

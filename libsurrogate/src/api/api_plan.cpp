@@ -8,10 +8,39 @@
 using namespace surrogate::impl;
 
 surrogate_status surrogate_domain_create_points(surrogate_context* context,
-                                                const surrogate_array* x, const int64_t* global_id,
+                                                const surrogate_points* points,
                                                 surrogate_domain** domain) {
     return guarded(context, [&] {
-        create<PointDomain>(context, "domain", domain, &surrogate_domain::domain, x, global_id);
+        create<PointDomain>(context, "domain", domain, &surrogate_domain::domain, points);
+    });
+}
+
+surrogate_status surrogate_domain_points(const surrogate_domain* domain, surrogate_points* points) {
+    return guarded(owner_of(domain), [&] {
+        require(domain, "domain");
+        require(points, "points");
+        const auto* kept = dynamic_cast<const PointDomain*>(domain->domain.get());
+        if (!kept)
+            throw Error(Status::not_supported,
+                        "the domain is a grid on the sphere, which keeps no "
+                        "points; surrogate_sphere_nodes gives its nodes");
+        const int64_t n = kept->n_local();
+        *points = {{const_cast<double*>(kept->coordinate(0)),
+                    {n, kept->n_axis()},
+                    {1, n},
+                    SURROGATE_FLOAT64,
+                    SURROGATE_HOST},
+                   kept->has_ids() ? kept->ids() : nullptr,
+                   kept->has_clouds() ? kept->clouds() : nullptr,
+                   kept->has_weights() ? kept->weights() : nullptr};
+    });
+}
+
+surrogate_status surrogate_domain_n_clouds(const surrogate_domain* domain, int64_t* n) {
+    return guarded(owner_of(domain), [&] {
+        require(domain, "domain");
+        require(n, "n");
+        *n = domain->domain->n_cloud();
     });
 }
 
@@ -76,6 +105,35 @@ surrogate_status surrogate_plan_create(const surrogate_model* model, const surro
         created->plan.emplace(model->model, input->domain, output ? output->domain : input->domain,
                               options ? options->value : none);
         *plan = created.release();
+    });
+}
+
+surrogate_status surrogate_plan_context(const surrogate_plan* plan, surrogate_context** context) {
+    return guarded(owner_of(plan), [&] {
+        require(plan, "plan");
+        require(context, "context");
+        *context = nullptr;
+        *context = new surrogate_context(plan->owner);
+    });
+}
+
+surrogate_status surrogate_plan_model(const surrogate_plan* plan, surrogate_model** model) {
+    return guarded(owner_of(plan), [&] {
+        require(plan, "plan");
+        require(model, "model");
+        *model = nullptr;
+        *model = new surrogate_model{plan->owner, plan->plan->model()};
+    });
+}
+
+surrogate_status surrogate_plan_domain(const surrogate_plan* plan, int32_t is_output,
+                                       surrogate_domain** domain) {
+    return guarded(owner_of(plan), [&] {
+        require(plan, "plan");
+        require(domain, "domain");
+        *domain = nullptr;
+        *domain = new surrogate_domain{plan->owner,
+                                       is_output ? plan->plan->output() : plan->plan->input()};
     });
 }
 
@@ -148,12 +206,11 @@ surrogate_status surrogate_plan_wait(surrogate_plan* plan) {
     });
 }
 
-surrogate_status surrogate_plan_option(const surrogate_plan* plan, const char* key,
-                                       const char** value) {
+surrogate_status surrogate_plan_option(const surrogate_plan* plan, const char* key, char* text,
+                                       int64_t* n_text) {
     return guarded(owner_of(plan), [&] {
         require(plan, "plan");
-        require(value, "value");
-        *value = plan->plan->option(key).c_str();
+        copy_text(plan->plan->option(key), text, n_text);
     });
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "libsurrogate/src/context/context.hpp"
 #include "libsurrogate/src/core/hidden_characters.hpp"
@@ -127,6 +128,6 @@ void create(surrogate_context* context, const char* name, Handle** handle,
 }
 
 /// Copies a text out as surrogate.h says of pairs (text, n_text).
-void copy_text(const std::string& from, char* text, int64_t* n_text);
+void copy_text(std::string_view from, char* text, int64_t* n_text);
 
 }  // namespace surrogate::impl

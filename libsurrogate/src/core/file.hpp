@@ -21,6 +21,20 @@ public:
     virtual void read(int64_t offset, void* to, int64_t n_byte) const = 0;
 };
 
+/// A file that gets its name when it is complete. Until commit(), whatever has the name stays as it
+/// is, and also if the disk is full, the program is killed or the power fails.
+class NewFile {
+public:
+    /// Removes what was not committed.
+    virtual ~NewFile() = default;
+
+    /// Appends; throws Error(io).
+    virtual void write(const void* data, int64_t n_byte) = 0;
+
+    /// Content to the disk, then the name; throws Error(io).
+    virtual void commit() = 0;
+};
+
 /// All access to files goes through this seam, so that tests can make any call fail.
 class FileLayer {
 public:
@@ -29,6 +43,11 @@ public:
     /// Opens a regular file; directories, devices and pipes are refused without waiting on them.
     /// Throws Error(io).
     virtual std::unique_ptr<File> open(const std::string& path) const = 0;
+
+    /// Begins a file at "<path>.tmp"; what a killed program has left there goes away. Links are
+    /// followed, and an earlier file keeps its permissions; one that may not be written, or is not
+    /// regular, is refused. Throws Error(io).
+    virtual std::unique_ptr<NewFile> create(const std::string& path) const = 0;
 };
 
 /// The operating system's files.

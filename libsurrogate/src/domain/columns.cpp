@@ -17,6 +17,21 @@ using kernels::Status;
 
 namespace {
 
+bool is_wide(const surrogate_array& array) {
+    return array.dtype == SURROGATE_FLOAT64 || array.dtype == SURROGATE_INT64;
+}
+
+void check_kind(const surrogate_array& array, const std::string& what, NumberKind kind) {
+    const bool is_real = array.dtype == SURROGATE_FLOAT32 || array.dtype == SURROGATE_FLOAT64;
+    const bool is_integer = array.dtype == SURROGATE_INT32 || array.dtype == SURROGATE_INT64;
+    if (kind == NumberKind::real ? is_real : is_integer) return;
+    throw Error(Status::invalid_argument,
+                what + ": dtype must be " +
+                    (kind == NumberKind::real ? "SURROGATE_FLOAT32 or SURROGATE_FLOAT64"
+                                              : "SURROGATE_INT32 or SURROGATE_INT64") +
+                    ", is " + std::to_string(array.dtype));
+}
+
 void check_space(const surrogate_array& array, const std::string& what, bool takes_device) {
     if (array.space == SURROGATE_HOST) return;
     if (array.space != SURROGATE_CUDA) {
@@ -30,7 +45,7 @@ void check_space(const surrogate_array& array, const std::string& what, bool tak
                         ": the array lies on a device (SURROGATE_CUDA), which only fields of "
                         "plans with option backend=cuda may do; give a host array");
     }
-    const uintptr_t size = array.dtype == SURROGATE_FLOAT64 ? 8 : 4;
+    const uintptr_t size = is_wide(array) ? 8 : 4;
     if (reinterpret_cast<uintptr_t>(array.data) % size != 0) {
         throw Error(Status::invalid_argument, what + ": data on a device must be aligned to its " +
                                                   std::to_string(size) + " bytes");
@@ -39,15 +54,12 @@ void check_space(const surrogate_array& array, const std::string& what, bool tak
 
 }  // namespace
 
-void check_array(const surrogate_array& array, const std::string& what, bool takes_device) {
+void check_array(const surrogate_array& array, const std::string& what, bool takes_device,
+                 NumberKind kind) {
     if (array.shape[0] < 0 || array.shape[1] < 0) {
         throw Error(Status::shape, what + ": shape " + shape_text(array.shape) + " is negative");
     }
-    if (array.dtype != SURROGATE_FLOAT32 && array.dtype != SURROGATE_FLOAT64) {
-        throw Error(Status::invalid_argument,
-                    what + ": dtype must be SURROGATE_FLOAT32 or SURROGATE_FLOAT64, is " +
-                        std::to_string(array.dtype));
-    }
+    check_kind(array, what, kind);
     check_space(array, what, takes_device);
     const bool empty = array.shape[0] == 0 || array.shape[1] == 0;
     if (!array.data && !empty) {
@@ -58,7 +70,7 @@ void check_array(const surrogate_array& array, const std::string& what, bool tak
 
 Column column_of(const surrogate_array& array, int64_t index) {
     Column column;
-    column.is_double = array.dtype == SURROGATE_FLOAT64;
+    column.is_double = is_wide(array);
     column.stride = array.stride[0];
     column.is_on_device = array.space == SURROGATE_CUDA;
     const int64_t offset = index * array.stride[1] * (column.is_double ? 8 : 4);

@@ -16,12 +16,14 @@
 
 namespace surrogate::impl {
 
+enum class NumberKind { real, integer };
+
 /// One number a point somewhere in the caller's memory, and what it means to the network:
 ///   network input = (value - mean) / std,   prediction = value * std + mean
 struct Column {
     void* data = nullptr;
-    int64_t stride = 1;  ///< elements between points
-    bool is_double = false;
+    int64_t stride = 1;      ///< elements between points
+    bool is_double = false;  ///< 8 bytes; of integers: int64, otherwise int32
     double mean = 0, std = 1;
     bool is_on_device = false;
     bool is_constant = false;  ///< the same memory and numbers in every run: coordinates
@@ -30,10 +32,11 @@ struct Column {
     double max = std::numeric_limits<double>::infinity();
 };
 
-/// Throws shape, invalid_argument or not_supported unless the array can be read or written: float
-/// or double, counts not negative, data where there are points; host memory, unless
+/// Throws shape, invalid_argument or not_supported unless the array can be read or written: numbers
+/// of the kind, counts not negative, data where there are points; host memory, unless
 /// takes_device (a plan of backend cuda), aligned to its type there. `what` begins the message.
-void check_array(const surrogate_array& array, const std::string& what, bool takes_device = false);
+void check_array(const surrogate_array& array, const std::string& what, bool takes_device = false,
+                 NumberKind kind = NumberKind::real);
 
 /// Component `index` of a checked array, without normalisation.
 Column column_of(const surrogate_array& array, int64_t index);
@@ -42,6 +45,12 @@ inline double load(const Column& column, int64_t i) {
     return column.is_double
                ? static_cast<const double*>(column.data)[i * column.stride]
                : static_cast<double>(static_cast<const float*>(column.data)[i * column.stride]);
+}
+
+/// Of a column of integers.
+inline int64_t load_integer(const Column& column, int64_t i) {
+    return column.is_double ? static_cast<const int64_t*>(column.data)[i * column.stride]
+                            : static_cast<const int32_t*>(column.data)[i * column.stride];
 }
 
 inline void store(const Column& column, int64_t i, double value) {

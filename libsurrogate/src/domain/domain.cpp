@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/domain/domain.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -9,26 +10,42 @@
 
 namespace surrogate::impl {
 
-PointDomain::PointDomain(std::shared_ptr<Context> context, const surrogate_array* x,
-                         const int64_t* global_id)
-    : Domain(std::move(context)) {
-    Domain::context().comm().agree([&] { copy_points(x, global_id); });
-    agree_on_kind(global_id != nullptr);
+namespace {
+
+/// An array (n) of the caller's, or null.
+kernels::Buffer<int64_t> copy_of(const int64_t* from, int64_t n) {
+    kernels::Buffer<int64_t> to(from ? n : 0);
+    if (to.size() > 0) std::memcpy(to.data(), from, static_cast<size_t>(to.bytes()));
+    return to;
 }
 
-void PointDomain::copy_points(const surrogate_array* x, const int64_t* global_id) {
-    if (!x) throw Error(Status::invalid_argument, "points: array x is NULL");
-    if (x->shape[1] < 0 || x->shape[1] > 3) {
-        throw Error(Status::shape, "points: x is [n_local, 0..3], but shape[1] is " +
-                                       std::to_string(x->shape[1]) +
-                                       (x->shape[0] <= 3 ? "; the array looks transposed" : ""));
+}  // namespace
+
+PointDomain::PointDomain(std::shared_ptr<Context> context, const surrogate_points* points)
+    : Domain(std::move(context)) {
+    Domain::context().comm().agree([&] {
+        if (!points) throw Error(Status::invalid_argument, "argument 'points' is NULL");
+        copy_coordinates(points->x);
+        ids_ = copy_of(points->global_id, n_local_);
+        clouds_ = copy_of(points->cloud, n_local_);
+        copy_weights(points->weight);
+    });
+    agree_on_arrays(*points);
+    count_clouds();
+}
+
+void PointDomain::copy_coordinates(const surrogate_array& x) {
+    if (x.shape[1] < 0 || x.shape[1] > max_axis) {
+        throw Error(Status::shape,
+                    "points: x is [n_local, 0..8], but shape[1] is " + std::to_string(x.shape[1]) +
+                        (x.shape[0] <= max_axis ? "; the array looks transposed" : ""));
     }
-    check_array(*x, "points x");
-    n_local_ = x->shape[0];
-    n_axis_ = static_cast<int>(x->shape[1]);
+    check_array(x, "points x");
+    n_local_ = x.shape[0];
+    n_axis_ = static_cast<int>(x.shape[1]);
     x_ = kernels::Buffer<double>(n_axis_ * n_local_);
     for (int axis = 0; axis < n_axis_; ++axis) {
-        const Column column = column_of(*x, axis);
+        const Column column = column_of(x, axis);
         for (int64_t i = 0; i < n_local_; ++i) {
             const double value = load(column, i);
             if (!std::isfinite(value)) {
@@ -39,16 +56,30 @@ void PointDomain::copy_points(const surrogate_array* x, const int64_t* global_id
             x_[axis * n_local_ + i] = value;
         }
     }
-    if (!global_id) return;
-    ids_ = kernels::Buffer<int64_t>(n_local_);
-    if (n_local_ > 0) std::memcpy(ids_.data(), global_id, static_cast<size_t>(ids_.bytes()));
 }
 
-void PointDomain::agree_on_kind(bool given_ids) {
+void PointDomain::copy_weights(const double* weight) {
+    weights_ = kernels::Buffer<double>(weight ? n_local_ : 0);
+    for (int64_t i = 0; i < weights_.size(); ++i) {
+        weights_[i] = weight[i];
+        if (weight[i] >= 0 && std::isfinite(weight[i])) continue;
+        throw Error(std::isfinite(weight[i]) ? Status::invalid_argument : Status::not_finite,
+                    "weight of local point " + std::to_string(i) + " is " +
+                        std::to_string(weight[i]) + ", expected a finite number of at least 0");
+    }
+}
+
+void PointDomain::agree_on_arrays(const surrogate_points& points) {
     // Ranks without points go along with whatever the others have.
     const bool empty = n_local_ == 0;
-    int64_t facts[] = {empty ? -1 : n_axis_, empty ? -4 : -n_axis_, !empty && given_ids,
-                       !empty && !given_ids};
+    const bool given[] = {points.global_id != nullptr, points.cloud != nullptr,
+                          points.weight != nullptr};
+    constexpr const char* names[] = {"global ids", "clouds", "weights"};
+    int64_t facts[8] = {empty ? -1 : n_axis_, empty ? -1 - max_axis : -n_axis_};
+    for (size_t a = 0; a < 3; ++a) {
+        facts[2 + 2 * a] = !empty && given[a];
+        facts[3 + 2 * a] = !empty && !given[a];
+    }
     Communicator& comm = context().comm();
     comm.all_reduce_max(std::span(facts));
     const bool no_points = facts[0] < 0;
@@ -58,15 +89,38 @@ void PointDomain::agree_on_kind(bool given_ids) {
                         "ranks give points of different dimension: " + std::to_string(-facts[1]) +
                             " and " + std::to_string(facts[0]) + " coordinates");
         }
-        if (facts[2] && facts[3]) {
-            throw Error(Status::invalid_argument,
-                        "some ranks give global ids and some do not; give them on all or none");
+        for (size_t a = 0; a < 3; ++a) {
+            if (!facts[2 + 2 * a] || !facts[3 + 2 * a]) continue;
+            throw Error(Status::invalid_argument, std::string("some ranks give ") + names[a] +
+                                                      " and some do not; give them on all or none");
         }
     });
     if (!no_points) n_axis_ = static_cast<int>(facts[0]);
     has_ids_ = facts[2] != 0;
+    has_clouds_ = facts[4] != 0;
+    has_weights_ = facts[6] != 0;
     n_global_ = n_local_;
     comm.all_reduce_sum(std::span(&n_global_, 1));
+}
+
+/// A larger number than there are points is a mistake, and would ask for memory by the cloud.
+void PointDomain::count_clouds() {
+    if (!has_clouds_) return;
+    Communicator& comm = context().comm();
+    comm.agree([&] {
+        for (int64_t i = 0; i < n_local_; ++i) {
+            if (clouds_[i] >= 0 && clouds_[i] < n_global_) {
+                n_cloud_ = std::max(n_cloud_, clouds_[i] + 1);
+                continue;
+            }
+            throw Error(Status::invalid_argument,
+                        "cloud of " + point_text(i) + " is " + std::to_string(clouds_[i]) +
+                            "; clouds are numbered from 0, below the number of points of all "
+                            "ranks, " +
+                            std::to_string(n_global_));
+        }
+    });
+    comm.all_reduce_max(std::span(&n_cloud_, 1));
 }
 
 std::string PointDomain::point_text(int64_t local) const {

@@ -19,6 +19,9 @@ public:
     int64_t n_local() const { return n_local_; }
     int64_t n_global() const { return n_global_; }
 
+    /// Sets of points that some models keep apart.
+    virtual int64_t n_cloud() const { return 1; }
+
     /// Coordinates that a card may ask for: their number, and axis by axis the local points
     /// (n_local).
     virtual int n_axis() const { return 0; }
@@ -39,12 +42,16 @@ private:
 /// Scattered points.
 class PointDomain final : public Domain {
 public:
-    /// Collective; see surrogate_domain_create_points. A null `x` or bad values throw on all ranks.
-    PointDomain(std::shared_ptr<Context> context, const surrogate_array* x,
-                const int64_t* global_id);
+    static constexpr int max_axis = 8;
+
+    /// Collective; see surrogate_domain_create_points. Null or bad values throw on all ranks.
+    PointDomain(std::shared_ptr<Context> context, const surrogate_points* points);
 
     int n_axis() const override { return n_axis_; }
+    int64_t n_cloud() const override { return n_cloud_; }
     bool has_ids() const { return has_ids_; }
+    bool has_clouds() const { return has_clouds_; }
+    bool has_weights() const { return has_weights_; }
 
     /// Coordinate `axis` of the local points, contiguous (n_local).
     const double* coordinate(int axis) const override { return x_.data() + axis * n_local_; }
@@ -52,16 +59,27 @@ public:
     /// (n_local), only if has_ids().
     const int64_t* ids() const { return ids_.data(); }
 
+    /// (n_local) in 0 .. n_cloud() - 1, only if has_clouds().
+    const int64_t* clouds() const { return clouds_.data(); }
+
+    /// (n_local), only if has_weights().
+    const double* weights() const { return weights_.data(); }
+
     std::string point_text(int64_t local) const override;
 
 private:
-    void copy_points(const surrogate_array* x, const int64_t* global_id);
-    void agree_on_kind(bool given_ids);
+    void copy_coordinates(const surrogate_array& x);
+    void copy_weights(const double* weight);
+    void agree_on_arrays(const surrogate_points& points);
+    void count_clouds();
 
     int n_axis_ = 0;
-    bool has_ids_ = false;
-    kernels::Buffer<double> x_;     // (n_axis, n_local)
-    kernels::Buffer<int64_t> ids_;  // (n_local)
+    int64_t n_cloud_ = 1;
+    bool has_ids_ = false, has_clouds_ = false, has_weights_ = false;
+    kernels::Buffer<double> x_;        // (n_axis, n_local)
+    kernels::Buffer<int64_t> ids_;     // (n_local)
+    kernels::Buffer<int64_t> clouds_;  // (n_local)
+    kernels::Buffer<double> weights_;  // (n_local)
 };
 
 }  // namespace surrogate::impl

@@ -71,7 +71,7 @@ void parse_role(const json& value, const std::string& path, FieldCard& field) {
     }
     const std::string where = key_text(path + ".axis");
     if (field.is_coordinate)
-        field.axis = static_cast<int>(count_of(member(value, "axis", key_text(path)), where, 2));
+        field.axis = static_cast<int>(count_of(member(value, "axis", key_text(path)), where, 7));
     else if (value.contains("axis"))
         fail(where + ": only inputs with \"role\": \"coordinate\" have an axis");
 }

@@ -15,7 +15,7 @@ struct FieldCard {
     std::string name;
     std::string unit;
     bool is_coordinate = false;
-    int axis = -1;  ///< of a coordinate: 0, 1, 2
+    int axis = -1;  ///< of a coordinate: 0 .. 7
     double mean = 0, std = 1;
     double min, max;  ///< of the training data; -inf, inf if the card does not say
 };

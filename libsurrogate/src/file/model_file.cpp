@@ -18,9 +18,7 @@
 namespace surrogate::impl {
 namespace {
 
-constexpr const char* card_key = "surrogate.card";
 constexpr const char* check_key = "surrogate.check";
-constexpr const char* card_checksum_key = "surrogate.card_checksum";
 
 // Tensors that only their checksum is wanted of, or that become float, pass through a window of
 // this size: large enough for a disk, far below the 32 MB that reading may take.
@@ -256,6 +254,10 @@ Contents read_model(const File& file, SafetensorsText& text, const Select& selec
 
 }  // namespace
 
+std::string checksum_text(std::span<const std::byte> bytes) {
+    return hex(XXH3_64bits(bytes.data(), bytes.size()));
+}
+
 std::span<const float> Tensor::floats() const {
     if (entry.dtype != DType::float32)
         fail("tensor '" + printable(entry.name) + "': expected F32, found " +
@@ -263,20 +265,19 @@ std::span<const float> Tensor::floats() const {
     return {reinterpret_cast<const float*>(data.data()), static_cast<size_t>(data.size()) / 4};
 }
 
-ModelFile load_model_file(Communicator& comm, const FileLayer& files, const std::string& path,
-                          const Select& select, const Accept& accept) {
+ModelFile load_model(Communicator& comm, const ModelSource& source, const Select& select,
+                     const Accept& accept) {
     const bool is_reader = comm.rank() == 0;
     SafetensorsText text;
     Contents contents;
     comm.agree([&] {
         if (!is_reader) return;
-        const std::unique_ptr<File> file = files.open(path);
+        const std::unique_ptr<File> file = source.open();
         try {
             contents = read_model(*file, text, select, accept);
         } catch (const Error& error) {
             if (error.status() == Status::io) throw;  // names the path itself
-            throw Error(error.status(),
-                        "model file '" + printable(path, 300) + "': " + error.what());
+            throw Error(error.status(), source.name() + ": " + error.what());
         }
     });
     // The other ranks get the header and draw the same conclusions from it.

@@ -12,6 +12,7 @@
 #include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/core/file.hpp"
 #include "libsurrogate/src/file/card.hpp"
+#include "libsurrogate/src/file/model_source.hpp"
 #include "libsurrogate/src/file/safetensors.hpp"
 
 namespace surrogate::impl {
@@ -35,7 +36,7 @@ struct ModelFile {
     std::vector<Tensor> tensors;       ///< those selected
 };
 
-/// Collective. Rank 0 opens, checks and reads `path`; every rank gets the selected tensors
+/// Collective. Rank 0 opens, checks and reads the source; every rank gets the selected tensors
 /// (`select` by name, the same answer on all ranks). Names are without the prefixes "module." and
 /// "_orig_mod." that wrapped modules leave in a file. `accept` sees card and entries on rank 0
 /// before any tensor is read and throws if the file cannot be used (names or shapes that do not fit
@@ -45,10 +46,24 @@ struct ModelFile {
 /// as float whatever float type they are stored in; those of check/ as they are.
 /// Memory beyond the selected tensors: at most 32 MB. Errors are agreed on: all ranks throw the
 /// same.
-ModelFile load_model_file(
+ModelFile load_model(Communicator& comm, const ModelSource& source,
+                     const std::function<bool(std::string_view name)>& select,
+                     const std::function<void(const Card&, std::span<const TensorEntry>)>& accept);
+
+/// The same from a file.
+inline ModelFile load_model_file(
     Communicator& comm, const FileLayer& files, const std::string& path,
     const std::function<bool(std::string_view name)>& select,
-    const std::function<void(const Card&, std::span<const TensorEntry>)>& accept);
+    const std::function<void(const Card&, std::span<const TensorEntry>)>& accept) {
+    return load_model(comm, PathSource(files, path), select, accept);
+}
+
+/// Keys of the metadata.
+constexpr const char* card_key = "surrogate.card";
+constexpr const char* card_checksum_key = "surrogate.card_checksum";
+
+/// xxh3-64 as 16 hex digits, as cards hold it.
+std::string checksum_text(std::span<const std::byte> bytes);
 
 /// Tensor names of a check case begin with this.
 constexpr std::string_view check_prefix = "check/";

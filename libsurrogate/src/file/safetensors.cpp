@@ -71,24 +71,12 @@ std::vector<int64_t> parse_shape(const json& value, const std::string& where) {
     return shape;
 }
 
-/// Bytes of a tensor. Zero extents are left out of the overflow check's product, not of the check:
-/// (2^48, 2^48, 0) is refused like (2^48, 2^48).
-int64_t bytes_of(const TensorEntry& entry, const std::string& where) {
-    int64_t product = width(entry.dtype);
-    bool is_empty = false;
-    for (const int64_t extent : entry.shape) {
-        is_empty = is_empty || extent == 0;
-        if (__builtin_mul_overflow(product, std::max<int64_t>(extent, 1), &product))
-            fail(where + ": shape " + shape_text(entry.shape) + " has more than 2^63 bytes");
-    }
-    return is_empty ? 0 : product;
-}
-
 /// One tensor, its interval still counted from the start of the data.
 TensorEntry parse_entry(std::string&& tensor, const json& value, int64_t data_bytes) {
     const std::string where = "tensor '" + printable(tensor) + "'";
     require_keys(value, where, {"dtype", "shape", "data_offsets"});
     TensorEntry entry;
+    entry.name = std::move(tensor);
     entry.dtype = parse_dtype(member(value, "dtype", where), where + " key 'dtype'");
     entry.shape = parse_shape(member(value, "shape", where), where + " key 'shape'");
     const json& offsets = member(value, "data_offsets", where);
@@ -97,12 +85,11 @@ TensorEntry parse_entry(std::string&& tensor, const json& value, int64_t data_by
         fail(where_offsets + ": expected [begin, end], found " + found_text(offsets));
     entry.begin = count_of(offsets[0], where_offsets, data_bytes);
     entry.end = count_of(offsets[1], where_offsets, data_bytes);
-    const int64_t expected = bytes_of(entry, where);
+    const int64_t expected = bytes_of(entry);
     if (entry.end - entry.begin != expected)
         fail(where_offsets + ": expected end - begin = " + std::to_string(expected) +
              " bytes for shape " + shape_text(entry.shape) + " of " + name(entry.dtype) +
              ", found [" + std::to_string(entry.begin) + ", " + std::to_string(entry.end) + "]");
-    entry.name = std::move(tensor);
     return entry;
 }
 
@@ -156,6 +143,20 @@ const char* name(DType dtype) {
     return info(dtype).name;
 }
 
+/// Zero extents are left out of the overflow check's product, not of the check: (2^48, 2^48, 0) is
+/// refused like (2^48, 2^48).
+int64_t bytes_of(const TensorEntry& entry) {
+    int64_t product = width(entry.dtype);
+    bool is_empty = false;
+    for (const int64_t extent : entry.shape) {
+        is_empty = is_empty || extent == 0;
+        if (__builtin_mul_overflow(product, std::max<int64_t>(extent, 1), &product))
+            fail("tensor '" + printable(entry.name) + "': shape " + shape_text(entry.shape) +
+                 " has more than 2^63 bytes");
+    }
+    return is_empty ? 0 : product;
+}
+
 SafetensorsText read_safetensors_text(const File& file) {
     const int64_t size = file.size();
     if (size < length_bytes + 2)
@@ -206,6 +207,54 @@ SafetensorsHeader parse_safetensors_text(const SafetensorsText& text) {
 
 SafetensorsHeader read_safetensors_header(const File& file) {
     return parse_safetensors_text(read_safetensors_text(file));
+}
+
+namespace {
+
+std::string json_text(std::string_view text) {
+    std::string to = "\"";
+    for (const char c : text) {
+        const auto code = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') to += '\\';
+        if (code < 0x20)
+            to += {'\\', 'u', '0', '0', code < 0x10 ? '0' : '1', "0123456789abcdef"[code % 16]};
+        else
+            to += c;
+    }
+    return to += '"';
+}
+
+std::string entry_text(const TensorEntry& tensor, int64_t begin, int64_t end) {
+    std::string shape;
+    for (const int64_t extent : tensor.shape)
+        shape += (shape.empty() ? "" : ",") + std::to_string(extent);
+    return json_text(tensor.name) + ":{\"dtype\":\"" + name(tensor.dtype) + "\",\"shape\":[" +
+           shape + "],\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(end) +
+           "]}";
+}
+
+}  // namespace
+
+std::string safetensors_header(const std::map<std::string, std::string>& metadata,
+                               std::span<const TensorEntry> tensors) {
+    std::string text(length_bytes, '\0');
+    text += "{\"__metadata__\":{";
+    for (const auto& [key, value] : metadata)
+        text += (text.ends_with('{') ? "" : ",") + json_text(key) + ":" + json_text(value);
+    text += '}';
+    int64_t begin = 0;
+    for (const TensorEntry& tensor : tensors) {
+        int64_t end = 0;
+        if (__builtin_add_overflow(begin, bytes_of(tensor), &end))
+            fail("tensor '" + printable(tensor.name) + "' ends beyond 2^63 bytes");
+        text += "," + entry_text(tensor, begin, end);
+        begin = end;
+    }
+    text += '}';
+    text.append((length_bytes - text.size() % length_bytes) % length_bytes, ' ');
+    const uint64_t length = text.size() - length_bytes;
+    for (size_t i = 0; i < length_bytes; ++i) text[i] = static_cast<char>(length >> (8 * i) & 0xff);
+    return text;
 }
 
 }  // namespace surrogate::impl

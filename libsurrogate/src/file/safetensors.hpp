@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,9 @@ struct TensorEntry {
     int64_t begin = 0, end = 0;
 };
 
+/// width times shape. Throws Error(bad_file) naming the tensor beyond 2^63; no extent is negative.
+int64_t bytes_of(const TensorEntry& entry);
+
 /// The header of a safetensors file: 8 bytes length, JSON, data. Tensors in order of their data.
 struct SafetensorsHeader {
     std::map<std::string, std::string> metadata;
@@ -59,5 +63,10 @@ struct SafetensorsText {
 };
 SafetensorsText read_safetensors_text(const File& file);
 SafetensorsHeader parse_safetensors_text(const SafetensorsText& text);
+
+/// The bytes before the data of a file that holds `tensors` one after the other, each bytes_of() it
+/// (begin and end are not read). Texts are UTF-8 that the reader checks; they are written as given.
+std::string safetensors_header(const std::map<std::string, std::string>& metadata,
+                               std::span<const TensorEntry> tensors);
 
 }  // namespace surrogate::impl

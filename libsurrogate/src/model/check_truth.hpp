@@ -27,6 +27,12 @@ CheckTruth check_truth(std::span<const TensorEntry> entries, std::span<const Por
 /// "none", "single", "double"
 const char* name(CheckTruth truth);
 
+/// How far a prediction may be from the truth of a check case, as |y - truth| / |truth|.
+///   official  the same distance between the official runs in single and double precision; NaN where
+///             there are not both
+///   accuracy  of the official run in double precision (Network::truth_accuracy)
+double check_bound(std::string_view precision, CheckTruth truth, double official, double accuracy);
+
 /// What a host should know of a file that is not fully checked; "" for double precision.
 std::string check_note(CheckTruth truth);
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/file/json.hpp"
+#include "libsurrogate/src/file/model_writer.hpp"
 #include "libsurrogate/src/file/stored_floats.hpp"
 #include "libsurrogate/src/model/check_truth.hpp"
 
@@ -80,24 +82,34 @@ std::shared_ptr<MasterWeights> make_weights(ModelFile& file) {
 }
 
 /// Writes to the host's log that a file is not fully checked.
-void log_check_case(const Context& context, const std::string& path, CheckTruth truth) {
+void log_check_case(const Context& context, const ModelSource& source, CheckTruth truth) {
     if (truth == CheckTruth::double_precision) return;
     if (context.comm().rank() != 0 || !context.has_log()) return;
-    context.log("model '" + printable(path, 300) + "': " + check_note(truth));
+    context.log(source.name() + ": " + check_note(truth));
 }
 
 }  // namespace
 
 Model::Model(std::shared_ptr<Context> context, const char* path) : context_(std::move(context)) {
     const std::string name = agreed_path(*context_, path);
+    load(PathSource(context_->files(), name));
+}
+
+Model::Model(std::shared_ptr<Context> context, const ModelSource& source)
+    : context_(std::move(context)) {
+    load(source);
+}
+
+void Model::load(const ModelSource& source) {
     const auto is_weight = [](std::string_view tensor) {
         return !tensor.starts_with(check_prefix);
     };
     const auto accept = [](const Card& card, std::span<const TensorEntry> entries) {
         match_tensors(required_tensors(card, std::ssize(entries)), entries);
     };
-    ModelFile file = load_model_file(context_->comm(), context_->files(), name, is_weight, accept);
+    ModelFile file = load_model(context_->comm(), source, is_weight, accept);
     context_->comm().agree([&] {
+        card_text_ = file.card_text;
         weights_ = make_weights(file);
         card_ = file.card;
         network_ = make_network(file, weights_);
@@ -107,7 +119,26 @@ Model::Model(std::shared_ptr<Context> context, const char* path) : context_(std:
         description_ = describe(file, weights_->n_parameter(), truth);
         for (const Port& port : inputs) ports_.push_back({port, false});
         for (const Port& port : outputs) ports_.push_back({port, true});
-        log_check_case(*context_, name, truth);
+        log_check_case(*context_, source, truth);
+    });
+}
+
+void Model::save(const char* path) const {
+    const std::string name = agreed_path(*context_, path);
+    context_->comm().agree([&] {
+        if (weights_->entries().empty()) {
+            throw Error(Status::not_supported,
+                        "the network has no weights: its model file holds nothing but the card");
+        }
+        if (context_->comm().rank() != 0) return;
+        const auto values = std::as_const(*weights_).values();
+        std::vector<WrittenTensor> tensors;
+        for (const MasterWeights::Entry& entry : weights_->entries()) {
+            const auto own =
+                values.subspan(static_cast<size_t>(entry.first), static_cast<size_t>(entry.size));
+            tensors.push_back({{entry.name, DType::float32, entry.shape}, std::as_bytes(own)});
+        }
+        save_model_file(context_->files(), name, card_text_, tensors);
     });
 }
 

@@ -10,11 +10,16 @@
 
 namespace surrogate::impl {
 
-/// A loaded model file: card and network. Immutable; plans share it.
+/// A model: card and network. Immutable; plans share it.
 class Model {
 public:
     /// Collective; see surrogate_model_load. A null path throws on all ranks.
     Model(std::shared_ptr<Context> context, const char* path);
+    /// Collective; see surrogate_model_load_memory and surrogate_model_create.
+    Model(std::shared_ptr<Context> context, const ModelSource& source);
+
+    /// Collective; see surrogate_model_save.
+    void save(const char* path) const;
 
     Context& context() const { return *context_; }
     const Card& card() const { return card_; }
@@ -33,7 +38,10 @@ public:
     const std::string& description() const { return description_; }
 
 private:
+    void load(const ModelSource& source);
+
     std::shared_ptr<Context> context_;
+    std::string card_text_;
     Card card_;
     std::shared_ptr<MasterWeights> weights_;
     std::unique_ptr<Network> network_;

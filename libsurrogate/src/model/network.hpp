@@ -18,12 +18,16 @@
 /// and Program (and DeviceProgram, if it has device code), and one line to the table in network.cpp.
 namespace surrogate::impl {
 
-/// A tensor the bare network takes or gives: [n_point, n_channel], on the points of one of the
-/// plan's domains.
+/// What the rows of a tensor stand for: the points of one of the plan's domains, or the clouds of
+/// the input domain, of which every rank has all.
+enum class PortPlace { input_points, output_points, clouds };
+
+/// A tensor the bare network takes or gives: [n, n_channel]. Only inputs are integers.
 struct Port {
     std::string name;
     int64_t n_channel = 0;
-    bool is_on_output_domain = false;
+    PortPlace place = PortPlace::input_points;
+    NumberKind kind = NumberKind::real;
 };
 
 using kernels::Grid;
@@ -32,6 +36,7 @@ using kernels::Grid;
 struct DomainKind {
     bool is_sphere = false;
     Grid input, output;
+    bool keeps_clouds = false;  ///< points of different clouds do not see each other
 };
 
 /// Architecture and weights; immutable.
@@ -41,6 +46,9 @@ public:
     virtual std::vector<Port> inputs() const = 0;
     virtual std::vector<Port> outputs() const = 0;
     virtual DomainKind domain_kind() const { return {}; }
+
+    /// How exact the official run in double precision is, relative: what fp64 is checked to.
+    virtual double truth_accuracy() const { return 1e-10; }
 
     /// On the host. Local; throws not_supported, shape, no_memory. The network outlives it.
     virtual std::unique_ptr<Program> program(const PlanRequest& request) const = 0;

@@ -46,7 +46,7 @@ Coordinates::Coordinates(const Domain& domain, std::span<const FieldCard> inputs
 namespace {
 
 std::string axis_name(int axis) {
-    return std::string(1, "xyz"[axis]);
+    return axis < 3 ? std::string(1, "xyz"[axis]) : std::to_string(axis);
 }
 
 std::string extent_text(double low, double high) {

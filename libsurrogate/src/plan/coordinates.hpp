@@ -33,7 +33,7 @@ private:
         double low = 0, high = 0;
         int64_t n_outside = 0;  ///< of the card's range, if the model reads the axis
     };
-    static constexpr int max_axis = 3;
+    static constexpr int max_axis = PointDomain::max_axis;
     int n_axis_ = 0;
     int64_t n_point_ = 0;
     std::array<Axis, max_axis> axes_;  // over all ranks

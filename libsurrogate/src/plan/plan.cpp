@@ -18,6 +18,7 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<const Domain> inp
         if (&model_->context() != &input_->context() || &model_->context() != &output_->context()) {
             throw Error(Status::invalid_argument, "model and domain belong to different contexts");
         }
+        require_clouds();
         options_ = options.over(context().options());
         queue = context().make_queue(options_);
         set_slots();
@@ -47,6 +48,15 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<const Domain> inp
         }
         if (comm.rank() == 0 && context().has_log()) context().log(describe());
     });
+}
+
+void Plan::require_clouds() const {
+    const int64_t n = std::max(input_->n_cloud(), output_->n_cloud());
+    if (n == 1 || model_->network().domain_kind().keeps_clouds) return;
+    throw Error(Status::not_supported,
+                "the domain has " + std::to_string(n) + " clouds, and a network of family '" +
+                    printable(model_->card().family) +
+                    "' mixes all points it is given; make a domain and a plan of each cloud");
 }
 
 void Plan::set_slots() {
@@ -216,6 +226,10 @@ void Plan::run_failed(Status status, const char* text) {
     agreed([&] { execute([&] { throw Error(status, text); }, {}, {}); });
 }
 
+const Domain& Plan::domain_of(const Port& port) const {
+    return port.place == PortPlace::output_points ? *output_ : *input_;
+}
+
 void Plan::set_port_columns(std::span<const surrogate_named_array> given, bool is_input) {
     const std::vector<NamedPort>& ports = is_input ? input_ports_ : output_ports_;
     Column* column = (is_input ? port_inputs_ : port_outputs_).data();
@@ -223,9 +237,11 @@ void Plan::set_port_columns(std::span<const surrogate_named_array> given, bool i
         const auto found = std::ranges::find_if(
             given, [&](const surrogate_named_array& g) { return g.name && p.port.name == g.name; });
         if (found == given.end()) throw Error(Status::unknown_name, p.text + " is missing");
-        check_array(found->array, p.text, device_ != nullptr);
-        const Domain& domain = p.port.is_on_output_domain ? *output_ : *input_;
-        const int64_t expected[] = {domain.n_local(), p.port.n_channel};
+        check_array(found->array, p.text, device_ != nullptr, p.port.kind);
+        const Domain& domain = domain_of(p.port);
+        const bool by_cloud = p.port.place == PortPlace::clouds;
+        const int64_t expected[] = {by_cloud ? domain.n_cloud() : domain.n_local(),
+                                    p.port.n_channel};
         if (!std::ranges::equal(found->array.shape, expected)) {
             throw Error(Status::shape, p.text + ": array has shape " +
                                            shape_text(found->array.shape) + ", the plan asks for " +
@@ -256,21 +272,22 @@ void Plan::run_network(std::span<const surrogate_named_array> inputs,
 std::string Plan::bad_value_text(const BadValue& bad, bool is_input, bool by_port) const {
     int column = bad.column;
     std::string where = std::string(is_input ? "input '" : "output '");
-    bool is_on_output_domain = !is_input;
+    std::string place;
     if (!by_port) {
+        place = (is_input ? input_ : output_)->point_text(bad.point);
         where += (is_input ? input_slots_ : output_slots_)[static_cast<size_t>(column)].name + "'";
     } else {
         auto port = (is_input ? input_ports_ : output_ports_).begin();
         for (; column >= port->port.n_channel; ++port)
             column -= static_cast<int>(port->port.n_channel);
-        is_on_output_domain = port->port.is_on_output_domain;
+        place = port->port.place == PortPlace::clouds ? "cloud " + std::to_string(bad.point)
+                                                      : domain_of(port->port).point_text(bad.point);
         where = port->text + ", channel " + std::to_string(column) + ",";
     }
     char value[40] = "bad";
     if (bad.is_value_known) std::snprintf(value, sizeof value, "%g", bad.value);
-    const Domain& domain = is_on_output_domain ? *output_ : *input_;
-    return where + " is " + value + " at " + domain.point_text(bad.point) +
-           ", not a finite number in " + (is_input ? "single precision" : "the type of its array");
+    return where + " is " + value + " at " + place + ", not a finite number in " +
+           (is_input ? "single precision" : "the type of its array");
 }
 
 void Plan::evaluate(std::span<const Column> inputs, std::span<const Column> outputs,

@@ -43,6 +43,9 @@ public:
     int64_t counter(const char* key) const;
     std::string describe() const;
     Context& context() const { return model_->context(); }
+    const std::shared_ptr<const Model>& model() const { return model_; }
+    const std::shared_ptr<const Domain>& input() const { return input_; }
+    const std::shared_ptr<const Domain>& output() const { return output_; }
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
 
@@ -60,9 +63,11 @@ private:
         std::string text;  // "network input 'x'", made here because a run allocates nothing
     };
 
+    void require_clouds() const;
     void set_slots();
     void bind(const char* name, const char* unit, const surrogate_array* array, bool is_input);
     void require_bound() const;
+    const Domain& domain_of(const Port& port) const;
     void set_port_columns(std::span<const surrogate_named_array> given, bool is_input);
     template <class Work>
     void agreed(const Work& work);

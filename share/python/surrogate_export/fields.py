@@ -25,8 +25,8 @@ def _check_role(field, where, axes):
         return
     if field["role"] != "coordinate":
         raise ExportError(f"{where}.role must be \"coordinate\" or \"field\", is {field['role']!r}")
-    if field.get("axis") not in (0, 1, 2) or isinstance(field["axis"], bool):
-        raise ExportError(f"{where}.axis must be 0, 1 or 2, is {field.get('axis')!r}")
+    if field.get("axis") not in range(8) or isinstance(field["axis"], bool):
+        raise ExportError(f"{where}.axis must be 0 .. 7, is {field.get('axis')!r}")
     if field["axis"] in axes:
         raise ExportError(f"{where}.axis: axis {field['axis']} appears twice")
     axes.add(field["axis"])

@@ -6,10 +6,27 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <surrogate/surrogate.hpp>
 #include <vector>
 
 namespace surrogate::tool {
 namespace {
+
+const Model& model_of(const std::string& family) {
+    static const Context context;
+    static const Model flare(context, SURROGATE_SHARE "/models/darcy_flow.safetensors");
+    static const Model sphere(context, SURROGATE_SHARE "/models/shallow_water.safetensors");
+    return family == "sphere" ? sphere : flare;
+}
+
+/// Judged by the bound of the library.
+Verdict judge(const Evidence& evidence, const double* y, const std::string& precision,
+              const std::string& family) {
+    return tool::judge(evidence, y, [&](bool is_double, double official) {
+        return model_of(family).check_bound(precision, is_double, official);
+    });
+}
 
 /// A case of two numbers of which the first is off by `official` and `run`, relative to its norm.
 struct TwoNumbers {

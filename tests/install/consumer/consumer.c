@@ -13,9 +13,8 @@ static int fail(const char* what) {
 int main(void) {
     surrogate_context* context = NULL;
     surrogate_model* model = NULL;
-    const char* family = NULL;
-    char version[32], text[4096];
-    int64_t n_text = sizeof text;
+    char version[32], text[4096], family[16];
+    int64_t n_text = sizeof text, n_family = sizeof family;
 
     sprintf(version, "%d.%d.%d", SURROGATE_VERSION_MAJOR, SURROGATE_VERSION_MINOR,
             SURROGATE_VERSION_PATCH);
@@ -28,7 +27,8 @@ int main(void) {
         return fail("missing file");
     if (strstr(surrogate_error(context), "no such file") == NULL) return fail("text");
     if (surrogate_model_load(context, MODEL, &model) != SURROGATE_SUCCESS) return fail("model");
-    if (surrogate_model_family(model, &family) != SURROGATE_SUCCESS) return fail("family");
+    if (surrogate_model_family(model, family, &n_family) != SURROGATE_SUCCESS)
+        return fail("family");
     if (strcmp(family, "flare") != 0) return fail(family);
     surrogate_context_destroy(&context);
     surrogate_model_destroy(&model);

@@ -5,9 +5,12 @@
 
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -20,6 +23,16 @@
 namespace surrogate::test {
 namespace {
 
+std::string content_of(const char* path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Where models are saved; each process of the test has its own.
+std::string saved_model() {
+    return testing::TempDir() + "surrogate_guest_" + std::to_string(getpid()) + ".safetensors";
+}
+
 /// One object of each kind, and arguments that are good.
 struct World {
     World() {
@@ -27,7 +40,7 @@ struct World {
         create_context(&context);
         surrogate_model_load(context, darcy_model, &model);
         surrogate_check_case_load(context, darcy_model, &check_case);
-        surrogate_domain_create_points(context, &x, points.ids.data(), &domain);
+        surrogate_domain_create_points(context, &where, &domain);
         surrogate_plan_create(model, domain, nullptr, options, &plan);
         surrogate_plan_bind_input(plan, "mobility", nullptr, &mobility);
         surrogate_plan_bind_output(plan, "pressure", nullptr, &pressure);
@@ -39,6 +52,7 @@ struct World {
         surrogate_model_destroy(&model);
         surrogate_context_destroy(&context);
         surrogate_options_destroy(&options);
+        unlink(path.c_str());
     }
     World(const World&) = delete;
     World& operator=(const World&) = delete;
@@ -53,9 +67,10 @@ struct World {
     }
 
     DarcyCase points{first_rows(150)};
-    surrogate_array x = matrix(points.x.data(), 150, 2);
+    surrogate_points where = points.points();
     surrogate_array mobility = column(points.mobility.data(), 150);
     surrogate_array pressure = column(points.pressure.data(), 150);
+    std::string file = content_of(darcy_model), path = saved_model();
     std::vector<float> values = std::vector<float>(450, 0.5f);
     surrogate_named_array in{"x", matrix(values.data(), 150, 3)};
     surrogate_named_array out{"y", matrix(values.data(), 150, 1)};
@@ -70,8 +85,10 @@ struct World {
     // Results.
     int32_t i = 0, j = 0;
     int64_t n = 0, m = 0;
-    const char* text = nullptr;
+    double number = 0;
     char buffer[4096] = "";
+    surrogate_points kept{};
+    surrogate_model* none = nullptr;
     surrogate_field_info field{};
     surrogate_tensor tensor{};
     surrogate_range_info range{};
@@ -133,6 +150,12 @@ const std::vector<Call>& calls() {
         CALL(SURROGATE_IO, surrogate_context_agree(w.context, SURROGATE_IO, "no file")),
         CALL(SURROGATE_IO, surrogate_context_agree(w.context, SURROGATE_IO, nullptr)),
         CALL(bad, surrogate_context_agree(nullptr, good, nullptr)),
+        CALL(good, surrogate_context_reduce(w.context, SURROGATE_MIN, 1, &w.number)),
+        CALL(good, surrogate_context_reduce(w.context, SURROGATE_SUM, 0, nullptr)),
+        CALL(bad, surrogate_context_reduce(nullptr, SURROGATE_SUM, 1, &w.number)),
+        CALL(bad, surrogate_context_reduce(w.context, 3, 1, &w.number)),
+        CALL(bad, surrogate_context_reduce(w.context, SURROGATE_SUM, 1, nullptr)),
+        CALL(SURROGATE_SHAPE, surrogate_context_reduce(w.context, SURROGATE_SUM, -1, &w.number)),
         CALL(good, surrogate_context_fail(w.context, good, nullptr)),
         CALL(SURROGATE_IO, surrogate_context_fail(w.context, SURROGATE_IO, nullptr)),
         CALL(SURROGATE_IO, surrogate_context_fail(nullptr, SURROGATE_IO, "no file")),
@@ -166,9 +189,42 @@ const std::vector<Call>& calls() {
         CALL(good, surrogate_model_output(w.model, 0, &w.field)),
         CALL(bad, surrogate_model_output(nullptr, 0, &w.field)),
         CALL(bad, surrogate_model_output(w.model, 0, nullptr)),
-        CALL(good, surrogate_model_family(w.model, &w.text)),
-        CALL(bad, surrogate_model_family(nullptr, &w.text)),
-        CALL(bad, surrogate_model_family(w.model, nullptr)),
+        CALL(good, once<surrogate_model>(
+                       [&](auto m) {
+                           return surrogate_model_load_memory(w.context, w.file.data(),
+                                                              std::ssize(w.file), m);
+                       },
+                       surrogate_model_destroy)),
+        CALL(SURROGATE_BAD_FILE,
+             once<surrogate_model>(
+                 [&](auto m) { return surrogate_model_load_memory(w.context, "none", 4, m); },
+                 surrogate_model_destroy)),
+        CALL(SURROGATE_SHAPE,
+             once<surrogate_model>(
+                 [&](auto m) { return surrogate_model_load_memory(w.context, "none", -1, m); },
+                 surrogate_model_destroy)),
+        CALL(bad, surrogate_model_load_memory(nullptr, "none", 4, &w.none)),
+        CALL(bad, surrogate_model_load_memory(w.context, nullptr, 4, &w.none)),
+        CALL(bad, surrogate_model_load_memory(w.context, "none", 4, nullptr)),
+        CALL(SURROGATE_BAD_FILE, surrogate_model_create(w.context, "{}", 0, nullptr, &w.none)),
+        CALL(SURROGATE_SHAPE, surrogate_model_create(w.context, "{}", -1, nullptr, &w.none)),
+        CALL(bad, surrogate_model_create(nullptr, "{}", 0, nullptr, &w.none)),
+        CALL(bad, surrogate_model_create(w.context, nullptr, 0, nullptr, &w.none)),
+        CALL(bad, surrogate_model_create(w.context, "{}", 1, nullptr, &w.none)),
+        CALL(bad, surrogate_model_create(w.context, "{}", 0, nullptr, nullptr)),
+        CALL(good, surrogate_model_save(w.model, w.path.c_str())),
+        CALL(SURROGATE_IO, surrogate_model_save(w.model, "/nowhere/model")),
+        CALL(bad, surrogate_model_save(nullptr, w.path.c_str())),
+        CALL(bad, surrogate_model_save(w.model, nullptr)),
+        CALL(good, surrogate_model_check_bound(w.model, "fp32", 1, 1e-6, &w.number)),
+        CALL(bad, surrogate_model_check_bound(w.model, "fp12", 1, 1e-6, &w.number)),
+        CALL(bad, surrogate_model_check_bound(nullptr, "fp32", 1, 1e-6, &w.number)),
+        CALL(bad, surrogate_model_check_bound(w.model, nullptr, 1, 1e-6, &w.number)),
+        CALL(bad, surrogate_model_check_bound(w.model, "fp32", 1, 1e-6, nullptr)),
+        CALL(good, (w.n = sizeof w.buffer, surrogate_model_family(w.model, w.buffer, &w.n))),
+        CALL(SURROGATE_SHAPE, (w.n = 5, surrogate_model_family(w.model, w.buffer, &w.n))),
+        CALL(bad, surrogate_model_family(nullptr, w.buffer, &w.n)),
+        CALL(bad, surrogate_model_family(w.model, w.buffer, nullptr)),
         CALL(good, surrogate_model_describe(w.model, nullptr, &w.n)),
         CALL(bad, surrogate_model_describe(nullptr, w.buffer, &w.n)),
         CALL(bad, surrogate_model_describe(w.model, w.buffer, nullptr)),
@@ -189,21 +245,23 @@ const std::vector<Call>& calls() {
         CALL(bad, surrogate_check_case_tensor(w.check_case, 99, &w.tensor)),
         CALL(bad, surrogate_check_case_tensor(nullptr, 0, &w.tensor)),
         CALL(bad, surrogate_check_case_tensor(w.check_case, 0, nullptr)),
-        CALL(good, once<surrogate_domain>(
-                       [&](auto d) {
-                           return surrogate_domain_create_points(w.context, &w.x, nullptr, d);
-                       },
-                       surrogate_domain_destroy)),
-        CALL(bad,
+        CALL(good,
              once<surrogate_domain>(
-                 [&](auto d) { return surrogate_domain_create_points(nullptr, &w.x, nullptr, d); },
+                 [&](auto d) { return surrogate_domain_create_points(w.context, &w.where, d); },
                  surrogate_domain_destroy)),
         CALL(bad, once<surrogate_domain>(
-                      [&](auto d) {
-                          return surrogate_domain_create_points(w.context, nullptr, nullptr, d);
-                      },
+                      [&](auto d) { return surrogate_domain_create_points(nullptr, &w.where, d); },
                       surrogate_domain_destroy)),
-        CALL(bad, surrogate_domain_create_points(w.context, &w.x, nullptr, nullptr)),
+        CALL(bad, once<surrogate_domain>(
+                      [&](auto d) { return surrogate_domain_create_points(w.context, nullptr, d); },
+                      surrogate_domain_destroy)),
+        CALL(bad, surrogate_domain_create_points(w.context, &w.where, nullptr)),
+        CALL(good, surrogate_domain_points(w.domain, &w.kept)),
+        CALL(bad, surrogate_domain_points(nullptr, &w.kept)),
+        CALL(bad, surrogate_domain_points(w.domain, nullptr)),
+        CALL(good, surrogate_domain_n_clouds(w.domain, &w.n)),
+        CALL(bad, surrogate_domain_n_clouds(nullptr, &w.n)),
+        CALL(bad, surrogate_domain_n_clouds(w.domain, nullptr)),
         CALL(good, surrogate_domain_n_points(w.domain, &w.n, &w.m)),
         CALL(bad, surrogate_domain_n_points(nullptr, &w.n, &w.m)),
         CALL(bad, surrogate_domain_n_points(w.domain, nullptr, &w.m)),
@@ -246,10 +304,31 @@ const std::vector<Call>& calls() {
         CALL(bad, surrogate_plan_run_network(nullptr, 1, &w.in, 1, &w.out)),
         CALL(bad, surrogate_plan_run_network(w.plan, 1, nullptr, 1, &w.out)),
         CALL(bad, surrogate_plan_run_network(w.plan, 1, &w.in, 1, nullptr)),
-        CALL(good, surrogate_plan_option(w.plan, "threads", &w.text)),
-        CALL(bad, surrogate_plan_option(nullptr, "threads", &w.text)),
-        CALL(bad, surrogate_plan_option(w.plan, nullptr, &w.text)),
-        CALL(bad, surrogate_plan_option(w.plan, "threads", nullptr)),
+        CALL(good,
+             once<surrogate_context>([&](auto c) { return surrogate_plan_context(w.plan, c); },
+                                     surrogate_context_destroy)),
+        CALL(bad, once<surrogate_context>([](auto c) { return surrogate_plan_context(nullptr, c); },
+                                          surrogate_context_destroy)),
+        CALL(bad, surrogate_plan_context(w.plan, nullptr)),
+        CALL(good, once<surrogate_model>([&](auto m) { return surrogate_plan_model(w.plan, m); },
+                                         surrogate_model_destroy)),
+        CALL(bad, once<surrogate_model>([](auto m) { return surrogate_plan_model(nullptr, m); },
+                                        surrogate_model_destroy)),
+        CALL(bad, surrogate_plan_model(w.plan, nullptr)),
+        CALL(good,
+             once<surrogate_domain>([&](auto d) { return surrogate_plan_domain(w.plan, 1, d); },
+                                    surrogate_domain_destroy)),
+        CALL(bad,
+             once<surrogate_domain>([](auto d) { return surrogate_plan_domain(nullptr, 0, d); },
+                                    surrogate_domain_destroy)),
+        CALL(bad, surrogate_plan_domain(w.plan, 0, nullptr)),
+        CALL(good,
+             (w.n = sizeof w.buffer, surrogate_plan_option(w.plan, "threads", w.buffer, &w.n))),
+        CALL(SURROGATE_SHAPE, (w.n = 1, surrogate_plan_option(w.plan, "backend", w.buffer, &w.n))),
+        CALL(SURROGATE_UNKNOWN_NAME, surrogate_plan_option(w.plan, "thread", nullptr, &w.n)),
+        CALL(bad, surrogate_plan_option(nullptr, "threads", w.buffer, &w.n)),
+        CALL(bad, surrogate_plan_option(w.plan, nullptr, w.buffer, &w.n)),
+        CALL(bad, surrogate_plan_option(w.plan, "threads", w.buffer, nullptr)),
         CALL(good, surrogate_plan_counter(w.plan, "runs", &w.n)),
         CALL(bad, surrogate_plan_counter(nullptr, "runs", &w.n)),
         CALL(bad, surrogate_plan_counter(w.plan, nullptr, &w.n)),

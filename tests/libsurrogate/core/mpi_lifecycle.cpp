@@ -52,12 +52,12 @@ int main(int argc, char** argv) {
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         id += 1000 * rank;
     }
-    const surrogate_array x = surrogate::matrix(points.x.data(), points.n(), 2),
-                          mobility = surrogate::column(points.mobility.data(), points.n()),
+    const surrogate_points where = points.points();
+    const surrogate_array mobility = surrogate::column(points.mobility.data(), points.n()),
                           pressure = surrogate::column(points.pressure.data(), points.n());
     surrogate_domain* domain = nullptr;
     surrogate_plan* plan = nullptr;
-    expect(surrogate_domain_create_points(context, &x, points.ids.data(), &domain) == 0, "domain");
+    expect(surrogate_domain_create_points(context, &where, &domain) == 0, "domain");
     expect(surrogate_plan_create(model, domain, nullptr, nullptr, &plan) == 0, "plan");
     expect(surrogate_plan_bind_input(plan, "mobility", nullptr, &mobility) == 0, "input");
     expect(surrogate_plan_bind_output(plan, "pressure", nullptr, &pressure) == 0, "output");

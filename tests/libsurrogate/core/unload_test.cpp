@@ -55,7 +55,8 @@ double run_once(const Plugin& plugin) {
         x.push_back(static_cast<double>(i % 100) / 100);
         x.push_back(static_cast<double>(i) / n);
     }
-    const surrogate_array points{x.data(), {n, 2}, {2, 1}, SURROGATE_FLOAT64, SURROGATE_HOST};
+    const surrogate_points points{
+        {x.data(), {n, 2}, {2, 1}, SURROGATE_FLOAT64, SURROGATE_HOST}, nullptr, nullptr, nullptr};
     const auto column = [](std::vector<double>& values) {
         return surrogate_array{values.data(), {n, 1}, {1, 1}, SURROGATE_FLOAT64, SURROGATE_HOST};
     };
@@ -69,7 +70,7 @@ double run_once(const Plugin& plugin) {
     check(surrogate_options_set_(options, "threads", "2"));
     check(surrogate_context_create_(options, &context));
     check(surrogate_model_load_(context, SURROGATE_SHARE "/models/darcy_flow.safetensors", &model));
-    check(surrogate_domain_create_points_(context, &points, nullptr, &domain));
+    check(surrogate_domain_create_points_(context, &points, &domain));
     check(surrogate_plan_create_(model, domain, nullptr, nullptr, &plan));
     check(surrogate_plan_bind_input_(plan, "mobility", nullptr, &in));
     check(surrogate_plan_bind_output_(plan, "pressure", nullptr, &out));

@@ -183,8 +183,8 @@ TEST_P(DeviceTest, DeviceArraysAreRefusedWhereTheyCannotBe) {
     EXPECT_TRUE(host.says("'mobility'") && host.says("backend=cuda")) << host;
 
     surrogate_domain* none = nullptr;
-    const surrogate_array x = mobility.matrix(3, 1);
-    EXPECT_EQ(surrogate_domain_create_points(context->get(), &x, nullptr, &none),
+    const surrogate_points points{mobility.matrix(3, 1), nullptr, nullptr, nullptr};
+    EXPECT_EQ(surrogate_domain_create_points(context->get(), &points, &none),
               SURROGATE_NOT_SUPPORTED);
 
     const Plan plan(model, domain, by_cuda);

@@ -153,7 +153,7 @@ const BadCard bad_cards[] = {
     {"/inputs/2/role", "1", {"'inputs[2].role'", "expected a string"}},
     {"/inputs/2/role", "\"coordinate\"", {"'inputs[2]'", "'axis' is missing"}},
     {"/inputs/2/axis", "1", {"'inputs[2].axis'", "coordinate"}},
-    {"/inputs/0/axis", "3", {"'inputs[0].axis'", "at most 2, found 3"}},
+    {"/inputs/0/axis", "8", {"'inputs[0].axis'", "at most 7, found 8"}},
     {"/inputs/0/axis", "-1", {"'inputs[0].axis'", "found -1"}},
     {"/inputs/0/axis", "1", {"'inputs[1].axis'", "axis 1 appears twice"}},
     {"/outputs/0/role", "\"field\"", {"'outputs[0]'", "unknown key 'role'"}},

@@ -32,6 +32,10 @@ public:
         ADD_FAILURE() << "only rank 0 reads";
         throw Error(Status::io, "only rank 0 reads");
     }
+    std::unique_ptr<NewFile> create(const std::string&) const override {
+        ADD_FAILURE() << "nobody writes";
+        throw Error(Status::io, "nobody writes");
+    }
 };
 
 class ModelFileOnRanks : public ::testing::Test {

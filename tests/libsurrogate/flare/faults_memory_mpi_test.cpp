@@ -51,11 +51,15 @@ TEST_F(FaultsMemory, InCheckCaseIsToldToAllRanks) {
 
 TEST_F(FaultsMemory, InDomainIsToldToAllRanks) {
     const DarcyCase points(own_rows("scattered", 20, comm));
-    const surrogate_array x = matrix(points.x.data(), points.n(), 2);
+    const std::vector<int64_t> clouds(points.ids.size(), 1);
+    const std::vector<double> weights(points.ids.size(), 0.5);
+    surrogate_points given = points.points();
+    given.cloud = clouds.data();
+    given.weight = weights.data();
     fail_at_each_allocation([&] {
         surrogate_domain* domain = nullptr;
         const surrogate_status status =
-            surrogate_domain_create_points(context.get(), &x, points.ids.data(), &domain);
+            surrogate_domain_create_points(context.get(), &given, &domain);
         surrogate_domain_destroy(&domain);
         return status;
     });

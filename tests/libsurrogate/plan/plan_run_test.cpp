@@ -192,9 +192,8 @@ TEST_F(PlanRun, BadCoordinateNamesAxisAndPoint) {
     DarcyCase points(first_rows(10));
     points.x[7] = NAN;
     surrogate_domain* domain = nullptr;
-    const surrogate_array x = matrix(points.x.data(), 10, 2);
-    const Answer refused =
-        answer(surrogate_domain_create_points(context.get(), &x, nullptr, &domain));
+    const surrogate_points given = points.points();
+    const Answer refused = answer(surrogate_domain_create_points(context.get(), &given, &domain));
     EXPECT_EQ(refused.status, SURROGATE_NOT_FINITE);
     EXPECT_TRUE(refused.says("coordinate 1 of local point 3")) << refused;
     EXPECT_EQ(domain, nullptr);

@@ -353,7 +353,7 @@ class Refusals(Folder):
         self.refused("2 inputs, but the network has 3", card=self.card_with(inputs=export_cases.card()["inputs"][:2]))
         self.refused("'x' is empty or appears twice", card=changed("inputs", 1, name="x"))
         self.refused("inputs[1].axis: axis 0 appears twice", card=changed("inputs", 1, axis=0))
-        self.refused("inputs[0].axis must be 0, 1 or 2", card=changed("inputs", 0, axis=3))
+        self.refused("inputs[0].axis must be 0 .. 7", card=changed("inputs", 0, axis=8))
         self.refused("inputs[2].axis: only", card=changed("inputs", 2, axis=2))
         self.refused("role must be", card=changed("inputs", 0, role="coord"))
         self.refused("inputs[2].std must be above 0", card=changed("inputs", 2, mean=0.0, std=0.0))

@@ -30,7 +30,9 @@ public:
         : config_(config), master_(master), layers_(config_, master) {}
 
     std::vector<Port> inputs() const override { return {{"x", config_.in_dim}}; }
-    std::vector<Port> outputs() const override { return {{"y", config_.out_dim, true}}; }
+    std::vector<Port> outputs() const override {
+        return {{"y", config_.out_dim, PortPlace::output_points}};
+    }
 
     std::unique_ptr<Program> program(const PlanRequest& request) const override {
         const PointDomain& points = points_of(request);

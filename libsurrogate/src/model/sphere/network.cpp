@@ -14,28 +14,34 @@ struct Ports {
 };
 
 Ports ports_of(const Transformer& t) {
-    return {{{"x", t.encoder.n_in}}, {{"y", t.decoder.n_out, true}}, {true, t.image, t.image}};
+    return {{{"x", t.encoder.n_in}},
+            {{"y", t.decoder.n_out, PortPlace::output_points}},
+            {true, t.image, t.image}};
 }
 
 Ports ports_of(const Segformer& s) {
-    return {{{"x", s.levels[0].merge.n_in}}, {{"y", s.n_out, true}}, {true, s.image, s.image}};
+    return {{{"x", s.levels[0].merge.n_in}},
+            {{"y", s.n_out, PortPlace::output_points}},
+            {true, s.image, s.image}};
 }
 
 Ports ports_of(const Attention& a) {
-    Ports ports{{}, {{"y", a.n_value, true}}, {true, a.in, a.out}};
+    Ports ports{{}, {{"y", a.n_value, PortPlace::output_points}}, {true, a.in, a.out}};
     if (a.in == a.out)
         ports.inputs = {{"x", a.n_in}};
     else
-        ports.inputs = {{"query", a.n_in, true}, {"key", a.n_in}, {"value", a.n_in}};
+        ports.inputs = {
+            {"query", a.n_in, PortPlace::output_points}, {"key", a.n_in}, {"value", a.n_in}};
     return ports;
 }
 
 Ports ports_of(const Convolution& c) {
-    return {{{"x", c.n_in}}, {{"y", c.n_out, true}}, {true, c.in, c.out}};
+    return {{{"x", c.n_in}}, {{"y", c.n_out, PortPlace::output_points}}, {true, c.in, c.out}};
 }
 
 Ports ports_of(const Resample& r) {
-    return {{{"x", r.n_channel}}, {{"y", r.n_channel, true}}, {true, r.in, r.out}};
+    return {
+        {{"x", r.n_channel}}, {{"y", r.n_channel, PortPlace::output_points}}, {true, r.in, r.out}};
 }
 
 const SphereDomain& on_sphere(const Domain& domain, const Grid& grid, const char* which) {
@@ -66,6 +72,8 @@ public:
     std::vector<Port> inputs() const override { return ports_.inputs; }
     std::vector<Port> outputs() const override { return ports_.outputs; }
     DomainKind domain_kind() const override { return ports_.domains; }
+    /// The official double run keeps some tables in single precision.
+    double truth_accuracy() const override { return 1e-6; }
 
     std::unique_ptr<Program> program(const PlanRequest& request) const override {
         const ProgramRequest made_from{on_sphere(request.input, ports_.domains.input, "input"),

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "libsurrogate/src/file/model_file.hpp"
+
+namespace surrogate::impl {
+
+struct WrittenTensor {
+    TensorEntry entry;  ///< begin and end are not read
+    std::span<const std::byte> data;
+};
+
+/// Writes card and tensors to a model file, which gets its name when it is complete. Checksums of a
+/// card that has some become those of these tensors. Local. Throws Error(io).
+void save_model_file(const FileLayer& files, const std::string& path, const std::string& card,
+                     std::span<const WrittenTensor> tensors);
+
+}  // namespace surrogate::impl

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "libsurrogate/src/core/communicator.hpp"
+
+namespace surrogate::impl {
+
+/// What a caller's values are reduced by; the numbers are those of surrogate.h.
+enum class ReduceBy : int32_t { sum = 0, max = 1, min = 2 };
+
+/// See surrogate_context_reduce. Collective; takes no memory. Throws on all ranks if the arguments of
+/// any of them are wrong, or differ.
+void reduce(Communicator& comm, ReduceBy by, int64_t n, double* values);
+
+}  // namespace surrogate::impl
