@@ -5,7 +5,8 @@
 
 namespace darcy {
 
-/// Runs `work` without PETSc printing its error; *is_done if it succeeded on all ranks.
+/// Runs `work` without PETSc printing its error; *is_done if it succeeded on all ranks. problem_ is
+/// otherwise that of the first rank that failed.
 PetscErrorCode SurrogatePressure::attempt(const std::function<PetscErrorCode()>& work,
                                           bool* is_done) {
     PetscFunctionBegin;
@@ -18,10 +19,12 @@ PetscErrorCode SurrogatePressure::attempt(const std::function<PetscErrorCode()>&
         PetscCall(PetscErrorMessage(error, &kind, &text));
         problem_ = text ? text : "unknown error";
     }
-    int failed = error != 0;
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm_));
-    if (failed && !error) problem_ = "another rank reported an error";
-    *is_done = !failed;
+    *is_done = !error;
+    if (!context_) PetscFunctionReturn(0);  // it could not be made, on no rank
+    const surrogate_status status = error ? SURROGATE_INVALID_ARGUMENT : SURROGATE_SUCCESS;
+    *is_done =
+        surrogate_context_agree(context_.get(), status, problem_.c_str()) == SURROGATE_SUCCESS;
+    if (!*is_done) problem_ = surrogate_error(context_.get());
     PetscFunctionReturn(0);
 }
 
@@ -63,8 +66,9 @@ PetscErrorCode SurrogatePressure::predict(Vec mobility, Vec pressure, bool* is_d
 std::string SurrogatePressure::how() const {
     std::string text;
     for (const char* key : {"backend", "vector", "threads"}) {
-        const char* value = nullptr;
-        if (surrogate_plan_option(plan_.get(), key, &value) != SURROGATE_SUCCESS) continue;
+        char value[32];
+        int64_t size = sizeof value;
+        if (surrogate_plan_option(plan_.get(), key, value, &size) != SURROGATE_SUCCESS) continue;
         text += (text.empty() ? "" : ", ") + std::string(key) + " " + value;
     }
     return text;

@@ -37,7 +37,8 @@ std::string text_of(double value) {
 // All members come from collective calls: an error is the same on every rank.
 Emulator::Emulator(const Layout& layout, const Latitudes& latitudes, const std::string& model)
     : layout_(layout),
-      context_(surrogate::mpi_context(layout.comm(), {{"check_finite", "true"}})),
+      context_(
+          surrogate::mpi_context(layout.comm(), {{"check_finite", "true"}, {"agree", "true"}})),
       model_(context_, model),
       domain_(domain_of(latitudes)),
       plan_(model_, domain_),
@@ -68,18 +69,17 @@ surrogate::Domain Emulator::domain_of(const Latitudes& latitudes) const {
 }
 
 bool Emulator::step(Fields* fields) {
-    int is_finite = 1;
+    bool is_finite = true;
     fields_ = *fields;
     try {
-        plan_.run();
+        plan_.run();  // with agree=true all ranks hear the same
     } catch (const surrogate::Error& error) {
         if (error.status() != SURROGATE_NOT_FINITE) throw;
-        is_finite = 0;
+        is_finite = false;
+        std::fill(fields_.begin(), fields_.end(), std::nan(""));
     }
-    MPI_Allreduce(MPI_IN_PLACE, &is_finite, 1, MPI_INT, MPI_MIN, layout_.comm());
-    if (!is_finite) std::fill(fields_.begin(), fields_.end(), std::nan(""));
     *fields = fields_;
-    return is_finite != 0;
+    return is_finite;
 }
 
 PerField Emulator::means() const {
@@ -95,9 +95,9 @@ std::string Emulator::how() const {
     return text;
 }
 
-Verdict judge(const Layout& layout, const Emulator& emulator, const Fields& fields) {
+Verdict judge(const Emulator& emulator, const Fields& fields) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    const auto n = static_cast<std::size_t>(layout.n_point());
+    const std::size_t n = fields.size() / n_field;
     double
         ends[3 * n_field];  // by field: largest, largest of the negated, number that is not finite
     for (std::size_t f = 0; f < n_field; ++f) {
@@ -110,7 +110,7 @@ Verdict judge(const Layout& layout, const Emulator& emulator, const Fields& fiel
             if (!std::isfinite(fields[i])) end[2] = 1;
         }
     }
-    MPI_Allreduce(MPI_IN_PLACE, ends, 3 * n_field, MPI_DOUBLE, MPI_MAX, layout.comm());
+    emulator.context().reduce(SURROGATE_MAX, 3 * n_field, ends);
     for (std::size_t f = 0; f < n_field; ++f) {
         const surrogate_field_info& card = emulator.card(Field(f));
         const std::string name = names[f].name, unit = std::string(" ") + names[f].unit;

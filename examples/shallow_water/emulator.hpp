@@ -25,6 +25,8 @@ public:
     const surrogate_field_info& card(Field field) const { return card_[std::size_t(field)]; }
     PerField means() const;
 
+    const surrogate::Context& context() const { return context_; }
+
     /// "backend simd, vector avx2, threads 1": how the plan computes.
     std::string how() const;
 
@@ -48,6 +50,6 @@ struct Verdict {
 
 /// Good: every number is finite and within the range of its field in the card. The same answer on
 /// every rank. Collective.
-Verdict judge(const Layout& layout, const Emulator& emulator, const Fields& fields);
+Verdict judge(const Emulator& emulator, const Fields& fields);
 
 }  // namespace shallow_water

@@ -149,7 +149,7 @@ void Forecast::check_emulator() {
     unchecked_.push_back(progress_.emulated);
     const bool is_due = progress_.hour % settings_.check_every == 0 || progress_.hour == end_hour_;
     if (!is_due) return;
-    const Verdict verdict = judge(solver_.layout(), *emulator_, progress_.emulated);
+    const Verdict verdict = judge(*emulator_, progress_.emulated);
     if (!verdict.is_good) return hand_over(verdict.reason);
     for (std::size_t i = 0; i < unchecked_.size(); ++i)
         keep(good_hour_ + 1 + int64_t(i), unchecked_[i]);

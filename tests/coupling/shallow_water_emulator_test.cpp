@@ -137,7 +137,7 @@ TEST_F(ShallowWaterEmulator, FieldThatIsNotFiniteIsToldOnEveryRankAndTheNextIsEx
 }
 
 TEST_F(ShallowWaterEmulator, JudgeNamesTheFieldThatLeavesItsRange) {
-    EXPECT_TRUE(judge(solver_.layout(), emulator_, stored(2)).is_good);
+    EXPECT_TRUE(judge(emulator_, stored(2)).is_good);
     const struct {
         std::size_t field;
         double value;
@@ -152,7 +152,7 @@ TEST_F(ShallowWaterEmulator, JudgeNamesTheFieldThatLeavesItsRange) {
         const auto n = static_cast<std::size_t>(solver_.layout().n_point());
         if (solver_.layout().rank() == solver_.layout().size() - 1)
             fields[c.field * n + 17] = c.value;
-        const shallow_water::Verdict verdict = judge(solver_.layout(), emulator_, fields);
+        const shallow_water::Verdict verdict = judge(emulator_, fields);
         EXPECT_FALSE(verdict.is_good);
         EXPECT_EQ(verdict.reason.find(c.reason), 0u) << verdict.reason;
     }
@@ -192,7 +192,7 @@ TEST_F(ShallowWaterHandOver, SolverGoesOnFromTheLastGoodState) {
     Forecast blown(free, solver_, &emulator_), kept(watched, solver_, &emulator_);
     blown.begin();
     blown.go();
-    EXPECT_FALSE(judge(solver_.layout(), emulator_, blown.progress().emulated).is_good);
+    EXPECT_FALSE(judge(emulator_, blown.progress().emulated).is_good);
     EXPECT_EQ(blown.record().hand_over_hour, -1);
 
     kept.begin();
