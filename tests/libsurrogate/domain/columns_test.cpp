@@ -11,10 +11,47 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/refusal.hpp"
 #include "tests/support/trap_guard.hpp"
 
 namespace surrogate::impl {
 namespace {
+
+surrogate_array array_of(int32_t dtype, void* data) {
+    return {data, {2, 2}, {2, 1}, dtype, SURROGATE_HOST};
+}
+
+TEST(Columns, RealAndIntegerArraysAreNotTakenForEachOther) {
+    int64_t data[4] = {};
+    for (const int32_t dtype : {SURROGATE_FLOAT32, SURROGATE_FLOAT64, SURROGATE_INT32,
+                                SURROGATE_INT64, SURROGATE_UINT8, int32_t{77}}) {
+        for (const NumberKind kind : {NumberKind::real, NumberKind::integer}) {
+            const bool is_real = dtype == SURROGATE_FLOAT32 || dtype == SURROGATE_FLOAT64;
+            const bool is_integer = dtype == SURROGATE_INT32 || dtype == SURROGATE_INT64;
+            const test::Refusal found =
+                test::refusal([&] { check_array(array_of(dtype, data), "tokens", false, kind); });
+            if (kind == NumberKind::real ? is_real : is_integer) {
+                EXPECT_EQ(found.status, kernels::Status::success) << found.text;
+                continue;
+            }
+            EXPECT_EQ(found.status, kernels::Status::invalid_argument);
+            EXPECT_TRUE(
+                found.says(kind == NumberKind::real ? "SURROGATE_FLOAT32" : "SURROGATE_INT32"))
+                << found.text;
+        }
+    }
+}
+
+TEST(Columns, IntegersOfBothWidthsAreRead) {
+    int32_t narrow[] = {1, -2, 3, INT32_MIN};
+    int64_t wide[] = {1, -2, 3, INT64_MIN};
+    const Column of_narrow = column_of(array_of(SURROGATE_INT32, narrow), 1),
+                 of_wide = column_of(array_of(SURROGATE_INT64, wide), 1);
+    EXPECT_EQ(load_integer(of_narrow, 0), -2);
+    EXPECT_EQ(load_integer(of_narrow, 1), INT32_MIN);
+    EXPECT_EQ(load_integer(of_wide, 0), -2);
+    EXPECT_EQ(load_integer(of_wide, 1), INT64_MIN);
+}
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
