@@ -116,7 +116,10 @@ std::string without_links(const std::string& path) {
 class PosixNewFile final : public NewFile {
 public:
     explicit PosixNewFile(const std::string& path)
-        : path_(path), target_(without_links(path)), temporary_(target_ + ".tmp") {
+        : path_(path),
+          target_(without_links(path)),
+          temporary_(target_ + ".tmp"),
+          folder_(std::filesystem::path(target_).parent_path().string()) {
         if (path.find('\0') != std::string::npos)
             fail("cannot write " + path_text(path) + ": the path contains a zero byte");
         struct stat earlier;
@@ -174,17 +177,16 @@ private:
     }
 
     /// A rename is on the disk when its folder is. Not every file system can do this, and the file
-    /// is complete anyway: the result is not looked at.
+    /// is complete anyway: the result is not looked at. Takes no memory.
     void flush_folder() const {
-        const std::string folder = std::filesystem::path(target_).parent_path().string();
         const int handle =
-            ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            ::open(folder_.empty() ? "." : folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (handle < 0) return;
         ::fsync(handle);
         ::close(handle);
     }
 
-    std::string path_, target_, temporary_;
+    std::string path_, target_, temporary_, folder_;
     int descriptor_ = -1;
     bool is_committed_ = false;
 };
