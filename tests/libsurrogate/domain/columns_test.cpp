@@ -23,8 +23,9 @@ surrogate_array array_of(int32_t dtype, void* data) {
 
 TEST(Columns, RealAndIntegerArraysAreNotTakenForEachOther) {
     int64_t data[4] = {};
-    for (const int32_t dtype : {SURROGATE_FLOAT32, SURROGATE_FLOAT64, SURROGATE_INT32,
-                                SURROGATE_INT64, SURROGATE_UINT8, int32_t{77}}) {
+    for (const int32_t dtype :
+         std::vector<int32_t>{SURROGATE_FLOAT32, SURROGATE_FLOAT64, SURROGATE_INT32,
+                              SURROGATE_INT64, SURROGATE_UINT8, 77}) {
         for (const NumberKind kind : {NumberKind::real, NumberKind::integer}) {
             const bool is_real = dtype == SURROGATE_FLOAT32 || dtype == SURROGATE_FLOAT64;
             const bool is_integer = dtype == SURROGATE_INT32 || dtype == SURROGATE_INT64;
