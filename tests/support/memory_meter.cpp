@@ -10,13 +10,13 @@
 
 namespace {
 
-std::atomic<int64_t> live_bytes{0}, peak{0}, n_allocations{0};
+std::atomic<int64_t> live{0}, peak{0}, n_allocations{0};
 
 void* counted(void* memory) {
     if (!memory) throw std::bad_alloc();
-    const int64_t live = live_bytes += static_cast<int64_t>(malloc_usable_size(memory));
+    const int64_t now = live += static_cast<int64_t>(malloc_usable_size(memory));
     int64_t highest = peak;
-    while (live > highest && !peak.compare_exchange_weak(highest, live)) {
+    while (now > highest && !peak.compare_exchange_weak(highest, now)) {
     }
     ++n_allocations;
     return memory;
@@ -24,7 +24,7 @@ void* counted(void* memory) {
 
 void release(void* memory) noexcept {
     if (!memory) return;
-    live_bytes -= static_cast<int64_t>(malloc_usable_size(memory));
+    live -= static_cast<int64_t>(malloc_usable_size(memory));
     std::free(memory);
 }
 
@@ -54,14 +54,17 @@ void operator delete(void* memory, size_t, std::align_val_t) noexcept {
 
 namespace surrogate::test {
 
-MemoryMeter::MemoryMeter() : live_before_(live_bytes), count_before_(n_allocations) {
-    peak = live_bytes.load();
+MemoryMeter::MemoryMeter() : live_before_(live), count_before_(n_allocations) {
+    peak = live.load();
 }
 
 int64_t MemoryMeter::peak_bytes() const {
     return peak - live_before_;
 }
 
+int64_t MemoryMeter::live_bytes() const {
+    return live - live_before_;
+}
 int64_t MemoryMeter::n_allocation() const {
     return n_allocations - count_before_;
 }

@@ -11,6 +11,7 @@ class MemoryMeter {
 public:
     MemoryMeter();
     int64_t peak_bytes() const;  ///< largest sum of live allocations, beyond what lived before
+    int64_t live_bytes() const;  ///< what lives now beyond that
     int64_t n_allocation() const;
 
 private:

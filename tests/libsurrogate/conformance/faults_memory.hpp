@@ -22,6 +22,7 @@ protected:
     void fail_at_each_allocation(
         const std::function<surrogate_status()>& call,
         const std::function<int64_t(int64_t)>& next = [](int64_t n) { return n + 1; }) {
+        n_done_without_ = 0;
         for (int culprit = 0; culprit < size_of(comm); ++culprit) {
             int has_failed = 1;
             int64_t n_point = 0;
@@ -38,11 +39,11 @@ protected:
             }
             EXPECT_GT(n_point, 1) << "the call allocates nothing on rank " << culprit;
         }
-        EXPECT_LE(n_done_without_, most_done_without);
+        EXPECT_LE(n_done_without_, n_trim);
     }
 
     /// shrink_to_fit does without memory, as it may: one buffer of a model file is trimmed by it.
-    int most_done_without = 1;
+    int n_trim = 1;
     Context context = mpi_context(MPI_COMM_WORLD);
 
 private:
