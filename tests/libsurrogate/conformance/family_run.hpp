@@ -39,7 +39,7 @@ public:
     FamilyRun(const FamilyRun&) = delete;
     FamilyRun& operator=(const FamilyRun&) = delete;
 
-    int64_t n_point() const { return domains.in.n(); }
+    bool has_points() const { return domains.in.n() > 0 && domains.out.n() > 0; }
     bool has_fields() const { return !outputs.empty(); }
 
     void fill();

@@ -119,7 +119,7 @@ protected:
             if (!fault.is_network && !run.has_fields()) continue;
             for (int culprit = 0; culprit < context.size(); ++culprit) {
                 SCOPED_TRACE(std::string(fault.name) + " on rank " + std::to_string(culprit));
-                int has_points = run.n_point() > 0;
+                int has_points = run.has_points();
                 MPI_Bcast(&has_points, 1, MPI_INT, culprit, world);
                 if (fault.needs_points && !has_points) continue;
                 expect_answer(run, fault, culprit, agrees);
@@ -217,7 +217,7 @@ TEST_P(Faults, OfHugeNumbersAreFiniteOrRefused) {
         for (const double factor : {1e30, 1e37}) {
             FamilyRun run(context, model, GetParam(), "contiguous", {{"threads", "1"}});
             PointArray& array = run.port_arrays[first_input(run)];
-            for (size_t i = 0; context.rank() == culprit && i < run.domains.in.points.size(); ++i)
+            for (size_t i = 0; context.rank() == culprit && i < array.n_point(); ++i)
                 for (int64_t c = 0; c < array.n_channel(); ++c)
                     array.set(i, c, factor * array.get(i, c));
             const surrogate_status status = run.run_network();

@@ -117,7 +117,7 @@ TEST_P(Manners, RefusedValuesRaiseNoTrapAndLeaveNoTrace) {
         const std::vector<double> good = run.results();
         const double infinity = std::numeric_limits<double>::infinity();
         for (const double bad : {std::numeric_limits<double>::quiet_NaN(), infinity, -infinity}) {
-            for (size_t p = 0; p < run.ports.size() && run.n_point() > 0; ++p)
+            for (size_t p = 0; p < run.ports.size() && run.has_points(); ++p)
                 if (!run.ports[p].is_output) run.port_arrays[p].set(0, 0, bad);
             {
                 const TrapGuard guard;
@@ -150,7 +150,7 @@ TEST_P(Manners, HostIsLeftAsItWas) {
     for_each_way([&](FamilyRun& run) {
         EXPECT_EQ(run.run_all(), SURROGATE_SUCCESS);  // threads and connections exist now
         expect_good_guest("run", [&] { EXPECT_EQ(run.run_all(), SURROGATE_SUCCESS); });
-        if (run.n_point() > 0) run.port_arrays[0].set(0, 0, NAN);
+        if (run.has_points()) run.port_arrays[0].set(0, 0, NAN);
         expect_good_guest("refused run", [&] { run.run_network(); });
     });
     const auto live = [&] {

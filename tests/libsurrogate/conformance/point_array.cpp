@@ -33,7 +33,7 @@ double PointArray::get(size_t point, int64_t channel) const {
 }
 
 void PointArray::set_all(double value) {
-    for (size_t i = 0; i < share_->points.size(); ++i)
+    for (size_t i = 0; i < n_point(); ++i)
         for (int64_t c = 0; c < n_channel_; ++c) set(i, c, value);
 }
 

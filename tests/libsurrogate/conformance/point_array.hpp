@@ -23,6 +23,7 @@ class PointArray {
 public:
     PointArray(const Share& share, int64_t n_channel, const Format& format);
 
+    size_t n_point() const { return share_->points.size(); }
     int64_t n_channel() const { return n_channel_; }
     void set(size_t point, int64_t channel, double value);
     double get(size_t point, int64_t channel) const;
