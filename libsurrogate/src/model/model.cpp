@@ -40,16 +40,21 @@ void match_fields(const Card& card, const Network& network) {
     match(card.outputs, network.outputs(), "outputs");
 }
 
+// Parts of the description are made in their place: trees that go on the way would be destroyed by
+// nlohmann's destructor, which ends the program if there is no memory (see clear_tree).
+
 /// How the weights are stored and what reading made of them, by type.
-nlohmann::json describe_weights(std::span<const TensorEntry> entries) {
-    nlohmann::json types = nlohmann::json::object();
+void describe_weights(std::span<const TensorEntry> entries, nlohmann::json& types) {
+    types = nlohmann::json::object();
     for (const TensorEntry& entry : entries) {
         if (entry.name.starts_with(check_prefix)) continue;
         nlohmann::json& type = types[name(entry.dtype)];
-        if (type.is_null()) type = {{"tensors", 0}, {"read", how_read(entry.dtype)}};
+        if (type.is_null()) {
+            type["tensors"] = 0;
+            type["read"] = how_read(entry.dtype);
+        }
         type["tensors"] = type["tensors"].get<int64_t>() + 1;
     }
-    return types;
 }
 
 /// What there is to say of a file once its network is known. ASCII: hosts print it.
@@ -58,12 +63,15 @@ std::string describe(const ModelFile& file, int64_t n_parameter, CheckTruth trut
     nlohmann::json& text = tree.root;
     text["family"] = file.card.family;
     text["parameters"] = n_parameter;
-    text["weights"] = describe_weights(file.entries);
-    text["card"] = nlohmann::json::parse(file.card_text);
+    describe_weights(file.entries, text["weights"]);
+    nlohmann::json& card = text["card"];
+    card = parse_json(file.card_text, "card");
     nlohmann::json& check = text["check"] = nlohmann::json::object();
     for (const TensorEntry& entry : file.entries) {
-        if (is_check_tensor(entry.name))
-            check[entry.name.substr(check_prefix.size())] = entry.shape;
+        if (!is_check_tensor(entry.name)) continue;
+        nlohmann::json& shape = check[entry.name.substr(check_prefix.size())];
+        shape = nlohmann::json::array();
+        for (const int64_t extent : entry.shape) shape.push_back(extent);
     }
     text["check_truth"] = name(truth);
     if (truth != CheckTruth::double_precision) text["check_note"] = check_note(truth);
