@@ -47,6 +47,8 @@ struct NetworkCase {
     bool is_small = false;
     bool is_divided = false;  ///< enough points for the work of three threads
     int64_t n_point = 0;      ///< if the model does not say on how many points it works
+    /// So many allocations of a plan fail one by one, then ever fewer: each costs a planning.
+    int64_t n_failing_in_turn = 12;
     /// Allocations of one rank's plan that shrink_to_fit does without.
     int n_trim = 0;
 };
@@ -76,7 +78,8 @@ struct FamilyCase {
     std::string name;
     std::vector<NetworkCase> networks = {};
     std::vector<Mode> modes = {};
-    std::vector<std::string> partitions = {};  ///< of which "uneven" leaves rank 0 without points
+    /// Of which "uneven" leaves rank 0 without points, and "first" and "last" all ranks but one.
+    std::vector<std::string> partitions = {};
     /// The share of a rank. `domain` is what the model says of its domain; `n_point` counts the
     /// points if it says nothing.
     Share (*share)(const surrogate_domain_info& domain, int64_t n_point,

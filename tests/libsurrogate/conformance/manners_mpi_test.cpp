@@ -90,14 +90,17 @@ TEST_P(Manners, WorkspaceIsWhatAPlanKeeps) {
 
 TEST_P(Manners, WholeLifeRaisesNoTrap) {
     for (const Mode& mode : GetParam().family->modes) {
-        const Options options = options_of(mode.options, {{"threads", "1"}});
-        const TrapGuard guard;
-        const Context own;
-        const Model loaded(own, *file);
-        FamilyRun life(own, loaded, GetParam(), "contiguous", options);
-        EXPECT_EQ(life.run_all(), SURROGATE_SUCCESS) << mode.name;
-        EXPECT_FALSE(life.plan.describe().empty());
-        EXPECT_TRUE(all_finite(life.results()));
+        for (const std::string& partition : GetParam().family->partitions) {
+            SCOPED_TRACE(trace(mode.name, partition));
+            const Options options = options_of(mode.options, {{"threads", "1"}});
+            const TrapGuard guard;
+            const Context own;
+            const Model loaded(own, *file);
+            FamilyRun life(own, loaded, GetParam(), partition, options);
+            EXPECT_EQ(life.run_all(), SURROGATE_SUCCESS);
+            EXPECT_FALSE(life.plan.describe().empty());
+            EXPECT_TRUE(all_finite(life.results()));
+        }
     }
 }
 

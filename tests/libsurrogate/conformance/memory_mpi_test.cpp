@@ -11,11 +11,6 @@
 namespace surrogate::test {
 namespace {
 
-/// The first allocations one by one, then ever fewer: each costs the planning of a network.
-int64_t wide_stride(int64_t n) {
-    return n + 1 + n / 12;
-}
-
 class FamilyMemory : public FaultsMemory, public testing::WithParamInterface<Tested> {
 protected:
     const std::shared_ptr<const std::string> file = GetParam().network->file();
@@ -31,7 +26,7 @@ TEST_P(FamilyMemory, MissingForAModelIsToldToAllRanks) {
             surrogate_model_destroy(&model);
             return status;
         },
-        wide_stride);
+        stride);
 }
 
 TEST_P(FamilyMemory, MissingForADomainIsToldToAllRanks) {
@@ -64,7 +59,7 @@ TEST_P(FamilyMemory, MissingForAPlanIsToldToAllRanks) {
                 surrogate_plan_destroy(&plan);
                 return status;
             },
-            wide_stride);
+            [&](int64_t n) { return n + 1 + n / GetParam().network->n_failing_in_turn; });
     }
 }
 
@@ -111,7 +106,7 @@ TEST_F(FaultsMemory, InCheckCaseIsToldToAllRanks) {
             surrogate_check_case_destroy(&check_case);
             return status;
         },
-        wide_stride);
+        stride);
 }
 
 }  // namespace

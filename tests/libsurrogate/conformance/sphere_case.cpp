@@ -10,15 +10,23 @@ namespace {
 
 using nlohmann::json;
 
-/// How a solver keeps its block, by partition: one way each.
+/// How a solver keeps its block: with every partition another way.
+SphereLayout layout_of(const std::string& partition) {
+    if (partition == "scattered")
+        return {.name = "", .partition = partition, .with_nodes = true, .ghosts = 1};
+    if (partition == "first") return {.name = "", .south_first = true, .shift = 3};
+    if (partition == "last") return {.name = "", .is_latitude_fastest = true};
+    return {.name = "", .partition = partition};
+}
+
 SphereBlock block_of(const surrogate_domain_info& grid, const std::string& partition, int rank,
                      int size) {
-    if (partition == "scattered")
-        return {grid, {.name = "", .partition = partition, .ghosts = 1}, rank, size};
-    if (partition != "last") return {grid, {.name = "", .partition = partition}, rank, size};
-    if (rank == size - 1) return {grid, {.name = "", .is_latitude_fastest = true}, 0, 1};
+    SphereLayout layout = layout_of(partition);
+    if (partition != "first" && partition != "last") return {grid, layout, rank, size};
+    if (rank == (partition == "first" ? 0 : size - 1)) return {grid, layout, 0, 1};
     // Rank 0 of two has no row of an uneven partition.
-    return {grid, {.name = "", .partition = "uneven", .is_latitude_fastest = true}, 0, 2};
+    layout.partition = "uneven";
+    return {grid, layout, 0, 2};
 }
 
 Share sphere_share(const surrogate_domain_info& grid, int64_t, const std::string& partition,
@@ -147,7 +155,7 @@ FamilyCase make_sphere() {
     sphere.modes = {{"Fast", {}, 1e-5},
                     {"Reproducible", {{"reproducible", "true"}}, 0},
                     {"Double", {{"precision", "fp64"}, {"backend", "ref"}}, 1e-12}};
-    sphere.partitions = {"contiguous", "scattered", "uneven", "last"};
+    sphere.partitions = {"contiguous", "scattered", "uneven", "first", "last"};
     sphere.share = sphere_share;
     sphere.has_output_domain = true;
     sphere.is_channels_first = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Networks of the sphere spread over ranks: the numbers of one rank, and the bytes of the formulas.
+// Networks of the sphere spread over ranks send the bytes of the formulas.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,150 +14,12 @@
 #include "tests/support/ranks.hpp"
 #include "tests/support/sphere_case.hpp"
 #include "tests/support/sphere_models.hpp"
-#include "tests/support/trap_guard.hpp"
 
 namespace surrogate::test {
 namespace {
 
 using nlohmann::json;
 const MPI_Comm world = MPI_COMM_WORLD;
-
-/// Results of different orders of summation differ by less than this, relative to the largest.
-constexpr double order_tolerance = 1e-5;
-
-struct Network {
-    std::string name;
-    json network;
-    std::string vector = "auto";
-};
-
-std::ostream& operator<<(std::ostream& stream, const Network& n) {
-    return stream << n.name;
-}
-
-/// Every kind of layer, on grids that do not divide by 2, 3 or 5 ranks.
-std::vector<Network> networks() {
-    return {
-        {"Transformer", changed(small_transformer(), {{"grid", "legendre-gauss"}})},
-        {"TransformerGlobal",
-         changed(small_transformer(), {{"img_size", {15, 24}}, {"attention_mode", "global"}})},
-        {"TransformerHarmonic",
-         changed(small_transformer(), {{"upsample_sht", true}, {"pos_embed", "sequence"}})},
-        {"TransformerLayerNormPolesOddThirds",
-         changed(small_transformer(), {{"img_size", {13, 27}},
-                                       {"scale_factor", 3},
-                                       {"grid_internal", "equiangular"},
-                                       {"pos_embed", "learnable lat"},
-                                       {"normalization_layer", "layer_norm"}})},
-        {"TransformerWithoutLayers", changed(small_transformer(), {{"num_layers", 0}})},
-        {"Segformer", small_segformer()},
-        {"SegformerTransposedGlobal",
-         changed(small_segformer(), {{"upsampling_method", "conv"},
-                                     {"attention_mode", "global"},
-                                     {"grid_internal", "legendre-gauss"}})},
-        {"SegformerOfFewRows",  // levels of 4 and 2 rows
-         changed(small_segformer(), {{"img_size", {8, 16}}, {"upsampling_method", "conv"}})},
-        {"Attention", changed(small_attention(), {{"use_qknorm", true}})},
-        {"AttentionWideHalo",
-         changed(small_attention(),
-                 {{"in_shape", {7, 12}}, {"out_shape", {7, 12}}, {"theta_cutoff", 1.6}})},
-        {"AttentionCoarser", changed(small_attention(), {{"out_shape", {5, 8}}})},
-        {"AttentionFiner", changed(small_attention(), {{"in_shape", {5, 8}}})},
-        {"AttentionGlobal", changed(small_attention(true), {{"out_shape", {5, 12}}})},
-        {"Convolution", changed(small_convolution(), {{"out_shape", {7, 12}}})},
-        {"ConvolutionTransposed",
-         changed(small_convolution(),
-                 {{"layer", "DiscreteContinuousConvTransposeS2"}, {"in_shape", {7, 12}}})},
-        {"ConvolutionWeightsFirst",
-         changed(small_convolution(), {{"in_channels", 24}, {"out_channels", 1}})},
-        {"Resampling", small_resampling()},
-        {"ResamplingSame",
-         changed(small_resampling(), {{"in_shape", {12, 24}}, {"grid_in", "equiangular"}})},
-        {"TwoRows", changed(small_attention(), {{"in_shape", {2, 6}}, {"out_shape", {2, 6}}})},
-    };
-}
-
-class SphereRanks : public testing::TestWithParam<Network> {
-protected:
-    std::vector<double> predict(const std::string& partition, const Options& options) {
-        SphereRun run(context, model, {.name = "", .partition = partition}, options);
-        run.fill(inputs);
-        EXPECT_EQ(run.run_network(), SURROGATE_SUCCESS);
-        expect_table_as_counted(run.plan);
-        return run.result().points();
-    }
-    std::vector<double> share_of(const std::vector<double>& whole, const std::string& partition) {
-        const SphereBlock block(model.output_domain(), {.name = "", .partition = partition},
-                                context.rank(), context.size());
-        return BlockFields<float>(block, model.ports().back().n_channel).points_of(whole);
-    }
-
-    /// The table of the plan tells what the run has sent.
-    static void expect_table_as_counted(const Plan& plan) {
-        const std::string table = plan.describe();
-        std::istringstream total(table.substr(table.find("total of this rank") + 18));
-        double flops = 0, exponentials = 0;
-        int64_t bytes = 0, collectives = 0, messages = 0;
-        total >> flops >> exponentials >> bytes >> collectives >> messages;
-        EXPECT_TRUE(total) << table;
-        EXPECT_EQ(bytes, plan.counter("bytes_sent")) << table;
-        EXPECT_EQ(collectives, plan.counter("collectives")) << table;
-    }
-
-    Context context = mpi_context(world);
-    ModelOnDisk file{GetParam().network};
-    Model model{context, file.path()};
-    std::vector<std::vector<float>> inputs = wave_inputs(model);
-};
-
-TEST_P(SphereRanks, PredictAsOneRankInFastMode) {
-    const std::vector<double> alone = evaluate(file.path(), inputs);
-    for (const char* partition : {"contiguous", "uneven", "scattered"}) {
-        const std::vector<double> fast = predict(partition, {{"threads", "1"}});
-        EXPECT_LE(largest_difference(fast, share_of(alone, partition), largest(alone)),
-                  order_tolerance)
-            << partition;
-    }
-}
-
-TEST_P(SphereRanks, PredictTheSameBitsInReproducibleMode) {
-    const Options plain{{"reproducible", "true"}, {"threads", "1"}};
-    const std::vector<double> alone = evaluate(file.path(), inputs, plain);
-    EXPECT_GT(largest(alone), 0.01);
-    for (const char* partition : {"contiguous", "uneven", "scattered"}) {
-        for (const char* threads : {"1", "2", "3"}) {
-            for (const char* vector : {"scalar", "auto"}) {
-                const Options options{
-                    {"reproducible", "true"}, {"threads", threads}, {"vector", vector}};
-                EXPECT_EQ(predict(partition, options), share_of(alone, partition))
-                    << partition << ", " << threads << " threads, " << vector;
-            }
-        }
-    }
-}
-
-TEST_P(SphereRanks, PredictTheSameBitsWithTheReferenceBackend) {
-    const Options reference{{"reproducible", "true"}, {"threads", "1"}, {"backend", "ref"}};
-    const std::vector<double> alone = evaluate(file.path(), inputs, reference);
-    EXPECT_EQ(predict("uneven", reference), share_of(alone, "uneven"));
-    EXPECT_LE(largest_difference(evaluate(file.path(), inputs), alone, largest(alone)),
-              order_tolerance);
-}
-
-TEST_P(SphereRanks, RaiseNoTrap) {
-    for (const char* mode : {"false", "true"}) {
-        for (const char* partition : {"uneven", "scattered"}) {
-            SphereRun run(context, model, {.name = "", .partition = partition},
-                          {{"reproducible", mode}, {"threads", "1"}});
-            run.fill(inputs);
-            const TrapGuard guard;
-            EXPECT_EQ(run.run_network(), SURROGATE_SUCCESS);
-        }
-    }
-}
-
-INSTANTIATE_TEST_SUITE_P(Networks, SphereRanks, testing::ValuesIn(networks()),
-                         [](const auto& network) { return network.param.name; });
 
 // ---- bytes of a layer of a model ----
 

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fields on the sphere: outside of their range, and in arrays of wrong shape.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/answer.hpp"
+#include "tests/support/sphere_case.hpp"
+#include "tests/support/sphere_models.hpp"
+
+namespace surrogate::test {
+namespace {
+
+using nlohmann::json;
+
+// 40 channels: columns pass in groups of 32. Every field of the card has a range of its own.
+TEST(SphereRange, CountsAreThoseOfEachField) {
+    json card = sphere_card(changed(small_attention(), {{"in_channels", 40}}), 40, 40);
+    for (json& field : card["inputs"]) {
+        field["min"] = -1;
+        field["max"] = 2;
+    }
+    const ModelOnDisk file(sphere_model(card).bytes());
+    const Context context;
+    const Model model(context, file.path());
+    for (const char* threads : {"1", "3"}) {
+        SphereRun run(context, model, {.name = "", .south_first = true, .shift = 5, .ghosts = 1},
+                      {{"threads", threads}});
+        const int64_t n = run.in_block.n_model_point();
+        std::vector<float> x(static_cast<size_t>(40 * n), 0.5f);
+        for (int64_t i = 0; i < 7; ++i) x[static_cast<size_t>(35 * n + 31 * i)] = -3;
+        x[static_cast<size_t>(35 * n + 11)] = 6;
+        x[static_cast<size_t>(39 * n + n - 1)] = 2.5f;
+        run.fill({x});
+        run.bind();
+        EXPECT_EQ(run.run(), SURROGATE_SUCCESS);
+        for (int32_t field = 0; field < 40; ++field) {
+            const surrogate_range_info found = run.plan.range(field);
+            EXPECT_EQ(found.n_outside, field == 35 ? 8 : field == 39 ? 1 : 0) << field;
+            EXPECT_EQ(found.worst, field == 35 ? 6 : field == 39 ? 2.5 : 0) << field;
+            EXPECT_EQ(found.n_points, n);
+        }
+        EXPECT_EQ(run.plan.counter("outside_range"), 9);
+    }
+}
+
+class SphereArrays : public testing::Test {
+protected:
+    Answer run_with(const std::vector<surrogate_named_array>& in,
+                    const std::vector<surrogate_named_array>& out) {
+        return answer(surrogate_plan_run_network(run.plan.get(), static_cast<int32_t>(in.size()),
+                                                 in.data(), static_cast<int32_t>(out.size()),
+                                                 out.data()));
+    }
+    const ModelOnDisk file{changed(small_attention(), {{"out_shape", {6, 12}}})};
+    Context context;
+    Model model{context, file.path()};
+    SphereRun run{context, model, {.name = ""}};
+};
+
+TEST_F(SphereArrays, OfALayerBetweenTwoGridsStandOnTheirDomains) {
+    const std::vector<surrogate_port_info> ports = model.ports();
+    ASSERT_EQ(ports.size(), 4u);
+    const std::vector<std::pair<std::string, int>> expected = {
+        {"query", 1}, {"key", 0}, {"value", 0}, {"y", 1}};
+    for (size_t i = 0; i < 4; ++i) {
+        EXPECT_EQ(ports[i].name, expected[i].first);
+        EXPECT_EQ(ports[i].is_on_output_domain, expected[i].second);
+        EXPECT_EQ(ports[i].is_output, i == 3);
+        EXPECT_EQ(ports[i].n_channel, 4);
+    }
+    EXPECT_EQ(model.input_domain().kind, SURROGATE_SPHERE);
+    EXPECT_EQ(model.output_domain().n_lat, 6);
+    EXPECT_EQ(model.input_domain().n_lon, 24);
+}
+
+TEST_F(SphereArrays, OfWrongShapeAreRefused) {
+    run.fill(wave_inputs(model));
+    auto in = run.arrays(false), out = run.arrays(true);
+    EXPECT_EQ(run_with(in, out).status, SURROGATE_SUCCESS);
+
+    auto bad = in;
+    bad[0].array.shape[0] = 12 * 24;  // the query lives on the coarse grid
+    const Answer wrong_points = run_with(bad, out);
+    EXPECT_EQ(wrong_points.status, SURROGATE_SHAPE);
+    EXPECT_TRUE(wrong_points.says("query") && wrong_points.says("72") && wrong_points.says("288"))
+        << wrong_points;
+
+    bad = in;
+    bad[1].array.shape[1] = 3;
+    const Answer wrong_channels = run_with(bad, out);
+    EXPECT_EQ(wrong_channels.status, SURROGATE_SHAPE);
+    EXPECT_TRUE(wrong_channels.says("key")) << wrong_channels;
+
+    bad = {in[0], in[1]};
+    const Answer missing = run_with(bad, out);
+    EXPECT_EQ(missing.status, SURROGATE_UNKNOWN_NAME);
+    EXPECT_TRUE(missing.says("value")) << missing;
+
+    bad = in;
+    bad[2].array.data = nullptr;
+    EXPECT_EQ(run_with(bad, out).status, SURROGATE_INVALID_ARGUMENT);
+    EXPECT_EQ(run_with(in, out).status, SURROGATE_SUCCESS);
+}
+
+}  // namespace
+}  // namespace surrogate::test
