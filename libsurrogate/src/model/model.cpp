@@ -50,6 +50,7 @@ void describe_weights(std::span<const TensorEntry> entries, nlohmann::json& type
         if (entry.name.starts_with(check_prefix)) continue;
         nlohmann::json& type = types[name(entry.dtype)];
         if (type.is_null()) {
+            type = nlohmann::json::object();  // [] on a null value is not safe without memory
             type["tensors"] = 0;
             type["read"] = how_read(entry.dtype);
         }
