@@ -121,7 +121,7 @@ TEST(DeviceRanks, TransportAndCountersAreThoseOfTheTable) {
     EXPECT_EQ(plan.counter("bytes_sent"), 2 * 4 * 3 * (8 + 2 * 2));  // blocks, 4 M (C + 2 H)
     EXPECT_EQ(plan.counter("collectives"), 2 * 2);
     const std::string text = plan.describe();
-    if (context.size() == 1) return;
+    if (context.size() == 1) GTEST_SKIP() << "the rest is text of reductions: needs two ranks";
     for (const char* part : {"reductions by MPI, staged: ", "launched piece by piece"})
         EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
 }
