@@ -74,7 +74,7 @@ FamilyRun::FamilyRun(const Context& context, const Model& model, const Tested& t
 }
 
 const Share& FamilyRun::share_of(size_t port) const {
-    return ports[port].is_on_output_domain ? domains.out : domains.in;
+    return ports[port].place == SURROGATE_AT_OUTPUT ? domains.out : domains.in;
 }
 
 double FamilyRun::input_value(size_t port, size_t point, int64_t channel) const {

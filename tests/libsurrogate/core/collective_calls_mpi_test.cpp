@@ -68,8 +68,8 @@ class CollectiveDomain : public CollectiveCalls {
 protected:
     Answer create(const surrogate_array& x, const int64_t* ids) {
         surrogate_domain* domain = nullptr;
-        const Answer found =
-            answer(surrogate_domain_create_points(context.get(), &x, ids, &domain));
+        const surrogate_points given{x, ids, nullptr, nullptr};
+        const Answer found = answer(surrogate_domain_create_points(context.get(), &given, &domain));
         surrogate_domain_destroy(&domain);
         expect_same_answer(found);
         return found;
