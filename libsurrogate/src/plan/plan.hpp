@@ -65,6 +65,7 @@ private:
 
     void require_clouds() const;
     void set_slots();
+    Slot& find_slot(const char* name, bool is_input);
     void bind(const char* name, const char* unit, const surrogate_array* array, bool is_input);
     void require_bound() const;
     const Domain& domain_of(const Port& port) const;

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fields of a card, and the ports of a bare network, beside the arrays that a caller gives.
+#include <algorithm>
+
+#include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/plan/plan.hpp"
+
+namespace surrogate::impl {
+
+void Plan::require_clouds() const {
+    const int64_t n = std::max(input_->n_cloud(), output_->n_cloud());
+    if (n == 1 || model_->network().domain_kind().keeps_clouds) return;
+    throw Error(Status::not_supported,
+                "the domain has " + std::to_string(n) + " clouds, and a network of family '" +
+                    printable(model_->card().family) +
+                    "' mixes all points it is given; make a domain and a plan of each cloud");
+}
+
+void Plan::set_slots() {
+    const Card& card = model_->card();
+    for (const FieldCard& field : card.inputs) {
+        Column column{nullptr, 1, true, field.mean, field.std, false, field.is_coordinate};
+        if (!field.is_coordinate) {
+            column.min = field.min;
+            column.max = field.max;
+        }
+        bool has_coordinate = false;
+        if (field.is_coordinate) {
+            // Points without any coordinates are fine for run_network; run() refuses them.
+            has_coordinate = field.axis < input_->n_axis() || input_->n_global() == 0;
+            if (!has_coordinate && input_->n_axis() > 0) {
+                throw Error(Status::shape, "the model's input '" + field.name + "' is coordinate " +
+                                               std::to_string(field.axis) +
+                                               " of the domain, whose points have " +
+                                               std::to_string(input_->n_axis()) + " coordinates");
+            }
+            // Read only: inputs are never written through a Column.
+            if (field.axis < input_->n_axis())
+                column.data = const_cast<double*>(input_->coordinate(field.axis));
+        }
+        outside_.push_back(field.is_coordinate ? Coordinates::outside(*input_, field) : Outside{});
+        input_slots_.push_back({field.name, field.unit, field.is_coordinate, has_coordinate});
+        inputs_.push_back(column);
+    }
+    is_warned_.resize(inputs_.size());
+    for (const FieldCard& field : card.outputs) {
+        output_slots_.push_back({field.name, field.unit, false, false});
+        outputs_.push_back({nullptr, 1, true, field.mean, field.std, false, false});
+    }
+    for (const Port& port : model_->network().inputs()) {
+        input_ports_.push_back({port, "network input '" + port.name + "'"});
+        port_inputs_.resize(port_inputs_.size() + static_cast<size_t>(port.n_channel));
+    }
+    for (const Port& port : model_->network().outputs()) {
+        output_ports_.push_back({port, "network output '" + port.name + "'"});
+        port_outputs_.resize(port_outputs_.size() + static_cast<size_t>(port.n_channel));
+    }
+}
+
+void Plan::bind_input(const char* name, const char* unit, const surrogate_array* array) {
+    bind(name, unit, array, true);
+}
+
+void Plan::bind_output(const char* name, const char* unit, const surrogate_array* array) {
+    bind(name, unit, array, false);
+}
+
+Plan::Slot& Plan::find_slot(const char* name, bool is_input) {
+    if (!name) throw Error(Status::invalid_argument, "name of the field is NULL");
+    std::vector<Slot>& slots = is_input ? input_slots_ : output_slots_;
+    const auto slot = std::ranges::find(slots, std::string_view(name), &Slot::name);
+    if (slot != slots.end() && !slot->from_domain) return *slot;
+    std::vector<std::string> names;
+    std::string list;
+    for (const Slot& s : slots) {
+        if (s.from_domain) continue;
+        names.push_back(s.name);
+        list += (list.empty() ? "" : ", ") + s.name;
+    }
+    if (slot != slots.end()) {
+        throw Error(Status::invalid_argument,
+                    "input '" + slot->name +
+                        "' is a coordinate and comes from the domain; bind only: " + list);
+    }
+    const std::string side = is_input ? "input" : "output";
+    throw Error(Status::unknown_name, "the model has no " + side + " '" + printable(name) + "' (" +
+                                          side + "s: " + (list.empty() ? "none" : list) + ")" +
+                                          did_you_mean(name, names));
+}
+
+void Plan::bind(const char* name, const char* unit, const surrogate_array* array, bool is_input) {
+    if (name && !array) {
+        throw Error(Status::invalid_argument,
+                    std::string("array for field '") + name + "' is NULL");
+    }
+    Slot& slot = find_slot(name, is_input);
+    const std::string what = std::string(is_input ? "input" : "output") + " '" + slot.name + "'";
+    if (unit && slot.unit != unit) {
+        throw Error(Status::invalid_argument, what + " is in '" + slot.unit +
+                                                  "' in the model's card, the array in '" +
+                                                  printable(unit) + "'");
+    }
+    check_array(*array, what, device_ != nullptr);
+    const int64_t n = is_input ? input_->n_local() : output_->n_local();
+    if (array->shape[0] != n || array->shape[1] != 1) {
+        const bool is_turned = array->shape[0] == 1 && array->shape[1] == n;
+        throw Error(Status::shape, what + ": array has shape " + shape_text(array->shape) +
+                                       ", the domain asks for (" + std::to_string(n) + ", 1)" +
+                                       (is_turned ? "; it looks transposed" : ""));
+    }
+    const auto place = &slot - (is_input ? input_slots_ : output_slots_).data();
+    Column& column = (is_input ? inputs_ : outputs_)[static_cast<size_t>(place)];
+    const Column bound = column_of(*array, 0);
+    column.data = bound.data;
+    column.stride = bound.stride;
+    column.is_double = bound.is_double;
+    column.is_on_device = bound.is_on_device;
+    slot.is_bound = true;
+}
+
+void Plan::unbind() {
+    for (Slot& slot : input_slots_) slot.is_bound = slot.is_bound && slot.from_domain;
+    for (Slot& slot : output_slots_) slot.is_bound = false;
+}
+
+void Plan::require_bound() const {
+    if (input_slots_.empty() || output_slots_.empty()) {
+        throw Error(Status::invalid_argument,
+                    "the model's card names no input or output fields; a bare network is run by "
+                    "surrogate_plan_run_network");
+    }
+    const char* const remedy =
+        " is not bound; call surrogate_plan_bind_input or surrogate_plan_bind_output first";
+    for (const Slot& slot : input_slots_) {
+        if (slot.is_bound) continue;
+        throw Error(Status::invalid_argument,
+                    "input '" + slot.name + "'" +
+                        (slot.from_domain ? " is a coordinate, and the domain's points have none"
+                                          : remedy));
+    }
+    for (const Slot& slot : output_slots_) {
+        if (!slot.is_bound)
+            throw Error(Status::invalid_argument, "output '" + slot.name + "'" + remedy);
+    }
+}
+
+const Domain& Plan::domain_of(const Port& port) const {
+    return port.place == PortPlace::output_points ? *output_ : *input_;
+}
+
+void Plan::set_port_columns(std::span<const surrogate_named_array> given, bool is_input) {
+    const std::vector<NamedPort>& ports = is_input ? input_ports_ : output_ports_;
+    Column* column = (is_input ? port_inputs_ : port_outputs_).data();
+    for (const NamedPort& p : ports) {
+        const auto found = std::ranges::find_if(
+            given, [&](const surrogate_named_array& g) { return g.name && p.port.name == g.name; });
+        if (found == given.end()) throw Error(Status::unknown_name, p.text + " is missing");
+        check_array(found->array, p.text, device_ != nullptr, p.port.kind);
+        const Domain& domain = domain_of(p.port);
+        const bool by_cloud = p.port.place == PortPlace::clouds;
+        const int64_t expected[] = {by_cloud ? domain.n_cloud() : domain.n_local(),
+                                    p.port.n_channel};
+        if (!std::ranges::equal(found->array.shape, expected)) {
+            throw Error(Status::shape, p.text + ": array has shape " +
+                                           shape_text(found->array.shape) + ", the plan asks for " +
+                                           shape_text(expected));
+        }
+        for (int64_t c = 0; c < p.port.n_channel; ++c) *column++ = column_of(found->array, c);
+    }
+    if (given.size() == ports.size()) return;
+    throw Error(Status::unknown_name, std::string("the network has ") +
+                                          std::to_string(ports.size()) +
+                                          (is_input ? " inputs, " : " outputs, ") +
+                                          std::to_string(given.size()) + " were given");
+}
+
+}  // namespace surrogate::impl

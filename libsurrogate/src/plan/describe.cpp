@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a plan says of itself, and of values that it met.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/plan/plan.hpp"
+
+namespace surrogate::impl {
+
+std::string Plan::bad_value_text(const BadValue& bad, bool is_input, bool by_port) const {
+    int column = bad.column;
+    std::string where = std::string(is_input ? "input '" : "output '");
+    std::string place;
+    if (!by_port) {
+        place = (is_input ? input_ : output_)->point_text(bad.point);
+        where += (is_input ? input_slots_ : output_slots_)[static_cast<size_t>(column)].name + "'";
+    } else {
+        auto port = (is_input ? input_ports_ : output_ports_).begin();
+        for (; column >= port->port.n_channel; ++port)
+            column -= static_cast<int>(port->port.n_channel);
+        place = port->port.place == PortPlace::clouds ? "cloud " + std::to_string(bad.point)
+                                                      : domain_of(port->port).point_text(bad.point);
+        where = port->text + ", channel " + std::to_string(column) + ",";
+    }
+    char value[40] = "bad";
+    if (bad.is_value_known) std::snprintf(value, sizeof value, "%g", bad.value);
+    return where + " is " + value + " at " + place + ", not a finite number in " +
+           (is_input ? "single precision" : "the type of its array");
+}
+
+std::string Plan::outside_text(int input, const Outside& outside) const {
+    const FieldCard& field = model_->card().inputs[static_cast<size_t>(input)];
+    Communicator& comm = context().comm();
+    const std::string points = std::to_string(input_->n_local()) + " points" +
+                               (comm.size() > 1 ? " of rank " + std::to_string(comm.rank()) : "");
+    return "input '" + field.name + "' lies outside the range of the training data, " +
+           range_text(field.min, field.max) + (field.unit.empty() ? "" : " " + field.unit) +
+           ", at " + std::to_string(outside.n) + " of " + points + ", farthest " +
+           number_text(outside.worst);
+}
+
+const std::string& Plan::option(const char* key) const {
+    if (!key) throw Error(Status::invalid_argument, "option key is NULL");
+    return options_.get(key);
+}
+
+int64_t Plan::counter(const char* key) const {
+    if (!key) throw Error(Status::invalid_argument, "counter key is NULL");
+    const std::pair<std::string, int64_t> counters[] = {
+        {"bytes_sent", bytes_sent_},
+        {"collectives", n_collective_},
+        {"runs", n_run_},
+        {"workspace_bytes", execution_->workspace_bytes()},
+        {"points_local", execution_->n_point()},
+        {"outside_range", n_outside()},
+    };
+    std::vector<std::string> names;
+    for (const auto& [name, value] : counters) {
+        if (name == key) return value;
+        names.push_back(name);
+    }
+    throw Error(Status::unknown_name, "counter '" + printable(key) +
+                                          "' does not exist (counters are: bytes_sent, "
+                                          "collectives, runs, workspace_bytes, points_local, "
+                                          "outside_range)" +
+                                          did_you_mean(key, names));
+}
+
+namespace {
+
+std::string line(const LayerCost& cost) {
+    char text[160];
+    std::snprintf(text, sizeof text, "%-26s %9.3g %8.3g %10lld %12lld %9lld\n", cost.name.c_str(),
+                  cost.flops / 1e6, cost.exponentials / 1e6,
+                  static_cast<long long>(cost.bytes_sent), static_cast<long long>(cost.collectives),
+                  static_cast<long long>(cost.messages));
+    return text;
+}
+
+}  // namespace
+
+std::string Plan::ranges_text() const {
+    std::string text, without;
+    for (const std::string& line : coordinates_.lines(model_->card().inputs)) text += line + "\n";
+    for (const FieldCard& field : model_->card().inputs) {
+        if (!field.is_coordinate && std::isinf(field.min) && std::isinf(field.max))
+            without += (without.empty() ? "" : ", ") + field.name;
+    }
+    if (without.empty()) return text;
+    return text + "the card has no range for " + without + ": values outside cannot be counted\n";
+}
+
+std::string Plan::describe() const {
+    std::string text = model_->card().family + " on " + std::to_string(output_->n_global()) +
+                       " points, " + std::to_string(execution_->n_point()) +
+                       " of them computed by this rank\n";
+    for (const char* key : {"backend", "vector", "threads", "precision", "reproducible",
+                            "check_finite", "agree", "range"}) {
+        text += std::string(key) + "=" + options_.get(key) + " ";
+    }
+    text += "transport=" + std::string(context().comm().transport()) + "\n";
+    if (device_) {
+        text += "device " + device_->device_text() + "\n";
+        text += "reductions by " + device_->transport_text() + "\n";
+    }
+    text += ranges_text();
+    text += "workspace " + std::to_string(execution_->workspace_bytes()) + " bytes\n\n";
+    text += "layer                          Mflop     Mexp      bytes  collectives  messages\n";
+    LayerCost total{.name = "total of this rank"};
+    for (const LayerCost& cost : execution_->costs()) {
+        text += line(cost);
+        total.flops += cost.flops;
+        total.exponentials += cost.exponentials;
+        total.bytes_sent += cost.bytes_sent;
+        total.collectives += cost.collectives;
+        total.messages += cost.messages;
+    }
+    text += line(total);
+    for (const std::string& note : execution_->notes()) text += note + "\n";
+    return text;
+}
+
+}  // namespace surrogate::impl
