@@ -42,9 +42,10 @@ std::vector<Share> make_shares(const Job& job, const Context& context, const Loa
     std::vector<Share> shares;
     for (int side = 0; side < 2; ++side) {
         if (side == 1 && is_same_grid(grids[0], grids[1])) break;
-        shares.push_back(grids[side].kind == SURROGATE_SPHERE
-                             ? share_of_grid(job, context, partition, grids[side])
-                             : share_of_points(job, context, partition, loaded.tensors.n_point[side]));
+        shares.push_back(
+            grids[side].kind == SURROGATE_SPHERE
+                ? share_of_grid(job, context, partition, grids[side])
+                : share_of_points(job, context, partition, loaded.tensors.n_point[side]));
     }
     return shares;
 }

@@ -44,8 +44,9 @@ protected:
 
     CheckResult run(const CheckSettings& settings) const {
         const CheckResult result = run_check(job(), context_, loaded_, settings);
-        EXPECT_TRUE(result.verdict.is_passed) << settings.partition << ": relative_l2 "
-                                      << result.verdict.relative_l2 << ", allowed " << result.verdict.bound;
+        EXPECT_TRUE(result.verdict.is_passed)
+            << settings.partition << ": relative_l2 " << result.verdict.relative_l2 << ", allowed "
+            << result.verdict.bound;
         EXPECT_EQ(result.backend, settings.backend);
         return result;
     }

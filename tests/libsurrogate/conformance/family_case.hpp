@@ -78,7 +78,7 @@ struct FamilyCase {
     std::string name;
     std::vector<NetworkCase> networks = {};
     std::vector<Mode> modes = {};
-    /// Of which "uneven" leaves rank 0 without points, and "first" and "last" all ranks but one.
+    /// Of which "uneven" leaves rank 0 without points, and "first", "middle" and "last" all ranks but one.
     std::vector<std::string> partitions = {};
     /// The share of a rank. `domain` is what the model says of its domain; `n_point` counts the
     /// points if it says nothing.

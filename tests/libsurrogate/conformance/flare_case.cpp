@@ -12,6 +12,7 @@ namespace {
 
 std::vector<int64_t> rows_of(const std::string& partition, int64_t n, int rank, int size) {
     if (partition == "first") return first_rows(rank == 0 ? n : 0);
+    if (partition == "middle") return first_rows(rank == size / 2 ? n : 0);
     if (partition == "last") return first_rows(rank == size - 1 ? n : 0);
     int64_t n_own = 0;
     check(surrogate_partition(partition.c_str(), n, rank, size, nullptr, &n_own));
@@ -105,7 +106,7 @@ FamilyCase make_flare() {
     flare.modes = {{"Fast", {}, 1e-5},
                    {"Reproducible", reproducible, 0},
                    {"Double", {{"precision", "fp64"}}, 1e-12}};
-    flare.partitions = {"contiguous", "scattered", "uneven", "first", "last"};
+    flare.partitions = {"contiguous", "scattered", "uneven", "first", "middle", "last"};
     flare.share = flare_share;
     for (const char* name : {"tiny", "tiny_options", "odd", "mid", "layers"})
         flare.goldens.push_back({name, data(name), 1e-12});

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/core/hidden_characters.hpp"
 #include "libsurrogate/src/core/text.hpp"
 
 #include <gtest/gtest.h>
 
 #include <ctime>
+
+#include "libsurrogate/src/core/hidden_characters.hpp"
 
 namespace surrogate::impl {
 namespace {

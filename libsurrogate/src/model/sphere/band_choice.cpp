@@ -104,7 +104,8 @@ Bands choose_bands(const Frame& frame, const SphereDomain& domain,
 Bands inner_bands(const Frame&, const Grid& grid, const SphereDomain& domain,
                   const std::vector<double>& row_cost, std::vector<std::string>& notes) {
     Bands bands = balanced_bands(grid, row_cost, domain);
-    notes.push_back("rows of the " + grid_text(grid) + " grid: distributed by cost, the largest band " +
+    notes.push_back("rows of the " + grid_text(grid) +
+                    " grid: distributed by cost, the largest band " +
                     ratio_text(bands.imbalance(row_cost)) + " of the mean cost");
     return bands;
 }
