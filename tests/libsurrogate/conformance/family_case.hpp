@@ -73,7 +73,7 @@ struct RefusedPlan {
 };
 
 /// A family as the laws of this folder see it. A new family writes <family>_case.cpp with a
-/// function that returns one, and names itself in CMakeLists.txt.
+/// function that returns one, and adds it.
 struct FamilyCase {
     std::string name;
     std::vector<NetworkCase> networks = {};

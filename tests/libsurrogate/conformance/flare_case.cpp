@@ -26,8 +26,8 @@ Share flare_share(const surrogate_domain_info&, int64_t n_point, const std::stri
     const auto points = std::make_shared<DarcyCase>(rows_of(partition, n_point, rank, size));
     Share share{.points = points->ids, .places = first_rows(points->n()), .n_place = points->n()};
     share.create = [points](surrogate_context* context, surrogate_domain** domain) {
-        const surrogate_array x = matrix(points->x.data(), points->n(), 2);
-        return surrogate_domain_create_points(context, &x, points->ids.data(), domain);
+        const surrogate_points given = points->points();
+        return surrogate_domain_create_points(context, &given, domain);
     };
     share.name_of = [points](size_t i) { return "id " + std::to_string(points->ids[i]); };
     return share;
@@ -50,9 +50,9 @@ std::shared_ptr<const std::string> small_model() {
 auto some_points(int64_t n, int64_t n_axis, const std::vector<int64_t>& ids) {
     return [=](surrogate_context* context, surrogate_domain** input, surrogate_domain**) {
         const DarcyCase points(first_rows(n));
-        const surrogate_array x = matrix(points.x.data(), n, n_axis);
-        return surrogate_domain_create_points(context, &x, ids.empty() ? nullptr : ids.data(),
-                                              input);
+        const surrogate_points given{matrix(points.x.data(), n, n_axis),
+                                     ids.empty() ? nullptr : ids.data(), nullptr, nullptr};
+        return surrogate_domain_create_points(context, &given, input);
     };
 }
 
