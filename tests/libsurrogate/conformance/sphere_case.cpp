@@ -136,8 +136,8 @@ surrogate_status grid_of(surrogate_context* context, surrogate_domain** domain, 
 
 surrogate_status points(surrogate_context* context, surrogate_domain** input, surrogate_domain**) {
     const double none = 0;
-    const surrogate_array x = matrix(&none, 0, 2);
-    return surrogate_domain_create_points(context, &x, nullptr, input);
+    const surrogate_points given{matrix(&none, 0, 2), nullptr, nullptr, nullptr};
+    return surrogate_domain_create_points(context, &given, input);
 }
 
 FamilyCase make_sphere() {

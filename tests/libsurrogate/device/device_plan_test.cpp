@@ -183,8 +183,8 @@ TEST_P(DeviceTest, DeviceArraysAreRefusedWhereTheyCannotBe) {
     EXPECT_TRUE(host.says("'mobility'") && host.says("backend=cuda")) << host;
 
     surrogate_domain* none = nullptr;
-    const surrogate_points points{mobility.matrix(3, 1), nullptr, nullptr, nullptr};
-    EXPECT_EQ(surrogate_domain_create_points(context->get(), &points, &none),
+    const surrogate_points given{mobility.matrix(3, 1), nullptr, nullptr, nullptr};
+    EXPECT_EQ(surrogate_domain_create_points(context->get(), &given, &none),
               SURROGATE_NOT_SUPPORTED);
 
     const Plan plan(model, domain, by_cuda);

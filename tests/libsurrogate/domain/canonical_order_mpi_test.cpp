@@ -47,8 +47,9 @@ TEST_P(CanonicalOrderRanks, SortsByGlobalId) {
     std::vector<int64_t> ids;
     for (int64_t row : rows) ids.push_back(odd_id(row, n));
     const DarcyCase points(rows);
-    const surrogate_array x = matrix(points.x.data(), points.n(), 2);
-    const PointDomain domain(ranks(), &x, ids.data());
+    const surrogate_points given{matrix(points.x.data(), points.n(), 2), ids.data(), nullptr,
+                                 nullptr};
+    const PointDomain domain(ranks(), &given);
     EXPECT_EQ(impl::canonical_positions(domain), positions(ids));
 }
 
@@ -68,8 +69,9 @@ TEST_P(CanonicalOrderRanks, SortsByCoordinatesAxisByAxis) {
             before += std::vector<double>{all[i], all[i + 1], all[i + 2]} < point;
         expected.push_back(before);
     }
-    const surrogate_array x = matrix(flat.data(), std::ssize(own), 3);
-    const PointDomain domain(ranks(), &x, nullptr);
+    const surrogate_points given{matrix(flat.data(), std::ssize(own), 3), nullptr, nullptr,
+                                 nullptr};
+    const PointDomain domain(ranks(), &given);
     EXPECT_EQ(impl::canonical_positions(domain), expected);
 }
 
@@ -79,9 +81,10 @@ TEST_P(CanonicalOrderRanks, RowsGoToTheirPlaceAndBack) {
     std::vector<int64_t> ids;
     for (int64_t row : rows) ids.push_back(odd_id(row, n));
     const DarcyCase points(rows);
-    const surrogate_array x = matrix(points.x.data(), points.n(), 2);
+    const surrogate_points given{matrix(points.x.data(), points.n(), 2), ids.data(), nullptr,
+                                 nullptr};
     const auto context = ranks();
-    const PointDomain domain(context, &x, ids.data());
+    const PointDomain domain(context, &given);
     const impl::RowRoute route = impl::canonical_route(domain, block);
 
     const impl::Range held = route.target_rows();
@@ -110,8 +113,9 @@ protected:
         if (rank_of(world) == 0) x.push_back(value);
         if (rank_of(world) == size_of(world) - 1) x.push_back(other);
         const std::vector<int64_t> ids(x.size(), id ? *id : 0);
-        const surrogate_array array = matrix(x.data(), std::ssize(x), 1);
-        const PointDomain domain(ranks(), &array, id ? ids.data() : nullptr);
+        const surrogate_points given{matrix(x.data(), std::ssize(x), 1), id ? ids.data() : nullptr,
+                                     nullptr, nullptr};
+        const PointDomain domain(ranks(), &given);
         return refusal([&] { impl::canonical_positions(domain); });
     }
 };
@@ -136,8 +140,8 @@ TEST_F(CanonicalOrderEqual, PointsOnDifferentRanksAreNamedById) {
 
 TEST(CanonicalOrderNeither, IdsNorCoordinatesIsRefused) {
     double none = 0;
-    const surrogate_array x = matrix(&none, 3, 0);
-    const PointDomain domain(ranks(), &x, nullptr);
+    const surrogate_points given{matrix(&none, 3, 0), nullptr, nullptr, nullptr};
+    const PointDomain domain(ranks(), &given);
     const Refusal found = refusal([&] { impl::canonical_positions(domain); });
     EXPECT_EQ(found.status, kernels::Status::invalid_argument);
     EXPECT_TRUE(found.says("give the domain global ids")) << found.text;

@@ -61,8 +61,8 @@ TEST_P(Pieces, OfRowsWiderThanTheirKeysTakeNoMemoryInARun) {
     const auto context = std::make_shared<impl::Context>(impl::mpi_communicator(world, GetParam()),
                                                          impl::Options{}, impl::Placement{});
     const DarcyCase points(own_rows("scattered", 300, world));
-    const surrogate_array x = matrix(points.x.data(), points.n(), 2);
-    const impl::PointDomain domain(context, &x, points.ids.data());
+    const surrogate_points given = points.points();
+    const impl::PointDomain domain(context, &given);
     impl::RowExchange<double> rows(context->comm(), impl::canonical_route(domain, 16), width);
     const auto value = [&](int64_t i, int64_t c) {
         return static_cast<double>(points.ids[static_cast<size_t>(i)] * width + c);
