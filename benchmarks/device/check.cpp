@@ -45,8 +45,10 @@ BlockCase shaped(const Row& row, Operand operand, const kernels::DevicePropertie
     if (!row.turns) return c;
     const DeviceShape shape = DeviceShape::of({c.n_head, c.n_latent, c.n_dim}, c.n_channel());
     c.n_multiprocessor = 1;
-    c.shared_bytes = exchange_bytes(operand, shape.width) + 2 * slice_bytes(operand, shape.width) +
-                     (shape.all_latent_tiles() + 1) / 2 * sum_bytes(shape);
+    c.shared_bytes =
+        exchange_bytes(operand, shape.width, tiling_of(operand, shape.width, c.variant)) +
+        2 * slice_bytes(operand, shape.width) +
+        (shape.all_latent_tiles() + 1) / 2 * sum_bytes(shape);
     return c;
 }
 
@@ -98,6 +100,8 @@ std::vector<Row> rows(bool is_tiny) {
     BlockCase large = trained;
     large.n_latent = 128;
     add("128 latents", large, 4000);
+    large.variant = 1;
+    add("128 latents, other variant", large, 4000);
     add("997 points 1003 times", large, 997);
     list.back().n_repeat = 1003;
     return list;

@@ -2,6 +2,7 @@
 /// FLARE's device passes checked and timed on their own, for a machine that has a device and little
 /// else:
 ///     device_passes check|limits|time|turns [--json FILE] [--device N] [--tiny] [--only CASE]
+///         [--variant N]
 /// Results are records of JSON, one a line. Exit status: 0, 1 a check failed or the device did, 2
 /// bad usage, 77 no device here.
 #include <cstring>
@@ -35,6 +36,8 @@ Arguments parse(int argc, char** argv) {
             if (!arguments.options.json) return arguments;
         } else if (key == "--device" && has_value) {
             arguments.device = std::atoi(argv[++i]);
+        } else if (key == "--variant" && has_value) {
+            arguments.options.variant = std::atoi(argv[++i]);
         } else if (key == "--only" && has_value) {
             arguments.options.only = argv[++i];
         } else {
@@ -79,7 +82,7 @@ int main(int argc, char** argv) {
     const benchmarks::Arguments arguments = benchmarks::parse(argc, argv);
     if (!arguments.is_good) {
         std::cerr << "device_passes check|limits|time|turns [--json FILE] [--device N] "
-                     "[--tiny] [--only CASE]\n";
+                     "[--tiny] [--only CASE] [--variant N]\n";
         return 2;
     }
     try {

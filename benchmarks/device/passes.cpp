@@ -45,7 +45,7 @@ Passes::Passes(Platform& platform, const BlockCase& c, Operand operand)
     const DeviceMlp v_proj = chain(w.v_proj, {true, true});
     const auto geometry =
         flare::encode_geometry(device_.properties(), operand, shape_,
-                               k_proj.n_layer + v_proj.n_layer, n_point, c.reproducible);
+                               k_proj.n_layer + v_proj.n_layer, n_point, c.reproducible, c.variant);
     const int64_t n_partial = c.reproducible
                                   ? (n_point + flare::chunk_points - 1) / flare::chunk_points
                                   : geometry.n_block;
@@ -73,7 +73,8 @@ Passes::Passes(Platform& platform, const BlockCase& c, Operand operand)
                chain(w.att_out, {false, false}),
                norm2,
                chain(w.ffn, {true, true}),
-               x};
+               x,
+               c.variant};
     end_ = {shape_,
             operand,
             n_point,

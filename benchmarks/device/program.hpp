@@ -14,6 +14,7 @@ struct Options {
     std::FILE* json = stdout;  ///< one record a line
     bool is_tiny = false;      ///< seconds on a slow or emulated device
     std::string only;          ///< the cases with this name alone
+    int variant = 0;           ///< of the tiling that is timed (flare_tiling.hpp)
 };
 
 /// Every pass against the reference in double, on awkward sizes, with all operands, twice for the

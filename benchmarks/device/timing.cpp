@@ -55,7 +55,7 @@ struct Case {
     }
 };
 
-std::vector<Case> cases(bool is_tiny) {
+std::vector<Case> cases(const Options& options) {
     BlockCase c{.n_head = 8,
                 .n_latent = 128,
                 .n_dim = 8,
@@ -63,8 +63,9 @@ std::vector<Case> cases(bool is_tiny) {
                 .n_inner_kv = 3,
                 .n_inner_ffn = 3};
     c.in_dim = 3;
+    c.variant = options.variant;
     std::vector<Case> list;
-    if (is_tiny) {
+    if (options.is_tiny) {
         c.n_point = 40;
         c.n_latent = 5;
         c.n_inner_kv = c.n_inner_ffn = 0;
@@ -160,6 +161,7 @@ private:
             .add("n_dim", which_.c.n_dim)
             .add("n_latent", which_.c.n_latent)
             .add("reproducible", which_.c.reproducible)
+            .add("variant", which_.c.variant)
             .add("n_encode_pass", passes_.geometry().n_pass)
             .add("weights_resident", passes_.geometry().resident)
             .add("n_byte", passes_.n_byte())
@@ -179,14 +181,14 @@ private:
 }  // namespace
 
 void time_passes(Platform& platform, const Options& options) {
-    for (const Case& which : cases(options.is_tiny)) {
+    for (const Case& which : cases(options)) {
         if (options.only.empty() || options.only == which.name())
             Timed(platform, options, which).run();
     }
 }
 
 int take_turns(Platform& platform, const Options& options) {
-    const auto list = cases(options.is_tiny);
+    const auto list = cases(options);
     const auto which = std::find_if(list.begin(), list.end(), [&](const Case& c) {
         return options.only.empty() || options.only == c.name();
     });

@@ -20,7 +20,6 @@ import sys
 from sass import Graph, Parameters, functions
 
 C, H, D, N_LAYER = 64, 8, 8, 5
-N_WARP = 8
 OPERANDS = ["fp32", "tf32", "fp16", "bf16"]  # as in kernels/device/operand.hpp
 
 
@@ -93,28 +92,31 @@ I32, U32, I64, POINTER, F32, BOOL = (ctypes.c_int32, ctypes.c_uint32, ctypes.c_i
                                      ctypes.c_bool)
 Shape = struct("Shape", ("n_head", I64), ("n_latent", I64), ("n_dim", I64), ("width", I64), ("n_dim_padded", I64))
 Geometry = struct("Geometry", ("n_block", I64), ("n_pass", I64), ("tiles_per_pass", I64), ("shared_bytes", I64),
-                  ("resident", BOOL))
+                  ("resident", BOOL), ("variant", I32))
 Norm = struct("Norm", ("kind", I32), ("eps", F32), ("weight", POINTER), ("bias", POINTER))
 Mlp = struct("Mlp", ("layers", POINTER), ("n_layer", I32), ("residual_mask", U32), ("activation", I32))
 EncodeArgs = struct("EncodeArgs", ("shape", Shape), ("operand", I32), ("geometry", Geometry), ("n_point", I64), ("x", POINTER),
                     ("norm", Norm), ("k_norm", Norm), ("k_proj", Mlp), ("v_proj", Mlp), ("queries", POINTER), ("k", POINTER),
                     ("partials", POINTER), ("v_max", POINTER))
 DecodeArgs = struct("DecodeArgs", ("shape", Shape), ("operand", I32), ("n_point", I64), ("queries", POINTER), ("k", POINTER),
-                    ("z", POINTER), ("out_proj", Mlp), ("norm", Norm), ("ffn", Mlp), ("x", POINTER))
+                    ("z", POINTER), ("out_proj", Mlp), ("norm", Norm), ("ffn", Mlp), ("x", POINTER),
+                    ("variant", I32))
 Encode = struct("Encode", ("args", EncodeArgs), ("first_latent_tile", I32), ("n_latent_tile", I32))
 Decode = struct("Decode", ("args", DecodeArgs), ("weight_bytes", I32), ("resident", BOOL), ("latents_fit", BOOL))
 
 SOME = 0x7F0000001000  # an address that is not null
+RARE = 1_000_000  # instructions that a way makes a detour of to miss a block
 
 
 class Case:
     """One pass at one size: what the kernel is told, and what the algorithm asks of it."""
 
-    def __init__(self, which, operand, n_point, n_latent, chip):
+    def __init__(self, which, operand, n_point, n_latent, chip, narrow=(16, 1, 4)):
         self.which, self.operand, self.n_point, self.n_latent, self.chip = which, operand, n_point, n_latent, chip
         self.is_wide = operand in ("fp32", "tf32")
-        self.n_tile = 1 if self.is_wide else 2  # of 16 points, a warp: tiles_per_warp() of flare_tiling.hpp
-        self.rows = N_WARP * 16 * self.n_tile
+        # tiling_of() of flare_tiling.hpp: warps, tiles of 16 points a warp, tiles whose scores a warp holds.
+        self.n_warp, self.n_tile, self.chunk = (8, 1, 4) if self.is_wide else narrow
+        self.rows = self.n_warp * 16 * self.n_tile
         self.latent_tiles = (n_latent + 15) // 16
         # Latents whose sums fit beside the weights; encode_geometry() of flare_device.cpp.
         self.layer_bytes = C * C * (8 if operand == "fp32" else 4 if self.is_wide else 2)
@@ -155,7 +157,7 @@ class Case:
     def expected_exponentials(self, n_latent_tile):
         """Scores a lane holds: a tile of 16 latents x 16 points is 8 a lane."""
         tiles = n_latent_tile * (self.rows // 16)  # of latents x points, for all warps
-        return tiles * 8 / N_WARP
+        return tiles * 8 / self.n_warp
 
 
 class Walk:
@@ -195,17 +197,17 @@ class Walk:
         if kind == "layers":
             return None  # shared among the layer loops of the same place, see below
         if kind == "copies":
-            return 0 if case.weights_resident else case.layer_bytes / 16 / (32 * N_WARP)
+            return 0 if case.weights_resident else case.layer_bytes / 16 / (32 * case.n_warp)
         if kind == "groups":
             return 1
         if kind == "scores":
             depth = outer.count("scores")
             nest = self.score_depth(header)
             if case.which == "encode":
-                # Tiles of latents of this warp, then chunks of 128 points.
-                return [self.n_latent_tile / N_WARP, case.rows / 128][depth]
-            # Tiles of points, heads, chunks of 128 latents; what runs once may be no loop any more.
-            dimensions = [case.n_tile, H, max(1, case.latent_tiles / 8)]
+                # Tiles of latents of this warp, then chunks of points.
+                return [self.n_latent_tile / case.n_warp, case.rows / 16 / case.chunk][depth]
+            # Tiles of points, heads, chunks of latents; what runs once may be no loop any more.
+            dimensions = [case.n_tile, H, max(1, case.latent_tiles / case.chunk)]
             while len(dimensions) > depth + nest and 1 in dimensions:
                 dimensions.reverse()
                 dimensions.remove(1)
@@ -224,9 +226,9 @@ class Walk:
         return not work and self.number(counts, "ISETP") >= 8
 
     def is_remainder(self, header, block, inner):
-        """Latents behind the last 128: decode has code for fewer beside the loop over chunks."""
+        """Latents behind the last chunk: decode has code for fewer beside the loop over chunks."""
         has_chunks = any(self.kind(h) == "scores" and not self.score_depth(h) > 1 for h in inner)
-        return self.case.which == "decode" and self.case.latent_tiles % 8 == 0 and self.kind(header) == "scores" \
+        return self.case.which == "decode" and self.case.latent_tiles % self.case.chunk == 0 and self.kind(header) == "scores" \
             and has_chunks and self.number(self.graph.count(block), "HMMA|MUFU.EX2") > 0
 
     def path(self, header, outer=()):
@@ -271,7 +273,9 @@ class Walk:
         return [1, N_LAYER][layers.index(header)] if len(layers) == 2 else N_LAYER
 
     def longest(self, header, body, node, weights):
-        size = {n: sum(sum(c.values()) for c in parts.values()) for n, parts in weights.items()}
+        # The longest way around what only the last points or latents need.
+        size = {n: -RARE if n in self.rare else sum(sum(c.values()) for c in parts.values())
+                for n, parts in weights.items()}
         before = collections.defaultdict(set)
         for b in body:
             for s in self.graph.edges[b]:
@@ -330,8 +334,8 @@ def predict(case, code, show):
         total = 0
         for title, names in phases:
             counts = sum((parts.get(n, collections.Counter()) for n in names), collections.Counter())
-            # Two warps of a block's eight a quarter.
-            cycles = {unit: c * N_WARP / 4 for unit, c in case.chip.cycles(counts).items()}
+            # A quarter of the block's warps.
+            cycles = {unit: c * case.n_warp / 4 for unit, c in case.chip.cycles(counts).items()}
             limit = max(cycles, key=cycles.get)
             total += cycles[limit]
             if number == 0:

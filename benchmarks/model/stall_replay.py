@@ -24,7 +24,7 @@ import re
 import shutil
 import sys
 
-from issue_slots import C, CHIPS, H, N_WARP, OPERANDS, Case, Walk, check
+from issue_slots import C, CHIPS, H, OPERANDS, Case, Walk, check
 from sass import Graph, functions
 
 QUARTERS = 4
@@ -127,7 +127,7 @@ def passage(case, code, n_latent_tile, chip, where, show):
         phases = [("attention, layers, norms", [s for _, s in steps])]
     total = 0
     for title, instructions in phases:
-        n_warp = N_WARP // QUARTERS
+        n_warp = case.n_warp // QUARTERS
         cycles = mean_cycles(instructions, n_warp)
         show(f"    {title}, loads {where}: {len(instructions)} instructions a warp, {cycles:.0f} cycles for "
              f"{n_warp} warps, {n_warp * len(instructions) / cycles:.2f} a cycle")
@@ -151,6 +151,7 @@ def main():
     parser.add_argument("--points", type=int, default=1_000_000)
     parser.add_argument("--latents", default="128,256")
     parser.add_argument("--operands", default="fp16,fp32")
+    parser.add_argument("--tiling", default="16x1x4", help="of 16-bit operands, as the binary was compiled")
     options = parser.parse_args()
     cuobjdump = os.environ.get("CUOBJDUMP") or shutil.which("cuobjdump")
     if not cuobjdump:
@@ -163,7 +164,8 @@ def main():
         for n_latent in (int(m) for m in options.latents.split(",")):
             row = [operand, str(n_latent)]
             for which in ("encode", "decode"):
-                case = Case(which, operand, options.points, n_latent, chip)
+                case = Case(which, operand, options.points, n_latent, chip,
+                            tuple(int(n) for n in options.tiling.split("x")))
                 name = f"{which}_kernelILNS.*OperandE{OPERANDS.index(operand)}ELi{C}E"
                 found = [c for n, c in code.items() if re.search(name, n)]
                 if len(found) != 1:

@@ -8,16 +8,16 @@ namespace {
 
 constexpr float lowest = lowest_score<float>();
 
-template <Operand operand, int width>
-struct Decode : Pass<operand, width> {
-    using Base = Pass<operand, width>;
+template <Operand operand, int width, int variant>
+struct Decode : Pass<operand, width, variant> {
+    using Base = Pass<operand, width, variant>;
     using P = typename Base::P;
     using Piece = typename Base::Piece;
     using Feed = typename Base::Feed;
-    using Base::g, Base::lane, Base::n_group, Base::n_tile, Base::rows, Base::t, Base::warp;
+    using Base::g, Base::lane, Base::n_group, Base::n_tile, Base::n_warp, Base::t, Base::warp;
 
     /// Tiles of 16 latents whose scores a warp holds at once.
-    static constexpr int chunk_tiles = tiles_per_chunk(operand);
+    static constexpr int chunk_tiles = Base::tiling.tiles_per_chunk;
 
     const DecodeArgs& args;
     const Piece *queries, *latents;  // in shared memory, or where the arguments say
@@ -33,7 +33,8 @@ struct Decode : Pass<operand, width> {
         auto* own = reinterpret_cast<Piece*>(rows_of_warp + n_warp * n_tile * n_group * 32);
         const int n_piece =
             static_cast<int>(a.shape.all_latent_tiles() * a.shape.head_groups()) * 32;
-        for (int i = static_cast<int>(threadIdx.x); i < n_piece; i += n_thread) {
+        for (int i = static_cast<int>(threadIdx.x); i < n_piece;
+             i += static_cast<int>(blockDim.x)) {
             own[i] = queries[i];
             own[n_piece + i] = latents[i];
         }
@@ -175,6 +176,7 @@ struct Decode : Pass<operand, width> {
         const uint32_t mask = this->mask(args.shape);
         const int n_head = static_cast<int>(args.shape.sizes.n_head);
         const int n_channel = static_cast<int>(args.shape.sizes.n_channel());
+        const int rows = Base::rows();
         const int64_t n_unit = (args.n_point + rows - 1) / rows;
         // Channels that belong to no head are never written again.
         for (int tile = 0; tile < n_tile; ++tile) {
@@ -241,11 +243,11 @@ struct Decode : Pass<operand, width> {
     }
 };
 
-template <Operand operand, int width>
-__global__ void __launch_bounds__(n_thread, 1)
+template <Operand operand, int width, int variant>
+__global__ void __launch_bounds__(tiling_of(operand, width, variant).n_thread(), 1)
     decode_kernel(const DecodeArgs args, int weight_bytes, bool resident, bool latents_fit) {
     SURROGATE_SHARED(shared);
-    using Pass = Decode<operand, width>;
+    using Pass = Decode<operand, width, variant>;
     typename Pass::Feed feed(shared, resident, Pass::layer, args.out_proj, args.ffn);
     Pass(args, shared, weight_bytes, latents_fit).run(feed);
     feed.finish();
@@ -254,15 +256,18 @@ __global__ void __launch_bounds__(n_thread, 1)
 }  // namespace
 
 void load_decode(const DeviceProperties& device, Operand operand_, int64_t width_) {
-    with_instance(operand_, width_, [&]<Operand operand, int width>() {
-        load_kernel(device, decode_kernel<operand, width>, "flare decode");
-    });
+    const auto load = [&]<Operand operand, int width, int variant>() {
+        load_kernel(device, decode_kernel<operand, width, variant>, "flare decode");
+    };
+    for (int variant = 0; variant < n_variant; ++variant)
+        with_variant(operand_, width_, variant, load);
 }
 
 void decode(const DeviceProperties& device, const DecodeArgs& args, Stream stream) {
     if (args.n_point == 0) return;
-    with_instance(args.operand, args.shape.width, [&]<Operand operand, int width>() {
-        const int64_t rows = block_rows(operand, width);
+    const auto launch = [&]<Operand operand, int width, int variant>() {
+        constexpr Tiling tiling = tiling_of(operand, width, variant);
+        const int64_t rows = tiling.block_rows();
         const int64_t slots = rows * width * static_cast<int64_t>(sizeof(float));
         const int64_t latents = 2 * latent_bytes(operand, args.shape);
         const int64_t n_layer = args.out_proj.n_layer + args.ffn.n_layer;
@@ -272,11 +277,13 @@ void decode(const DeviceProperties& device, const DecodeArgs& args, Stream strea
         const int64_t fixed = slots + (latents_fit ? latents : 0);
         const WeightRoom weights(operand, width, n_layer, device.shared_bytes - fixed);
         const int64_t shared = fixed + weights.bytes;
-        SURROGATE_LAUNCH((decode_kernel<operand, width>), pass_blocks(device, args.n_point, rows),
-                         n_thread, static_cast<size_t>(shared), stream, args,
-                         static_cast<int>(weights.bytes), weights.resident, latents_fit);
+        SURROGATE_LAUNCH((decode_kernel<operand, width, variant>),
+                         pass_blocks(device, args.n_point, rows), tiling.n_thread(),
+                         static_cast<size_t>(shared), stream, args, static_cast<int>(weights.bytes),
+                         weights.resident, latents_fit);
         check_launch("flare decode");
-    });
+    };
+    with_variant(args.operand, args.shape.width, args.variant, launch);
 }
 
 }  // namespace surrogate::kernels::flare::cuda

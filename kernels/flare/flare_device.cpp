@@ -32,12 +32,13 @@ DeviceShape DeviceShape::of(const Sizes& sizes, int64_t widest) {
 
 EncodeGeometry encode_geometry(const DeviceProperties& device, Operand operand,
                                const DeviceShape& shape, int64_t n_layer, int64_t n_point,
-                               bool reproducible) {
-    const int64_t tile = block_rows(operand, shape.width);
-    const int64_t unit = reproducible ? chunk_points : tile;
-    const int64_t fixed = exchange_bytes(operand, shape.width);
+                               bool reproducible, int variant) {
+    const Tiling tiling = tiling_of(operand, shape.width, variant);
+    const int64_t unit = reproducible ? chunk_points : tiling.block_rows();
+    const int64_t fixed = exchange_bytes(operand, shape.width, tiling);
     const int64_t latents = shape.all_latent_tiles();
     EncodeGeometry geometry;
+    geometry.variant = variant;
     geometry.n_block = std::clamp<int64_t>((n_point + unit - 1) / unit, 1, device.n_multiprocessor);
 
     const auto room = [&](int64_t weights) {

@@ -49,13 +49,14 @@ struct EncodeGeometry {
     int64_t tiles_per_pass = 0;  ///< latent tiles of all heads taken by one
     int64_t shared_bytes = 0;
     bool resident = false;  ///< weights stay in shared memory; else they come layer by layer
+    int variant = 0;        ///< of the tiling (flare_tiling.hpp)
 };
 
 /// n_layer: of k and v chains together. n_point: of this rank. Throws not_supported if not even one
 /// latent tile fits.
 EncodeGeometry encode_geometry(const DeviceProperties& device, Operand operand,
                                const DeviceShape& shape, int64_t n_layer, int64_t n_point,
-                               bool reproducible);
+                               bool reproducible, int variant = 0);
 
 /// x = in_proj((columns - mean) / std)
 struct BeginArgs {
@@ -117,6 +118,7 @@ struct DecodeArgs {
     DeviceNorm norm;
     DeviceMlp ffn;
     float* x = nullptr;
+    int variant = 0;  ///< as in EncodeGeometry
 };
 
 /// columns = mlp(norm(x)) * std + mean; NaN where the findings say that no sums were finite

@@ -10,17 +10,17 @@ namespace {
 
 constexpr float lowest = lowest_score<float>();
 
-template <Operand operand, int width>
-struct Encode : Pass<operand, width> {
-    using Base = Pass<operand, width>;
+template <Operand operand, int width, int variant>
+struct Encode : Pass<operand, width, variant> {
+    using Base = Pass<operand, width, variant>;
     using P = typename Base::P;
     using Piece = typename Base::Piece;
     using Feed = typename Base::Feed;
-    using Base::g, Base::lane, Base::n_group, Base::n_tile, Base::row_tiles, Base::rows, Base::t,
-        Base::warp;
+    using Base::g, Base::lane, Base::n_group, Base::n_tile, Base::n_warp, Base::t, Base::warp;
 
-    /// Tiles of 16 points whose scores a warp holds at once.
-    static constexpr int chunk_tiles = tiles_per_chunk(operand);
+    /// Tiles of 16 points: of a block, at most; whose scores a warp holds at once.
+    static constexpr int row_tiles = Base::tiling.n_warp * n_tile;
+    static constexpr int chunk_tiles = Base::tiling.tiles_per_chunk;
     /// Sums under way are 2^peak times what a partial holds.
     static constexpr float peak = peak_of_points(operand);
 
@@ -198,7 +198,7 @@ struct Encode : Pass<operand, width> {
 
     __device__ void attend_all(int64_t row) const {
         for (int tile = warp; tile < n_latent_tile; tile += n_warp) {
-            for (int first = 0; first < row_tiles; first += chunk_tiles) {
+            for (int first = 0; first < n_warp * n_tile; first += chunk_tiles) {
                 const int64_t at = row + 16 * first;
                 if (at < args.n_point) attend(tile, at, first);
             }
@@ -244,6 +244,7 @@ struct Encode : Pass<operand, width> {
 
     __device__ void run(Feed& feed) const {
         const uint32_t mask = this->mask(args.shape);
+        const int rows = Base::rows();
         const int64_t unit_rows = args.v_max ? chunk_points : rows;
         const int64_t n_unit = (args.n_point + unit_rows - 1) / unit_rows;
         reset();
@@ -264,11 +265,11 @@ struct Encode : Pass<operand, width> {
     }
 };
 
-template <Operand operand, int width>
-__global__ void __launch_bounds__(n_thread, 1)
+template <Operand operand, int width, int variant>
+__global__ void __launch_bounds__(tiling_of(operand, width, variant).n_thread(), 1)
     encode_kernel(const EncodeArgs args, int first_latent_tile, int n_latent_tile) {
     SURROGATE_SHARED(shared);
-    using Pass = Encode<operand, width>;
+    using Pass = Encode<operand, width, variant>;
     const bool resident = args.geometry.resident;
     const int n_layer = args.k_proj.n_layer + args.v_proj.n_layer;
     const int64_t weight_bytes =
@@ -281,26 +282,30 @@ __global__ void __launch_bounds__(n_thread, 1)
 }  // namespace
 
 void load_encode(const DeviceProperties& device, Operand operand_, int64_t width_) {
-    with_instance(operand_, width_, [&]<Operand operand, int width>() {
-        load_kernel(device, encode_kernel<operand, width>, "flare encode");
-    });
+    const auto load = [&]<Operand operand, int width, int variant>() {
+        load_kernel(device, encode_kernel<operand, width, variant>, "flare encode");
+    };
+    for (int variant = 0; variant < n_variant; ++variant)
+        with_variant(operand_, width_, variant, load);
 }
 
 void encode(const DeviceProperties&, const EncodeArgs& args, Stream stream) {
     const EncodeGeometry& geometry = args.geometry;
     const auto all = static_cast<int>(args.shape.all_latent_tiles());
-    with_instance(args.operand, args.shape.width, [&]<Operand operand, int width>() {
+    const auto launch = [&]<Operand operand, int width, int variant>() {
+        constexpr int n_thread = tiling_of(operand, width, variant).n_thread();
         for (int pass = 0; pass < geometry.n_pass; ++pass) {
             const int first = pass * static_cast<int>(geometry.tiles_per_pass);
             const int count = first + geometry.tiles_per_pass < all
                                   ? static_cast<int>(geometry.tiles_per_pass)
                                   : all - first;
             SURROGATE_LAUNCH(
-                (encode_kernel<operand, width>), static_cast<unsigned>(geometry.n_block), n_thread,
-                static_cast<size_t>(geometry.shared_bytes), stream, args, first, count);
+                (encode_kernel<operand, width, variant>), static_cast<unsigned>(geometry.n_block),
+                n_thread, static_cast<size_t>(geometry.shared_bytes), stream, args, first, count);
             check_launch("flare encode");
         }
-    });
+    };
+    with_variant(args.operand, args.shape.width, geometry.variant, launch);
 }
 
 }  // namespace surrogate::kernels::flare::cuda

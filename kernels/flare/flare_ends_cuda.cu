@@ -16,7 +16,7 @@ template <Operand operand, int width>
 struct Ends : Pass<operand, width> {
     using Base = Pass<operand, width>;
     using Feed = typename Base::Feed;
-    using Base::lane, Base::n_group, Base::n_tile, Base::rows, Base::warp;
+    using Base::lane, Base::n_group, Base::n_tile, Base::warp;
     static constexpr int warp_rows = 16 * n_tile;
 
     float* own;  // (warp_rows, width) fragments of this warp
@@ -59,15 +59,16 @@ struct Ends : Pass<operand, width> {
 };
 
 template <Operand operand, int width>
-__global__ void __launch_bounds__(n_thread, 1)
+__global__ void __launch_bounds__(tiling_of(operand, width, 0).n_thread(), 1)
     begin_kernel(const BeginArgs args, int weight_bytes, bool resident) {
     SURROGATE_SHARED(shared);
     using Pass = Ends<operand, width>;
     typename Pass::Feed feed(shared, resident, Pass::layer, args.in_proj, DeviceMlp{});
     Pass pass(shared + weight_bytes);
-    const int64_t n_unit = (args.n_point + Pass::rows - 1) / Pass::rows;
+    const int rows = pass.rows();
+    const int64_t n_unit = (args.n_point + rows - 1) / rows;
     for (int64_t unit = blockIdx.x; unit < n_unit; unit += gridDim.x) {
-        const int64_t first = pass.first_tile(unit * Pass::rows);
+        const int64_t first = pass.first_tile(unit * rows);
         float x[Pass::n_tile][Pass::n_group][4];
         pass.gather(args, first, x);
         run_chain<operand>(args.in_proj, Pass::layer, feed, x);
@@ -79,7 +80,7 @@ __global__ void __launch_bounds__(n_thread, 1)
 }
 
 template <Operand operand, int width>
-__global__ void __launch_bounds__(n_thread, 1)
+__global__ void __launch_bounds__(tiling_of(operand, width, 0).n_thread(), 1)
     end_kernel(const EndArgs args, int weight_bytes, bool resident) {
     SURROGATE_SHARED(shared);
     using Pass = Ends<operand, width>;
@@ -88,9 +89,10 @@ __global__ void __launch_bounds__(n_thread, 1)
     const uint32_t mask = pass.mask(args.shape);
     const int n_channel = static_cast<int>(args.shape.sizes.n_channel());
     const bool is_lost = is_poisoned(*args.findings);
-    const int64_t n_unit = (args.n_point + Pass::rows - 1) / Pass::rows;
+    const int rows = pass.rows();
+    const int64_t n_unit = (args.n_point + rows - 1) / rows;
     for (int64_t unit = blockIdx.x; unit < n_unit; unit += gridDim.x) {
-        const int64_t first = pass.first_tile(unit * Pass::rows);
+        const int64_t first = pass.first_tile(unit * rows);
         float x[Pass::n_tile][Pass::n_group][4];
 #pragma unroll
         for (int tile = 0; tile < Pass::n_tile; ++tile) {
@@ -108,7 +110,8 @@ struct Room {
     int64_t slots;
     WeightRoom weights;
     Room(const DeviceProperties& device, Operand operand, int64_t width, int64_t n_layer)
-        : slots(block_rows(operand, width) * width * static_cast<int64_t>(sizeof(float))),
+        : slots(tiling_of(operand, width, 0).block_rows() * width *
+                static_cast<int64_t>(sizeof(float))),
           weights(operand, width, n_layer, device.shared_bytes - slots) {}
     int64_t bytes() const { return slots + weights.bytes; }
 };
@@ -126,8 +129,9 @@ void begin(const DeviceProperties& device, const BeginArgs& args, Stream stream)
     if (args.n_point == 0) return;
     with_instance(args.operand, args.shape.width, [&]<Operand operand, int width>() {
         const Room room(device, operand, width, args.in_proj.n_layer);
+        constexpr Tiling tiling = tiling_of(operand, width, 0);
         SURROGATE_LAUNCH((begin_kernel<operand, width>),
-                         pass_blocks(device, args.n_point, block_rows(operand, width)), n_thread,
+                         pass_blocks(device, args.n_point, tiling.block_rows()), tiling.n_thread(),
                          static_cast<size_t>(room.bytes()), stream, args,
                          static_cast<int>(room.weights.bytes), room.weights.resident);
         check_launch("flare begin");
@@ -138,8 +142,9 @@ void end(const DeviceProperties& device, const EndArgs& args, Stream stream) {
     if (args.n_point == 0) return;
     with_instance(args.operand, args.shape.width, [&]<Operand operand, int width>() {
         const Room room(device, operand, width, args.out_proj.n_layer);
+        constexpr Tiling tiling = tiling_of(operand, width, 0);
         SURROGATE_LAUNCH((end_kernel<operand, width>),
-                         pass_blocks(device, args.n_point, block_rows(operand, width)), n_thread,
+                         pass_blocks(device, args.n_point, tiling.block_rows()), tiling.n_thread(),
                          static_cast<size_t>(room.bytes()), stream, args,
                          static_cast<int>(room.weights.bytes), room.weights.resident);
         check_launch("flare end");

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
+#include "kernels/base/error.hpp"
 #include "kernels/device/launch.cuh"
 #include "kernels/flare/flare_device.hpp"
 #include "kernels/flare/flare_tiling.hpp"
@@ -14,26 +17,28 @@ namespace surrogate::kernels::flare::cuda {
 using namespace surrogate::kernels::cuda;
 
 /// Constants of a pass, and this thread's place in it.
-template <Operand operand, int width_>
+template <Operand operand, int width_, int variant = 0>
 struct Pass {
     using P = Products<operand>;
     using Piece = typename P::Piece;
     static constexpr int width = width_, n_group = width / 8;
-    static constexpr int n_tile = tiles_per_warp(operand, width);  // of 16 points, a warp
-    static constexpr int rows = static_cast<int>(block_rows(operand, width));
-    static constexpr int row_tiles = rows / 16;  // a block
+    static constexpr Tiling tiling = tiling_of(operand, width, variant);
+    static constexpr int n_tile = tiling.tiles_per_warp;  // of 16 points, a warp
     static constexpr int slice = static_cast<int>(slice_bytes(operand, width));
     static constexpr int layer_operands = static_cast<int>(layer_operand_bytes(operand, width));
     static constexpr int64_t layer = layer_bytes(operand, width);
     using Feed = WeightFeed<slice, layer_operands / slice>;
 
-    int warp, lane, g, t;
+    int n_warp, warp, lane, g, t;
     __device__ Pass()
-        : warp(static_cast<int>(threadIdx.x) / 32),
+        : n_warp(static_cast<int>(blockDim.x) / 32),
+          warp(static_cast<int>(threadIdx.x) / 32),
           lane(static_cast<int>(threadIdx.x) % 32),
           g(lane / 4),
           t(lane % 4) {}
 
+    /// Points that the block takes at a time.
+    __device__ int rows() const { return n_warp * n_tile * static_cast<int>(tile_rows); }
     /// First tile of 16 points of this warp in the block that begins at `row`.
     __device__ int64_t first_tile(int64_t row) const {
         return row / tile_rows + static_cast<int64_t>(warp) * n_tile;
@@ -67,6 +72,23 @@ struct Pass {
                 make_float4(x[group][0], x[group][1], x[group][2], x[group][3]);
     }
 };
+
+/// Calls body<operand, width, variant>() for the instance that fits; throws not_supported.
+template <class Body>
+void with_variant(Operand operand_, int64_t width_, int variant, const Body& body) {
+    if (variant >= n_variant) {
+        throw Error(Status::not_supported,
+                    "variant " + std::to_string(variant) +
+                        " of FLARE's tiling was asked for, this binary has " +
+                        std::to_string(n_variant) + "; SURROGATE_FLARE_VARIANTS compiles all");
+    }
+    with_instance(operand_, width_, [&]<Operand operand, int width>() {
+        if constexpr (n_variant > 1) {
+            if (variant == 1) return body.template operator()<operand, width, 1>();
+        }
+        body.template operator()<operand, width, 0>();
+    });
+}
 
 // Loading and launches, one file each.
 void load_begin_and_end(const DeviceProperties& device, Operand operand, int64_t width);

@@ -10,27 +10,34 @@
 /// Reasons and the table of resources stand in flare_cuda.md.
 namespace surrogate::kernels::flare {
 
-constexpr int n_warp = 8;
-constexpr int n_thread = 32 * n_warp;
+/// How the warps of a block share points and latents.
+struct Tiling {
+    int n_warp;           ///< of a block
+    int tiles_per_warp;   ///< of 16 points, through a chain at once: two share a load of a weight
+    int tiles_per_chunk;  ///< of 16 points or latents, whose scores a warp holds at once
 
-/// Tiles of 16 points that a warp carries through a chain at once: two share each load of a weight,
-/// where registers allow it.
-constexpr int tiles_per_warp(Operand operand, int64_t width) {
-    return !is_wide(operand) && width == 64 ? 2 : 1;
-}
-constexpr int64_t block_rows(Operand operand, int64_t width) {
-    return n_warp * tiles_per_warp(operand, width) * tile_rows;
-}
+    constexpr int n_thread() const { return 32 * n_warp; }
+    constexpr int64_t block_rows() const { return int64_t{n_warp} * tiles_per_warp * tile_rows; }
+};
 
-/// Tiles of 16 points or latents whose scores a warp holds at once: operands in pieces take
-/// registers of their own.
-constexpr int tiles_per_chunk(Operand operand) {
-    return is_wide(operand) ? 4 : 8;
+/// Variants of a pass in this binary: a plan takes 0; benchmarks and tests compile the other too,
+/// for the next device to decide between them.
+#if defined(SURROGATE_FLARE_VARIANTS)
+constexpr int n_variant = 2;
+#else
+constexpr int n_variant = 1;
+#endif
+
+/// Wide operands and 128 channels leave registers for 8 warps only, wide ones for half the scores.
+constexpr Tiling tiling_of(Operand operand, int64_t width, int variant) {
+    if (is_wide(operand)) return {8, 1, 4};
+    if (width != 64) return {8, 1, 8};
+    return variant == 0 ? Tiling{16, 1, 4} : Tiling{8, 2, 8};
 }
 
 /// k and v of a block's points, handed from the warps that hold points to those that hold latents.
-constexpr int64_t exchange_bytes(Operand operand, int64_t width) {
-    return block_rows(operand, width) * width * 2 * operand_bytes(operand);
+constexpr int64_t exchange_bytes(Operand operand, int64_t width, const Tiling& tiling) {
+    return tiling.block_rows() * width * 2 * operand_bytes(operand);
 }
 
 /// Sums under way of one tile of 16 latents: maxima, sums, values; 16 bytes a lane each.

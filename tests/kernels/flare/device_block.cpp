@@ -315,10 +315,11 @@ public:
                        nullptr);
         const int64_t n_partial = encode(x, k, queries);
         void* z = reduce(n_partial);
-        kernels_.decode(device_,
-                        {shape_, operand_, c_.n_point, queries, k, z, chain(w_.att_out, neither),
-                         norm(w_.norm2_weight, w_.norm2_bias, false), chain(w_.ffn, both), x},
-                        nullptr);
+        kernels_.decode(
+            device_,
+            {shape_, operand_, c_.n_point, queries, k, z, chain(w_.att_out, neither),
+             norm(w_.norm2_weight, w_.norm2_bias, false), chain(w_.ffn, both), x, c_.variant},
+            nullptr);
         auto* to = arena_.make<float>(c_.n_point * c_.out_dim);
         kernels_.end(device_,
                      {shape_, operand_, c_.n_point, x, norm(w_.norm1_weight, w_.norm1_bias, false),
@@ -338,7 +339,7 @@ private:
         const auto k_proj = chain(w_.k_proj, both), v_proj = chain(w_.v_proj, both);
         const auto geometry =
             flare::encode_geometry(device_, operand_, shape_, k_proj.n_layer + v_proj.n_layer,
-                                   c_.n_point, c_.reproducible);
+                                   c_.n_point, c_.reproducible, c_.variant);
         const int64_t n_partial = c_.reproducible
                                       ? (c_.n_point + flare::chunk_points - 1) / flare::chunk_points
                                       : geometry.n_block;

@@ -93,6 +93,8 @@ const Row rows[] = {
      {.n_head = 3, .n_latent = 5, .n_dim = 3, .n_point = 20, .n_hidden = 12, .qk_norm = true}},
     {"LatentsInTwoPassesAndWeightsInSlices",
      {.n_head = 8, .n_latent = 40, .n_dim = 8, .n_point = 33, .shared_bytes = 140 * 1024}},
+    {"OtherVariantOfTheTiling",
+     {.n_head = 8, .n_latent = 20, .n_dim = 8, .n_point = 300, .variant = 1}},
     {"SeveralTurns", {.n_point = 700, .n_multiprocessor = 1}},  // of one block: shared memory again
     {"PointsFarFromTheLatents",
      {.n_head = 2, .n_latent = 9, .n_dim = 8, .n_point = 40, .query_scale = 60}},
