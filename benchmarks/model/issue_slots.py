@@ -92,7 +92,7 @@ I32, U32, I64, POINTER, F32, BOOL = (ctypes.c_int32, ctypes.c_uint32, ctypes.c_i
                                      ctypes.c_bool)
 Shape = struct("Shape", ("n_head", I64), ("n_latent", I64), ("n_dim", I64), ("width", I64), ("n_dim_padded", I64))
 Geometry = struct("Geometry", ("n_block", I64), ("n_pass", I64), ("tiles_per_pass", I64), ("shared_bytes", I64),
-                  ("resident", BOOL), ("variant", I32))
+                  ("resident", BOOL), ("variant", I32), ("n_thread", I32))
 Norm = struct("Norm", ("kind", I32), ("eps", F32), ("weight", POINTER), ("bias", POINTER))
 Mlp = struct("Mlp", ("layers", POINTER), ("n_layer", I32), ("residual_mask", U32), ("activation", I32))
 EncodeArgs = struct("EncodeArgs", ("shape", Shape), ("operand", I32), ("geometry", Geometry), ("n_point", I64), ("x", POINTER),

@@ -266,7 +266,8 @@ void load_decode(const DeviceProperties& device, Operand operand_, int64_t width
 void decode(const DeviceProperties& device, const DecodeArgs& args, Stream stream) {
     if (args.n_point == 0) return;
     const auto launch = [&]<Operand operand, int width, int variant>() {
-        constexpr Tiling tiling = tiling_of(operand, width, variant);
+        const Tiling tiling =
+            tiling_of(operand, width, variant).for_points(args.n_point, device.n_multiprocessor);
         const int64_t rows = tiling.block_rows();
         const int64_t slots = rows * width * static_cast<int64_t>(sizeof(float));
         const int64_t latents = 2 * latent_bytes(operand, args.shape);

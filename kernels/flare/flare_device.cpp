@@ -33,12 +33,14 @@ DeviceShape DeviceShape::of(const Sizes& sizes, int64_t widest) {
 EncodeGeometry encode_geometry(const DeviceProperties& device, Operand operand,
                                const DeviceShape& shape, int64_t n_layer, int64_t n_point,
                                bool reproducible, int variant) {
-    const Tiling tiling = tiling_of(operand, shape.width, variant);
+    const Tiling most = tiling_of(operand, shape.width, variant);
+    const Tiling tiling = reproducible ? most : most.for_points(n_point, device.n_multiprocessor);
     const int64_t unit = reproducible ? chunk_points : tiling.block_rows();
-    const int64_t fixed = exchange_bytes(operand, shape.width, tiling);
+    const int64_t fixed = exchange_bytes(operand, shape.width, most);
     const int64_t latents = shape.all_latent_tiles();
     EncodeGeometry geometry;
     geometry.variant = variant;
+    geometry.n_thread = tiling.n_thread();
     geometry.n_block = std::clamp<int64_t>((n_point + unit - 1) / unit, 1, device.n_multiprocessor);
 
     const auto room = [&](int64_t weights) {

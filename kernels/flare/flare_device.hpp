@@ -50,6 +50,7 @@ struct EncodeGeometry {
     int64_t shared_bytes = 0;
     bool resident = false;  ///< weights stay in shared memory; else they come layer by layer
     int variant = 0;        ///< of the tiling (flare_tiling.hpp)
+    int n_thread = 0;       ///< of a block
 };
 
 /// n_layer: of k and v chains together. n_point: of this rank. Throws not_supported if not even one

@@ -293,7 +293,6 @@ void encode(const DeviceProperties&, const EncodeArgs& args, Stream stream) {
     const EncodeGeometry& geometry = args.geometry;
     const auto all = static_cast<int>(args.shape.all_latent_tiles());
     const auto launch = [&]<Operand operand, int width, int variant>() {
-        constexpr int n_thread = tiling_of(operand, width, variant).n_thread();
         for (int pass = 0; pass < geometry.n_pass; ++pass) {
             const int first = pass * static_cast<int>(geometry.tiles_per_pass);
             const int count = first + geometry.tiles_per_pass < all
@@ -301,7 +300,8 @@ void encode(const DeviceProperties&, const EncodeArgs& args, Stream stream) {
                                   : all - first;
             SURROGATE_LAUNCH(
                 (encode_kernel<operand, width, variant>), static_cast<unsigned>(geometry.n_block),
-                n_thread, static_cast<size_t>(geometry.shared_bytes), stream, args, first, count);
+                static_cast<unsigned>(geometry.n_thread),
+                static_cast<size_t>(geometry.shared_bytes), stream, args, first, count);
             check_launch("flare encode");
         }
     };

@@ -129,7 +129,8 @@ void begin(const DeviceProperties& device, const BeginArgs& args, Stream stream)
     if (args.n_point == 0) return;
     with_instance(args.operand, args.shape.width, [&]<Operand operand, int width>() {
         const Room room(device, operand, width, args.in_proj.n_layer);
-        constexpr Tiling tiling = tiling_of(operand, width, 0);
+        const Tiling tiling =
+            tiling_of(operand, width, 0).for_points(args.n_point, device.n_multiprocessor);
         SURROGATE_LAUNCH((begin_kernel<operand, width>),
                          pass_blocks(device, args.n_point, tiling.block_rows()), tiling.n_thread(),
                          static_cast<size_t>(room.bytes()), stream, args,
@@ -142,7 +143,8 @@ void end(const DeviceProperties& device, const EndArgs& args, Stream stream) {
     if (args.n_point == 0) return;
     with_instance(args.operand, args.shape.width, [&]<Operand operand, int width>() {
         const Room room(device, operand, width, args.out_proj.n_layer);
-        constexpr Tiling tiling = tiling_of(operand, width, 0);
+        const Tiling tiling =
+            tiling_of(operand, width, 0).for_points(args.n_point, device.n_multiprocessor);
         SURROGATE_LAUNCH((end_kernel<operand, width>),
                          pass_blocks(device, args.n_point, tiling.block_rows()), tiling.n_thread(),
                          static_cast<size_t>(room.bytes()), stream, args,

@@ -12,12 +12,20 @@ namespace surrogate::kernels::flare {
 
 /// How the warps of a block share points and latents.
 struct Tiling {
-    int n_warp;           ///< of a block
+    int n_warp;           ///< of a block, at most; a launch may take fewer (for_points())
     int tiles_per_warp;   ///< of 16 points, through a chain at once: two share a load of a weight
     int tiles_per_chunk;  ///< of 16 points or latents, whose scores a warp holds at once
 
     constexpr int n_thread() const { return 32 * n_warp; }
     constexpr int64_t block_rows() const { return int64_t{n_warp} * tiles_per_warp * tile_rows; }
+    /// The same with half or a quarter of the warps, if one block a multiprocessor then still takes
+    /// all points at once. Points of a block stay whole chunks.
+    constexpr Tiling for_points(int64_t n_point, int n_multiprocessor) const {
+        const Tiling half{n_warp / 2, tiles_per_warp, tiles_per_chunk};
+        const bool fits = n_point <= half.block_rows() * n_multiprocessor;
+        const bool is_whole = half.n_warp * tiles_per_warp % tiles_per_chunk == 0;
+        return fits && is_whole ? half.for_points(n_point, n_multiprocessor) : *this;
+    }
 };
 
 /// Variants of a pass in this binary: a plan takes 0; benchmarks and tests compile the other too,

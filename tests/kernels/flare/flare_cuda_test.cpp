@@ -95,6 +95,7 @@ const Row rows[] = {
      {.n_head = 8, .n_latent = 40, .n_dim = 8, .n_point = 33, .shared_bytes = 140 * 1024}},
     {"OtherVariantOfTheTiling",
      {.n_head = 8, .n_latent = 20, .n_dim = 8, .n_point = 300, .variant = 1}},
+    {"BlocksOfHalfTheWarps", {.n_head = 8, .n_latent = 20, .n_dim = 8, .n_point = 250}},
     {"SeveralTurns", {.n_point = 700, .n_multiprocessor = 1}},  // of one block: shared memory again
     {"PointsFarFromTheLatents",
      {.n_head = 2, .n_latent = 9, .n_dim = 8, .n_point = 40, .query_scale = 60}},
@@ -130,8 +131,10 @@ TEST(FlareDeviceLaws, BlocksAndMemoryDoNotChangeReproducibleBits) {
     BlockCase c{.n_head = 4, .n_latent = 33, .n_dim = 4, .n_point = 1500};
     c.reproducible = true;
     const auto few = run(c, Operand::fp32).outputs;
-    c.n_multiprocessor = 7;
-    EXPECT_EQ(run(c, Operand::fp32).outputs, few);
+    for (const int n_multiprocessor : {7, 60}) {  // of 60, decode's blocks take fewer warps
+        c.n_multiprocessor = n_multiprocessor;
+        EXPECT_EQ(run(c, Operand::fp32).outputs, few);
+    }
     // Other passes over latents, and weights that come in slices.
     c.shared_bytes = 140 * 1024;
     EXPECT_EQ(run(c, Operand::fp32).outputs, few);
@@ -264,6 +267,24 @@ TEST(FlareDeviceShape, RefusesWhatRegistersCannotHold) {
     EXPECT_EQ(DeviceShape::of({8, 128, 5}, 40).n_dim_padded, 8);
     EXPECT_EQ(DeviceShape::of({8, 128, 8}, 65).width, 128);
     EXPECT_THROW(DeviceShape::of({8, 128, 24}, 192), kernels::Error);  // 24 is padded to 32
+}
+
+TEST(FlareDeviceShape, FewPointsTakeBlocksOfFewWarpsOnAllMultiprocessors) {
+    using namespace kernels::flare;
+    const DeviceShape shape = DeviceShape::of({8, 128, 8}, 64);
+    kernels::DeviceProperties device;
+    device.n_multiprocessor = 132;
+    device.shared_bytes = 227 * 1024;
+    const auto threads_and_blocks = [&](int64_t n_point, bool reproducible) {
+        const auto g = encode_geometry(device, Operand::fp16, shape, 10, n_point, reproducible);
+        return std::pair(g.n_thread, g.n_block);
+    };
+    EXPECT_EQ(threads_and_blocks(0, false), std::pair(128, int64_t{1}));
+    EXPECT_EQ(threads_and_blocks(132 * 64, false), std::pair(128, int64_t{132}));
+    EXPECT_EQ(threads_and_blocks(132 * 64 + 1, false), std::pair(256, int64_t{67}));
+    EXPECT_EQ(threads_and_blocks(132 * 128 + 1, false), std::pair(512, int64_t{67}));
+    // One block takes a chunk of 1024 points, however few there are.
+    EXPECT_EQ(threads_and_blocks(1025, true), std::pair(512, int64_t{2}));
 }
 
 TEST(FlareDeviceShape, MemoryOfABlockDecidesHowLatentsAreCut) {
