@@ -141,9 +141,7 @@ void Passes::end(Stream stream) const {
 
 void Passes::block(Stream stream) const {
     encode(stream);
-    maxima(stream);
-    sums(stream);
-    latents(stream);
+    kernels_.combine(device_.properties(), latent_, stream);
     decode(stream);
 }
 

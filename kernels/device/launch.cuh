@@ -11,23 +11,26 @@
 /// From arguments known at run time to the instance of a kernel, loaded and launched.
 namespace surrogate::kernels::cuda {
 
-/// Calls body<operand, width>() for the instance that fits: width is 64 or 128.
-template <Operand operand, class Body>
-void with_width(int64_t width, const Body& body) {
-    if (width == 64) {
-        body.template operator()<operand, 64>();
-    } else {
-        body.template operator()<operand, 128>();
+/// Calls body<operand>() for the instance that fits.
+template <class Body>
+void with_operand(Operand operand, const Body& body) {
+    switch (operand) {
+        case Operand::fp32: body.template operator()<Operand::fp32>(); break;
+        case Operand::tf32: body.template operator()<Operand::tf32>(); break;
+        case Operand::fp16: body.template operator()<Operand::fp16>(); break;
+        case Operand::bf16: body.template operator()<Operand::bf16>(); break;
     }
 }
+/// Calls body<operand, width>() for the instance that fits: width is 64 or 128.
 template <class Body>
-void with_instance(Operand operand, int64_t width, const Body& body) {
-    switch (operand) {
-        case Operand::fp32: with_width<Operand::fp32>(width, body); break;
-        case Operand::tf32: with_width<Operand::tf32>(width, body); break;
-        case Operand::fp16: with_width<Operand::fp16>(width, body); break;
-        case Operand::bf16: with_width<Operand::bf16>(width, body); break;
-    }
+void with_instance(Operand operand_, int64_t width, const Body& body) {
+    with_operand(operand_, [&]<Operand operand>() {
+        if (width == 64) {
+            body.template operator()<operand, 64>();
+        } else {
+            body.template operator()<operand, 128>();
+        }
+    });
 }
 
 inline void check(cudaError_t error, const char* kernel) {

@@ -144,6 +144,8 @@ struct DeviceKernels {
     void (*maxima)(const DeviceProperties&, const LatentArgs&, Stream) = nullptr;
     void (*sums)(const DeviceProperties&, const LatentArgs&, Stream) = nullptr;
     void (*latents)(const DeviceProperties&, const LatentArgs&, Stream) = nullptr;
+    /// maxima, sums and latents at once, where there is one rank; same bits.
+    void (*combine)(const DeviceProperties&, const LatentArgs&, Stream) = nullptr;
     void (*decode)(const DeviceProperties&, const DecodeArgs&, Stream) = nullptr;
     void (*end)(const DeviceProperties&, const EndArgs&, Stream) = nullptr;
     void (*load)(const DeviceProperties&, Operand, int64_t width) = nullptr;

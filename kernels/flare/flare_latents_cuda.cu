@@ -7,6 +7,7 @@ namespace surrogate::kernels::flare::cuda {
 namespace {
 
 constexpr int row_threads = 128;
+constexpr int row_warps = row_threads / 32;
 constexpr float lowest = lowest_score<float>();
 constexpr float largest = 3.402823466e38F;
 constexpr int low_shift = 40;  // from the first integer of an exact sum to the second
@@ -28,13 +29,13 @@ __device__ float* flag_of(const LatentArgs& args) {
 /// The block's values joined by `join`, in a fixed tree; on thread 0.
 template <class T, class Join>
 __device__ T join_block(T value, const Join& join) {
-    __shared__ T of_warp[row_threads / 32];
+    __shared__ T of_warp[row_warps];
     for (int distance = 16; distance > 0; distance /= 2)
         value = join(value, __shfl_xor_sync(0xffffffffU, value, distance));
     __syncthreads();  // an earlier call's values have been read
     if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
     __syncthreads();
-    for (int warp = 1; warp < row_threads / 32 && threadIdx.x == 0; ++warp)
+    for (int warp = 1; warp < row_warps && threadIdx.x == 0; ++warp)
         value = join(value, of_warp[warp]);
     return value;
 }
@@ -66,20 +67,41 @@ __global__ void maxima_kernel(const LatentArgs args) {
         atomicMax(reinterpret_cast<int*>(flag_of(args)), static_cast<int>(as_bits(1.0F)));
 }
 
-__global__ void sums_kernel(const LatentArgs args) {
-    const int64_t row = blockIdx.x, n_dim = args.shape.sizes.n_dim;
-    const auto maximum = static_cast<double>(args.maxima[row]);
-    float* to = static_cast<float*>(args.sums) + row * (n_dim + 1);
-    for (int64_t j = 0; j <= n_dim; ++j) {
+/// The sums of a row of the fast mode relative to `maximum`, by a warp. Lanes take columns, and
+/// partials where columns are few; the power of two of a partial is taken once for all of them.
+__device__ void store_sums(const LatentArgs& args, int64_t row, float maximum) {
+    constexpr unsigned all = ~0U;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int n_column = static_cast<int>(args.shape.sizes.n_dim) + 1;
+    float* to = static_cast<float*>(args.sums) + row * n_column;
+    int columns = 4;  // at once
+    while (columns < n_column && columns < 32) columns *= 2;
+    const int n_slot = 32 / columns, slot = lane / columns;
+    for (int j = lane % columns; j - lane % columns < n_column; j += columns) {
         double sum = 0;
-        for (int64_t p = threadIdx.x; p < args.n_partial; p += row_threads) {
-            const float* from = row_of(args, p, row);
-            sum += static_cast<double>(from[1 + j]) * exp2(static_cast<double>(from[0]) - maximum);
+        for (int64_t first = 0; first < args.n_partial; first += 32) {
+            const int64_t own = first + lane;
+            double weight = 0;
+            if (own < args.n_partial)
+                weight = exp2(static_cast<double>(row_of(args, own, row)[0]) -
+                              static_cast<double>(maximum));
+            for (int i = 0; i < 32 && first + i < args.n_partial; i += n_slot) {
+                const double w = __shfl_sync(all, weight, i + slot);
+                const int64_t p = first + i + slot;
+                if (p < args.n_partial && j < n_column)
+                    sum += static_cast<double>(row_of(args, p, row)[1 + j]) * w;
+            }
         }
-        sum = join_block(sum, [](double a, double b) { return a + b; });
-        if (threadIdx.x == 0)
+        for (int distance = columns; distance < 32; distance *= 2)
+            sum += __shfl_xor_sync(all, sum, distance);
+        if (slot == 0 && j < n_column)
             to[j] = is_poisoned(*args.findings) ? as_float(0x7fc00000U) : static_cast<float>(sum);
     }
+}
+
+__global__ void sums_kernel(const LatentArgs args) {
+    const int64_t row = int64_t{blockIdx.x} * row_warps + threadIdx.x / 32;
+    if (row < n_row(args)) store_sums(args, row, args.maxima[row]);
 }
 
 /// The grid of an exact sum: libsurrogate's ExactGrid, from the same numbers.
@@ -153,14 +175,12 @@ __device__ float latent(const LatentArgs& args, int64_t head, int64_t m, int64_t
     return sum == 0 ? 0.0F : static_cast<float>(value(1 + d) / sum);
 }
 
-/// A lane's piece of 16 latents x 8 channels, transposed as weigh() wants it.
+/// A lane's piece of 16 latents x 8 channels, transposed as weigh() wants it. index: of the pieces.
 template <Operand operand>
-__global__ void latents_kernel(const LatentArgs args) {
+__device__ void store_piece(const LatentArgs& args, int64_t index) {
     using P = Products<operand>;
     const DeviceShape& shape = args.shape;
     const int64_t n_group = shape.head_groups();
-    const int64_t index = static_cast<int64_t>(blockIdx.x) * row_threads + threadIdx.x;
-    if (index >= shape.all_latent_tiles() * n_group * 32) return;
     const int64_t lane = index % 32, n_tile = shape.latent_tiles();
     const int64_t tile = index / 32 % n_tile, group = index / 32 / n_tile % n_group;
     const int64_t head = index / 32 / n_tile / n_group, t = lane % 4;
@@ -173,6 +193,34 @@ __global__ void latents_kernel(const LatentArgs args) {
         if (!(fabsf(z[i]) <= largest)) atomicOr(&args.findings->not_finite, 1);
     }
     static_cast<typename P::Piece*>(args.z)[index] = P::piece(z);
+}
+
+template <Operand operand>
+__global__ void latents_kernel(const LatentArgs args) {
+    const int64_t index = static_cast<int64_t>(blockIdx.x) * row_threads + threadIdx.x;
+    const int64_t n_piece = args.shape.all_latent_tiles() * args.shape.head_groups() * 32;
+    if (index < n_piece) store_piece<operand>(args, index);
+}
+
+constexpr int tile_threads = 16 * 32;
+
+/// Fast mode on one rank, all at once: a block takes 16 latents of a head, a warp one of them.
+template <Operand operand>
+__global__ void __launch_bounds__(tile_threads) combine_kernel(const LatentArgs args) {
+    const int64_t n_tile = args.shape.latent_tiles(), n_group = args.shape.head_groups();
+    const int64_t head = blockIdx.x / n_tile, tile = blockIdx.x % n_tile;
+    const int64_t m = tile * 16 + threadIdx.x / 32, row = head * args.shape.sizes.n_latent + m;
+    if (m < args.shape.sizes.n_latent) {
+        float maximum = lowest;
+        for (int64_t p = threadIdx.x % 32; p < args.n_partial; p += 32)
+            maximum = fmaxf(maximum, row_of(args, p, row)[0]);
+        for (int distance = 16; distance > 0; distance /= 2)
+            maximum = fmaxf(maximum, __shfl_xor_sync(~0U, maximum, distance));
+        store_sums(args, row, maximum);
+    }
+    __syncthreads();  // the sums of the block's latents are there
+    for (int64_t i = threadIdx.x; i < n_group * 32; i += tile_threads)
+        store_piece<operand>(args, ((head * n_group + i / 32) * n_tile + tile) * 32 + i % 32);
 }
 
 }  // namespace
@@ -192,7 +240,8 @@ void sums(const DeviceProperties&, const LatentArgs& args, Stream stream) {
     if (args.v_max) {
         SURROGATE_LAUNCH(exact_sums_kernel, rows, row_threads, 0, stream, args);
     } else {
-        SURROGATE_LAUNCH(sums_kernel, rows, row_threads, 0, stream, args);
+        SURROGATE_LAUNCH(sums_kernel, (rows + row_warps - 1) / row_warps, row_threads, 0, stream,
+                         args);
     }
     check_launch("flare sums");
 }
@@ -200,49 +249,55 @@ void sums(const DeviceProperties&, const LatentArgs& args, Stream stream) {
 void latents(const DeviceProperties&, const LatentArgs& args, Stream stream) {
     const int64_t n_lane = args.shape.all_latent_tiles() * args.shape.head_groups() * 32;
     const auto n_block = static_cast<unsigned>((n_lane + row_threads - 1) / row_threads);
-    const auto launch = [&]<Operand operand>() {
+    with_operand(args.operand, [&]<Operand operand>() {
         SURROGATE_LAUNCH(latents_kernel<operand>, n_block, row_threads, 0, stream, args);
-    };
-    switch (args.operand) {
-        case Operand::fp32: launch.template operator()<Operand::fp32>(); break;
-        case Operand::tf32: launch.template operator()<Operand::tf32>(); break;
-        case Operand::fp16: launch.template operator()<Operand::fp16>(); break;
-        case Operand::bf16: launch.template operator()<Operand::bf16>(); break;
+    });
+    check_launch("flare latents");
+}
+
+void combine(const DeviceProperties& device, const LatentArgs& args, Stream stream) {
+    if (args.v_max) {
+        maxima(device, args, stream);
+        sums(device, args, stream);
+        return latents(device, args, stream);
     }
+    const auto n_block = static_cast<unsigned>(args.shape.all_latent_tiles());
+    with_operand(args.operand, [&]<Operand operand>() {
+        SURROGATE_LAUNCH(combine_kernel<operand>, n_block, tile_threads, 0, stream, args);
+    });
     check_launch("flare latents");
 }
 
 namespace {
 
-void load(const DeviceProperties& device, Operand operand, int64_t width) {
-    load_begin_and_end(device, operand, width);
-    load_encode(device, operand, width);
-    load_decode(device, operand, width);
+void load(const DeviceProperties& device, Operand operand_, int64_t width) {
+    load_begin_and_end(device, operand_, width);
+    load_encode(device, operand_, width);
+    load_decode(device, operand_, width);
     const auto load_small = [](auto kernel) { check(allow_shared(kernel, 0), "flare latents"); };
     load_small(behind_maxima_kernel);
     load_small(maxima_kernel);
     load_small(sums_kernel);
     load_small(exact_sums_kernel);
-    switch (operand) {
-        case Operand::fp32: load_small(latents_kernel<Operand::fp32>); break;
-        case Operand::tf32: load_small(latents_kernel<Operand::tf32>); break;
-        case Operand::fp16: load_small(latents_kernel<Operand::fp16>); break;
-        case Operand::bf16: load_small(latents_kernel<Operand::bf16>); break;
-    }
+    with_operand(operand_, [&]<Operand operand>() {
+        load_small(latents_kernel<operand>);
+        load_small(combine_kernel<operand>);
+    });
 }
 
 }  // namespace
 
 const DeviceKernels& kernels() {
-    static const DeviceKernels table = {begin, encode, maxima, sums, latents, decode, end, load};
+    static const DeviceKernels table = {begin,   encode, maxima, sums, latents,
+                                        combine, decode, end,    load};
     return table;
 }
 
 DeviceTable device_table() {
-    static const DeviceKernels table = {&OnDevice<begin>::call,   &OnDevice<encode>::call,
-                                        &OnDevice<maxima>::call,  &OnDevice<sums>::call,
-                                        &OnDevice<latents>::call, &OnDevice<decode>::call,
-                                        &OnDevice<end>::call,     &OnDevice<load>::call};
+    static const DeviceKernels table = {
+        &OnDevice<begin>::call,  &OnDevice<encode>::call,  &OnDevice<maxima>::call,
+        &OnDevice<sums>::call,   &OnDevice<latents>::call, &OnDevice<combine>::call,
+        &OnDevice<decode>::call, &OnDevice<end>::call,     &OnDevice<load>::call};
     return {"flare", sizeof table, &table};
 }
 

@@ -99,6 +99,7 @@ void encode(const DeviceProperties& device, const EncodeArgs& args, Stream strea
 void maxima(const DeviceProperties& device, const LatentArgs& args, Stream stream);
 void sums(const DeviceProperties& device, const LatentArgs& args, Stream stream);
 void latents(const DeviceProperties& device, const LatentArgs& args, Stream stream);
+void combine(const DeviceProperties& device, const LatentArgs& args, Stream stream);
 void decode(const DeviceProperties& device, const DecodeArgs& args, Stream stream);
 void end(const DeviceProperties& device, const EndArgs& args, Stream stream);
 

@@ -64,6 +64,7 @@ inline const impl::DevicePlugin& null_plugin() {
                                        [](const DeviceProperties&, const LatentArgs&, Stream) {},
                                        [](const DeviceProperties&, const LatentArgs&, Stream) {},
                                        [](const DeviceProperties&, const LatentArgs&, Stream) {},
+                                       [](const DeviceProperties&, const LatentArgs&, Stream) {},
                                        [](const DeviceProperties&, const DecodeArgs&, Stream) {},
                                        [](const DeviceProperties&, const EndArgs&, Stream) {},
                                        [](const DeviceProperties&, Operand, int64_t) {}};

@@ -368,6 +368,10 @@ private:
                                      arena_.make<int64_t>(n_row * (c_.n_dim + 1)),
                                      z,
                                      findings_};
+        if (c_.combined) {
+            kernels_.combine(device_, args, nullptr);
+            return z;
+        }
         kernels_.maxima(device_, args, nullptr);
         kernels_.sums(device_, args, nullptr);
         kernels_.latents(device_, args, nullptr);

@@ -22,7 +22,8 @@ struct BlockCase {
     int64_t shared_bytes = 227 * 1024;
     int n_multiprocessor = 2;
     bool reproducible = false;
-    int variant = 0;  ///< of the tiling (flare_tiling.hpp)
+    int variant = 0;        ///< of the tiling (flare_tiling.hpp)
+    bool combined = false;  ///< latents by one kernel, as on one rank
 
     int64_t n_channel() const { return n_head * n_dim; }
 };

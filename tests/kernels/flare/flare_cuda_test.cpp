@@ -140,6 +140,21 @@ TEST(FlareDeviceLaws, BlocksAndMemoryDoNotChangeReproducibleBits) {
     EXPECT_EQ(run(c, Operand::fp32).outputs, few);
 }
 
+TEST(FlareDeviceLaws, OneKernelFromPartialsToLatentsGivesTheSameBits) {
+    for (const BlockCase& c :
+         {BlockCase{.n_head = 3, .n_latent = 17, .n_dim = 3, .n_point = 700, .n_multiprocessor = 3},
+          BlockCase{.n_head = 1, .n_latent = 5, .n_dim = 64, .n_point = 40},
+          BlockCase{.n_head = 2, .n_latent = 5, .n_dim = 32, .n_point = 0},
+          BlockCase{.n_head = 8, .n_latent = 40, .n_dim = 8, .n_point = 300, .reproducible = true},
+          BlockCase{.n_head = 2, .n_latent = 3, .n_point = 2500, .n_multiprocessor = 40}}) {
+        BlockCase combined = c;
+        combined.combined = true;
+        const BlockResult one = run(combined, Operand::fp16), three = run(c, Operand::fp16);
+        EXPECT_EQ(one.outputs, three.outputs) << c.n_head << " heads";
+        EXPECT_EQ(one.findings.not_finite, 0);
+    }
+}
+
 TEST(FlareDeviceLaws, NoPointsGiveEmptyPartials) {
     BlockCase c;
     c.n_point = 0;
@@ -153,9 +168,11 @@ TEST(FlareDeviceLaws, NoPointsGiveEmptyPartials) {
 }
 
 TEST(FlareDeviceLaws, PoisonedRunGivesNothingButNan) {
-    for (const bool reproducible : {false, true}) {
+    for (const auto& [reproducible, combined] :
+         {std::pair(false, false), {true, false}, {false, true}}) {
         BlockCase c{.n_point = 40};
         c.reproducible = reproducible;
+        c.combined = combined;
         const BlockResult result = run(c, Operand::fp32, true);
         EXPECT_EQ(result.findings.not_finite, 1);
         for (double y : result.outputs) EXPECT_TRUE(std::isnan(y));

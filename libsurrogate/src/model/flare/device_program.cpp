@@ -230,16 +230,18 @@ void Passes::enqueue(DeviceSteps& steps) const {
     const Stream stream = steps.stream();
     const LatentArgs latents = latent_args();
     steps.compute([&] { begin(stream); });
+    // One rank's reductions change nothing, they only count: the latents come from one kernel.
+    const bool is_alone = domain_.context().comm().size() == 1;
     for (const DeviceBlock& block : weights_->layers().blocks) {
         steps.compute([&] {
             encode(block, stream);
-            kernels_.maxima(properties, latents, stream);
+            (is_alone ? kernels_.combine : kernels_.maxima)(properties, latents, stream);
         });
         steps.reduce(maxima());
-        steps.compute([&] { kernels_.sums(properties, latents, stream); });
+        if (!is_alone) steps.compute([&] { kernels_.sums(properties, latents, stream); });
         steps.reduce(sums());
         steps.compute([&] {
-            kernels_.latents(properties, latents, stream);
+            if (!is_alone) kernels_.latents(properties, latents, stream);
             decode(block, stream);
         });
     }
