@@ -29,8 +29,7 @@ std::string agreed_path(Context& context, const char* path) {
 void match_fields(const Card& card, const Network& network) {
     const auto match = [](const std::vector<FieldCard>& fields, const std::vector<Port>& ports,
                           const char* which) {
-        int64_t n_channel = 0;
-        for (const Port& port : ports) n_channel += port.n_channel;
+        const int64_t n_channel = n_channel_of(ports);
         if (fields.empty() || std::ssize(fields) == n_channel) return;
         throw Error(Status::bad_file, "card: " + std::to_string(fields.size()) + " " + which +
                                           ", but the network has " + std::to_string(n_channel) +

@@ -30,6 +30,13 @@ struct Port {
     NumberKind kind = NumberKind::real;
 };
 
+/// Channels of all ports: columns of a run.
+inline int64_t n_channel_of(std::span<const Port> ports) {
+    int64_t n = 0;
+    for (const Port& port : ports) n += port.n_channel;
+    return n;
+}
+
 using kernels::Grid;
 
 /// Which domains a network works on: grids on the sphere, or points if there are none.

@@ -47,14 +47,14 @@ void Plan::set_slots() {
         output_slots_.push_back({field.name, field.unit, false, false});
         outputs_.push_back({nullptr, 1, true, field.mean, field.std, false, false});
     }
-    for (const Port& port : model_->network().inputs()) {
+    const std::vector<Port> inputs = model_->network().inputs();
+    const std::vector<Port> outputs = model_->network().outputs();
+    for (const Port& port : inputs)
         input_ports_.push_back({port, "network input '" + port.name + "'"});
-        port_inputs_.resize(port_inputs_.size() + static_cast<size_t>(port.n_channel));
-    }
-    for (const Port& port : model_->network().outputs()) {
+    for (const Port& port : outputs)
         output_ports_.push_back({port, "network output '" + port.name + "'"});
-        port_outputs_.resize(port_outputs_.size() + static_cast<size_t>(port.n_channel));
-    }
+    port_inputs_.resize(static_cast<size_t>(n_channel_of(inputs)));
+    port_outputs_.resize(static_cast<size_t>(n_channel_of(outputs)));
 }
 
 void Plan::bind_input(const char* name, const char* unit, const surrogate_array* array) {

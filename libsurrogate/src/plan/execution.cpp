@@ -11,11 +11,8 @@ namespace {
 class HostExecution final : public Execution {
 public:
     HostExecution(const Network& network, const PlanRequest& request)
-        : program_(network.program(request)) {
-        int64_t n_column = 0;
-        for (const Port& port : network.inputs()) n_column += port.n_channel;
-        outside_ = OutsideCounts(request.queue.n_thread(), n_column);
-    }
+        : program_(network.program(request)),
+          outside_(request.queue.n_thread(), n_channel_of(network.inputs())) {}
 
     /// Collective, unlike the constructor: ranks agree that they have the object before they meet
     /// in here.

@@ -86,22 +86,35 @@ void RowRoute::reserve(Communicator& comm, int64_t row_bytes) const {
     comm.reserve_rows(n_send_, n_receive_, row_bytes);
 }
 
+namespace {
+
+/// Rows of one end of a route, grouped by rank, and how many go to or come from each rank.
+struct End {
+    const std::vector<int64_t>& rows;
+    const std::vector<int64_t>& n_of_rank;
+};
+
+void move_rows(Communicator& comm, const void* from, const End& leave, void* scratch,
+               const End& arrive, void* to, int64_t row_bytes) {
+    char* const packed = static_cast<char*>(scratch);
+    char* const received = packed + std::ssize(leave.rows) * row_bytes;
+    gather_rows(from, leave.rows, packed, row_bytes);
+    comm.all_to_all(packed, leave.n_of_rank, received, arrive.n_of_rank, row_bytes);
+    scatter_rows(received, arrive.rows, to, row_bytes);
+}
+
+}  // namespace
+
 void RowRoute::to_target(Communicator& comm, const void* origin, void* scratch, void* target,
                          int64_t row_bytes) const {
-    char* const packed = static_cast<char*>(scratch);
-    char* const received = packed + std::ssize(send_row_) * row_bytes;
-    gather_rows(origin, send_row_, packed, row_bytes);
-    comm.all_to_all(packed, n_send_, received, n_receive_, row_bytes);
-    scatter_rows(received, receive_row_, target, row_bytes);
+    move_rows(comm, origin, {send_row_, n_send_}, scratch, {receive_row_, n_receive_}, target,
+              row_bytes);
 }
 
 void RowRoute::to_origin(Communicator& comm, const void* target, void* scratch, void* origin,
                          int64_t row_bytes) const {
-    char* const packed = static_cast<char*>(scratch);
-    char* const received = packed + std::ssize(receive_row_) * row_bytes;
-    gather_rows(target, receive_row_, packed, row_bytes);
-    comm.all_to_all(packed, n_receive_, received, n_send_, row_bytes);
-    scatter_rows(received, send_row_, origin, row_bytes);
+    move_rows(comm, target, {receive_row_, n_receive_}, scratch, {send_row_, n_send_}, origin,
+              row_bytes);
 }
 
 int64_t RowRoute::bytes() const {

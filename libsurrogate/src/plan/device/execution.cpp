@@ -18,12 +18,6 @@ using kernels::Stream;
 
 namespace {
 
-int64_t n_channel_of(const std::vector<Port>& ports) {
-    int64_t n = 0;
-    for (const Port& port : ports) n += port.n_channel;
-    return n;
-}
-
 BadValue first_of(const BadValue& a, const BadValue& b) {
     return a.column >= 0 ? a : b;
 }
