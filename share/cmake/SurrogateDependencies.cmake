@@ -98,6 +98,36 @@ endif()
 surrogate_feature(VTK VTK_FOUND "${VTK_VERSION}, ${VTK_DIR}"
     "not found: VTK >= 9.0, set VTK_DIR; Debian: apt-get install libvtk9-dev")
 
+# Checkpoints of the time loop. One that knows MPI where the library does: ranks write one file together.
+set(surrogate_hdf5_problem "not found: HDF5 >= 1.10, set HDF5_ROOT; Debian: apt-get install libhdf5-openmpi-dev")
+if(NOT SURROGATE_HDF5 STREQUAL "OFF")
+    set(HDF5_PREFER_PARALLEL ${SURROGATE_HAVE_MPI})
+    find_package(HDF5 1.10 QUIET COMPONENTS C)
+    if(HDF5_FOUND AND HDF5_IS_PARALLEL AND NOT SURROGATE_HAVE_MPI)
+        set(HDF5_FOUND FALSE)
+        set(surrogate_hdf5_problem "the HDF5 found needs MPI, and MPI is off; Debian: apt-get install libhdf5-dev")
+    endif()
+endif()
+set(surrogate_hdf5_kind "on one rank only")
+if(HDF5_IS_PARALLEL)
+    set(surrogate_hdf5_kind parallel)
+endif()
+surrogate_feature(HDF5 HDF5_FOUND "${HDF5_VERSION}, ${surrogate_hdf5_kind}, ${HDF5_C_INCLUDE_DIRS}"
+    "${surrogate_hdf5_problem}")
+
+set(surrogate_found_fortran OFF)
+set(surrogate_fortran_hint "no Fortran compiler: set FC; Debian: apt-get install gfortran")
+if(NOT SURROGATE_FORTRAN STREQUAL "OFF")
+    include(CheckLanguage)
+    check_language(Fortran)
+    if(CMAKE_Fortran_COMPILER)
+        enable_language(Fortran)
+        set(surrogate_found_fortran ON)
+    endif()
+endif()
+surrogate_feature(FORTRAN surrogate_found_fortran
+    "${CMAKE_Fortran_COMPILER_ID} ${CMAKE_Fortran_COMPILER_VERSION}, ${CMAKE_Fortran_COMPILER}" "${surrogate_fortran_hint}")
+
 # Device code lies in a plug-in (libsurrogate/CMakeLists.txt); everything else is the same without it.
 set(surrogate_found_cuda OFF)
 set(surrogate_cuda_hint "no nvcc: put the CUDA toolkit's (>= 12.4) into PATH, or set CUDACXX")
@@ -120,4 +150,3 @@ if(SURROGATE_HAVE_CUDA)
     enable_language(CUDA)
     include(FindToolkit)
 endif()
-surrogate_report(Fortran OFF "planned: no module in this version; C interface by iso_c_binding (install.md)")

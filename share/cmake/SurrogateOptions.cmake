@@ -2,17 +2,12 @@
 # Options, their dependencies, and the flags every target of ours is compiled with (target surrogate_flags).
 
 # A feature is ON, OFF, or AUTO: built when what it needs is found. ON and not found is an error.
-foreach(feature MPI PETSC VTK CUDA CCACHE)
+foreach(feature MPI PETSC VTK HDF5 FORTRAN CUDA CCACHE)
     set(SURROGATE_${feature} AUTO CACHE STRING "${feature}: ON, OFF or AUTO (when found)")
     set_property(CACHE SURROGATE_${feature} PROPERTY STRINGS AUTO ON OFF)
     string(TOUPPER "${SURROGATE_${feature}}" SURROGATE_${feature})
     if(NOT SURROGATE_${feature} MATCHES "^(AUTO|ON|OFF)$")
         message(FATAL_ERROR "SURROGATE_${feature}=${SURROGATE_${feature}}: expected ON, OFF or AUTO")
-    endif()
-endforeach()
-foreach(feature FORTRAN HDF5)
-    if(SURROGATE_${feature})
-        message(FATAL_ERROR "SURROGATE_${feature} is planned and cannot be switched on in version ${PROJECT_VERSION}")
     endif()
 endforeach()
 option(SURROGATE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
@@ -28,7 +23,7 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 
 include(SurrogateReport)
-include(SurrogateDependencies)   # SURROGATE_HAVE_{MPI,PETSC,VTK,CUDA}, SURROGATE_HWY, SURROGATE_XXHASH_INCLUDE
+include(SurrogateDependencies)   # SURROGATE_HAVE_{MPI,PETSC,VTK,HDF5,FORTRAN,CUDA}, SURROGATE_HWY, SURROGATE_XXHASH_INCLUDE
 include(SurrogateCcache)
 
 # Flags of our own targets, never passed on to users. No -ffast-math, ever: it would switch the host's floating-point

@@ -10,7 +10,7 @@ foreach(part TESTS EXAMPLES BENCHMARKS)
 endforeach()
 
 get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
-foreach(language C CXX CUDA)
+foreach(language C CXX Fortran CUDA)
     if(language IN_LIST languages)
         surrogate_report_line(${language} "" "${CMAKE_${language}_COMPILER_ID} ${CMAKE_${language}_COMPILER_VERSION}, \
 ${CMAKE_${language}_COMPILER}")

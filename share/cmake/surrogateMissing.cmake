@@ -10,12 +10,6 @@ if(surrogate_component IN_LIST surrogate_known)
     string(TOUPPER "${surrogate_component}" surrogate_upper)
     set(surrogate_problem "the library in ${PACKAGE_PREFIX_DIR} was built without it; configure it again with \
 -DSURROGATE_${surrogate_upper}=ON (components of this one: ${surrogate_there_are})")
-elseif(surrogate_lower IN_LIST surrogate_planned)
-    set(surrogate_problem "not in this version, ${surrogate_VERSION}; Fortran calls the C interface through \
-iso_c_binding (components: ${surrogate_there_are})")
-    if(NOT surrogate_lower STREQUAL "fortran")
-        set(surrogate_problem "not in this version, ${surrogate_VERSION} (components: ${surrogate_there_are})")
-    endif()
 else()
     set(surrogate_problem "there is none of that name (components: ${surrogate_there_are})")
     foreach(surrogate_other IN LISTS surrogate_known)

@@ -35,6 +35,8 @@ set(rules
     "coupling/tool"           "coupling/(tool|vtk|file)/|${public}"
     "coupling/vtk"            "coupling/(vtk|file)/|${public}"
     "coupling/petsc"          "coupling/petsc/|${public}"
+    "coupling/timeloop"       "coupling/(timeloop|file)/|${public}"
+    "coupling/fortran"        "coupling/fortran/|${public}"
     "examples"                "${public}")
 # The one table of families.
 set(table "${src}model/network.cpp")

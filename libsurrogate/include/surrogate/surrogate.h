@@ -122,6 +122,53 @@ typedef struct surrogate_array {
     int32_t space;
 } surrogate_array;
 
+/* Arrays of the host in C: a column of n numbers, `stride` elements apart, and n rows of n_column
+ * numbers side by side, such as coordinates. Of field f in an interlaced array u[n][n_field]:
+ * surrogate_column_f64(u + f, n, n_field). data is not const in the result, which may be an output:
+ * what is given as input is only read. In C++: surrogate::column, surrogate::matrix. */
+static inline surrogate_array surrogate_make_array_(const void* data, int64_t n, int64_t n_column,
+                                                    int64_t stride, int32_t dtype) {
+    surrogate_array array;
+    array.data = (void*)data;
+    array.shape[0] = n;
+    array.shape[1] = n_column;
+    array.stride[0] = stride;
+    array.stride[1] = 1;
+    array.dtype = dtype;
+    array.space = SURROGATE_HOST;
+    return array;
+}
+static inline surrogate_array surrogate_column_f64(const double* data, int64_t n, int64_t stride) {
+    return surrogate_make_array_(data, n, 1, stride, SURROGATE_FLOAT64);
+}
+static inline surrogate_array surrogate_column_f32(const float* data, int64_t n, int64_t stride) {
+    return surrogate_make_array_(data, n, 1, stride, SURROGATE_FLOAT32);
+}
+static inline surrogate_array surrogate_matrix_f64(const double* data, int64_t n,
+                                                   int64_t n_column) {
+    return surrogate_make_array_(data, n, n_column, n_column, SURROGATE_FLOAT64);
+}
+static inline surrogate_array surrogate_matrix_f32(const float* data, int64_t n, int64_t n_column) {
+    return surrogate_make_array_(data, n, n_column, n_column, SURROGATE_FLOAT32);
+}
+
+/* One field in the inner points of an array of up to 4 axes, such as a block with ghost cells. Point
+ * i = i0 + shape[0] * (i1 + shape[1] * (i2 + ..)) lies at data + i0 * stride[0] + i1 * stride[1] +
+ * .., counted in elements: the first axis runs fastest, as in Fortran's u(1:n_x, 1:n_y).
+ *   shape   of axes 0 .. n_dim - 1; their product is the number of points
+ *   dtype   SURROGATE_FLOAT32 or SURROGATE_FLOAT64
+ *   space   SURROGATE_HOST
+ * Strides may be negative. data may be NULL if an extent is 0. */
+typedef struct surrogate_block {
+    void* data;
+    int64_t shape[4];
+    int64_t stride[4];
+    int32_t n_dim; /* 1 .. 4 */
+    int32_t dtype;
+    int32_t space;
+    int32_t reserved; /* 0 */
+} surrogate_block;
+
 /* A named array: a network-level tensor of surrogate_plan_run_network. */
 typedef struct surrogate_named_array {
     const char* name;
@@ -288,6 +335,30 @@ SURROGATE_API surrogate_status surrogate_model_input(const surrogate_model* mode
 SURROGATE_API surrogate_status surrogate_model_output(const surrogate_model* model, int32_t index,
                                                       surrogate_field_info* info);
 
+/* How the inputs of the training samples were distributed, as far as the card says (key `pooled`,
+ * page model-file.md): what a guard rail compares a step with. Pooling makes 2 numbers of each input
+ * that is a field, in the card's order: mean and standard deviation over all points of the network's
+ * value, (value - mean) / std. Points count with the domain's weights, on the sphere with their
+ * area, else equally.
+ *   n_feature   2 x fields; 0: the card says nothing, and the rest is NULL and 0
+ *   mean        [n_feature] over the samples
+ *   covariance  [n_feature, n_feature] symmetric, positive definite
+ *   distance    the Mahalanobis distance that a share `quantile` of the samples does not exceed
+ * The memory belongs to the model. Local. Since 0.1 */
+typedef struct surrogate_pooled_info {
+    int32_t n_feature;
+    const double* mean;
+    const double* covariance;
+    double quantile, distance;
+    int64_t n_samples;
+} surrogate_pooled_info;
+SURROGATE_API surrogate_status surrogate_model_pooled(const surrogate_model* model,
+                                                      surrogate_pooled_info* info);
+
+/* A number that tells models apart: XXH3-64 of the card and of all weights with their names. The
+ * same on every rank and machine, and for a file and its copy. Local. Since 0.1 */
+SURROGATE_API surrogate_status surrogate_model_hash(const surrogate_model* model, uint64_t* hash);
+
 /* What kind of domain a model works on, and for grids which one.
  *   kind          SURROGATE_POINTS: scattered points; grid is then "" and the counts are 0
  *                 SURROGATE_SPHERE: the grid `grid` of n_lat x n_lon points, see surrogate_sphere
@@ -411,6 +482,21 @@ SURROGATE_API surrogate_status surrogate_domain_create_points(surrogate_context*
 SURROGATE_API surrogate_status surrogate_domain_points(const surrogate_domain* domain,
                                                        surrogate_points* points);
 
+/* Points that have moved: takes new coordinates into a domain that plans use, and new counts where
+ * points have come, gone, or changed their rank. Collective. The plans stay; each follows in its next
+ * run, where all ranks agree: what a plan cannot be on the new points is that run's error, on all
+ * ranks.
+ *   points  as in surrogate_domain_create_points, with the same number of coordinates; ids, clouds
+ *           and weights are given if they were given before
+ * Bound fields stay bound while this rank's number of points stays; a run with arrays of another
+ * length is SURROGATE_SHAPE, and asks to bind them again.
+ * Nothing is allocated while this rank has no more points than it ever had before, on the host; plans
+ * in reproducible mode find their order again, and plans on a device are made again, which takes
+ * memory. Errors: those of surrogate_domain_create_points, after which the domain is as before;
+ * NOT_SUPPORTED (a grid on the sphere). Since 0.1 */
+SURROGATE_API surrogate_status surrogate_domain_move(surrogate_domain* domain,
+                                                     const surrogate_points* points);
+
 /* The number of clouds: 1 + the largest index over all ranks; 1 without indices, and for grids.
  * Local. Since 0.1 */
 SURROGATE_API surrogate_status surrogate_domain_n_clouds(const surrogate_domain* domain,
@@ -468,6 +554,34 @@ SURROGATE_API surrogate_status surrogate_domain_n_points(const surrogate_domain*
                                                          int64_t* n_local, int64_t* n_global);
 SURROGATE_API void surrogate_domain_destroy(surrogate_domain** domain);
 
+/* The points of a domain in an order that no partition changes, for files and comparisons: scattered
+ * points by global id, without ids by coordinates; grids on the sphere row by row from north to
+ * south, each from longitude 0 eastwards. Rank r holds a contiguous range of that order, balanced as
+ * "contiguous" of surrogate_partition.
+ * Collective. row_bytes: of the largest row that will travel.
+ * Errors: INVALID_ARGUMENT (equal ids; without ids equal points, which are named; points with
+ * neither), SHAPE (row_bytes below 1), NO_MEMORY. The order is that of the domain now: make it anew
+ * after surrogate_domain_move. Since 0.1 */
+typedef struct surrogate_order surrogate_order;
+SURROGATE_API surrogate_status surrogate_order_create(const surrogate_domain* domain,
+                                                      int64_t row_bytes, surrogate_order** order);
+
+/* This rank's range: first and n of the positions 0 .. n_global - 1. Local. */
+SURROGATE_API surrogate_status surrogate_order_range(const surrogate_order* order, int64_t* first,
+                                                     int64_t* n);
+
+/* Brings rows of row_bytes bytes from the solver's partition to the order, and back. Collective;
+ * takes no memory. local [n_local, row_bytes], ordered [n of the range, row_bytes]; the two do not
+ * overlap, and rows are moved as they are. row_bytes is the same on all ranks, at most that of
+ * create. A rank with bad arguments takes part with zeros, and returns its own error. */
+SURROGATE_API surrogate_status surrogate_order_forward(const surrogate_order* order,
+                                                       int64_t row_bytes, const void* local,
+                                                       void* ordered);
+SURROGATE_API surrogate_status surrogate_order_backward(const surrogate_order* order,
+                                                        int64_t row_bytes, const void* ordered,
+                                                        void* local);
+SURROGATE_API void surrogate_order_destroy(surrogate_order** order);
+
 /* Rows of 0 .. n_rows - 1 that `rank` of `size` owns under a named partition: "contiguous"
  * (balanced, larger shares first), "scattered" (seeded shuffle, dealt round robin), "uneven"
  * (empty, half, and equal shares). Local. rows NULL: only the count. */
@@ -496,6 +610,16 @@ SURROGATE_API surrogate_status surrogate_plan_create(const surrogate_model* mode
                                                      const surrogate_options* options,
                                                      surrogate_plan** plan);
 
+/* A plan in one call: context, model, domain and plan, of which only the plan is left to destroy. One
+ * rank, without MPI; many: surrogate_plan_open_mpi in surrogate_mpi.h.
+ *   path     the model file
+ *   points   as in surrogate_domain_create_points
+ *   options  of the context, or NULL
+ * surrogate_plan_context and its siblings give the parts. Errors: those of the four. Since 0.1 */
+SURROGATE_API surrogate_status surrogate_plan_open(const char* path, const surrogate_points* points,
+                                                   const surrogate_options* options,
+                                                   surrogate_plan** plan);
+
 /* What a plan was made from, for wrappers that hold only the plan. Each gives a new handle of the
  * same object, which the caller destroys, before or after the plan. is_output 0: the input domain,
  * 1: the output domain. Local. Since 0.1 */
@@ -510,6 +634,9 @@ SURROGATE_API surrogate_status surrogate_plan_domain(const surrogate_plan* plan,
  * binding again replaces. The memory stays the caller's and is used by every later run; inputs are
  * only read, outputs only written, and they may be the same array.
  *   unit   the unit the array is in, or NULL not to check; it must equal the card's
+ *   Vectors and tensors are one field a component on the card: velocity.x, velocity.y, velocity.z;
+ *   stress.xx, stress.xy, .. The name before the dot binds all of them at once, to an array [n_local,
+ *   n_component] whose columns are the components in alphabetical order.
  * Errors: UNKNOWN_NAME (lists the card's fields), SHAPE, INVALID_ARGUMENT (unit). */
 SURROGATE_API surrogate_status surrogate_plan_bind_input(surrogate_plan* plan, const char* name,
                                                          const char* unit,
@@ -517,6 +644,17 @@ SURROGATE_API surrogate_status surrogate_plan_bind_input(surrogate_plan* plan, c
 SURROGATE_API surrogate_status surrogate_plan_bind_output(surrogate_plan* plan, const char* name,
                                                           const char* unit,
                                                           const surrogate_array* array);
+
+/* The same for one field in a block of up to 4 axes, without a copy: for arrays with ghost points.
+ * The points of the block, first axis fastest, are those of the domain. Scattered points and backends
+ * of the host only (grids on the sphere have lat_step and lon_step). Errors: NOT_SUPPORTED besides.
+ * Since 0.1 */
+SURROGATE_API surrogate_status surrogate_plan_bind_input_block(surrogate_plan* plan,
+                                                               const char* name, const char* unit,
+                                                               const surrogate_block* block);
+SURROGATE_API surrogate_status surrogate_plan_bind_output_block(surrogate_plan* plan,
+                                                                const char* name, const char* unit,
+                                                                const surrogate_block* block);
 
 /* Forgets all bound arrays: a run before they are bound again is an error. For callers whose arrays
  * are valid only between two calls, such as those taken out of vectors. Local. */

@@ -22,6 +22,24 @@ SURROGATE_API surrogate_status surrogate_context_create_fint(MPI_Fint comm,
                                                              const surrogate_options* options,
                                                              surrogate_context** context);
 
+/* surrogate_plan_open over the ranks of `comm`; MPI_COMM_NULL, or MPI not initialised: this rank by
+ * itself, without MPI, so that a host that has no communicator on one rank needs no branch.
+ * Collective over comm. Since 0.1 */
+SURROGATE_API surrogate_status surrogate_plan_open_mpi(MPI_Comm comm, const char* path,
+                                                       const surrogate_points* points,
+                                                       const surrogate_options* options,
+                                                       surrogate_plan** plan);
+SURROGATE_API surrogate_status surrogate_plan_open_fint(MPI_Fint comm, const char* path,
+                                                        const surrogate_points* points,
+                                                        const surrogate_options* options,
+                                                        surrogate_plan** plan);
+
+/* The communicator of a context, for adapters that communicate between two calls of the library: the
+ * context's own duplicate, borrowed, not to be freed; MPI_COMM_NULL for a context of one rank without
+ * MPI. Errors it raises are returned (MPI_ERRORS_RETURN). Local. Since 0.1 */
+SURROGATE_API surrogate_status surrogate_context_comm(const surrogate_context* context,
+                                                      MPI_Comm* comm);
+
 /* Compares `comm` with the communicator of a context or plan, for couplings that check what they
  * are handed: *result as of MPI_Comm_compare (MPI_CONGRUENT for the communicator that the context
  * was made from; MPI_UNEQUAL if the context has no MPI, unless comm has one rank: MPI_CONGRUENT).

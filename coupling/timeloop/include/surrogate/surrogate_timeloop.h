@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SURROGATE_TIMELOOP_H
+#define SURROGATE_TIMELOOP_H
+
+/* A surrogate in a solver's time loop: it steps the solver's fields, watches what it does, and can
+ * go back. C99; no MPI and no HDF5 in this header.
+ *
+ *     surrogate_timeloop *loop = NULL;
+ *     surrogate_timeloop_create(plan, &loop);
+ *     surrogate_timeloop_set(loop, "range", "fallback");
+ *     surrogate_timeloop_bind(loop, "height", "m", &height);       input and output of the card: the
+ *     while (time < end) {                                         state, stepped in place
+ *         surrogate_timeloop_step(loop, dt_s, &verdict);
+ *         if (verdict == SURROGATE_REJECTED) {
+ *             my_step(dt_s);                                       the solver's own
+ *             surrogate_timeloop_advance(loop, dt_s);
+ *         }
+ *     }
+ *
+ * A step either happens or leaves every bound array as it was: predictions come into memory of the
+ * loop first, and into the solver's arrays when the guard rails have looked at them. The verdict is
+ * the same on all ranks.
+ *
+ * Guard rails and their policies (surrogate_timeloop_set; page timeloop.md):
+ *   range     inputs outside the range of the training data           off warn correct fallback stop
+ *   distance  pooled inputs far from those of the training samples    off warn         fallback stop
+ *   finite    predictions, or inputs, that are NaN or infinite             warn         fallback stop
+ *   bounds    predictions outside their bounds                        off warn correct fallback stop
+ *   drift     declared integrals that have changed                    off warn correct fallback stop
+ *     warn      the step counts; a line through the log at its first time, and a counter
+ *     correct   range, bounds: values are moved to the end of the range (coordinates cannot be: they
+ *               only warn); drift: predictions are projected back to the integral
+ *     fallback  the solver's own step instead of the surrogate's
+ *     stop      no step; the caller decides
+ *   Several at once: stop before fallback before correct before warn.
+ *
+ * Everything here is collective over the plan's context unless it says "local", with the conventions
+ * of surrogate.h; errors are the same on all ranks, with the text of the first that failed. A step
+ * costs one surrogate_context_reduce besides the plan's run, and allocates nothing after the first.
+ * Arrays lie on the host. One thread at a time. Since 0.1 */
+
+#include <surrogate/surrogate.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct surrogate_timeloop surrogate_timeloop;
+
+/* A loop around a plan, at time 0 and step 0. The loop keeps the plan's model, domains and context,
+ * and binds the plan's fields to its own memory: bind nothing on the plan itself from here on. The
+ * plan must live as long as the loop. Errors: INVALID_ARGUMENT (NULL; a card without fields),
+ * NO_MEMORY. */
+SURROGATE_API surrogate_status surrogate_timeloop_create(surrogate_plan* plan,
+                                                         surrogate_timeloop** loop);
+
+/* Options, at any time between steps, the same on all ranks. Unknown keys list near misses.
+ *   range            policy of the guard of this name; default warn
+ *   range_share      0 .. 1: share of the points of all ranks that may lie outside, of one input;
+ *                    default 0
+ *   distance         default warn if the card has `pooled`, else off, and nothing else is possible
+ *   distance_factor  > 0: the distance allowed, in units of the card's; default 1
+ *   finite           default stop
+ *   bounds           default warn: the card's min and max of outputs, and
+ *                    surrogate_timeloop_bounds
+ *   drift            default warn
+ *   retry_after      0, 1, ..: after a step that was not the surrogate's, so many further steps are
+ *                    left to the solver before the surrogate is tried again; default 0
+ *   step_s           0 (default): a step of any length is one evaluation. Otherwise the time that one
+ *                    evaluation advances the fields by, in s: a step of k times as long makes k
+ *                    evaluations, each on the outcome of the one before; others are refused
+ * Errors: UNKNOWN_NAME, INVALID_ARGUMENT (a value that the key does not take), NOT_SUPPORTED
+ * (distance without statistics on the card, naming how to export them). */
+SURROGATE_API surrogate_status surrogate_timeloop_set(surrogate_timeloop* loop, const char* key,
+                                                      const char* value);
+
+/* Receives the lines of guards, and the report when the loop is destroyed; rank 0 only. NULL
+ * (default): silence. Local. */
+SURROGATE_API surrogate_status surrogate_timeloop_set_log(surrogate_timeloop* loop,
+                                                          surrogate_log_function log, void* user);
+
+/* Tells where a field lies. One name is an input, an output, or both: then it is part of the state,
+ * read and stepped in place. Unit, shapes and names of vectors as in surrogate_plan_bind_input; the
+ * memory stays the caller's, is read and written by every later step, and must not move. Local.
+ * Errors: those of surrogate_plan_bind_input; NOT_SUPPORTED (memory of a device); SHAPE (input and
+ * output domain have different numbers of points, and the field is both). */
+SURROGATE_API surrogate_status surrogate_timeloop_bind(surrogate_timeloop* loop, const char* name,
+                                                       const char* unit,
+                                                       const surrogate_array* array);
+SURROGATE_API surrogate_status surrogate_timeloop_bind_block(surrogate_timeloop* loop,
+                                                             const char* name, const char* unit,
+                                                             const surrogate_block* block);
+
+/* Output `output` of one evaluation is input `input` of the next one, where their names differ. Both
+ * are bound, each to an array of its own or to the same one. Local. Errors: UNKNOWN_NAME,
+ * INVALID_ARGUMENT (fed twice; different units). */
+SURROGATE_API surrogate_status surrogate_timeloop_feed(surrogate_timeloop* loop, const char* output,
+                                                       const char* input);
+
+/* Arrays of the solver's own that belong to its state: mark, rewind, save and restore include them,
+ * steps do not touch them. name is not on the card; unit may be NULL. [n_local, n_component] of the
+ * input domain. Local. */
+SURROGATE_API surrogate_status surrogate_timeloop_bind_state(surrogate_timeloop* loop,
+                                                             const char* name, const char* unit,
+                                                             const surrogate_array* array);
+SURROGATE_API surrogate_status surrogate_timeloop_bind_state_block(surrogate_timeloop* loop,
+                                                                   const char* name,
+                                                                   const char* unit,
+                                                                   const surrogate_block* block);
+
+/* Bounds of an output in place of the card's; -inf, inf: none. Local. */
+SURROGATE_API surrogate_status surrogate_timeloop_bounds(surrogate_timeloop* loop,
+                                                         const char* output, double min,
+                                                         double max);
+
+/* Declares an integral that steps must keep: the sum over all points of weight times the output
+ * field. Its value is taken from the output's array at the next step, before the surrogate's first
+ * prediction.
+ *   name       of the integral, for messages: "mass"
+ *   field      an output of the card
+ *   weight     [n_local] of the output domain, not negative, copied; NULL: the weights of the domain,
+ *              on the sphere the share of the area, else 1
+ *   tolerance  allowed change, as a share of the sum of weight times |field| at the start
+ * correct adds the same number to every point, which is the nearest field with the right integral
+ * in the norm of the weights. Sums are exact whatever the order, so that verdicts and corrections are
+ * the same for any number of ranks.
+ * Errors: UNKNOWN_NAME, INVALID_ARGUMENT (tolerance, weights, a name twice), NOT_FINITE. */
+SURROGATE_API surrogate_status surrogate_timeloop_conserve(surrogate_timeloop* loop,
+                                                           const char* name, const char* field,
+                                                           const double* weight, double tolerance);
+
+/* What the next step will add to an integral: sources, fluxes over the border; the same on all ranks.
+ * Added to what is expected, and 0 again afterwards. Local. */
+SURROGATE_API surrogate_status surrogate_timeloop_add_source(surrogate_timeloop* loop,
+                                                             const char* name, double amount);
+
+/* The solver's own step, for the policy fallback: steps the bound arrays, which hold the state at
+ * time_s, by dt_s. Called on all ranks, and may communicate. Anything but SURROGATE_SUCCESS, on any
+ * rank, is the status of surrogate_timeloop_step on all. NULL (default): the step is rejected, and
+ * the caller's to make. Local. */
+typedef surrogate_status (*surrogate_fallback_function)(void* user, double time_s, double dt_s);
+SURROGATE_API surrogate_status surrogate_timeloop_set_fallback(surrogate_timeloop* loop,
+                                                               surrogate_fallback_function step,
+                                                               void* user);
+
+/* Verdicts of a step. */
+enum {
+    SURROGATE_ACCEPTED = 0,  /* the surrogate's step; guards with policy warn may have spoken */
+    SURROGATE_CORRECTED = 1, /* the surrogate's step, corrected */
+    SURROGATE_REPLACED = 2,  /* the fallback function has made the step */
+    SURROGATE_REJECTED = 3,  /* nothing has changed: the caller makes the step, and then calls
+                                surrogate_timeloop_advance */
+    SURROGATE_STOPPED = 4    /* nothing has changed: a guard with policy stop */
+};
+
+/* One step by dt_s (> 0, seconds). verdict may be NULL. Time and step number go on unless the verdict
+ * is REJECTED or STOPPED. On error nothing has changed.
+ * Errors: INVALID_ARGUMENT (dt_s; a field that is not bound; no multiple of step_s), SHAPE (arrays
+ * that do not fit since the points have moved), and those of surrogate_plan_run that are not
+ * NOT_FINITE; the fallback function's. */
+SURROGATE_API surrogate_status surrogate_timeloop_step(surrogate_timeloop* loop, double dt_s,
+                                                       int32_t* verdict);
+
+/* Up to n_step steps, until one is rejected or stopped. n_done: steps made; verdict: of the last one
+ * tried. Either may be NULL. */
+SURROGATE_API surrogate_status surrogate_timeloop_roll_out(surrogate_timeloop* loop, int64_t n_step,
+                                                           double dt_s, int64_t* n_done,
+                                                           int32_t* verdict);
+
+/* The caller has made a step itself, after REJECTED or by its own decision: time and step number go
+ * on, and integrals are taken anew from the fields. */
+SURROGATE_API surrogate_status surrogate_timeloop_advance(surrogate_timeloop* loop, double dt_s);
+
+/* Local; either may be NULL. */
+SURROGATE_API surrogate_status surrogate_timeloop_time(const surrogate_timeloop* loop,
+                                                       double* time_s, int64_t* step);
+/* The same on all ranks. Local. */
+SURROGATE_API surrogate_status surrogate_timeloop_set_time(surrogate_timeloop* loop, double time_s,
+                                                           int64_t step);
+
+/* Why the last step was not simply accepted: a line for each guard that spoke, with field, share of
+ * points, worst value and limit; "" if none did. Local. */
+SURROGATE_API surrogate_status surrogate_timeloop_reason(const surrogate_timeloop* loop, char* text,
+                                                         int64_t* n_text);
+
+/* What one guard found in the last step, over all ranks. Local.
+ *   n_violations  of the loop so far: steps in which it spoke
+ *   field         the input, output or integral that it spoke of, the first of them; "" if it did
+ *                 not speak in the last step
+ *   share         range, bounds, finite: share of points
+ *   value, limit  range, bounds: the worst value, and the end of the range that it passed;
+ *                 distance: the distance, and that allowed; drift: change, and that allowed
+ * Errors: UNKNOWN_NAME. */
+typedef struct surrogate_guard_info {
+    int64_t n_violations;
+    const char* field;
+    double share;
+    double value, limit;
+} surrogate_guard_info;
+SURROGATE_API surrogate_status surrogate_timeloop_guard(const surrogate_timeloop* loop,
+                                                        const char* guard,
+                                                        surrogate_guard_info* info);
+
+/* Counters: steps, evaluations, accepted, corrected, replaced, rejected, stopped, skipped (left to
+ * the solver by retry_after), marks, rewinds, saves. Local. */
+SURROGATE_API surrogate_status surrogate_timeloop_counter(const surrogate_timeloop* loop,
+                                                          const char* key, int64_t* value);
+
+/* A table for a log: steps by verdict, and for each guard its policy, how often it spoke, and the
+ * worst it saw. Local. */
+SURROGATE_API surrogate_status surrogate_timeloop_report(const surrogate_timeloop* loop, char* text,
+                                                         int64_t* n_text);
+
+/* mark remembers the state: time, step, counters of retry_after, integrals, and the content of every
+ * output and of every array of bind_state, as they are in the caller's memory. rewind brings the last
+ * mark back, to the bit, any number of times: for implicit coupling, whose iterations repeat a step.
+ * Inputs that are not outputs are the caller's. Errors: INVALID_ARGUMENT (rewind without a mark;
+ * fields bound since), NO_MEMORY (the first mark takes memory). */
+SURROGATE_API surrogate_status surrogate_timeloop_mark(surrogate_timeloop* loop);
+SURROGATE_API surrogate_status surrogate_timeloop_rewind(surrogate_timeloop* loop);
+
+/* A checkpoint: the same as a mark, in a file (HDF5, written in parallel; page timeloop.md has the
+ * layout), with the hash of the model, names and units. The file gets its name when it is complete and
+ * on the disk; until then, and if writing fails, whatever has the name stays as it is.
+ * restore reads it on any number of ranks and any partition, points found by global id, without ids by
+ * their coordinates; going on from it gives the bits of the undisturbed run in reproducible mode. It
+ * first looks at the checksum of the whole file. On error nothing has changed.
+ * Errors: IO, NOT_SUPPORTED (built without HDF5; HDF5 without MPI on several ranks), BAD_FILE (cut
+ * short, altered, not a checkpoint; a newer format), INVALID_ARGUMENT (another model, other fields or
+ * points: what differs), and those of surrogate_order_create. */
+SURROGATE_API surrogate_status surrogate_timeloop_save(surrogate_timeloop* loop, const char* path);
+SURROGATE_API surrogate_status surrogate_timeloop_restore(surrogate_timeloop* loop,
+                                                          const char* path);
+
+/* Local, but for the report that goes to the log. Accepts NULL, sets the handle to NULL. */
+SURROGATE_API void surrogate_timeloop_destroy(surrogate_timeloop** loop);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
