@@ -571,9 +571,14 @@ SURROGATE_API surrogate_status surrogate_order_range(const surrogate_order* orde
                                                      int64_t* n);
 
 /* Brings rows of row_bytes bytes from the solver's partition to the order, and back. Collective;
- * takes no memory. local [n_local, row_bytes], ordered [n of the range, row_bytes]; the two do not
- * overlap, and rows are moved as they are. row_bytes is the same on all ranks, at most that of
- * create. A rank with bad arguments takes part with zeros, and returns its own error. */
+ * takes no memory. The two arrays do not overlap, and rows are moved as they are.
+ *   row_bytes  the same on all ranks, at most that of create
+ *   local      [n_local, row_bytes] in the domain's order: as x of surrogate_points, or row by row of
+ *              the block of surrogate_sphere
+ *   ordered    [n of the range, row_bytes]
+ * Either may be NULL if it has no rows. Besides the rows 8 and 16 bytes are reduced, so that the
+ * arguments of one rank are refused on all. Errors: SHAPE (row_bytes), INVALID_ARGUMENT (NULL; ranks
+ * that disagree); nothing is written then. */
 SURROGATE_API surrogate_status surrogate_order_forward(const surrogate_order* order,
                                                        int64_t row_bytes, const void* local,
                                                        void* ordered);

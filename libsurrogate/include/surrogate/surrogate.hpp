@@ -307,6 +307,35 @@ private:
     detail::Owner<surrogate_domain, surrogate_domain_destroy> handle_;
 };
 
+/// An order of the points of a domain that no partition changes; see surrogate_order_create.
+class Order {
+public:
+    Order(const Domain& domain, int64_t row_bytes)
+        : handle_(detail::made<surrogate_order>([&](auto handle) {
+              return surrogate_order_create(domain.get(), row_bytes, handle);
+          })) {}
+
+    /// This rank's range of positions.
+    int64_t first() const { return range().first; }
+    int64_t n() const { return range().second; }
+    /// Collective: rows of row_bytes bytes from the solver's partition to the order, and back.
+    void forward(int64_t row_bytes, const void* local, void* ordered) const {
+        check(surrogate_order_forward(get(), row_bytes, local, ordered));
+    }
+    void backward(int64_t row_bytes, const void* ordered, void* local) const {
+        check(surrogate_order_backward(get(), row_bytes, ordered, local));
+    }
+    surrogate_order* get() const { return handle_.get(); }
+
+private:
+    std::pair<int64_t, int64_t> range() const {
+        int64_t first = 0, n = 0;
+        check(surrogate_order_range(get(), &first, &n));
+        return {first, n};
+    }
+    detail::Owner<surrogate_order, surrogate_order_destroy> handle_;
+};
+
 class Plan {
 public:
     Plan(const Model& model, const Domain& domain, const Options& options = {})

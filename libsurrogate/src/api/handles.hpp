@@ -10,6 +10,7 @@
 
 #include "libsurrogate/src/context/context.hpp"
 #include "libsurrogate/src/core/hidden_characters.hpp"
+#include "libsurrogate/src/domain/point_order.hpp"
 #include "libsurrogate/src/plan/plan.hpp"
 #include "surrogate/surrogate.h"
 
@@ -49,6 +50,11 @@ struct surrogate_check_case {
 struct surrogate_domain {
     surrogate_context owner;
     std::shared_ptr<const surrogate::impl::Domain> domain;
+};
+
+struct surrogate_order {
+    surrogate_context owner;
+    std::shared_ptr<const surrogate::impl::PointOrder> order;
 };
 
 struct surrogate_plan {

@@ -14,11 +14,11 @@ namespace {
 constexpr uint64_t sign = uint64_t{1} << 63;
 
 /// One word with the id, or one word for each coordinate.
-SortKeys keys_of(const PointDomain& domain) {
+SortKeys keys_of(const PointDomain& domain, const std::string& asker) {
     if (!domain.has_ids() && domain.n_axis() == 0 && domain.n_global() > 1) {
-        throw Error(Status::invalid_argument,
-                    "reproducible mode needs an order of the points: give the domain global ids or "
-                    "coordinates");
+        throw Error(
+            Status::invalid_argument,
+            asker + " needs an order of the points: give the domain global ids or coordinates");
     }
     const int64_t n = domain.n_local();
     SortKeys keys(n, domain.has_ids() ? 1 : std::max(1, domain.n_axis()));
@@ -46,9 +46,10 @@ std::string key_text(const PointDomain& domain, std::span<const uint64_t> key) {
     return "coordinates (" + text + ")";
 }
 
-[[noreturn]] void refuse_equal(const PointDomain& domain, std::span<const uint64_t> key) {
+[[noreturn]] void refuse_equal(const PointDomain& domain, const std::string& asker,
+                               std::span<const uint64_t> key) {
     throw Error(Status::invalid_argument,
-                "reproducible mode needs an order of the points, but two of them have the same " +
+                asker + " needs an order of the points, but two of them have the same " +
                     key_text(domain, key) +
                     (domain.has_ids() ? "; leave ghost points out"
                                       : "; give global ids, or leave ghost points out"));
@@ -56,12 +57,13 @@ std::string key_text(const PointDomain& domain, std::span<const uint64_t> key) {
 
 }  // namespace
 
-std::vector<int64_t> canonical_positions(const PointDomain& domain) {
+std::vector<int64_t> canonical_positions(const PointDomain& domain, const char* asker) {
     Communicator& comm = domain.context().comm();
     SortKeys keys;
-    comm.agree([&] { keys = keys_of(domain); });
-    return sorted_positions(comm, std::move(keys),
-                            [&](std::span<const uint64_t> key) { refuse_equal(domain, key); });
+    comm.agree([&] { keys = keys_of(domain, asker); });
+    return sorted_positions(comm, std::move(keys), [&](std::span<const uint64_t> key) {
+        refuse_equal(domain, asker, key);
+    });
 }
 
 RowRoute canonical_route(const PointDomain& domain, int64_t block_rows) {

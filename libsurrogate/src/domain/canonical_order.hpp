@@ -11,12 +11,13 @@ namespace surrogate::impl {
 
 /// Position of every local point in the canonical order of all points of a domain: by global id, or
 /// by the bit patterns of the coordinates if the domain has no ids. The order is the same for every
-/// number of ranks and every partition.
+/// number of ranks and every partition. `asker` is who needs it, for messages.
 ///
 /// Collective. Throws invalid_argument if two points have the same id or, without ids, the same
 /// coordinates (they are named), or if the domain has neither; no_memory. Memory: see
 /// sorted_positions(), with keys of one word for an id, or one word for each coordinate.
-std::vector<int64_t> canonical_positions(const PointDomain& domain);
+std::vector<int64_t> canonical_positions(const PointDomain& domain,
+                                         const char* asker = "reproducible mode");
 
 /// The route of the points of a domain to the canonical order, cut into blocks of block_rows rows
 /// that are distributed over the ranks: what is computed block by block is the same for every number

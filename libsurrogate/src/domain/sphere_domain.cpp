@@ -336,6 +336,15 @@ bool SphereDomain::has_whole_rows() const {
         blocks_, [&](const GridBlock& b) { return b.size() == 0 || b.n_column == grid_.n_lon; });
 }
 
+int64_t SphereDomain::position(int64_t local) const {
+    const double step = 360.0 / static_cast<double>(grid_.n_lon);
+    // Columns at or east of longitude 0 that come before the solver's column 0.
+    const auto n_before = static_cast<int64_t>(first_longitude_ / step + 2 * node_tolerance);
+    const int64_t row = own().first_row + local / own().n_column;
+    const int64_t column = own().first_column + local % own().n_column;
+    return model_row(row) * grid_.n_lon + (column + n_before) % grid_.n_lon;
+}
+
 Column SphereDomain::row_of(const Column& column, int64_t row) const {
     Column shifted = column;
     const int64_t offset = row * lat_step_ * column.stride * (column.is_double ? 8 : 4);

@@ -55,6 +55,10 @@ public:
         return (column - shift() + grid_.n_lon) % grid_.n_lon - own().first_column;
     }
 
+    /// Position of a local point, counted row by row in the block, in the order of all points row by
+    /// row from north to south, each from longitude 0 eastwards. Columns may lie anywhere.
+    int64_t position(int64_t local) const;
+
     /// The points of local row `row` in the caller's memory, as a column of n_column points.
     Column row_of(const Column& column, int64_t row) const;
 

@@ -88,5 +88,16 @@ TEST_F(FaultsMemory, InDomainWithCloudsAndWeightsIsToldToAllRanks) {
     });
 }
 
+TEST_F(FaultsMemory, InOrderIsToldToAllRanks) {
+    const Domain domain = DarcyCase(own_rows("scattered", 20, comm)).domain(context);
+    fail_at_each_allocation([&] {
+        surrogate_order* order = nullptr;
+        const surrogate_status status = surrogate_order_create(domain.get(), 16, &order);
+        EXPECT_EQ(order == nullptr, status != SURROGATE_SUCCESS);
+        surrogate_order_destroy(&order);
+        return status;
+    });
+}
+
 }  // namespace
 }  // namespace surrogate::test

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "kernels/base/buffer.hpp"
+#include "libsurrogate/src/domain/domain.hpp"
+#include "libsurrogate/src/ranks/row_route.hpp"
+
+namespace surrogate::impl {
+
+/// The points of a domain in an order that no partition changes; see surrogate_order_create.
+/// Memory: that of a RowRoute and 2 row_bytes a point.
+class PointOrder {
+public:
+    /// Collective. row_bytes: of the largest row; may differ between ranks. Throws
+    /// invalid_argument (points that cannot be ordered), shape, no_memory. The domain may go
+    /// afterwards.
+    PointOrder(std::shared_ptr<Context> context, const Domain* domain, int64_t row_bytes);
+
+    /// The positions that this rank holds.
+    Range rows() const { return route_->target_rows(); }
+
+    /// Collective; see surrogate_order_forward and surrogate_order_backward.
+    void forward(int64_t row_bytes, const void* local, void* ordered) const;
+    void backward(int64_t row_bytes, const void* ordered, void* local) const;
+
+private:
+    void agree_on_arguments(int64_t row_bytes, const void* local, const void* ordered) const;
+
+    std::shared_ptr<Context> context_;
+    int64_t largest_row_bytes_ = 0;
+    std::optional<RowRoute> route_;
+    mutable kernels::Buffer<std::byte>
+        scratch_;  // of the route; a context has one thread at a time
+};
+
+}  // namespace surrogate::impl
