@@ -477,7 +477,7 @@ SURROGATE_API surrogate_status surrogate_domain_create_points(surrogate_context*
                                                               surrogate_domain** domain);
 
 /* What a domain of scattered points keeps of this rank's share: x as double, axis by axis. The
- * memory belongs to the domain and must not be written. Local. Errors: NOT_SUPPORTED (a grid).
+ * memory belongs to the domain, must not be written, and is valid until the points move. Local. Errors: NOT_SUPPORTED (a grid).
  * Since 0.1 */
 SURROGATE_API surrogate_status surrogate_domain_points(const surrogate_domain* domain,
                                                        surrogate_points* points);
@@ -620,7 +620,8 @@ SURROGATE_API surrogate_status surrogate_plan_create(const surrogate_model* mode
  *   path     the model file
  *   points   as in surrogate_domain_create_points
  *   options  of the context, or NULL
- * surrogate_plan_context and its siblings give the parts. Errors: those of the four. Since 0.1 */
+ * surrogate_plan_context and its siblings give the parts. After an error nothing is left, and
+ * surrogate_error(NULL) has the text. Errors: those of the four. Since 0.1 */
 SURROGATE_API surrogate_status surrogate_plan_open(const char* path, const surrogate_points* points,
                                                    const surrogate_options* options,
                                                    surrogate_plan** plan);
@@ -652,8 +653,8 @@ SURROGATE_API surrogate_status surrogate_plan_bind_output(surrogate_plan* plan, 
 
 /* The same for one field in a block of up to 4 axes, without a copy: for arrays with ghost points.
  * The points of the block, first axis fastest, are those of the domain. Scattered points and backends
- * of the host only (grids on the sphere have lat_step and lon_step). Errors: NOT_SUPPORTED besides.
- * Since 0.1 */
+ * of the host only (grids on the sphere have lat_step and lon_step). Errors: besides those of
+ * surrogate_plan_bind_input, NOT_SUPPORTED. Since 0.1 */
 SURROGATE_API surrogate_status surrogate_plan_bind_input_block(surrogate_plan* plan,
                                                                const char* name, const char* unit,
                                                                const surrogate_block* block);

@@ -8,11 +8,13 @@
 
 #include <surrogate/surrogate.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -116,6 +118,23 @@ surrogate_array matrix(T* data, int64_t n, int64_t n_column) {
 inline surrogate_array on_device(surrogate_array array) {
     array.space = SURROGATE_CUDA;
     return array;
+}
+
+/// One field in the inner points of an array of up to 4 axes; the first axis runs fastest. Of u(1:n_x,
+/// 1:n_y) in an array with one layer of ghost points: block(&u(1, 1), {n_x, n_y}, {1, n_x + 2}).
+template <class T>
+surrogate_block block(T* data, std::initializer_list<int64_t> shape,
+                      std::initializer_list<int64_t> stride) {
+    using Value = std::remove_const_t<T>;
+    surrogate_block block{};
+    if (shape.size() != stride.size() || shape.size() > 4)
+        throw Error(SURROGATE_SHAPE, "a block has 1 .. 4 extents, and as many strides");
+    block.data = const_cast<Value*>(data);
+    std::copy(shape.begin(), shape.end(), block.shape);
+    std::copy(stride.begin(), stride.end(), block.stride);
+    block.n_dim = static_cast<int32_t>(shape.size());
+    block.dtype = detail::dtype_of<Value>::value;
+    return block;
 }
 
 /// Options{{"precision", "fp32"}, {"reproducible", "true"}}
@@ -296,6 +315,11 @@ public:
         check(surrogate_domain_points(get(), &points));
         return points;
     }
+    /// Collective: new coordinates, and new counts where points have come or gone; plans follow.
+    void move(const surrogate_points& points) { check(surrogate_domain_move(get(), &points)); }
+    void move(const surrogate_array& x, const int64_t* global_id = nullptr) {
+        move(surrogate_points{x, global_id, nullptr, nullptr});
+    }
     surrogate_domain* get() const { return handle_.get(); }
 
 private:
@@ -346,6 +370,12 @@ public:
               return surrogate_plan_create(model.get(), input.get(), output.get(), options.get(),
                                            handle);
           })) {}
+    /// Context, model, domain and plan in one call, on one rank. For many: mpi_plan in
+    /// surrogate_mpi.hpp.
+    Plan(const std::string& path, const surrogate_points& points, const Options& options = {})
+        : handle_(detail::made<surrogate_plan>([&](auto handle) {
+              return surrogate_plan_open(path.c_str(), &points, options.get(), handle);
+          })) {}
     /// Takes a handle over.
     explicit Plan(surrogate_plan* handle) : handle_(handle) {}
 
@@ -368,6 +398,14 @@ public:
     void bind_output(const std::string& name, const surrogate_array& array,
                      const char* unit = nullptr) {
         check(surrogate_plan_bind_output(get(), name.c_str(), unit, &array));
+    }
+    void bind_input(const std::string& name, const surrogate_block& block,
+                    const char* unit = nullptr) {
+        check(surrogate_plan_bind_input_block(get(), name.c_str(), unit, &block));
+    }
+    void bind_output(const std::string& name, const surrogate_block& block,
+                     const char* unit = nullptr) {
+        check(surrogate_plan_bind_output_block(get(), name.c_str(), unit, &block));
     }
     void run() { check(surrogate_plan_run(get())); }
     /// Takes part in a run that this rank cannot make; throws.

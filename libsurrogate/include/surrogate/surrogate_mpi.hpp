@@ -4,6 +4,7 @@
 
 #include <surrogate/surrogate_mpi.h>
 
+#include <string>
 #include <surrogate/surrogate.hpp>
 
 namespace surrogate {
@@ -13,6 +14,21 @@ inline Context mpi_context(MPI_Comm comm, const Options& options = {}) {
     surrogate_context* handle = nullptr;
     check(surrogate_context_create_mpi(comm, options.get(), &handle));
     return Context(handle);
+}
+
+/// A plan in one call; collective, see surrogate_plan_open_mpi.
+inline Plan mpi_plan(MPI_Comm comm, const std::string& path, const surrogate_points& points,
+                     const Options& options = {}) {
+    surrogate_plan* handle = nullptr;
+    check(surrogate_plan_open_mpi(comm, path.c_str(), &points, options.get(), &handle));
+    return Plan(handle);
+}
+
+/// The communicator of a context, borrowed; see surrogate_context_comm.
+inline MPI_Comm mpi_comm(const Context& context) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    check(surrogate_context_comm(context.get(), &comm));
+    return comm;
 }
 
 }  // namespace surrogate

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts over MPI. Contracts stand in surrogate_mpi.h.
+// Contexts and plans over MPI. Contracts stand in surrogate_mpi.h.
+#include "libsurrogate/src/api/api_open.hpp"
 #include "libsurrogate/src/api/handles.hpp"
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 #include "libsurrogate/src/transport/nccl_api.hpp"
@@ -37,6 +38,38 @@ surrogate_status surrogate_context_create_fint(MPI_Fint comm, const surrogate_op
     return status == SURROGATE_SUCCESS
                ? surrogate_context_create_mpi(MPI_Comm_f2c(comm), options, context)
                : status;
+}
+
+surrogate_status surrogate_plan_open_mpi(MPI_Comm comm, const char* path,
+                                         const surrogate_points* points,
+                                         const surrogate_options* options, surrogate_plan** plan) {
+    if (comm == MPI_COMM_NULL || !has_mpi_started())
+        return surrogate_plan_open(path, points, options, plan);
+    if (plan) *plan = nullptr;
+    surrogate_context* context = nullptr;
+    const surrogate_status status = surrogate_context_create_mpi(comm, options, &context);
+    return status == SURROGATE_SUCCESS ? open_plan(context, path, points, plan) : status;
+}
+
+surrogate_status surrogate_plan_open_fint(MPI_Fint comm, const char* path,
+                                          const surrogate_points* points,
+                                          const surrogate_options* options, surrogate_plan** plan) {
+    if (!has_mpi_started()) return surrogate_plan_open(path, points, options, plan);
+    if (plan) *plan = nullptr;
+    // MPI_Comm_f2c aborts the host after MPI_Finalize.
+    const surrogate_status status = guarded(nullptr, [&] { require_mpi(); });
+    return status == SURROGATE_SUCCESS
+               ? surrogate_plan_open_mpi(MPI_Comm_f2c(comm), path, points, options, plan)
+               : status;
+}
+
+surrogate_status surrogate_context_comm(const surrogate_context* context, MPI_Comm* comm) {
+    return guarded(context, [&] {
+        require(comm, "comm");
+        *comm = MPI_COMM_NULL;
+        require(context, "context");
+        *comm = mpi_comm_of(context->context->comm());
+    });
 }
 
 namespace {

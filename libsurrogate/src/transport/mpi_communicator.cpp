@@ -252,10 +252,14 @@ private:
 
 }  // namespace
 
-void require_mpi() {
+bool has_mpi_started() {
     int initialized = 0;
     MPI_Initialized(&initialized);
-    if (!initialized)
+    return initialized != 0;
+}
+
+void require_mpi() {
+    if (!has_mpi_started())
         throw Error(Status::invalid_argument, "MPI is not initialised; call MPI_Init first");
     if (is_finalized()) throw Error(Status::invalid_argument, "MPI is finalised already");
 }
@@ -278,6 +282,11 @@ std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm, int64_t longest_pi
     });
     created->take_over(ranks);
     return created;
+}
+
+MPI_Comm mpi_comm_of(const Communicator& ours) {
+    const auto* mpi = dynamic_cast<const MpiCommunicator*>(&ours);
+    return mpi ? mpi->comm() : MPI_COMM_NULL;
 }
 
 int compare(const Communicator& ours, MPI_Comm comm) {

@@ -10,6 +10,9 @@
 
 namespace surrogate::impl {
 
+/// Whether MPI has been initialised; it stays so after MPI_Finalize.
+bool has_mpi_started();
+
 /// Throws invalid_argument unless MPI is initialised and not yet finalised.
 void require_mpi();
 
@@ -20,6 +23,9 @@ void require_mpi();
 /// none. longest_piece: bytes of a message, or elements of a reduction, in one MPI call; longer
 /// ones are cut. MPI counts in int, hence 1 GiB at most; tests cut finer.
 std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm, int64_t longest_piece = 1 << 30);
+
+/// The duplicate that a communicator of mpi_communicator owns; MPI_COMM_NULL of any other.
+MPI_Comm mpi_comm_of(const Communicator& ours);
 
 /// MPI_Comm_compare of comm with the communicator that `ours` duplicated; without MPI behind it,
 /// MPI_CONGRUENT to a communicator of one rank and MPI_UNEQUAL to others. Local.

@@ -32,6 +32,25 @@ Answer create(surrogate_context** context) {
     return answer(surrogate_context_create_mpi(MPI_COMM_WORLD, nullptr, context));
 }
 
+/// Plans over whatever communicator are plans of one rank as long as MPI is not initialised.
+void expect_one_rank(const char* what) {
+    const DarcyCase points(surrogate::test::first_rows(5));
+    const surrogate_points where = points.points();
+    const char* const path = surrogate::test::darcy_model;
+    surrogate_plan *by_c = nullptr, *by_fortran = nullptr;
+    expect(surrogate_plan_open_mpi(MPI_COMM_WORLD, path, &where, nullptr, &by_c) == 0, what);
+    expect(surrogate_plan_open_fint(0, path, &where, nullptr, &by_fortran) == 0, what);
+    for (surrogate_plan** plan : {&by_c, &by_fortran}) {
+        surrogate_context* context = nullptr;
+        int32_t rank = -1, size = 0;
+        expect(surrogate_plan_context(*plan, &context) == 0, what);
+        surrogate_context_rank(context, &rank, &size);
+        expect(rank == 0 && size == 1, what);
+        surrogate_context_destroy(&context);
+        surrogate_plan_destroy(plan);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -39,6 +58,7 @@ int main(int argc, char** argv) {
     expect_refused(create(&none), "not initialised", "context before MPI_Init");
     expect_refused(answer(surrogate_context_create_fint(0, nullptr, &none)), "not initialised",
                    "Fortran context before MPI_Init");
+    expect_one_rank("plan before MPI_Init");
 
     int level = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &level);
@@ -65,6 +85,13 @@ int main(int argc, char** argv) {
     MPI_Finalize();
 
     expect_refused(create(&none), "finalised already", "context after MPI_Finalize");
+    surrogate_plan* late = nullptr;
+    expect_refused(answer(surrogate_plan_open_mpi(MPI_COMM_WORLD, surrogate::test::darcy_model,
+                                                  &where, nullptr, &late)),
+                   "finalised already", "plan after MPI_Finalize");
+    expect_refused(
+        answer(surrogate_plan_open_fint(0, surrogate::test::darcy_model, &where, nullptr, &late)),
+        "finalised already", "Fortran plan after MPI_Finalize");
     int result = 0;
     expect_refused(answer(surrogate_plan_compare_comm(plan, MPI_COMM_WORLD, &result)),
                    "finalised already", "comparison after MPI_Finalize");

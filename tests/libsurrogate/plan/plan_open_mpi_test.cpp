@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan in one call, on one rank and on all: the same predictions as step by step, and nothing
+// left after a failure.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/support/darcy_case.hpp"
+#include "tests/support/ranks.hpp"
+
+namespace surrogate::test {
+namespace {
+
+const MPI_Comm world = MPI_COMM_WORLD;
+
+class PlanOpen : public testing::Test {
+protected:
+    std::vector<double> run(Plan plan) {
+        DarcyCase fields = points;
+        fields.bind(plan);
+        plan.run();
+        return fields.pressure;
+    }
+    Answer open(const char* path, const surrogate_points* at, surrogate_plan** plan) {
+        const Answer found = answer(surrogate_plan_open_mpi(world, path, at, nullptr, plan));
+        EXPECT_EQ(found, answer_of_rank_0(found, world));
+        EXPECT_TRUE(ranks_still_talk(world));
+        return found;
+    }
+
+    DarcyCase points{own_rows("uneven", 90, world)};
+    const surrogate_points where = points.points();
+    const Options exact{{"reproducible", "true"}};
+};
+
+TEST_F(PlanOpen, GivesThePlanOfFourCalls) {
+    const Context context = mpi_context(world);
+    const Model model(context, darcy_model);
+    EXPECT_EQ(run(mpi_plan(world, darcy_model, where, exact)),
+              predict(model, context, points, exact));
+}
+
+TEST_F(PlanOpen, TakesACommunicatorOfFortran) {
+    surrogate_plan* plan = nullptr;
+    ASSERT_EQ(
+        surrogate_plan_open_fint(MPI_Comm_c2f(world), darcy_model, &where, exact.get(), &plan),
+        SURROGATE_SUCCESS);
+    EXPECT_EQ(run(Plan(plan)), run(mpi_plan(world, darcy_model, where, exact)));
+}
+
+TEST_F(PlanOpen, WithoutACommunicatorIsOfOneRank) {
+    const std::vector<double> alone = run(Plan(darcy_model, where));
+    EXPECT_EQ(run(mpi_plan(MPI_COMM_NULL, darcy_model, where)), alone);
+    surrogate_plan* handle = nullptr;
+    ASSERT_EQ(surrogate_plan_open_fint(MPI_Comm_c2f(MPI_COMM_NULL), darcy_model, &where, nullptr,
+                                       &handle),
+              SURROGATE_SUCCESS);
+    const Plan plan(handle);
+    EXPECT_EQ(plan.context().size(), 1);
+    EXPECT_EQ(mpi_comm(plan.context()), MPI_COMM_NULL);
+}
+
+TEST_F(PlanOpen, OptionsAreThoseOfTheContextToo) {
+    const Plan plan = mpi_plan(world, darcy_model, where, {{"threads", "1"}, {"agree", "true"}});
+    EXPECT_EQ(plan.option("agree"), "true");
+    const Model model = plan.model();
+    EXPECT_EQ(Plan(model, plan.input_domain()).option("agree"), "true");
+}
+
+TEST_F(PlanOpen, FailsOnAllRanksAndLeavesNothing) {
+    const auto expect_refused = [&](const char* path, const surrogate_points* at,
+                                    surrogate_status status) {
+        auto* plan = reinterpret_cast<surrogate_plan*>(&points);
+        const Answer found = open(path, at, &plan);
+        EXPECT_EQ(found.status, status) << found;
+        EXPECT_EQ(plan, nullptr);
+    };
+    const bool is_last = rank_of(world) == size_of(world) - 1;
+    surrogate_points line = where;
+    line.x = matrix(points.x.data(), points.n(), 1);
+    expect_refused("no/such/model", &where, SURROGATE_IO);
+    expect_refused(nullptr, &where, SURROGATE_INVALID_ARGUMENT);
+    expect_refused(darcy_model, is_last ? nullptr : &where, SURROGATE_INVALID_ARGUMENT);
+    expect_refused(darcy_model, &line, SURROGATE_SHAPE);
+    surrogate_plan* plan = nullptr;
+    EXPECT_EQ(open(darcy_model, &where, is_last ? nullptr : &plan).status,
+              SURROGATE_INVALID_ARGUMENT);
+    EXPECT_EQ(plan, nullptr);
+}
+
+TEST_F(PlanOpen, AloneSaysWhatIsWrong) {
+    surrogate_plan* plan = nullptr;
+    EXPECT_EQ(surrogate_plan_open("no/such/model", &where, nullptr, &plan), SURROGATE_IO);
+    EXPECT_EQ(plan, nullptr);
+    EXPECT_EQ(surrogate_plan_open(darcy_model, &where, nullptr, nullptr),
+              SURROGATE_INVALID_ARGUMENT);
+    EXPECT_EQ(surrogate_plan_open(darcy_model, nullptr, nullptr, &plan),
+              SURROGATE_INVALID_ARGUMENT);
+}
+
+TEST_F(PlanOpen, CommunicatorOfAContextIsItsOwn) {
+    const Context context = mpi_context(world);
+    const MPI_Comm comm = mpi_comm(context);
+    int relation = MPI_UNEQUAL;
+    MPI_Comm_compare(comm, world, &relation);
+    EXPECT_EQ(relation, MPI_CONGRUENT);
+    int code = MPI_Send(nullptr, 0, MPI_INT, size_of(comm), 0, comm);  // no such rank
+    EXPECT_NE(code, MPI_SUCCESS);
+    MPI_Comm none = world;
+    EXPECT_EQ(surrogate_context_comm(nullptr, &none), SURROGATE_INVALID_ARGUMENT);
+    EXPECT_EQ(none, MPI_COMM_NULL);
+    EXPECT_EQ(surrogate_context_comm(context.get(), nullptr), SURROGATE_INVALID_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace surrogate::test
