@@ -6,7 +6,7 @@
 
 namespace surrogate::petsc {
 
-PetscErrorCode check_dm(const surrogate_context* context, DM dm) {
+PetscErrorCode check_dm_comm(const surrogate_context* context, DM dm) {
     PetscFunctionBegin;
     MPI_Comm comm = PetscObjectComm(reinterpret_cast<PetscObject>(dm));
     int same = MPI_UNEQUAL;
@@ -15,15 +15,21 @@ PetscErrorCode check_dm(const surrogate_context* context, DM dm) {
                PETSC_ERR_ARG_NOTSAMECOMM,
                "the DM is on another communicator than the context; create the context from "
                "PetscObjectComm((PetscObject)dm)");
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode check_da(DM dm) {
+    PetscFunctionBegin;
     PetscBool is_da = PETSC_FALSE;
     PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(dm), DMDA, &is_da));
     DMType type = nullptr;
     PetscCall(DMGetType(dm, &type));
-    PetscCheck(is_da, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "the DM has type %s, domains are made from type da; for other meshes pass the "
-               "coordinates of the owned "
-               "points to surrogate_domain_create_points",
-               type ? type : "(none)");
+    PetscCheck(
+        is_da, PETSC_COMM_SELF, PETSC_ERR_SUP,
+        "the DM has type %s, domains are made from types da and plex (grids on the sphere from "
+        "da); for other meshes pass the coordinates of the owned points to "
+        "surrogate_domain_create_points",
+        type ? type : "(none)");
     PetscFunctionReturn(0);
 }
 

@@ -5,7 +5,10 @@
 
 namespace surrogate::petsc {
 
-/// That the DM is a DMDA on the communicator of the context.
-PetscErrorCode check_dm(const surrogate_context* context, DM dm);
+/// That the DM is on the communicator of the context.
+PetscErrorCode check_dm_comm(const surrogate_context* context, DM dm);
+
+/// That the DM is a DMDA.
+PetscErrorCode check_da(DM dm);
 
 }  // namespace surrogate::petsc

@@ -5,12 +5,15 @@
 #include <cstdint>
 
 #include "check_dm.hpp"
+#include "domain_plex.hpp"
 #include "log_events.hpp"
 #include "scalar_array.hpp"
 
 namespace {
 
-using surrogate::petsc::check_dm;
+using surrogate::petsc::check_da;
+using surrogate::petsc::check_dm_comm;
+using surrogate::petsc::create_plex_domain;
 using surrogate::petsc::EventScope;
 using surrogate::petsc::find_event;
 using surrogate::petsc::scalar_array;
@@ -48,17 +51,9 @@ PetscErrorCode create_from_coordinates(surrogate_context* context, Vec coordinat
     PetscFunctionReturn(0);
 }
 
-}  // namespace
-
-extern "C" PetscErrorCode surrogate_domain_create_dm(surrogate_context* context, DM dm,
-                                                     surrogate_domain** domain) {
+PetscErrorCode create_da_domain(surrogate_context* context, DM dm, surrogate_domain** domain) {
     PetscFunctionBegin;
-    PetscCheck(context && dm && domain, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL,
-               "context, dm or domain is NULL");
-    PetscLogEvent event = 0;
-    PetscCall(find_event("SurrPlan", &event));
-    EventScope scope(event);
-    PetscCall(check_dm(context, dm));
+    PetscCall(check_da(dm));
     Vec coordinates = nullptr;  // borrowed
     PetscCall(DMGetCoordinates(dm, &coordinates));
     PetscCheck(
@@ -73,5 +68,23 @@ extern "C" PetscErrorCode surrogate_domain_create_dm(surrogate_context* context,
         create_from_coordinates(context, coordinates, n_axis, ids, n_point, domain);
     PetscCall(PetscFree(ids));
     PetscCall(error);
+    PetscFunctionReturn(0);
+}
+
+}  // namespace
+
+extern "C" PetscErrorCode surrogate_domain_create_dm(surrogate_context* context, DM dm,
+                                                     surrogate_domain** domain) {
+    PetscFunctionBegin;
+    PetscCheck(context && dm && domain, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL,
+               "context, dm or domain is NULL");
+    PetscLogEvent event = 0;
+    PetscCall(find_event("SurrPlan", &event));
+    EventScope scope(event);
+    PetscCall(check_dm_comm(context, dm));
+    PetscBool is_plex = PETSC_FALSE;
+    PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(dm), DMPLEX, &is_plex));
+    PetscCall(is_plex ? create_plex_domain(context, dm, domain)
+                      : create_da_domain(context, dm, domain));
     PetscFunctionReturn(0);
 }

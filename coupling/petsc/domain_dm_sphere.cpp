@@ -11,7 +11,8 @@
 
 namespace {
 
-using surrogate::petsc::check_dm;
+using surrogate::petsc::check_da;
+using surrogate::petsc::check_dm_comm;
 using surrogate::petsc::EventScope;
 using surrogate::petsc::find_event;
 
@@ -142,7 +143,8 @@ extern "C" PetscErrorCode surrogate_domain_create_dm_sphere(surrogate_context* c
     PetscLogEvent event = 0;
     PetscCall(find_event("SurrPlan", &event));
     EventScope scope(event);
-    PetscCall(check_dm(context, dm));
+    PetscCall(check_dm_comm(context, dm));
+    PetscCall(check_da(dm));
     PetscCall(check_grid(dm));
     surrogate_sphere sphere = {};
     sphere.grid = grid;

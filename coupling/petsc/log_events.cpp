@@ -9,10 +9,11 @@ PetscErrorCode find_event(const char* name, PetscLogEvent* event) {
     PetscCall(PetscLogEventGetId(name, event));
     if (*event < 0) {
         PetscClassId surrogate_class = 0;
-        PetscLogEvent plan = 0, run = 0;
+        PetscLogEvent plan = 0, run = 0, guess = 0;
         PetscCall(PetscClassIdRegister("Surrogate", &surrogate_class));
         PetscCall(PetscLogEventRegister("SurrPlan", surrogate_class, &plan));
         PetscCall(PetscLogEventRegister("SurrRun", surrogate_class, &run));
+        PetscCall(PetscLogEventRegister("SurrGuess", surrogate_class, &guess));
         PetscCall(PetscLogEventGetId(name, event));
     }
     PetscFunctionReturn(0);

@@ -7,7 +7,7 @@
 
 namespace surrogate::petsc {
 
-/// The log event "SurrPlan" or "SurrRun". Registered at the first use, so that nothing has to be
+/// The log event "SurrPlan", "SurrRun" or "SurrGuess". Registered at the first use, so that nothing has to be
 /// initialised after PetscInitialize; looked up by name, so that nothing outlives PetscFinalize.
 PetscErrorCode find_event(const char* name, PetscLogEvent* event);
 

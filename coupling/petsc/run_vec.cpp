@@ -8,6 +8,7 @@
 #include "device_stream.hpp"
 #include "log_events.hpp"
 #include "scalar_array.hpp"
+#include "status_of.hpp"
 #include "vec_arrays.hpp"
 
 namespace {
@@ -18,6 +19,7 @@ using surrogate::petsc::follow_petsc;
 using surrogate::petsc::let_petsc_follow;
 using surrogate::petsc::scalar_array;
 using surrogate::petsc::space_of;
+using surrogate::petsc::status_of;
 using surrogate::petsc::VecArray;
 using surrogate::petsc::VecPlace;
 
@@ -130,17 +132,6 @@ PetscErrorCode run(surrogate_plan* plan) {
     PetscFunctionBegin;
     PetscCallSurrogate(surrogate_plan_run(plan));
     PetscFunctionReturn(0);
-}
-
-/// The status that an error of PETSc's comes nearest to.
-surrogate_status status_of(PetscErrorCode error) {
-    switch (error) {
-        case PETSC_ERR_ARG_SIZ: return SURROGATE_SHAPE;
-        case PETSC_ERR_SUP: return SURROGATE_NOT_SUPPORTED;
-        case PETSC_ERR_MEM: return SURROGATE_NO_MEMORY;
-        case PETSC_ERR_GPU: return SURROGATE_DEVICE;
-        default: return SURROGATE_INVALID_ARGUMENT;
-    }
 }
 
 /// Takes part without arrays, so that the others are not left waiting: sends NaN. With agree=true

@@ -11,7 +11,8 @@
  * - Objects are those of surrogate.h: everything there works on them too, and they are destroyed
  *   there. Destroy them before PetscFinalize if PETSc started MPI.
  * - PetscInitialize is the caller's; signal and error handlers stay as they are.
- * - -log_view shows the events SurrPlan (models, domains, plans) and SurrRun.
+ * - -log_view shows the events SurrPlan (models, domains, plans), SurrRun, and SurrGuess (initial
+ *   guesses, runs included).
  * PETSc must be real; float and double both work. */
 
 #include <petscdm.h>
@@ -62,9 +63,15 @@ SURROGATE_API PetscErrorCode surrogate_plan_create_petsc(const surrogate_model* 
  *   DMDA  the grid points, at the coordinates the DM has. For cell-centred unknowns set the centres
  *         as coordinates: DMDASetUniformCoordinates(da, h / 2, 1 - h / 2, ..). Global ids are
  *         natural numbers, i + M (j + N k).
+ *   DMPlex  the cells at their centroids, or the vertices, whichever of the two the DM's local section
+ *           gives unknowns; all of them as many, and as many values a point as the global vectors
+ *           hold. Points of other ranks (overlap) are left out, and so are points whose values are
+ *           all constrained. No global ids: those of a DMPlex depend on the partition, so that the
+ *           reproducible mode orders points by their coordinates, which must then differ.
  * Coordinates are copied: set them before, and make a new domain when they change.
- * Errors: another type of DM (PETSC_ERR_SUP), a DM without coordinates (PETSC_ERR_ARG_WRONGSTATE),
- * a DM on another communicator (PETSC_ERR_ARG_NOTSAMECOMM). */
+ * Errors: another type of DM, a section with unknowns on edges or faces, on cells and vertices, or
+ * of different numbers (PETSC_ERR_SUP), a DM without coordinates or section
+ * (PETSC_ERR_ARG_WRONGSTATE), a DM on another communicator (PETSC_ERR_ARG_NOTSAMECOMM). */
 SURROGATE_API PetscErrorCode surrogate_domain_create_dm(surrogate_context* context, DM dm,
                                                         surrogate_domain** domain);
 
@@ -131,6 +138,13 @@ typedef struct surrogate_vec {
 SURROGATE_API PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscInt n_in,
                                                     const surrogate_vec in[], PetscInt n_out,
                                                     const surrogate_vec out[]);
+
+/* Makes the types `surrogate` of KSPGuess and SNES known to PETSc, so that options and
+ * KSPGuessSetType, SNESSetType find them (page petsc.md). Programs that are started with -dll_append
+ * libsurrogate_petsc_plugin.so need no call. Again after each PetscInitialize; more calls do no harm.
+ * Errors: a PETSc of another minor version than the library was built with (PETSC_ERR_ARG_INCOMP),
+ * a library built without them (PETSC_ERR_SUP). Since 0.1 */
+SURROGATE_API PetscErrorCode surrogate_petsc_register(void);
 
 #ifdef __cplusplus
 }

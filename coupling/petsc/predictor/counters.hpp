@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <petscviewer.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace surrogate::petsc {
+
+/// Why a prediction was not used.
+enum class Refusal { not_better, failed, not_finite, out_of_range };
+inline constexpr std::size_t n_refusal = 4;
+
+/// How often a solver asked for a prediction, and what became of it. The same on all ranks.
+struct Counters {
+    int64_t asked = 0;
+    int64_t used = 0;
+    std::array<int64_t, n_refusal> refused{};
+    PetscReal before = 0, after = 0;  ///< residual norms of the last prediction that was judged
+    bool was_judged = false;
+    std::string last_failure;  ///< text of the last prediction that could not be made
+
+    void refuse(Refusal reason) { ++refused[static_cast<std::size_t>(reason)]; }
+
+    /// Keeps the norms of start and prediction, and says whether the prediction is better. NaN and
+    /// infinity are not.
+    bool judge(PetscReal start_norm, PetscReal prediction_norm);
+
+    /// Two or three lines of text. `norm` is what judge() compares: "|b - A x|".
+    PetscErrorCode view(PetscViewer viewer, const char* norm) const;
+};
+
+}  // namespace surrogate::petsc

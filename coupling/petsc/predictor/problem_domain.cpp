@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "problem_domain.hpp"
+
+#include <petsc/private/petscimpl.h>
+#include <petscdmda.h>
+
+#include "coupling/petsc/scalar_array.hpp"
+
+namespace surrogate::petsc {
+
+namespace {
+
+constexpr const char* coordinates_name = "coordinates";
+
+PetscErrorCode create_from_vec(surrogate_context* context, Vec coordinates,
+                               surrogate_domain** domain) {
+    PetscFunctionBegin;
+    PetscInt n_axis = 0, n = 0;
+    const PetscScalar* x = nullptr;  // (n / n_axis, n_axis)
+    PetscCall(VecGetBlockSize(coordinates, &n_axis));
+    PetscCall(VecGetLocalSize(coordinates, &n));
+    PetscCall(VecGetArrayRead(coordinates, &x));
+    surrogate_points points{};
+    points.x = scalar_array(x, n / n_axis, n_axis, n_axis);
+    const surrogate_status status = surrogate_domain_create_points(context, &points, domain);
+    PetscCall(VecRestoreArrayRead(coordinates, &x));
+    PetscCallSurrogate(status);
+    PetscFunctionReturn(0);
+}
+
+/// The first and the last point of an axis. Unknowns lie on both ends of the box, of a periodic axis
+/// on the first only; at the centres of cells half a cell further in.
+struct Axis {
+    PetscReal first, last;
+};
+Axis axis_of(const Settings& settings, std::size_t axis, PetscInt n, DMBoundaryType boundary) {
+    const PetscReal low = settings.box[2 * axis], high = settings.box[2 * axis + 1];
+    if (!settings.at_cell_centers) return {low, high};
+    const PetscReal half = (high - low) / PetscReal(2 * n);
+    // PETSc divides a periodic axis by n, others by n - 1.
+    return {low + half, boundary == DM_BOUNDARY_PERIODIC ? high + half : high - half};
+}
+
+PetscErrorCode set_box(DM dm, const Settings& settings) {
+    PetscFunctionBegin;
+    PetscInt n_axis = 0, n[3] = {1, 1, 1};
+    DMBoundaryType boundary[3] = {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE};
+    PetscCall(DMDAGetInfo(dm, &n_axis, &n[0], &n[1], &n[2], nullptr, nullptr, nullptr, nullptr,
+                          nullptr, &boundary[0], &boundary[1], &boundary[2], nullptr));
+    PetscCheck(settings.n_box == 2 * n_axis, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "%s has %" PetscInt_FMT " numbers, the DMDA has %" PetscInt_FMT
+               " axes; two numbers an axis",
+               settings.flag("box").c_str(), settings.n_box, n_axis);
+    Axis axes[3] = {};
+    for (std::size_t axis = 0; axis < std::size_t(n_axis); ++axis)
+        axes[axis] = axis_of(settings, axis, n[axis], boundary[axis]);
+    PetscCall(DMDASetUniformCoordinates(dm, axes[0].first, axes[0].last, axes[1].first,
+                                        axes[1].last, axes[2].first, axes[2].last));
+    PetscFunctionReturn(0);
+}
+
+/// On a copy of the DMDA: the program's own stays without coordinates.
+PetscErrorCode create_from_box(surrogate_context* context, DM dm, const Settings& settings,
+                               surrogate_domain** domain) {
+    PetscFunctionBegin;
+    DM copy = nullptr;
+    PetscCall(DMClone(dm, &copy));
+    PetscErrorCode error = set_box(copy, settings);
+    if (!error) error = surrogate_domain_create_dm(context, copy, domain);
+    PetscCall(DMDestroy(&copy));
+    PetscCall(error);
+    PetscFunctionReturn(0);
+}
+
+/// A DMDA without coordinates, for which the box is the remedy that needs no change of the program.
+PetscErrorCode check_coordinates(DM dm, bool is_da, const Settings& settings) {
+    PetscFunctionBegin;
+    Vec coordinates = nullptr;  // borrowed
+    PetscCall(DMGetCoordinates(dm, &coordinates));
+    PetscCheck(coordinates || !is_da, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+               "the DMDA has no coordinates; %s x0,x1,y0,y1,.. gives them (with %s if unknowns are "
+               "at the centres of cells), or DMDASetUniformCoordinates",
+               settings.flag("box").c_str(), settings.flag("cell_centers").c_str());
+    PetscFunctionReturn(0);
+}
+
+}  // namespace
+
+PetscErrorCode create_problem_domain(surrogate_context* context, const Problem& problem,
+                                     const Settings& settings, surrogate_domain** domain) {
+    PetscFunctionBegin;
+    Vec composed = nullptr;  // borrowed
+    PetscCall(problem.find_composed(coordinates_name, &composed));
+    if (composed) {
+        PetscCall(create_from_vec(context, composed, domain));
+        PetscFunctionReturn(0);
+    }
+    const char* const kind = problem.kind();
+    PetscCheck(problem.dm, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+               "the %s has no DM, so the places of the unknowns are not known; %sSetDM with a DMDA "
+               "or DMPlex (KSPSetDMActive(ksp, PETSC_FALSE) if it is not to make the matrix), or "
+               "compose a Vec of coordinates, as many components as axes: PetscObjectCompose(("
+               "PetscObject)matrix, \"%s\", (PetscObject)vec)",
+               kind, kind, coordinates_name);
+    PetscBool is_da = PETSC_FALSE;
+    PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(problem.dm), DMDA, &is_da));
+    if (is_da && settings.n_box > 0) {
+        PetscCall(create_from_box(context, problem.dm, settings, domain));
+    } else {
+        PetscCall(check_coordinates(problem.dm, is_da, settings));
+        PetscCall(surrogate_domain_create_dm(context, problem.dm, domain));
+    }
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode stamp_of(const Problem& problem, DomainStamp* stamp) {
+    PetscFunctionBegin;
+    *stamp = {};
+    Vec coordinates = nullptr;  // borrowed
+    PetscCall(problem.find_composed(coordinates_name, &coordinates));
+    if (!coordinates && problem.dm) PetscCall(DMGetCoordinates(problem.dm, &coordinates));
+    if (problem.dm)
+        PetscCall(PetscObjectGetId(reinterpret_cast<PetscObject>(problem.dm), &stamp->dm));
+    if (coordinates) {
+        const PetscObject object = reinterpret_cast<PetscObject>(coordinates);
+        PetscCall(PetscObjectGetId(object, &stamp->coordinates));
+        PetscCall(PetscObjectStateGet(object, &stamp->state));
+    }
+    PetscCall(VecGetLocalSize(problem.solution, &stamp->n_local));
+    PetscFunctionReturn(0);
+}
+
+}  // namespace surrogate::petsc

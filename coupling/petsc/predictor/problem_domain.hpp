@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <surrogate/surrogate_petsc.h>
+
+#include "coupling/petsc/predictor/problem.hpp"
+#include "coupling/petsc/predictor/settings.hpp"
+
+namespace surrogate::petsc {
+
+/// Where the unknowns of a problem are, in the order of its vectors: a Vec composed under the name
+/// "coordinates" (block size: the number of axes), the box of the options, or the DM's coordinates.
+/// Collective.
+PetscErrorCode create_problem_domain(surrogate_context* context, const Problem& problem,
+                                     const Settings& settings, surrogate_domain** domain);
+
+/// What tells that the unknowns are not where they were.
+struct DomainStamp {
+    PetscObjectId dm = 0, coordinates = 0;
+    PetscObjectState state = 0;  ///< of the coordinates
+    PetscInt n_local = 0;        ///< length of the solution
+
+    bool operator==(const DomainStamp&) const = default;
+};
+PetscErrorCode stamp_of(const Problem& problem, DomainStamp* stamp);
+
+}  // namespace surrogate::petsc

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "settings.hpp"
+
+#include <charconv>
+#include <string_view>
+#include <system_error>
+
+namespace surrogate::petsc {
+
+namespace {
+
+/// "rhs" or "velocity:1".
+bool parse_source(std::string_view text, Source* source) {
+    const std::size_t colon = text.rfind(':');
+    source->name = text.substr(0, colon);
+    if (colon == std::string_view::npos) return !source->name.empty();
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, source->component);
+    return error == std::errc() && stop == end && source->component >= 0 && !source->name.empty();
+}
+
+/// "name=source" into the table.
+PetscErrorCode add_source(const Settings& settings, std::string_view item,
+                          std::map<std::string, Source, std::less<>>* table) {
+    PetscFunctionBegin;
+    const std::size_t equal = item.find('=');
+    Source source;
+    const bool is_right = equal != std::string_view::npos && equal > 0 &&
+                          parse_source(item.substr(equal + 1), &source);
+    PetscCheck(is_right, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "%s: '%.*s' is not name=source or name=source:component; name is a field of the "
+               "card, source is rhs, diagonal, solution, the name of a Vec, or a field of the DM",
+               settings.flag("fields").c_str(), int(item.size()), item.data());
+    const bool is_new = table->emplace(item.substr(0, equal), source).second;
+    PetscCheck(is_new, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%s: '%.*s' is given twice",
+               settings.flag("fields").c_str(), int(equal), item.data());
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode parse_sources(Settings* settings, std::string_view text) {
+    PetscFunctionBegin;
+    settings->sources.clear();
+    while (!text.empty()) {
+        const std::size_t comma = text.find(',');
+        PetscCall(add_source(*settings, text.substr(0, comma), &settings->sources));
+        text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+    }
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode check_box(const Settings& settings) {
+    PetscFunctionBegin;
+    const bool is_pairs = settings.n_box % 2 == 0;
+    PetscCheck(is_pairs, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "%s: %" PetscInt_FMT " numbers; it takes x0,x1 or x0,x1,y0,y1 or x0,x1,y0,y1,z0,z1",
+               settings.flag("box").c_str(), settings.n_box);
+    for (PetscInt axis = 0; 2 * axis < settings.n_box; ++axis) {
+        const PetscReal low = settings.box[std::size_t(2 * axis)];
+        const PetscReal high = settings.box[std::size_t(2 * axis + 1)];
+        PetscCheck(low < high, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+                   "%s: axis %" PetscInt_FMT " goes from %g to %g; the first must be the smaller",
+                   settings.flag("box").c_str(), axis, double(low), double(high));
+    }
+    PetscFunctionReturn(0);
+}
+
+}  // namespace
+
+PetscErrorCode Settings::read(MPI_Comm comm, const char* solver_prefix) {
+    PetscFunctionBegin;
+    prefix = solver_prefix ? solver_prefix : "";
+    std::array<char, PETSC_MAX_PATH_LEN> path{};
+    std::array<char, 4096> fields{};
+    PetscBool centers = PETSC_FALSE, optional = PETSC_FALSE, viewed = PETSC_FALSE;
+    PetscBool has_box = PETSC_FALSE;
+    n_box = PetscInt(box.size());
+    PetscOptionsBegin(comm, solver_prefix, "surrogate as initial guess", nullptr);
+    PetscCall(PetscOptionsString("-surrogate_model", "model file", nullptr, "", path.data(),
+                                 path.size(), nullptr));
+    PetscCall(PetscOptionsString("-surrogate_fields",
+                                 "where fields of the card are: name=source,.. with rhs, diagonal, "
+                                 "solution, a Vec's name or a field of the DM, and :component",
+                                 nullptr, "", fields.data(), fields.size(), nullptr));
+    PetscCall(PetscOptionsRealArray("-surrogate_box",
+                                    "x0,x1,y0,y1,z0,z1 of a DMDA without coordinates", nullptr,
+                                    box.data(), &n_box, &has_box));
+    PetscCall(PetscOptionsBool("-surrogate_cell_centers",
+                               "unknowns are at the centres of the box's cells", nullptr, centers,
+                               &centers, nullptr));
+    PetscCall(PetscOptionsBool("-surrogate_optional",
+                               "go on without a surrogate that cannot be used", nullptr, optional,
+                               &optional, nullptr));
+    PetscCall(PetscOptionsBool("-surrogate_view", "print at the end what became of predictions",
+                               nullptr, viewed, &viewed, nullptr));
+    PetscOptionsEnd();
+    if (!has_box) n_box = 0;
+    model = path.data();
+    at_cell_centers = centers;
+    is_optional = optional;
+    is_viewed = viewed;
+    PetscCall(check_box(*this));
+    PetscCall(parse_sources(this, fields.data()));
+    PetscFunctionReturn(0);
+}
+
+}  // namespace surrogate::petsc

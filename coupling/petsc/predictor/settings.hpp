@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <petscsys.h>
+
+#include <array>
+#include <map>
+#include <string>
+
+namespace surrogate::petsc {
+
+/// Where a field of the card is found, as -surrogate_fields says it: a name and a component.
+struct Source {
+    std::string name;
+    PetscInt component = -1;  ///< -1: not said
+};
+
+/// The options of a predictor in PETSc's database, under the solver's prefix.
+struct Settings {
+    std::string prefix;                                  ///< of the solver, "" if it has none
+    std::string model;                                   ///< -surrogate_model
+    std::map<std::string, Source, std::less<>> sources;  ///< -surrogate_fields, by name on the card
+    std::array<PetscReal, 6> box{};                      ///< -surrogate_box: x0, x1, y0, y1, z0, z1
+    PetscInt n_box = 0;                                  ///< numbers given
+    bool at_cell_centers = false;                        ///< -surrogate_cell_centers
+    bool is_optional = false;                            ///< -surrogate_optional
+    bool is_viewed = false;                              ///< -surrogate_view
+
+    /// Reads them; -help lists them. Collective.
+    PetscErrorCode read(MPI_Comm comm, const char* solver_prefix);
+
+    /// "-<prefix>surrogate_model" for "model".
+    std::string flag(const char* key) const { return "-" + prefix + "surrogate_" + key; }
+};
+
+}  // namespace surrogate::petsc

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// SNES type `surrogate`: one step to the prediction if that lowers |F|.
+#include "snes.hpp"
+
+#include <petsc/private/snesimpl.h>
+
+#include "coupling/petsc/log_events.hpp"
+#include "coupling/petsc/predictor/predictor.hpp"
+
+namespace surrogate::petsc {
+
+namespace {
+
+constexpr const char* norm_name = "|F|";
+
+Predictor& predictor_of(SNES snes) {
+    return *static_cast<Predictor*>(snes->data);
+}
+
+/// The work vectors of SNESSetWorkVecs.
+Vec prediction_of(SNES snes) {
+    return snes->work[0];
+}
+Vec function_of_prediction(SNES snes) {
+    return snes->work[1];
+}
+
+PetscErrorCode predict(SNES snes, bool* is_made) {
+    PetscFunctionBegin;
+    PetscCall(VecCopy(snes->vec_sol, prediction_of(snes)));
+    Problem problem;
+    problem.solver = reinterpret_cast<PetscObject>(snes);
+    PetscCall(usable_dm(snes->dm, &problem.dm));
+    problem.rhs = snes->vec_rhs;
+    problem.solution = prediction_of(snes);
+    PetscCall(predictor_of(snes).predict(problem, {}, is_made));
+    PetscFunctionReturn(0);
+}
+
+/// Goes to the prediction if its |F| is smaller than *norm, which is then the new one.
+PetscErrorCode step(SNES snes, PetscReal* norm) {
+    PetscFunctionBegin;
+    bool is_made = false;
+    PetscReal after = 0;
+    PetscLogEvent event = 0;
+    PetscCall(find_event("SurrGuess", &event));
+    EventScope scope(event);
+    PetscCall(predict(snes, &is_made));
+    if (!is_made) PetscFunctionReturn(0);
+    PetscCall(SNESComputeFunction(snes, prediction_of(snes), function_of_prediction(snes)));
+    PetscCall(VecNorm(function_of_prediction(snes), NORM_2, &after));
+    if (predictor_of(snes).counters.judge(*norm, after)) {
+        PetscCall(VecCopy(prediction_of(snes), snes->vec_sol));
+        PetscCall(VecCopy(function_of_prediction(snes), snes->vec_func));
+        *norm = after;
+    }
+    snes->domainerror = PETSC_FALSE;  // it was one of a prediction that was refused
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode record(SNES snes, PetscInt iteration, PetscReal norm) {
+    PetscFunctionBegin;
+    snes->iter = iteration;
+    snes->norm = norm;
+    PetscCall(SNESLogConvergenceHistory(snes, norm, 0));
+    PetscCall(SNESMonitor(snes, iteration, norm));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode solve(SNES snes) {
+    PetscFunctionBegin;
+    PetscReal norm = 0;
+    snes->reason = SNES_CONVERGED_ITERATING;
+    if (snes->vec_func_init_set)
+        snes->vec_func_init_set = PETSC_FALSE;
+    else
+        PetscCall(SNESComputeFunction(snes, snes->vec_sol, snes->vec_func));
+    PetscCall(VecNorm(snes->vec_func, NORM_2, &norm));
+    SNESCheckFunctionNorm(snes, norm);
+    PetscCall(record(snes, 0, norm));
+    PetscUseTypeMethod(snes, converged, 0, 0, 0, norm, &snes->reason, snes->cnvP);
+    if (snes->reason) PetscFunctionReturn(0);
+    PetscCall(step(snes, &norm));
+    PetscCall(record(snes, 1, norm));
+    // Norms of 0: a prediction that is not used is no convergence by a small step.
+    PetscUseTypeMethod(snes, converged, 1, 0, 0, norm, &snes->reason, snes->cnvP);
+    if (!snes->reason) snes->reason = SNES_DIVERGED_MAX_IT;
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode snes_solve(SNES snes) {
+    return guarded([&] { return solve(snes); });
+}
+
+PetscErrorCode snes_set_up(SNES snes) {
+    PetscFunctionBegin;
+    PetscCall(SNESSetWorkVecs(snes, 2));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode snes_set_from_options(SNES snes, PetscOptionItems*) {
+    return guarded(
+        [&] { return predictor_of(snes).read_settings(reinterpret_cast<PetscObject>(snes)); });
+}
+
+PetscErrorCode snes_view(SNES snes, PetscViewer viewer) {
+    PetscFunctionBegin;
+    PetscBool is_text = PETSC_FALSE;
+    PetscCall(
+        PetscObjectTypeCompare(reinterpret_cast<PetscObject>(viewer), PETSCVIEWERASCII, &is_text));
+    if (is_text) PetscCall(predictor_of(snes).view(viewer, norm_name));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode snes_reset(SNES snes) {
+    return predictor_of(snes).forget();
+}
+
+PetscErrorCode snes_destroy(SNES snes) {
+    PetscFunctionBegin;
+    Predictor* const predictor = &predictor_of(snes);
+    const MPI_Comm comm = PetscObjectComm(reinterpret_cast<PetscObject>(snes));
+    const PetscErrorCode error = predictor->view_at_end(comm, norm_name);
+    delete predictor;
+    snes->data = nullptr;
+    PetscCall(error);
+    PetscFunctionReturn(0);
+}
+
+}  // namespace
+
+PetscErrorCode create_snes(SNES snes) {
+    PetscFunctionBegin;
+    PetscCall(guarded([&] {
+        snes->data = new Predictor;
+        return PetscErrorCode(0);
+    }));
+    snes->usesksp = PETSC_FALSE;
+    snes->usesnpc = PETSC_FALSE;
+    snes->alwayscomputesfinalresidual = PETSC_TRUE;
+    snes->ops->setup = snes_set_up;
+    snes->ops->solve = snes_solve;
+    snes->ops->setfromoptions = snes_set_from_options;
+    snes->ops->view = snes_view;
+    snes->ops->reset = snes_reset;
+    snes->ops->destroy = snes_destroy;
+    PetscFunctionReturn(0);
+}
+
+}  // namespace surrogate::petsc
