@@ -2,6 +2,7 @@
 #include "coupling/tool/info.hpp"
 
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "coupling/tool/check_case.hpp"
@@ -142,6 +143,16 @@ std::string weights_of(const Json& weights) {
     return text;
 }
 
+/// "2 features of 400 samples, 99 % within distance 3.2"
+std::string pooled_of(const surrogate_pooled_info& pooled) {
+    if (pooled.n_feature == 0) return "none: steps cannot be compared with the training data";
+    char text[120];
+    std::snprintf(text, sizeof text, "%d features of %lld samples, %.6g %% within distance %.4g",
+                  pooled.n_feature, static_cast<long long>(pooled.n_samples), 100 * pooled.quantile,
+                  pooled.distance);
+    return text;
+}
+
 /// Title, date, license ..: any text, some of it, and how much there is.
 void add_provenance(const Json& provenance, Lines& lines) {
     size_t n_shown = 0;
@@ -166,6 +177,7 @@ void print_model(const std::string& file, const Model& model, const Json& about,
     lines.add("weights", weights_of(about.at("weights")));
     lines.add("network", pairs(network));
     lines.add("check case", check);
+    if (!model.inputs().empty()) lines.add("pooled", pooled_of(model.pooled()));
     lines.add("memory", memory);
     add_provenance(provenance, lines);
     print(one_line(file) + "\n" + lines.text() + "\n" + fields_of(model));

@@ -355,8 +355,10 @@ typedef struct surrogate_pooled_info {
 SURROGATE_API surrogate_status surrogate_model_pooled(const surrogate_model* model,
                                                       surrogate_pooled_info* info);
 
-/* A number that tells models apart: XXH3-64 of the card and of all weights with their names. The
- * same on every rank and machine, and for a file and its copy. Local. Since 0.1 */
+/* A number that tells models apart: XXH3-64 of the card (its JSON with sorted keys, without
+ * checksums) and of all weights in single precision with their names and shapes. The same on every
+ * rank and machine, for a file and its copy, and for what surrogate_model_save writes. The check case
+ * does not count. Reads all weights. Local. Since 0.1 */
 SURROGATE_API surrogate_status surrogate_model_hash(const surrogate_model* model, uint64_t* hash);
 
 /* What kind of domain a model works on, and for grids which one.

@@ -223,6 +223,17 @@ public:
     std::vector<surrogate_field_info> outputs() const {
         return fields(surrogate_model_n_outputs, surrogate_model_output);
     }
+    /// Distribution of the pooled training inputs; n_feature 0: the card says nothing.
+    surrogate_pooled_info pooled() const {
+        surrogate_pooled_info info{};
+        check(surrogate_model_pooled(get(), &info));
+        return info;
+    }
+    uint64_t hash() const {
+        uint64_t hash = 0;
+        check(surrogate_model_hash(get(), &hash));
+        return hash;
+    }
     /// Kind of the input domain, and its grid on the sphere.
     surrogate_domain_info input_domain() const { return domain(0); }
     surrogate_domain_info output_domain() const { return domain(1); }

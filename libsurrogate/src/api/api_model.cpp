@@ -108,6 +108,30 @@ surrogate_status surrogate_model_output(const surrogate_model* model, int32_t in
     });
 }
 
+surrogate_status surrogate_model_pooled(const surrogate_model* model, surrogate_pooled_info* info) {
+    return guarded(owner_of(model), [&] {
+        require(model, "model");
+        require(info, "info");
+        *info = {};
+        const PooledCard& pooled = model->model->card().pooled;
+        if (pooled.mean.empty()) return;
+        *info = {static_cast<int32_t>(pooled.mean.size()),
+                 pooled.mean.data(),
+                 pooled.covariance.data(),
+                 pooled.quantile,
+                 pooled.distance,
+                 pooled.n_sample};
+    });
+}
+
+surrogate_status surrogate_model_hash(const surrogate_model* model, uint64_t* hash) {
+    return guarded(owner_of(model), [&] {
+        require(model, "model");
+        require(hash, "hash");
+        *hash = model->model->hash();
+    });
+}
+
 surrogate_status surrogate_model_family(const surrogate_model* model, char* text, int64_t* n_text) {
     return guarded(owner_of(model), [&] {
         require(model, "model");

@@ -132,6 +132,13 @@ std::vector<FieldCard> parse_fields(const json& card, const std::string& key) {
     return fields;
 }
 
+void parse_pooled_of(const json& value, Card& card) {
+    std::vector<std::string> fields;
+    for (const FieldCard& input : card.inputs)
+        if (!input.is_coordinate) fields.push_back(input.name);
+    card.pooled = parse_pooled(value, fields);
+}
+
 json parse_conventions(const json& card) {
     json conventions = json::object();
     for (const char* key : {"conventions", "theta_cutoff_rule", "basis_norm_mode"}) {
@@ -161,8 +168,8 @@ Card parse_card(std::string_view text) {
     const JsonTree tree(parse_json(text, "card"));
     const json& root = tree.root;
     require_keys(root, "card",
-                 {"format", "family", "network", "inputs", "outputs", "provenance", "conventions",
-                  "theta_cutoff_rule", "basis_norm_mode", "checksums"});
+                 {"format", "family", "network", "inputs", "outputs", "pooled", "provenance",
+                  "conventions", "theta_cutoff_rule", "basis_norm_mode", "checksums"});
     parse_format(root);
     Card card;
     card.family = parse_name(member(root, "family", "card"), key_text("family"));
@@ -174,6 +181,7 @@ Card parse_card(std::string_view text) {
         card.inputs = parse_fields(root, "inputs");
         card.outputs = parse_fields(root, "outputs");
     }
+    if (root.contains("pooled")) parse_pooled_of(root["pooled"], card);
     card.provenance = json::object();
     if (root.contains("provenance"))
         card.provenance = parse_object(root["provenance"], key_text("provenance"));

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "libsurrogate/src/file/pooled.hpp"
+
 namespace surrogate::impl {
 
 /// One input or output of the card. Network value = (value - mean) / std.
@@ -26,6 +28,7 @@ struct Card {
     std::string family;
     nlohmann::json network;                  ///< hyperparameters; the family checks them
     std::vector<FieldCard> inputs, outputs;  ///< empty for a bare network
+    PooledCard pooled;                       ///< empty if the card has none
     nlohmann::json provenance;
     /// What the card says of the mathematics beyond the network's hyperparameters: those of the
     /// card's keys `conventions`, `theta_cutoff_rule` and `basis_norm_mode` that are present. A

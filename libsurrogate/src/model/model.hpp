@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "libsurrogate/src/context/context.hpp"
+#include "libsurrogate/src/model/model_hash.hpp"
 #include "libsurrogate/src/model/network.hpp"
 
 namespace surrogate::impl {
@@ -33,6 +34,9 @@ public:
     };
     /// The network's ports, inputs first; they live as long as the model.
     const std::vector<ListedPort>& ports() const { return ports_; }
+
+    /// See surrogate_model_hash: of the weights as they are now. Throws bad_alloc.
+    uint64_t hash() const { return model_hash(card_text_, *weights_); }
 
     /// See surrogate_model_describe.
     const std::string& description() const { return description_; }
