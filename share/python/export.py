@@ -115,6 +115,7 @@ def run(options):
         module = build(class_, card)
     arrays = sources.read_arrays(options.data)
     check_input = arrays.pop("check_input", None)
+    point_weights = arrays.pop("point_weights", None)
     has_fields = "inputs" in card
     export_model(
         options.out,
@@ -123,6 +124,7 @@ def run(options):
         card=card,
         inputs=arrays if has_fields else None,
         outputs=arrays if has_fields else None,
+        point_weights=point_weights,
         check=not options.no_check,
         check_input=check_input,
         check_sample=options.sample,

@@ -11,11 +11,11 @@ import re
 
 import numpy as np
 
-from . import check_case, families, fields, hyperparameters, model_file, sources
+from . import check_case, families, fields, hyperparameters, model_file, pooled, sources
 from .errors import ExportError, refuse_unknown_keys
 
 _card_keys = (
-    "format family network inputs outputs provenance conventions theta_cutoff_rule basis_norm_mode checksums".split()
+    "format family network inputs outputs pooled provenance conventions theta_cutoff_rule basis_norm_mode checksums".split()
 )
 
 
@@ -109,6 +109,17 @@ class _Data:
         """Samples of all fields of one side, by name; None if an array is missing."""
         found = {f["name"]: self.samples.get((which, f["name"])) for f in card[which]}
         return None if None in found.values() else found
+
+    def add_pooled(self, card, point_weights, say):
+        """Statistics of the pooled inputs, if the card has none yet and the arrays tell them."""
+        if "pooled" in card:
+            return
+        samples = {key[1]: one for key, one in self.samples.items() if key[0] == "inputs"}
+        weights = None if point_weights is None else fields.samples_of("point_weights", point_weights, self.grid)
+        try:
+            card["pooled"] = pooled.statistics(pooled.features(card, samples, weights))
+        except ExportError as error:
+            say(f"note: the card says nothing of pooled inputs, which tell how far a state is from training: {error}")
 
 
 def _check_input(card, data, sample, most_points):
@@ -206,6 +217,7 @@ def export_model(
     card=None,
     inputs=None,
     outputs=None,
+    point_weights=None,
     check=True,
     check_input=None,
     check_sample=0,
@@ -224,6 +236,8 @@ def export_model(
     inputs,       arrays in the units of the card: {name: array}, or one array of all channels (last axis; on the sphere
     outputs       axis 1). Points: axis 0 counts samples, a list holds samples of different lengths. Grids:
                   (sample, n_lat, n_lon). A field of one sample, such as a coordinate, belongs to all samples
+    point_weights what points count with in statistics of pooled inputs, if not all alike: what the solver gives as weight
+                  of its domain; one axis, or a sample each. Grids count by area
     check         False: no check case. Then nobody can tell a wrong number of heads from a right one
     check_input   the network's input of the check case as it takes it, instead of one made of `inputs`
     check_sample  which sample the check case is made of; check_points: at most so many of its points
@@ -248,6 +262,8 @@ def export_model(
     data = _Data(card, constructor, inputs, outputs, say) if "inputs" in card else None
     if data is None and (inputs is not None or outputs is not None):
         raise ExportError("arrays are given, but the card has no inputs and outputs that say what they are")
+    if data is not None:
+        data.add_pooled(card, point_weights, say)
     tensors, note = dict(state), None
     if check:
         import torch

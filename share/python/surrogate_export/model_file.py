@@ -60,19 +60,29 @@ def _publish(temporary, path, overwrite):
 
 
 def write(path, tensors, metadata, overwrite):
-    """A temporary file beside it, flushed to the disk, then renamed: a kill or a full disk leaves what was there."""
     import safetensors.torch
 
+    def save(temporary):
+        try:
+            safetensors.torch.save_file(tensors, temporary, metadata=metadata)
+        except safetensors.SafetensorError as error:
+            raise ExportError(f"'{path}' cannot be written: {error}") from None
+
+    write_whole(path, save, overwrite)
+
+
+def write_whole(path, save, overwrite):
+    """save(temporary) to a file beside it, flushed to the disk, then renamed: a kill or a full disk leaves what was there."""
     require_writable(path, overwrite)
     folder = os.path.dirname(os.path.abspath(path))
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=os.path.basename(path) + ".", suffix=".part")
     try:
         os.close(handle)
         try:
-            safetensors.torch.save_file(tensors, temporary, metadata=metadata)
+            save(temporary)
             with open(temporary, "rb") as file:
                 os.fsync(file.fileno())
-        except (OSError, safetensors.SafetensorError) as error:
+        except OSError as error:
             raise ExportError(f"'{path}' cannot be written: {error}") from None
         mask = os.umask(0)
         os.umask(mask)
