@@ -85,8 +85,10 @@ void add_predict(CLI::App& app, Arguments& arguments) {
     verb->add_option("--mesh", predict.mesh, "Input: .vtu .vti .vtp .vts, or parallel .pvtu ..")
         ->required();
     verb->add_option("--out", predict.out, "Output, the same kind of mesh")->required();
-    verb->add_option("--map", arguments.predict_maps,
-                     "FIELD=ARRAY: the array for a field of the card; ARRAY:2 is component 2");
+    verb->add_option(
+        "--map", arguments.predict_maps,
+        "FIELD=ARRAY: the array for a field of the card; ARRAY:2 is component 2, ARRAY.x "
+        "the first of a vector");
     verb->add_option("--at", predict.at, "points or cells, where the arrays are at both");
     verb->add_flag("--ignore-units", predict.ignore_units, "Accept arrays whose unit is another");
     verb->add_flag("--overwrite", predict.overwrite, "Replace an output that exists");

@@ -10,6 +10,7 @@
 #include "coupling/tool/job.hpp"
 #include "coupling/tool/predict.hpp"
 #include "coupling/tool/text.hpp"
+#include "coupling/tool/vector_names.hpp"
 
 namespace surrogate::tool {
 
@@ -55,13 +56,18 @@ struct Found {
     int component;  ///< -1: none asked for
 };
 
-/// The array called `name`, or "array:component"; a name with a colon of its own wins.
+/// The array called `name`, "array:component" or "array.xy"; a whole name wins, then a letter.
 std::optional<Found> find(const std::vector<ArrayInfo>& arrays, const std::string& name) {
     const auto by_name = [&](const std::string& wanted) {
         return std::find_if(arrays.begin(), arrays.end(),
                             [&](const ArrayInfo& array) { return array.name == wanted; });
     };
     if (const auto array = by_name(name); array != arrays.end()) return Found{*array, -1};
+    const ComponentName part = split_component(name);
+    if (const auto array = by_name(part.array); !part.array.empty() && array != arrays.end()) {
+        const int component = component_index(part.suffix, array->n_components);
+        if (component >= 0) return Found{*array, component};
+    }
     const size_t colon = name.rfind(':');
     if (colon == std::string::npos || colon + 1 == name.size() || name.size() - colon > 9)
         return {};

@@ -38,9 +38,10 @@ struct FieldPlan {
 };
 
 struct FieldRequest {
-    std::string mesh;                                       ///< its name, for messages
-    std::vector<std::pair<std::string, std::string>> maps;  ///< field -> array or array:component
-    std::string at;                                         ///< points, cells or ""
+    std::string mesh;  ///< its name, for messages
+    /// field -> array, array:component or array.x
+    std::vector<std::pair<std::string, std::string>> maps;
+    std::string at;  ///< points, cells or ""
     bool ignore_units = false;
 };
 
