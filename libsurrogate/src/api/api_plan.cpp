@@ -153,6 +153,22 @@ surrogate_status surrogate_plan_bind_output(surrogate_plan* plan, const char* na
     });
 }
 
+surrogate_status surrogate_plan_bind_input_block(surrogate_plan* plan, const char* name,
+                                                 const char* unit, const surrogate_block* block) {
+    return guarded(owner_of(plan), [&] {
+        require(plan, "plan");
+        plan->plan->bind_input(name, unit, block);
+    });
+}
+
+surrogate_status surrogate_plan_bind_output_block(surrogate_plan* plan, const char* name,
+                                                  const char* unit, const surrogate_block* block) {
+    return guarded(owner_of(plan), [&] {
+        require(plan, "plan");
+        plan->plan->bind_output(name, unit, block);
+    });
+}
+
 surrogate_status surrogate_plan_unbind(surrogate_plan* plan) {
     return guarded(owner_of(plan), [&] {
         require(plan, "plan");

@@ -201,6 +201,41 @@ BadValue gather_column(const Column& column, int64_t first, int64_t count, T* to
     return normalise_all(column, first, count, to, row_stride, outside);
 }
 
+/// The first bad value of work(column with one stride, points before it, points), which numbers
+/// points from 0, on the runs of points of a lattice.
+template <class Work>
+BadValue for_each_run(const Column& column, int64_t first, int64_t count, const Work& work) {
+    BadValue bad;
+    Column run = column;
+    run.lattice = {};
+    run.stride = column.lattice.stride[0];
+    column.lattice.for_each_run(first, count, [&](int64_t element, int64_t done, int64_t n) {
+        run.data = static_cast<char*>(column.data) + element * (column.is_double ? 8 : 4);
+        BadValue found = work(run, done, n);
+        if (found.column < 0 || bad.column >= 0) return;
+        found.point += first + done;
+        bad = found;
+    });
+    return bad;
+}
+
+// Out of line: gather() and scatter() keep the loops of plain columns to themselves.
+template <class T>
+[[gnu::noinline]] BadValue gather_lattice(const Column& column, int64_t first, int64_t count, T* to,
+                                          int64_t row_stride, Outside& outside) {
+    return for_each_run(column, first, count, [&](const Column& run, int64_t done, int64_t n) {
+        return gather(std::span(&run, 1), 0, n, to + done * row_stride, row_stride, 1, &outside);
+    });
+}
+
+template <class T>
+[[gnu::noinline]] BadValue scatter_lattice(const T* from, int64_t row_stride, const Column& column,
+                                           int64_t first, int64_t count) {
+    return for_each_run(column, first, count, [&](const Column& run, int64_t done, int64_t n) {
+        return scatter(from + done * row_stride, row_stride, 1, std::span(&run, 1), 0, n);
+    });
+}
+
 }  // namespace
 
 template <class T>
@@ -209,7 +244,10 @@ BadValue gather(std::span<const Column> columns, int64_t first, int64_t count, T
     BadValue bad;
     for (size_t c = 0; c < columns.size(); ++c) {
         T* row = to + static_cast<int64_t>(c) * column_stride;
-        const BadValue found = gather_column(columns[c], first, count, row, row_stride, outside[c]);
+        const BadValue found =
+            columns[c].lattice.n_dim == 0
+                ? gather_column(columns[c], first, count, row, row_stride, outside[c])
+                : gather_lattice(columns[c], first, count, row, row_stride, outside[c]);
         if (found.column < 0 || bad.column >= 0) continue;
         bad = found;
         bad.column = static_cast<int>(c);
@@ -224,6 +262,12 @@ BadValue scatter(const T* from, int64_t row_stride, int64_t column_stride,
     for (size_t c = 0; c < columns.size(); ++c) {
         const Column& column = columns[c];
         const T* row = from + static_cast<int64_t>(c) * column_stride;
+        if (column.lattice.n_dim > 0) {
+            const BadValue found = scatter_lattice(row, row_stride, column, first, count);
+            if (bad.column < 0 && found.column >= 0)
+                bad = {static_cast<int>(c), found.point, found.value, true};
+            continue;
+        }
         if constexpr (std::is_same_v<T, float>) {
             if (row_stride == 1 && is_plain<T>(column) &&
                 copy_if_between(row, static_cast<float*>(column.data) + first, count,
@@ -244,9 +288,16 @@ BadValue scatter(const T* from, int64_t row_stride, int64_t column_stride,
 }
 
 void fill_nan(std::span<const Column> columns, int64_t count) {
+    const auto fill = [](const Column& column, int64_t, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) store(column, i, std::numeric_limits<double>::quiet_NaN());
+        return BadValue{};
+    };
     for (const Column& column : columns) {
-        for (int64_t i = 0; i < count; ++i)
-            store(column, i, std::numeric_limits<double>::quiet_NaN());
+        if (column.lattice.n_dim > 0) {
+            for_each_run(column, 0, count, fill);
+        } else {
+            fill(column, 0, count);
+        }
     }
 }
 

@@ -11,6 +11,7 @@
 #include "kernels/base/buffer.hpp"
 #include "kernels/base/queue.hpp"
 #include "kernels/base/view.hpp"
+#include "libsurrogate/src/domain/lattice.hpp"
 #include "libsurrogate/src/domain/outside.hpp"
 #include "surrogate/surrogate.h"
 
@@ -26,10 +27,11 @@ struct Column {
     bool is_double = false;  ///< 8 bytes; of integers: int64, otherwise int32
     double mean = 0, std = 1;
     bool is_on_device = false;
-    bool is_constant = false;  ///< the same memory and numbers in every run: coordinates
+    bool is_constant = false;  ///< the same memory and numbers until points move: coordinates
     /// Inputs: values outside are counted. The default is no range.
     double min = -std::numeric_limits<double>::infinity();
     double max = std::numeric_limits<double>::infinity();
+    Lattice lattice;  ///< if any, where the points lie, instead of the stride; on the host only
 };
 
 /// Throws shape, invalid_argument or not_supported unless the array can be read or written: numbers
@@ -41,6 +43,7 @@ void check_array(const surrogate_array& array, const std::string& what, bool tak
 /// Component `index` of a checked array, without normalisation.
 Column column_of(const surrogate_array& array, int64_t index);
 
+// One number of a column without a lattice.
 inline double load(const Column& column, int64_t i) {
     return column.is_double
                ? static_cast<const double*>(column.data)[i * column.stride]

@@ -57,67 +57,6 @@ void Plan::set_slots() {
     port_outputs_.resize(static_cast<size_t>(n_channel_of(outputs)));
 }
 
-void Plan::bind_input(const char* name, const char* unit, const surrogate_array* array) {
-    bind(name, unit, array, true);
-}
-
-void Plan::bind_output(const char* name, const char* unit, const surrogate_array* array) {
-    bind(name, unit, array, false);
-}
-
-Plan::Slot& Plan::find_slot(const char* name, bool is_input) {
-    if (!name) throw Error(Status::invalid_argument, "name of the field is NULL");
-    std::vector<Slot>& slots = is_input ? input_slots_ : output_slots_;
-    const auto slot = std::ranges::find(slots, std::string_view(name), &Slot::name);
-    if (slot != slots.end() && !slot->from_domain) return *slot;
-    std::vector<std::string> names;
-    std::string list;
-    for (const Slot& s : slots) {
-        if (s.from_domain) continue;
-        names.push_back(s.name);
-        list += (list.empty() ? "" : ", ") + s.name;
-    }
-    if (slot != slots.end()) {
-        throw Error(Status::invalid_argument,
-                    "input '" + slot->name +
-                        "' is a coordinate and comes from the domain; bind only: " + list);
-    }
-    const std::string side = is_input ? "input" : "output";
-    throw Error(Status::unknown_name, "the model has no " + side + " '" + printable(name) + "' (" +
-                                          side + "s: " + (list.empty() ? "none" : list) + ")" +
-                                          did_you_mean(name, names));
-}
-
-void Plan::bind(const char* name, const char* unit, const surrogate_array* array, bool is_input) {
-    if (name && !array) {
-        throw Error(Status::invalid_argument,
-                    std::string("array for field '") + name + "' is NULL");
-    }
-    Slot& slot = find_slot(name, is_input);
-    const std::string what = std::string(is_input ? "input" : "output") + " '" + slot.name + "'";
-    if (unit && slot.unit != unit) {
-        throw Error(Status::invalid_argument, what + " is in '" + slot.unit +
-                                                  "' in the model's card, the array in '" +
-                                                  printable(unit) + "'");
-    }
-    check_array(*array, what, device_ != nullptr);
-    const int64_t n = is_input ? input_->n_local() : output_->n_local();
-    if (array->shape[0] != n || array->shape[1] != 1) {
-        const bool is_turned = array->shape[0] == 1 && array->shape[1] == n;
-        throw Error(Status::shape, what + ": array has shape " + shape_text(array->shape) +
-                                       ", the domain asks for (" + std::to_string(n) + ", 1)" +
-                                       (is_turned ? "; it looks transposed" : ""));
-    }
-    const auto place = &slot - (is_input ? input_slots_ : output_slots_).data();
-    Column& column = (is_input ? inputs_ : outputs_)[static_cast<size_t>(place)];
-    const Column bound = column_of(*array, 0);
-    column.data = bound.data;
-    column.stride = bound.stride;
-    column.is_double = bound.is_double;
-    column.is_on_device = bound.is_on_device;
-    slot.is_bound = true;
-}
-
 void Plan::unbind() {
     for (Slot& slot : input_slots_) slot.is_bound = slot.is_bound && slot.from_domain;
     for (Slot& slot : output_slots_) slot.is_bound = false;

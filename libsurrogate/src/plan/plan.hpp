@@ -23,6 +23,8 @@ public:
 
     void bind_input(const char* name, const char* unit, const surrogate_array* array);
     void bind_output(const char* name, const char* unit, const surrogate_array* array);
+    void bind_input(const char* name, const char* unit, const surrogate_block* block);
+    void bind_output(const char* name, const char* unit, const surrogate_block* block);
     void unbind();
 
     // Called by all ranks; throw after all exchanges are done: this rank's own error, or with
@@ -65,8 +67,16 @@ private:
 
     void require_clouds() const;
     void set_slots();
-    Slot& find_slot(const char* name, bool is_input);
+    std::vector<size_t> find_slots(const char* name, bool is_input) const;
+    [[noreturn]] void refuse_name(const char* name, bool is_input) const;
+    void require_unit(std::span<const size_t> slots, const char* unit, bool is_input) const;
     void bind(const char* name, const char* unit, const surrogate_array* array, bool is_input);
+    void bind(const char* name, const char* unit, const surrogate_block* block, bool is_input);
+    void set_column(size_t slot, const Column& memory, bool is_input);
+    std::string field_text(const char* name, std::span<const size_t> slots, bool is_input) const;
+    const std::vector<Slot>& slots(bool is_input) const {
+        return is_input ? input_slots_ : output_slots_;
+    }
     void require_bound() const;
     const Domain& domain_of(const Port& port) const;
     void set_port_columns(std::span<const surrogate_named_array> given, bool is_input);

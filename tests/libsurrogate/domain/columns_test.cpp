@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "libsurrogate/src/domain/blocks.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/trap_guard.hpp"
 
@@ -196,6 +197,99 @@ INSTANTIATE_TEST_SUITE_P(
                     Kind{"TinyUnit", true, 1, 1e-30, 1e-30, 0, 2e-30},
                     Kind{"HugeUnit", true, 1, 1e200, 1e280, -1e281, 1e281}),
     [](const auto& kind) { return std::string(kind.param.name); });
+
+/// A block of 5 x 3 x 2 points inside an array of 7 x 4 x 3, its second axis backwards.
+struct BlockColumn {
+    static constexpr int64_t n = 30;
+    BlockColumn() {
+        column.data = memory.data() + 1 + 7 * 3;
+        column.is_double = true;
+        column.std = 2;
+        column.min = 3;
+        column.max = 27;
+        column.lattice = {3, {5, 3, 2}, {1, -7, 28}};
+        for (int64_t i = 0; i < n; ++i) place(i) = static_cast<double>(i);
+    }
+    double& place(int64_t i) {
+        return memory[static_cast<size_t>(22 + i % 5 - 7 * (i / 5 % 3) + 28 * (i / 15))];
+    }
+    std::vector<double> memory = std::vector<double>(7 * 4 * 3, NAN);
+    Column column;
+};
+
+TEST(Lattices, AreReadFromAnyPointToAnyOther) {
+    BlockColumn block;
+    for (int64_t first = 0; first <= block.n; ++first) {
+        for (int64_t count = 0; first + count <= block.n; ++count) {
+            std::vector<float> row(static_cast<size_t>(count));
+            Outside outside;
+            const BadValue bad =
+                gather<float>({&block.column, 1}, first, count, row.data(), 1, count, &outside);
+            EXPECT_EQ(bad.column, -1);
+            int64_t n_outside = 0;
+            for (int64_t i = first; i < first + count; ++i) {
+                EXPECT_EQ(row[static_cast<size_t>(i - first)], static_cast<float>(i) / 2);
+                n_outside += i < 3 || i > 27;
+            }
+            EXPECT_EQ(outside.n, n_outside);
+        }
+    }
+}
+
+TEST(Lattices, NameTheFirstBadPoint) {
+    BlockColumn block;
+    block.place(12) = INFINITY;
+    block.place(16) = NAN;
+    float row[30];
+    Outside outside;
+    const BadValue read = gather<float>({&block.column, 1}, 4, 26, row, 1, 26, &outside);
+    EXPECT_EQ(read.column, 0);
+    EXPECT_EQ(read.point, 12);
+    std::fill_n(row, 30, 1.0f);
+    row[9] = INFINITY;
+    row[20] = NAN;
+    const BadValue written = scatter<float>(row, 1, 26, {&block.column, 1}, 4, 26);
+    EXPECT_EQ(written.column, 0);
+    EXPECT_EQ(written.point, 13);
+    EXPECT_TRUE(std::isnan(block.place(13)));
+    EXPECT_EQ(block.place(14), 2);
+    EXPECT_EQ(block.place(3), 3);
+}
+
+TEST(Lattices, AreFilledWithNanAtTheirPointsOnly) {
+    BlockColumn block;
+    std::fill(block.memory.begin(), block.memory.end(), 7);
+    fill_nan({&block.column, 1}, block.n);
+    int64_t n_nan = 0;
+    for (const double value : block.memory) n_nan += std::isnan(value);
+    EXPECT_EQ(n_nan, block.n);
+    for (int64_t i = 0; i < block.n; ++i) EXPECT_TRUE(std::isnan(block.place(i)));
+}
+
+TEST(Lattices, WithOneStrideBecomePlainColumns) {
+    double data[64] = {};
+    const auto lattice_of = [&](std::vector<int64_t> shape, std::vector<int64_t> stride) {
+        surrogate_block block{};
+        block.data = data;
+        block.n_dim = static_cast<int32_t>(shape.size());
+        std::ranges::copy(shape, block.shape);
+        std::ranges::copy(stride, block.stride);
+        block.dtype = SURROGATE_FLOAT64;
+        check_block(block, "block");
+        return column_of(block);
+    };
+    const Column line = lattice_of({4, 3, 1, 2}, {2, 8, 5, 24});
+    EXPECT_EQ(line.lattice.n_dim, 0);
+    EXPECT_EQ(line.stride, 2);
+    EXPECT_EQ(lattice_of({1, 6}, {1, 7}).stride, 7);
+    EXPECT_EQ(lattice_of({1, 1}, {9, 9}).lattice.n_dim, 0);
+    EXPECT_EQ(lattice_of({4, 0}, {1, 9}).lattice.n_dim, 0);
+    const Column planes = lattice_of({2, 3, 2, 2}, {1, 2, 20, 40});
+    EXPECT_EQ(planes.lattice.n_dim, 2);
+    EXPECT_EQ(planes.lattice.shape[0], 6);
+    EXPECT_EQ(planes.lattice.shape[1], 4);
+    EXPECT_EQ(planes.lattice.stride[1], 20);
+}
 
 TEST(OutsideCounts, OfThreadsAreJoined) {
     OutsideCounts counts(3, 2);

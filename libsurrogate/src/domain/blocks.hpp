@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "libsurrogate/src/domain/columns.hpp"
+#include "surrogate/surrogate.h"
+
+namespace surrogate::impl {
+
+/// Throws shape, invalid_argument or not_supported unless the block can be read or written on the
+/// host. `what` begins the message. Returns the number of its points.
+int64_t check_block(const surrogate_block& block, const std::string& what);
+
+/// A checked block as a column, without normalisation: with one stride if that says as much, else
+/// with a lattice of as few axes as possible.
+Column column_of(const surrogate_block& block);
+
+/// "4 x 5 = 20"
+std::string block_text(const surrogate_block& block, int64_t n_point);
+
+}  // namespace surrogate::impl

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// How names of a caller become fields of the card, and arrays and blocks become their columns.
+#include <algorithm>
+
+#include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/domain/blocks.hpp"
+#include "libsurrogate/src/plan/plan.hpp"
+
+namespace surrogate::impl {
+
+namespace {
+
+/// "velocity" of "velocity.x", "stress" of "stress.xy"; empty if the field is no component.
+std::string_view vector_of(std::string_view field) {
+    const size_t dot = field.rfind('.');
+    if (dot == field.npos || dot == 0 || dot + 1 == field.size()) return {};
+    const bool is_component = field.find_first_not_of("xyz", dot + 1) == field.npos;
+    return is_component ? field.substr(0, dot) : std::string_view{};
+}
+
+const char* side_of(bool is_input) {
+    return is_input ? "input" : "output";
+}
+
+}  // namespace
+
+void Plan::refuse_name(const char* name, bool is_input) const {
+    std::vector<std::string> names;
+    std::string list;
+    for (const Slot& slot : slots(is_input)) {
+        if (slot.from_domain) continue;
+        names.push_back(slot.name);
+        list += (list.empty() ? "" : ", ") + slot.name;
+    }
+    for (const Slot& slot : slots(is_input)) {
+        if (!slot.from_domain || (slot.name != name && vector_of(slot.name) != name)) continue;
+        throw Error(Status::invalid_argument,
+                    "input '" + slot.name +
+                        "' is a coordinate and comes from the domain; bind only: " + list);
+    }
+    for (const Slot& slot : slots(is_input)) {
+        const std::string vector(vector_of(slot.name));
+        if (!vector.empty() && (names.empty() || names.back() != vector)) names.push_back(vector);
+    }
+    const std::string side = side_of(is_input);
+    throw Error(Status::unknown_name, "the model has no " + side + " '" + printable(name) + "' (" +
+                                          side + "s: " + (list.empty() ? "none" : list) + ")" +
+                                          did_you_mean(name, names));
+}
+
+/// The field of this name, or the components of the vector, in alphabetical order.
+std::vector<size_t> Plan::find_slots(const char* name, bool is_input) const {
+    if (!name) throw Error(Status::invalid_argument, "name of the field is NULL");
+    const std::vector<Slot>& all = slots(is_input);
+    const auto field = std::ranges::find(all, std::string_view(name), &Slot::name);
+    std::vector<size_t> found;
+    if (field != all.end()) {
+        found.push_back(static_cast<size_t>(field - all.begin()));
+    } else {
+        for (size_t i = 0; i < all.size() && *name; ++i) {
+            if (vector_of(all[i].name) == name) found.push_back(i);
+        }
+        std::ranges::sort(found, {}, [&](size_t i) { return std::string_view(all[i].name); });
+    }
+    const auto is_coordinate = [&](size_t i) { return all[i].from_domain; };
+    if (found.empty() || std::ranges::any_of(found, is_coordinate)) refuse_name(name, is_input);
+    return found;
+}
+
+/// "input 'mobility'", "input 'velocity' (velocity.x, velocity.y)"
+std::string Plan::field_text(const char* name, std::span<const size_t> found, bool is_input) const {
+    std::string text = std::string(side_of(is_input)) + " '" + name + "'";
+    if (slots(is_input)[found.front()].name == name) return text;
+    for (const size_t i : found)
+        text += (i == found.front() ? " (" : ", ") + slots(is_input)[i].name;
+    return text + ")";
+}
+
+void Plan::require_unit(std::span<const size_t> found, const char* unit, bool is_input) const {
+    for (const size_t i : found) {
+        const Slot& slot = slots(is_input)[i];
+        if (!unit || slot.unit == unit) continue;
+        throw Error(Status::invalid_argument,
+                    std::string(side_of(is_input)) + " '" + slot.name + "' is in '" + slot.unit +
+                        "' in the model's card, the array in '" + printable(unit) + "'");
+    }
+}
+
+void Plan::set_column(size_t slot, const Column& memory, bool is_input) {
+    Column& column = (is_input ? inputs_ : outputs_)[slot];
+    column.data = memory.data;
+    column.stride = memory.stride;
+    column.is_double = memory.is_double;
+    column.is_on_device = memory.is_on_device;
+    column.lattice = memory.lattice;
+    (is_input ? input_slots_ : output_slots_)[slot].is_bound = true;
+}
+
+void Plan::bind(const char* name, const char* unit, const surrogate_array* array, bool is_input) {
+    if (name && !array) {
+        throw Error(Status::invalid_argument,
+                    std::string("array for field '") + name + "' is NULL");
+    }
+    const std::vector<size_t> found = find_slots(name, is_input);
+    const std::string what = field_text(name, found, is_input);
+    require_unit(found, unit, is_input);
+    check_array(*array, what, device_ != nullptr);
+    const int64_t expected[] = {(is_input ? input_ : output_)->n_local(), std::ssize(found)};
+    if (!std::ranges::equal(array->shape, expected)) {
+        const bool is_turned = array->shape[0] == expected[1] && array->shape[1] == expected[0];
+        throw Error(Status::shape, what + ": array has shape " + shape_text(array->shape) +
+                                       ", the domain asks for " + shape_text(expected) +
+                                       (is_turned ? "; it looks transposed" : ""));
+    }
+    for (size_t c = 0; c < found.size(); ++c)
+        set_column(found[c], column_of(*array, static_cast<int64_t>(c)), is_input);
+}
+
+namespace {
+
+/// Throws not_supported unless blocks serve the domain and the backend.
+void require_blocks(const std::string& what, const Domain& domain, bool is_on_device) {
+    const char* reason = nullptr;
+    if (!dynamic_cast<const PointDomain*>(&domain)) {
+        reason =
+            ": a block is for scattered points, and the domain is a grid on the sphere; give the "
+            "domain lat_step and lon_step, and bind an array from its first inner point";
+    } else if (is_on_device) {
+        reason =
+            ": a block is read and written on the host, and the plan has backend=cuda; bind an "
+            "array without ghost points, or plan with backend=simd";
+    }
+    if (reason) throw Error(Status::not_supported, what + reason);
+}
+
+}  // namespace
+
+void Plan::bind(const char* name, const char* unit, const surrogate_block* block, bool is_input) {
+    if (name && !block) {
+        throw Error(Status::invalid_argument,
+                    std::string("block for field '") + name + "' is NULL");
+    }
+    const std::vector<size_t> found = find_slots(name, is_input);
+    const std::string what = field_text(name, found, is_input);
+    const Domain& domain = is_input ? *input_ : *output_;
+    require_blocks(what, domain, device_ != nullptr);
+    if (found.size() > 1)
+        throw Error(Status::shape, what + ": a block holds one field; bind each component");
+    require_unit(found, unit, is_input);
+    const int64_t n = check_block(*block, what);
+    if (n != domain.n_local()) {
+        throw Error(Status::shape, what + ": block has " + block_text(*block, n) +
+                                       " points, the domain asks for " +
+                                       std::to_string(domain.n_local()));
+    }
+    set_column(found.front(), column_of(*block), is_input);
+}
+
+void Plan::bind_input(const char* name, const char* unit, const surrogate_array* array) {
+    bind(name, unit, array, true);
+}
+
+void Plan::bind_output(const char* name, const char* unit, const surrogate_array* array) {
+    bind(name, unit, array, false);
+}
+
+void Plan::bind_input(const char* name, const char* unit, const surrogate_block* block) {
+    bind(name, unit, block, true);
+}
+
+void Plan::bind_output(const char* name, const char* unit, const surrogate_block* block) {
+    bind(name, unit, block, false);
+}
+
+}  // namespace surrogate::impl
