@@ -31,7 +31,8 @@ struct Snapshot {
     int64_t step = 0;
     int64_t n_skip = 0;  ///< steps left to the solver by retry_after
     std::vector<ExpectedIntegral> integrals;
-    std::vector<StateField> fields;  ///< in the order they were bound
+    /// Outputs in the card's order, inputs fed by an output of another name, arrays of bind_state.
+    std::vector<StateField> fields;
 };
 
 }  // namespace surrogate::timeloop

@@ -54,10 +54,10 @@ typedef struct surrogate_timeloop surrogate_timeloop;
 SURROGATE_API surrogate_status surrogate_timeloop_create(surrogate_plan* plan,
                                                          surrogate_timeloop** loop);
 
-/* Options, at any time between steps, the same on all ranks. Unknown keys list near misses.
+/* Options, at any time between steps, the same on all ranks. Unknown keys list the known ones.
  *   range            policy of the guard of this name; default warn
  *   range_share      0 .. 1: share of the points of all ranks that may lie outside, of one input;
- *                    default 0
+ *                    default 0. With range=correct all of them are moved, and any is a correction
  *   distance         default warn if the card has `pooled`, else off, and nothing else is possible
  *   distance_factor  > 0: the distance allowed, in units of the card's; default 1
  *   finite           default stop
@@ -124,7 +124,9 @@ SURROGATE_API surrogate_status surrogate_timeloop_bounds(surrogate_timeloop* loo
  * correct adds the same number to every point, which is the nearest field with the right integral
  * in the norm of the weights. Sums are exact whatever the order, so that verdicts and corrections are
  * the same for any number of ranks.
- * Errors: UNKNOWN_NAME, INVALID_ARGUMENT (tolerance, weights, a name twice), NOT_FINITE. */
+ * One integral an output. It is taken when its field is finite, and again after steps that were not
+ * the surrogate's.
+ * Errors: UNKNOWN_NAME, INVALID_ARGUMENT (tolerance, weights, a name or a field twice), NOT_FINITE. */
 SURROGATE_API surrogate_status surrogate_timeloop_conserve(surrogate_timeloop* loop,
                                                            const char* name, const char* field,
                                                            const double* weight, double tolerance);

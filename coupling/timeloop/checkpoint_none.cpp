@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpoints where the library is built without HDF5.
+#include "coupling/timeloop/checkpoint.hpp"
+#include "coupling/timeloop/error.hpp"
+
+namespace surrogate::timeloop {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& path) {
+    fail(SURROGATE_NOT_SUPPORTED,
+         "'" + path +
+             "': checkpoints are HDF5 files, and this library is built without HDF5; configure it "
+             "with SURROGATE_HDF5=ON");
+}
+
+}  // namespace
+
+void save_checkpoint(const surrogate_plan*, const Snapshot&, const std::string& path) {
+    refuse(path);
+}
+
+void restore_checkpoint(const surrogate_plan*, const std::string& path, Snapshot*) {
+    refuse(path);
+}
+
+}  // namespace surrogate::timeloop

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/timeloop/fields.hpp"
+
+#include <algorithm>
+
+#include "coupling/timeloop/error.hpp"
+
+namespace surrogate::timeloop {
+
+namespace {
+
+Field field_of(const surrogate_field_info& info) {
+    Field field;
+    field.name = info.name;
+    field.unit = info.unit;
+    field.mean = info.mean;
+    field.std = info.std;
+    field.min = info.min;
+    field.max = info.max;
+    return field;
+}
+
+/// The component of a vector or tensor: "x" of "velocity.x" for the name "velocity"; "" if it is none.
+std::string component_of(const std::string& field, const std::string& name) {
+    if (!field.starts_with(name + ".")) return "";
+    std::string letters = field.substr(name.size() + 1);
+    const bool is_component = letters.find_first_not_of("xyz") == std::string::npos;
+    return is_component ? letters : "";
+}
+
+/// The field of this name, or those of its components in alphabetical order.
+std::vector<Field*> matching(std::vector<Field>& fields, const std::string& name) {
+    std::vector<Field*> found;
+    for (Field& field : fields) {
+        if (field.name == name) return {&field};
+        if (!component_of(field.name, name).empty()) found.push_back(&field);
+    }
+    std::ranges::sort(found, {}, [](const Field* field) { return field->name; });
+    return found;
+}
+
+std::string names_of(const std::vector<Field>& fields) {
+    std::string list;
+    for (const Field& field : fields) list += (list.empty() ? "" : ", ") + field.name;
+    return list.empty() ? "none" : list;
+}
+
+}  // namespace
+
+Fields::Fields(surrogate_plan* plan, const surrogate_model* model) : plan_(plan) {
+    int32_t n_input = 0, n_output = 0;
+    require_success(surrogate_model_n_inputs(model, &n_input));
+    require_success(surrogate_model_n_outputs(model, &n_output));
+    if (n_output == 0)
+        fail(SURROGATE_INVALID_ARGUMENT,
+             "the model's card names no fields, and a time loop has nothing to step; see "
+             "surrogate_plan_run_network");
+    surrogate_field_info info{};
+    for (int32_t i = 0; i < n_input; ++i) {
+        require_success(surrogate_model_input(model, i, &info));
+        if (info.role == SURROGATE_FIELD) inputs_.push_back(field_of(info));
+    }
+    for (int32_t i = 0; i < n_output; ++i) {
+        require_success(surrogate_model_output(model, i, &info));
+        outputs_.push_back(field_of(info));
+    }
+    for (const Field& input : inputs_) {
+        const auto same = std::ranges::find(outputs_, input.name, &Field::name);
+        sources_.push_back(same == outputs_.end() ? -1 : static_cast<int>(same - outputs_.begin()));
+    }
+}
+
+std::string Fields::list() const {
+    return "(inputs: " + names_of(inputs_) + "; outputs: " + names_of(outputs_) + ")";
+}
+
+bool Fields::has(const std::string& name) const {
+    const auto has_name = [&](const Field& field) { return field.name == name; };
+    return std::ranges::any_of(inputs_, has_name) || std::ranges::any_of(outputs_, has_name);
+}
+
+size_t Fields::output_of(const char* name) const {
+    require(name, "output");
+    const auto found = std::ranges::find(outputs_, std::string(name), &Field::name);
+    if (found == outputs_.end())
+        fail(SURROGATE_UNKNOWN_NAME,
+             "the model has no output '" + std::string(name) + "' " + list());
+    return static_cast<size_t>(found - outputs_.begin());
+}
+
+Fields::Found Fields::find(const char* name) {
+    require(name, "name");
+    Found found{matching(inputs_, name), matching(outputs_, name)};
+    if (found.inputs.empty() && found.outputs.empty())
+        fail(SURROGATE_UNKNOWN_NAME,
+             "the model has no field '" + std::string(name) + "' " + list() +
+                 "; arrays of the solver's own are bound by surrogate_timeloop_bind_state");
+    return found;
+}
+
+void Fields::check_counts(const Found& found, int64_t n_input, int64_t n_output) const {
+    if (found.inputs.empty() || found.outputs.empty()) return;
+    const std::string& name = found.inputs.front()->name;
+    if (found.inputs.size() != found.outputs.size())
+        fail(SURROGATE_SHAPE,
+             "field '" + name + "': input and output have different components " + list());
+    if (n_input != n_output)
+        fail(SURROGATE_SHAPE, "field '" + name +
+                                  "' is input and output, but the input domain has " +
+                                  std::to_string(n_input) + " points and the output domain " +
+                                  std::to_string(n_output));
+}
+
+/// array_of(component): where it lies.
+void Fields::set(const Found& found, const char* unit, int64_t n_input, int64_t n_output,
+                 const auto& array_of) {
+    for (const auto* side : {&found.inputs, &found.outputs}) {
+        for (const Field* field : *side) {
+            if (!unit || field->unit == unit) continue;
+            fail(SURROGATE_INVALID_ARGUMENT, "field '" + field->name + "' is in '" + field->unit +
+                                                 "' in the model's card, the array in '" + unit +
+                                                 "'");
+        }
+    }
+    for (const bool is_input : {true, false}) {
+        const std::vector<Field*>& side = is_input ? found.inputs : found.outputs;
+        const int64_t n = is_input ? n_input : n_output;
+        for (size_t c = 0; c < side.size(); ++c) {
+            Field& field = *side[c];
+            field.is_bound = false;
+            field.work.resize(static_cast<size_t>(n));
+            const surrogate_array work = surrogate_column_f64(field.work.data(), n, 1);
+            require_success(
+                is_input ? surrogate_plan_bind_input(plan_, field.name.c_str(), nullptr, &work)
+                         : surrogate_plan_bind_output(plan_, field.name.c_str(), nullptr, &work));
+            field.array = array_of(static_cast<int64_t>(c));
+            field.is_bound = true;
+        }
+    }
+}
+
+void Fields::bind(const char* name, const char* unit, const surrogate_array* array, int64_t n_input,
+                  int64_t n_output) {
+    const Found found = find(name);
+    require(array, "array");
+    check_counts(found, n_input, n_output);
+    const bool is_input = !found.inputs.empty();
+    const size_t n_component = (is_input ? found.inputs : found.outputs).size();
+    check_array(*array, "field '" + std::string(name) + "'", is_input ? n_input : n_output,
+                static_cast<int64_t>(n_component));
+    set(found, unit, n_input, n_output,
+        [&](int64_t component) { return SolverArray(*array, component); });
+}
+
+void Fields::bind(const char* name, const char* unit, const surrogate_block* block, int64_t n_input,
+                  int64_t n_output) {
+    const Found found = find(name);
+    require(block, "block");
+    check_counts(found, n_input, n_output);
+    const bool is_input = !found.inputs.empty();
+    if ((is_input ? found.inputs : found.outputs).size() > 1)
+        fail(SURROGATE_SHAPE, "'" + std::string(name) +
+                                  "' is a vector, and a block holds one number a point; bind its "
+                                  "components by their names " +
+                                  list());
+    check_block(*block, "field '" + std::string(name) + "'", is_input ? n_input : n_output);
+    set(found, unit, n_input, n_output, [&](int64_t) { return SolverArray(*block); });
+}
+
+void Fields::feed(const char* output, const char* input) {
+    const auto from = static_cast<int>(output_of(output));
+    require(input, "input");
+    const auto to = std::ranges::find(inputs_, std::string(input), &Field::name);
+    if (to == inputs_.end())
+        fail(SURROGATE_UNKNOWN_NAME,
+             "the model has no input '" + std::string(input) + "' that is a field " + list());
+    const Field& source = outputs_[static_cast<size_t>(from)];
+    if (to->unit != source.unit)
+        fail(SURROGATE_INVALID_ARGUMENT, "output '" + source.name + "' is in '" + source.unit +
+                                             "', input '" + to->name + "' in '" + to->unit + "'");
+    int& known = sources_[static_cast<size_t>(to - inputs_.begin())];
+    if (known >= 0)
+        fail(SURROGATE_INVALID_ARGUMENT, "input '" + to->name + "' is fed by output '" +
+                                             outputs_[static_cast<size_t>(known)].name +
+                                             "' already");
+    known = from;
+}
+
+void Fields::require_bound(int64_t n_input, int64_t n_output) const {
+    const auto check = [](const Field& field, const char* side, int64_t n) {
+        const std::string what = std::string(side) + " '" + field.name + "'";
+        if (!field.is_bound)
+            fail(SURROGATE_INVALID_ARGUMENT,
+                 what + " is not bound; call surrogate_timeloop_bind first");
+        if (field.n() != n)
+            fail(SURROGATE_SHAPE, what + ": the array has " + std::to_string(field.n()) +
+                                      " points, the domain now " + std::to_string(n) +
+                                      "; bind it again");
+    };
+    for (const Field& field : inputs_) check(field, "input", n_input);
+    for (const Field& field : outputs_) check(field, "output", n_output);
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+        if (sources_[i] >= 0 && n_input != n_output)
+            fail(SURROGATE_SHAPE, "output '" + outputs_[static_cast<size_t>(sources_[i])].name +
+                                      "' feeds input '" + inputs_[i].name +
+                                      "', but the domains have different numbers of points");
+    }
+}
+
+void Fields::read(size_t input, bool is_again, int64_t first, int64_t count) {
+    Field& field = inputs_[input];
+    double* const to = field.work.data() + first;
+    if (!is_again || sources_[input] < 0) return field.array.read(first, count, to);
+    const Field& source = outputs_[static_cast<size_t>(sources_[input])];
+    std::copy_n(source.work.data() + first, count, to);
+}
+
+void Fields::write() const {
+    for (const Field& field : outputs_) field.array.write(0, field.n(), field.work.data());
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+        if (sources_[i] < 0) continue;
+        const Field& source = outputs_[static_cast<size_t>(sources_[i])];
+        inputs_[i].array.write(0, inputs_[i].n(), source.work.data());
+    }
+}
+
+}  // namespace surrogate::timeloop

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/timeloop/guard_bounds.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+#include "coupling/timeloop/error.hpp"
+
+namespace surrogate::timeloop {
+
+BoundsGuard::BoundsGuard(Fields* fields, const PointWeights* points)
+    : Guard(Policy::warn), fields_(fields), points_(points) {
+    for (const Field& field : fields->outputs()) outputs_.push_back({field.min, field.max, {}});
+}
+
+void BoundsGuard::set_bounds(size_t output, double min, double max) {
+    if (std::isnan(min) || std::isnan(max) || min > max)
+        fail(SURROGATE_INVALID_ARGUMENT, "bounds of output '" + fields_->outputs()[output].name +
+                                             "' are " + std::to_string(min) + " .. " +
+                                             std::to_string(max) +
+                                             "; the first must not be above the second");
+    outputs_[output].min = min;
+    outputs_[output].max = max;
+}
+
+void BoundsGuard::begin() {
+    for (size_t i = 0; i < outputs_.size(); ++i)
+        outputs_[i].limits.begin(outputs_[i].min, outputs_[i].max,
+                                 fields_->outputs()[i].array.is_single());
+}
+
+void BoundsGuard::look_at_output(size_t field, int64_t, std::span<double> values) {
+    outputs_[field].limits.look(values, policy() == Policy::correct);
+}
+
+void BoundsGuard::write_sums(double* sums) {
+    for (const Output& output : outputs_) *sums++ = static_cast<double>(output.limits.n_outside());
+}
+
+Finding BoundsGuard::judge(const double* sums) {
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+        if (sums[i] == 0) continue;
+        Finding finding;
+        finding.action = policy();
+        finding.field = fields_->outputs()[i].name.c_str();
+        finding.share = sums[i] / static_cast<double>(points_->n_global());
+        spoken_ = i;
+        return finding;
+    }
+    return {};
+}
+
+void BoundsGuard::write_worst(double* worst) const {
+    for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i].limits.write_worst(worst + 2 * i);
+}
+
+void BoundsGuard::complete(const double* worst, Finding* finding) const {
+    outputs_[spoken_].limits.complete(worst + 2 * spoken_, finding);
+}
+
+void BoundsGuard::describe(const Finding& finding, char* text, size_t size) const {
+    std::snprintf(text, size,
+                  "bounds (%s): output '%s' is predicted outside its bounds at %.4g %% of the "
+                  "points, worst %.6g (bound %.6g)",
+                  name_of(finding.action), finding.field, 100 * finding.share, finding.value,
+                  finding.limit);
+}
+
+}  // namespace surrogate::timeloop

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "coupling/timeloop/fields.hpp"
+#include "coupling/timeloop/guard.hpp"
+#include "coupling/timeloop/point_weights.hpp"
+
+namespace surrogate::timeloop {
+
+/// Inputs and predictions that are NaN or infinite.
+class FiniteGuard final : public Guard {
+public:
+    FiniteGuard(Fields* fields, const PointWeights* inputs, const PointWeights* outputs);
+    const char* name() const override { return "finite"; }
+    bool can_be_off() const override { return false; }
+    void begin() override;
+    void look_at_input(size_t field, int64_t first, std::span<double> values) override;
+    void look_at_output(size_t field, int64_t first, std::span<double> values) override;
+    int64_t n_sum() const override { return static_cast<int64_t>(counts_.size()); }
+    void write_sums(double* sums) override;
+    Finding judge(const double* sums) override;
+    void describe(const Finding& finding, char* text, size_t size) const override;
+
+    /// Whether any input that this rank has seen is bad.
+    bool has_bad_input() const;
+
+private:
+    Fields* fields_;
+    const PointWeights *inputs_, *outputs_;
+    std::vector<int64_t> counts_;  // of inputs, then of outputs
+};
+
+}  // namespace surrogate::timeloop

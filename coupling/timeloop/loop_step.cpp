@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// One step: evaluations with guards behind each, and the verdict.
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <limits>
+
+#include "coupling/timeloop/loop.hpp"
+
+namespace surrogate::timeloop {
+
+surrogate_status Loop::step(double dt_s, int32_t* verdict) {
+    Problem problem(context_);
+    int64_t n_evaluation = 1;
+    problem.attempt([&] {
+        n_evaluation = n_evaluation_of(settings_, dt_s);
+        input_points_->refresh();
+        output_points_->refresh();
+        fields_->require_bound(input_points_->n_point(), output_points_->n_point());
+        rails_->drift().require_weights();
+    });
+    rails_->begin_step();
+    is_skipped_ = n_skip_ > 0;
+    if (is_skipped_) {
+        const surrogate_status status = problem.agree();
+        if (status != SURROGATE_SUCCESS) return status;
+        --n_skip_;
+        ++counters_.skipped;
+        return leave_to_solver(dt_s, verdict);
+    }
+    surrogate_status status = take_integrals(problem);
+    Policy worst = Policy::off;
+    for (int64_t i = 1; status == SURROGATE_SUCCESS && i <= n_evaluation; ++i) {
+        Policy action = Policy::off;
+        rails_->drift().set_progress(static_cast<double>(i) / static_cast<double>(n_evaluation));
+        status = evaluate(i > 1, dt_s, &problem, &action);
+        worst = std::max(worst, action);
+        if (action >= Policy::fallback) break;
+        rails_->drift().correct();
+    }
+    if (status != SURROGATE_SUCCESS) return status;
+    if (worst == Policy::stop) {
+        ++counters_.stopped;
+        *verdict = SURROGATE_STOPPED;
+    } else if (worst == Policy::fallback) {
+        status = leave_to_solver(dt_s, verdict);
+        if (status == SURROGATE_SUCCESS) n_skip_ = settings_.retry_after;
+    } else {
+        fields_->write();
+        rails_->drift().accept();
+        time_goes_on(dt_s);
+        const bool is_corrected = worst == Policy::correct;
+        ++(is_corrected ? counters_.corrected : counters_.accepted);
+        *verdict = is_corrected ? SURROGATE_CORRECTED : SURROGATE_ACCEPTED;
+    }
+    return status;
+}
+
+/// Where integrals have no value yet, before the first evaluation.
+surrogate_status Loop::take_integrals(const Problem& problem) {
+    DriftGuard& drift = rails_->drift();
+    if (!drift.needs_values()) return SURROGATE_SUCCESS;
+    const int64_t n = 1 + drift.n_value();
+    std::fill_n(sums_.begin(), n, 0.0);
+    if (problem.is_there())
+        sums_[0] = 1;
+    else
+        drift.write_values(sums_.data() + 1);
+    const surrogate_status status =
+        surrogate_context_reduce(context_, SURROGATE_SUM, n, sums_.data());
+    if (status != SURROGATE_SUCCESS) return status;
+    if (sums_[0] > 0) return problem.agree();
+    drift.take_values(sums_.data() + 1);
+    return SURROGATE_SUCCESS;
+}
+
+/// A rank with a problem takes part by its name only.
+surrogate_status Loop::run_plan(const Problem& problem) {
+    ++counters_.evaluations;
+    if (problem.is_there())
+        return surrogate_plan_run_failed(plan_, problem.status(), problem.text());
+    return surrogate_plan_run(plan_);
+}
+
+surrogate_status Loop::evaluate(bool is_again, double dt_s, Problem* problem, Policy* action) {
+    problem->attempt([&] { rails_->look_at_inputs(is_again); });
+    const surrogate_status status = run_plan(*problem);
+    if (status != SURROGATE_NOT_FINITE) problem->keep(status);
+    if (!problem->is_there()) {
+        // After a run that failed the columns may hold earlier predictions.
+        const bool is_lost = status == SURROGATE_NOT_FINITE || rails_->finite().has_bad_input();
+        for (Field& field : fields_->outputs()) {
+            if (is_lost) std::ranges::fill(field.work, std::numeric_limits<double>::quiet_NaN());
+        }
+        rails_->look_at_outputs();
+    }
+    return sum_and_judge(dt_s, status, *problem, action);
+}
+
+surrogate_status Loop::sum_and_judge(double dt_s, surrogate_status run_status,
+                                     const Problem& problem, Policy* action) {
+    double* const sums = sums_.data();
+    sums[0] = problem.is_there() ? 1 : 0;
+    write_fingerprint(*rails_, settings_, dt_s, n_skip_, sums + 1);
+    rails_->write_sums(sums + 1 + n_fingerprint);
+    const int64_t n = 1 + n_fingerprint + rails_->n_sum();
+    surrogate_status status = surrogate_context_reduce(context_, SURROGATE_SUM, n, sums);
+    if (status != SURROGATE_SUCCESS) return status;
+    if (sums[0] > 0) {
+        // With agree=true the run has told all ranks already.
+        const bool is_run_at_fault =
+            run_status != SURROGATE_SUCCESS && run_status != SURROGATE_NOT_FINITE;
+        return agrees_ && is_run_at_fault ? run_status : problem.agree();
+    }
+    if (!is_same_on_all(sums + 1, n_rank_))
+        return surrogate_context_fail(
+            context_, SURROGATE_INVALID_ARGUMENT,
+            "the ranks give different time steps, or have set different options of the time loop");
+    *action = rails_->judge(sums + 1 + n_fingerprint);
+    return *action == Policy::off ? SURROGATE_SUCCESS : complete();
+}
+
+/// The worst values, which only somebody who has to be told of them needs.
+surrogate_status Loop::complete() {
+    rails_->write_worst(worst_.data());
+    const surrogate_status status = surrogate_context_reduce(
+        context_, SURROGATE_MAX, static_cast<int64_t>(worst_.size()), worst_.data());
+    if (status != SURROGATE_SUCCESS) return status;
+    rails_->complete(worst_.data());
+    rails_->record([this](const Rails::Rail& rail) { log_rail(rail); });
+    return SURROGATE_SUCCESS;
+}
+
+surrogate_status Loop::leave_to_solver(double dt_s, int32_t* verdict) {
+    if (!fallback_) {
+        ++counters_.rejected;
+        *verdict = SURROGATE_REJECTED;
+        return SURROGATE_SUCCESS;
+    }
+    surrogate_status own = SURROGATE_INTERNAL;
+    try {
+        own = fallback_(fallback_user_, time_s_, dt_s);
+    } catch (...) {  // a function that throws has failed
+    }
+    char text[256];
+    std::snprintf(text, sizeof text,
+                  "the fallback function returned %s for the step of %g s from %.10g s",
+                  surrogate_status_name(own), dt_s, time_s_);
+    const surrogate_status status =
+        surrogate_context_agree(context_, own, own == SURROGATE_SUCCESS ? nullptr : text);
+    if (status != SURROGATE_SUCCESS) return status;
+    time_goes_on(dt_s);
+    rails_->drift().forget();
+    ++counters_.replaced;
+    *verdict = SURROGATE_REPLACED;
+    return SURROGATE_SUCCESS;
+}
+
+}  // namespace surrogate::timeloop

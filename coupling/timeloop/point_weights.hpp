@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <surrogate/surrogate.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "coupling/timeloop/exact_sum.hpp"
+#include "coupling/timeloop/handles.hpp"
+
+namespace surrogate::timeloop {
+
+/// How much each point of a domain counts: by the domain's weights, on the sphere by its share of
+/// the area, else by 1.
+class PointWeights {
+public:
+    /// Collective, and agreed. The domain outlives the object.
+    PointWeights(surrogate_context* context, const surrogate_model* model,
+                 const surrogate_domain* domain, bool is_output);
+
+    /// Looks at the domain again, whose points may have moved. Local.
+    void refresh();
+
+    int64_t n_point() const { return n_point_; }      ///< of this rank
+    int64_t n_global() const { return n_global_; }    ///< of all ranks
+    const double* values() const { return values_; }  ///< [n_point], NULL: all are 1
+
+    /// The sum over all points, from slots of a sum over the ranks: weights of a domain may change.
+    int64_t n_sum() const { return is_given_ ? ExactSum::n_limb : 0; }
+    void write_sums(double* sums);
+    double total(const double* sums) const;
+
+private:
+    void take_areas(surrogate_context* context, const surrogate_domain_info& grid);
+
+    const surrogate_domain* domain_;
+    bool is_sphere_ = false, is_given_ = false;
+    std::vector<double> areas_;
+    const double* values_ = nullptr;
+    int64_t n_point_ = 0, n_global_ = 0;
+    double area_ = 0;
+    ExactSum sum_;
+};
+
+/// The exact sum of [n] numbers of each rank, on all ranks. Collective.
+double sum_over_ranks(surrogate_context* context, const double* values, int64_t n);
+
+}  // namespace surrogate::timeloop

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "coupling/timeloop/error.hpp"
+
+namespace surrogate::timeloop {
+
+/// A failure of this rank that the others do not know of yet: it goes on with them to the place where
+/// all hear of it. Takes no memory.
+class Problem {
+public:
+    explicit Problem(surrogate_context* context) : context_(context) {}
+
+    /// Does local work, unless there is a problem already; keeps the failure.
+    template <class Work>
+    void attempt(const Work& work) noexcept {
+        if (!is_there()) keep(guarded(context_, work));
+    }
+
+    /// Keeps a status that the library has just returned, with its text.
+    void keep(surrogate_status status) noexcept {
+        if (status == SURROGATE_SUCCESS || is_there()) return;
+        status_ = status;
+        std::strncpy(text_, surrogate_error(context_), sizeof text_ - 1);
+    }
+
+    bool is_there() const { return status_ != SURROGATE_SUCCESS; }
+    surrogate_status status() const { return status_; }
+    const char* text() const { return text_; }
+
+    /// All ranks get the first problem of any. Collective.
+    surrogate_status agree() const {
+        return surrogate_context_agree(context_, status_, is_there() ? text_ : nullptr);
+    }
+
+private:
+    surrogate_context* context_;
+    surrogate_status status_ = SURROGATE_SUCCESS;
+    char text_[2048] = "";
+};
+
+}  // namespace surrogate::timeloop

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <surrogate/surrogate.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace surrogate::timeloop {
+
+/// One number a point in the solver's memory: floats or doubles, along up to 4 axes of any stride.
+/// The memory stays the solver's.
+class SolverArray {
+public:
+    SolverArray() = default;
+    SolverArray(const surrogate_array& array, int64_t column);
+    explicit SolverArray(const surrogate_block& block);
+
+    int64_t n_point() const;
+    int32_t dtype() const { return dtype_; }
+    bool is_single() const { return dtype_ == SURROGATE_FLOAT32; }
+    int64_t number_size() const { return is_single() ? 4 : 8; }  ///< in bytes
+
+    /// Points first .. first + count - 1. Floats are written if they hold the value, NaN otherwise.
+    void read(int64_t first, int64_t count, double* values) const;
+    void write(int64_t first, int64_t count, const double* values) const;
+
+    /// All points to the bit, to and from numbers of the same type that lie `step` numbers apart.
+    void copy_to(std::byte* numbers, int64_t step) const;
+    void copy_from(const std::byte* numbers, int64_t step) const;
+
+private:
+    template <class Run>
+    void by_run(int64_t first, int64_t count, const Run& run) const;
+    template <class Move>
+    void move_all(int64_t step, const Move& move) const;
+
+    void* data_ = nullptr;
+    int64_t shape_[4] = {0, 1, 1, 1}, stride_[4] = {};
+    int32_t dtype_ = SURROGATE_FLOAT64;
+};
+
+/// The value as an array of floats would hold it: rounded, NaN if it is beyond their range.
+double as_single(double value);
+
+/// Throws SHAPE, INVALID_ARGUMENT or NOT_SUPPORTED, naming `what`, unless it is an array of the host
+/// for n_point points of n_component numbers.
+void check_array(const surrogate_array& array, const std::string& what, int64_t n_point,
+                 int64_t n_component);
+void check_block(const surrogate_block& block, const std::string& what, int64_t n_point);
+
+}  // namespace surrogate::timeloop
