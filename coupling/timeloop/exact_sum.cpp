@@ -13,21 +13,59 @@ namespace {
 __extension__ typedef __int128 int128;
 __extension__ typedef unsigned __int128 uint128;
 
-constexpr uint64_t without_sign = ~uint64_t{0} >> 1;
 constexpr int64_t low_bits = 0xffffffff;
 
 double power_of_two(int exponent) {
     return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
-/// What rounding a term to a multiple of `unit` gives, by adding 1.5 * 2^52 units: the bits of the
-/// sum count them.
+/// Rounds to multiples of a unit, by adding 1.5 * 2^52 units: the bits of the sum count them. Twice,
+/// with the fine unit 2^-51 of the coarse one, takes in all bits of most terms.
 struct Grid {
     explicit Grid(int unit_exponent)
         : shift(1.5 * power_of_two(unit_exponent + 52)), bits(std::bit_cast<int64_t>(shift)) {}
     double shift;
     int64_t bits;
 };
+
+struct Units {
+    int64_t coarse = 0, fine = 0;
+    int64_t left = 0;  // not 0: some terms have bits below the fine unit
+};
+
+#if defined(__x86_64__) && defined(__gnu_linux__)
+#define SURROGATE_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define SURROGATE_CLONES
+#endif
+
+/// Every step is exact, so that all clones give the same.
+SURROGATE_CLONES Units units_of(const double* terms, int64_t n, Grid coarse, Grid fine) {
+    Units units;
+    for (int64_t i = 0; i < n; ++i) {
+        const double a = terms[i] + coarse.shift;
+        const double rest = terms[i] - (a - coarse.shift);
+        const double b = rest + fine.shift;
+        units.coarse += std::bit_cast<int64_t>(a) - coarse.bits;
+        units.fine += std::bit_cast<int64_t>(b) - fine.bits;
+        units.left |= std::bit_cast<int64_t>(rest - (b - fine.shift));
+    }
+    return units;
+}
+
+double left_of(double term, Grid coarse, Grid fine) {
+    const double rest = term - ((term + coarse.shift) - coarse.shift);
+    return rest - ((rest + fine.shift) - fine.shift);
+}
+
+/// The bits of the largest |term|, as integers in the order of the numbers.
+SURROGATE_CLONES uint64_t largest_of(const double* terms, int64_t n) {
+    constexpr uint64_t without_sign = ~uint64_t{0} >> 1;
+    uint64_t largest = 0;
+    for (int64_t i = 0; i < n; ++i)
+        largest = std::max(largest, std::bit_cast<uint64_t>(terms[i]) & without_sign);
+    return largest;
+}
 
 }  // namespace
 
@@ -65,12 +103,8 @@ void ExactSum::add(double term) {
     add_integer(term < 0 ? -magnitude : magnitude, std::max(exponent - 1, 0));
 }
 
-/// Two integers take up all bits of most terms: those of the coarse grid's units, and of the fine
-/// grid's units in the rest. What is still left is added by itself.
 void ExactSum::add_chunk(const double* terms, int64_t n) {
-    uint64_t largest = 0;
-    for (int64_t i = 0; i < n; ++i)
-        largest = std::max(largest, std::bit_cast<uint64_t>(terms[i]) & without_sign);
+    const uint64_t largest = largest_of(terms, n);
     if (largest == 0) return;
     const int top = static_cast<int>(largest >> 52) - 1022;  // |term| < 2^top
     if (top < -900 || top > 1000) {                          // the grids would not be doubles
@@ -79,27 +113,10 @@ void ExactSum::add_chunk(const double* terms, int64_t n) {
     }
     const int coarse_unit = top - 51, fine_unit = top - 102;
     const Grid coarse(coarse_unit), fine(fine_unit);
-    int64_t n_coarse = 0, n_fine = 0, n_left = 0;
-    const auto left_of = [&](double term, int64_t* coarse_units, int64_t* fine_units) {
-        const double a = term + coarse.shift;
-        const double rest = term - (a - coarse.shift);
-        const double b = rest + fine.shift;
-        *coarse_units = std::bit_cast<int64_t>(a) - coarse.bits;
-        *fine_units = std::bit_cast<int64_t>(b) - fine.bits;
-        return rest - (b - fine.shift);
-    };
-    for (int64_t i = 0; i < n; ++i) {
-        int64_t coarse_units, fine_units;
-        n_left |= std::bit_cast<int64_t>(left_of(terms[i], &coarse_units, &fine_units));
-        n_coarse += coarse_units;
-        n_fine += fine_units;
-    }
-    add_integer(n_coarse, coarse_unit + 1074);
-    add_integer(n_fine, fine_unit + 1074);
-    for (int64_t i = 0; n_left != 0 && i < n; ++i) {
-        int64_t coarse_units, fine_units;
-        add(left_of(terms[i], &coarse_units, &fine_units));
-    }
+    const Units units = units_of(terms, n, coarse, fine);
+    add_integer(units.coarse, coarse_unit + 1074);
+    add_integer(units.fine, fine_unit + 1074);
+    for (int64_t i = 0; units.left != 0 && i < n; ++i) add(left_of(terms[i], coarse, fine));
 }
 
 void ExactSum::add(const double* terms, int64_t n) {
