@@ -7,7 +7,7 @@ packages_build="cmake ninja-build g++ pkg-config libopenmpi-dev openmpi-bin pets
     libhdf5-openmpi-dev gfortran
     nlohmann-json3-dev libcli11-dev libxxhash-dev libfftw3-dev"
 # In addition, the tests.
-packages_test="libgtest-dev"
+packages_test="libgtest-dev libpetsc3.18-dev-examples"
 
 is_installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 

@@ -198,6 +198,10 @@ PetscErrorCode Fields::take_component(const char* card_name, Vec vec, PetscInt c
                "the Vec for the field '%s' has %" PetscInt_FMT
                " components a point; say which: %s %s=SOURCE:COMPONENT",
                card_name, n_component, settings_->flag("fields").c_str(), card_name);
+    PetscCheck(component < n_component, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "the Vec for the field '%s' has %" PetscInt_FMT
+               " components a point, and component %" PetscInt_FMT " is asked for; see %s",
+               card_name, n_component, component, settings_->flag("fields").c_str());
     fields->push_back({card_name, nullptr, vec, std::max(component, PetscInt{0}), n_component});
     PetscFunctionReturn(0);
 }

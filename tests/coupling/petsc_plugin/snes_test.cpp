@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// SNES type `surrogate`: alone, first of a composite, as a nonlinear preconditioner.
+#include <petscsnes.h>
+#include <surrogate/surrogate_petsc.h>
+
+#include "tests/coupling/petsc_plugin/darcy_ksp.hpp"
+
+namespace {
+
+using namespace surrogate::test;
+
+const testing::Environment* const environment =
+    testing::AddGlobalTestEnvironment(new PetscEnvironment);
+
+/// u^3 = 8 for the first component of each point, v^3 = 27 for the second.
+PetscErrorCode cubes(SNES snes, Vec x, Vec f, void*) {
+    PetscFunctionBegin;
+    const PetscScalar* in = nullptr;
+    PetscScalar* out = nullptr;
+    PetscInt n = 0;
+    DM dm = nullptr;
+    PetscCall(SNESGetDM(snes, &dm));
+    PetscCall(VecGetLocalSize(x, &n));
+    PetscCall(VecGetArrayRead(x, &in));
+    PetscCall(VecGetArray(f, &out));
+    for (PetscInt k = 0; k < n; ++k) out[k] = in[k] * in[k] * in[k] - (k % 2 == 0 ? 8 : 27);
+    PetscCall(VecRestoreArray(f, &out));
+    PetscCall(VecRestoreArrayRead(x, &in));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode slopes(SNES, Vec x, Mat, Mat matrix, void*) {
+    PetscFunctionBegin;
+    Vec slope = nullptr;
+    PetscCall(VecDuplicate(x, &slope));
+    PetscCall(VecPointwiseMult(slope, x, x));
+    PetscCall(VecScale(slope, 3));
+    PetscCall(MatDiagonalSet(matrix, slope, INSERT_VALUES));
+    PetscCall(VecDestroy(&slope));
+    PetscFunctionReturn(0);
+}
+
+/// A SNES for cubes() on a DMDA of 9 x 7 points with the fields "u" and "v", starting at 10.
+class Cubes {
+public:
+    Cubes() { build(); }
+    ~Cubes() {
+        std::ignore = SNESDestroy(&snes);
+        std::ignore = MatDestroy(&matrix);
+        std::ignore = VecDestroy(&x);
+        std::ignore = DMDestroy(&da);
+    }
+    Cubes(const Cubes&) = delete;
+    Cubes& operator=(const Cubes&) = delete;
+
+    SNESConvergedReason solve() {
+        SNESConvergedReason reason = SNES_CONVERGED_ITERATING;
+        EXPECT_EQ(VecSet(x, 10), 0);
+        const PetscErrorCode error = SNESSolve(snes, nullptr, x);
+        EXPECT_EQ(error, 0) << petsc_text(error);
+        EXPECT_EQ(SNESGetConvergedReason(snes, &reason), 0);
+        return reason;
+    }
+    /// Smallest and largest value of a component.
+    std::pair<PetscReal, PetscReal> range(PetscInt component) {
+        PetscReal low = 0, high = 0;
+        EXPECT_EQ(VecStrideMin(x, component, nullptr, &low), 0);
+        EXPECT_EQ(VecStrideMax(x, component, nullptr, &high), 0);
+        return {low, high};
+    }
+    std::string view() {
+        return printed([this](PetscViewer viewer) { return SNESView(snes, viewer); });
+    }
+    PetscInt n_function() {
+        PetscInt n = 0;
+        EXPECT_EQ(SNESGetNumberFunctionEvals(snes, &n), 0);
+        return n;
+    }
+
+    DM da = nullptr;
+    Mat matrix = nullptr;
+    Vec x = nullptr;
+    SNES snes = nullptr;
+
+private:
+    void build() {
+        PETSC_OK(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE,
+                              DMDA_STENCIL_STAR, 9, 7, PETSC_DECIDE, PETSC_DECIDE, 2, 1, nullptr,
+                              nullptr, &da));
+        PETSC_OK(DMSetUp(da));
+        PETSC_OK(DMDASetUniformCoordinates(da, 0, 1, 0, 1, 0, 0));
+        PETSC_OK(DMDASetFieldName(da, 0, "u"));
+        PETSC_OK(DMDASetFieldName(da, 1, "v"));
+        PETSC_OK(DMCreateGlobalVector(da, &x));
+        PETSC_OK(DMCreateMatrix(da, &matrix));
+        PETSC_OK(SNESCreate(PETSC_COMM_WORLD, &snes));
+        PETSC_OK(SNESSetDM(snes, da));
+        PETSC_OK(SNESSetFunction(snes, nullptr, cubes, nullptr));
+        PETSC_OK(SNESSetJacobian(snes, matrix, matrix, slopes, nullptr));
+        PETSC_OK(SNESSetFromOptions(snes));
+    }
+};
+
+class SnesType : public testing::Test {
+protected:
+    void SetUp() override { PETSC_OK(surrogate_petsc_register()); }
+
+    static std::string model(double u, double v, bool is_constant = true) {
+        return model_file("snes", small_flare({{"x", 0}, {"y", 1}, {"u"}, {"v"}},
+                                              {{"u", u}, {"v", v}}, is_constant));
+    }
+    static OptionMap composite(const std::string& path) {
+        return {{"-snes_type", "composite"},
+                {"-snes_composite_type", "multiplicative"},
+                {"-snes_composite_sneses", "surrogate,newtonls"},
+                {"-snes_max_it", "1"},
+                {"-sub_0_surrogate_model", path},
+                {"-sub_1_snes_rtol", "1e-12"}};
+    }
+};
+
+#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+TEST_F(SnesType, GoodPredictionIsTheSolutionInOneStep) {
+    const std::string path = model(2, 3);
+    const OptionScope options(OptionMap{{"-snes_type", "surrogate"}, {"-surrogate_model", path}});
+    Cubes problem;
+    EXPECT_EQ(problem.solve(), SNES_CONVERGED_FNORM_ABS);
+    EXPECT_NEAR(problem.range(0).first, 2, 1e-6);
+    EXPECT_NEAR(problem.range(1).second, 3, 1e-6);
+    EXPECT_EQ(problem.n_function(), 2);
+    EXPECT_HAS(problem.view(), "asked 1, used 1, refused 0");
+}
+
+TEST_F(SnesType, BadPredictionLeavesTheStartAndSaysThatItHasNotConverged) {
+    const std::string path = model(50, 50);
+    const OptionScope options(OptionMap{{"-snes_type", "surrogate"}, {"-surrogate_model", path}});
+    Cubes problem;
+    EXPECT_EQ(problem.solve(), SNES_DIVERGED_MAX_IT);
+    for (const PetscInt component : {0, 1}) {
+        EXPECT_EQ(problem.range(component).first, 10);
+        EXPECT_EQ(problem.range(component).second, 10);
+    }
+    EXPECT_HAS(problem.view(), "used 0, refused 1 (not better 1");
+}
+
+TEST_F(SnesType, FirstOfACompositeSavesNewtonSteps) {
+    const auto n_function_from = [](const std::string& path) {
+        const OptionScope options(composite(path));
+        Cubes problem;
+        EXPECT_GT(problem.solve(), 0);
+        EXPECT_NEAR(problem.range(0).second, 2, 1e-8);
+        EXPECT_NEAR(problem.range(1).first, 3, 1e-8);
+        SNES newton = nullptr;
+        EXPECT_EQ(SNESCompositeGetSNES(problem.snes, 1, &newton), 0);
+        PetscInt n = 0;
+        EXPECT_EQ(SNESGetNumberFunctionEvals(newton, &n), 0);
+        return n;
+    };
+    const PetscInt n_good = n_function_from(model(2.01, 3.01));
+    const PetscInt n_bad = n_function_from(model(50, 50));
+    EXPECT_LT(n_good, n_bad);
+    const OptionScope options(OptionMap{{"-snes_rtol", "1e-12"}});
+    Cubes alone;
+    EXPECT_GT(alone.solve(), 0);
+    EXPECT_EQ(n_bad, alone.n_function()) << "a refused prediction changes Newton's method";
+}
+
+TEST_F(SnesType, NonlinearPreconditioner) {
+    const std::string path = model(2.01, 3.01);
+    const OptionScope options(OptionMap{{"-snes_type", "nrichardson"},
+                                        {"-npc_snes_type", "surrogate"},
+                                        {"-npc_surrogate_model", path},
+                                        {"-snes_max_it", "1"}});
+    Cubes problem;
+    problem.solve();
+    EXPECT_LT(problem.range(0).second, 3);
+    SNES inner = nullptr;
+    PETSC_OK(SNESGetNPC(problem.snes, &inner));
+    EXPECT_HAS(printed([&](PetscViewer viewer) { return SNESView(inner, viewer); }), "used 1");
+}
+
+TEST_F(SnesType, ComponentsThatAreNotPredictedKeepTheStart) {
+    const std::string path = model_file("one", small_flare({{"x", 0}, {"v"}}, {{"v", 3}}, true));
+    const OptionScope options(OptionMap{{"-snes_type", "surrogate"}, {"-surrogate_model", path}});
+    Cubes problem;
+    problem.solve();
+    EXPECT_EQ(problem.range(0).first, 10);
+    EXPECT_NEAR(problem.range(1).first, 3, 1e-6);
+}
+
+TEST_F(SnesType, FieldThatTheDmLacks) {
+    const std::string path = model_file("lacks", small_flare({{"x", 0}}, {{"w", 3}}, true));
+    OptionMap all = {{"-snes_type", "surrogate"}, {"-surrogate_model", path}};
+    {
+        const OptionScope options(all);
+        Cubes problem;
+        const PetscErrorCode error = SNESSolve(problem.snes, nullptr, problem.x);
+        EXPECT_EQ(error, PETSC_ERR_ARG_WRONG);
+        EXPECT_HAS(petsc_text(error), "'w' is no field of the DM (fields: u, v)");
+    }
+    all["-surrogate_fields"] = "w=v";
+    const OptionScope options(all);
+    Cubes problem;
+    problem.solve();
+    EXPECT_NEAR(problem.range(1).first, 3, 1e-6);
+}
+
+TEST_F(SnesType, TwoFieldsOfTheCardForOneComponent) {
+    const std::string path = model(2, 3);
+    const OptionScope options(OptionMap{{"-snes_type", "surrogate"},
+                                        {"-surrogate_model", path},
+                                        {"-surrogate_fields", "v=solution:0"}});
+    Cubes problem;
+    const PetscErrorCode error = SNESSolve(problem.snes, nullptr, problem.x);
+    EXPECT_EQ(error, PETSC_ERR_ARG_WRONG);
+    EXPECT_HAS(petsc_text(error), "both would be component 0");
+}
+
+TEST_F(SnesType, VelocityXAndYAreComponentsOfOneVec) {
+    // Predicts 1000 times something of the velocity: equal predictions show equal inputs.
+    const auto norm_of = [](bool is_one_vec) {
+        const std::string path = model_file(
+            "velocity", small_flare({{"velocity.y"}, {"velocity.x"}}, {{"u", 2}, {"v", 3}}, false));
+        const OptionScope options(
+            OptionMap{{"-snes_type", "surrogate"}, {"-surrogate_model", path}});
+        Cubes problem;
+        Vec both = nullptr, x = nullptr, y = nullptr;
+        EXPECT_EQ(VecDuplicate(problem.x, &both), 0);
+        PetscInt n = 0;
+        EXPECT_EQ(VecGetLocalSize(both, &n), 0);
+        EXPECT_EQ(VecCreateMPI(PETSC_COMM_WORLD, n / 2, PETSC_DETERMINE, &x), 0);
+        EXPECT_EQ(VecDuplicate(x, &y), 0);
+        EXPECT_EQ(VecSet(x, 0.25), 0);
+        EXPECT_EQ(VecSet(y, -1), 0);
+        EXPECT_EQ(VecStrideSet(both, 0, 0.25), 0);
+        EXPECT_EQ(VecStrideSet(both, 1, -1), 0);
+        const PetscObject dm = PetscObject(problem.da);
+        if (is_one_vec) {
+            EXPECT_EQ(PetscObjectCompose(dm, "velocity", PetscObject(both)), 0);
+        } else {
+            EXPECT_EQ(PetscObjectCompose(dm, "velocity.x", PetscObject(x)), 0);
+            EXPECT_EQ(PetscObjectCompose(dm, "velocity.y", PetscObject(y)), 0);
+        }
+        problem.solve();
+        for (Vec* vec : {&both, &x, &y}) EXPECT_EQ(VecDestroy(vec), 0);
+        const std::string text = problem.view();
+        const size_t at = text.find("last:");
+        EXPECT_NE(at, std::string::npos) << text;
+        return text.substr(at, text.find('\n', at) - at);
+    };
+    EXPECT_EQ(norm_of(true), norm_of(false));
+}
+
+}  // namespace
