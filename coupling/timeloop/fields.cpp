@@ -167,6 +167,11 @@ void Fields::bind(const char* name, const char* unit, const surrogate_block* blo
     set(found, unit, n_input, n_output, [&](int64_t) { return SolverArray(*block); });
 }
 
+void Fields::unbind() {
+    for (Field& field : inputs_) field.is_bound = false;
+    for (Field& field : outputs_) field.is_bound = false;
+}
+
 void Fields::feed(const char* output, const char* input) {
     const auto from = static_cast<int>(output_of(output));
     require(input, "input");

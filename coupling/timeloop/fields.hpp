@@ -41,6 +41,7 @@ public:
               int64_t n_output);
     void bind(const char* name, const char* unit, const surrogate_block* block, int64_t n_input,
               int64_t n_output);
+    void unbind();
     void feed(const char* output, const char* input);
 
     /// Throws INVALID_ARGUMENT or SHAPE unless everything is bound to arrays of these lengths.

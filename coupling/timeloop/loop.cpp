@@ -70,6 +70,11 @@ void Loop::set_time(double time, int64_t number) {
     step_ = number;
 }
 
+void Loop::unbind() {
+    ++n_bind_;
+    fields_->unbind();
+}
+
 void Loop::feed(const char* output, const char* input) {
     ++n_bind_;
     fields_->feed(output, input);

@@ -50,10 +50,14 @@ public:
     void bind(const char* name, const char* unit, const Array* array);
     template <class Array>
     void bind_state(const char* name, const char* unit, const Array* array);
+    void unbind();
     void feed(const char* output, const char* input);
     void conserve(const char* name, const char* field, const double* weight, double tolerance);
 
+    surrogate_plan* plan() const { return plan_; }
     surrogate_status step(double dt_s, int32_t* verdict);
+    /// Takes part in a step that this rank cannot make.
+    surrogate_status step_failed(surrogate_status status, const char* text);
     void advance(double dt_s);
 
     void mark();
@@ -66,6 +70,7 @@ public:
     void log_report() const noexcept;
 
 private:
+    surrogate_status step(Problem problem, double dt_s, int32_t* verdict);
     surrogate_status take_integrals(const Problem& problem);
     surrogate_status evaluate(bool is_again, double dt_s, Problem* problem, Policy* action);
     surrogate_status run_plan(const Problem& problem);

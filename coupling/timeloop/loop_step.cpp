@@ -10,7 +10,21 @@
 namespace surrogate::timeloop {
 
 surrogate_status Loop::step(double dt_s, int32_t* verdict) {
+    return step(Problem(context_), dt_s, verdict);
+}
+
+surrogate_status Loop::step_failed(surrogate_status status, const char* text) {
+    if (status == SURROGATE_SUCCESS) {
+        status = SURROGATE_INVALID_ARGUMENT;
+        text = "surrogate_timeloop_step_failed was called with SURROGATE_SUCCESS";
+    }
     Problem problem(context_);
+    problem.keep(status, text && *text ? text : "no reason was given");
+    int32_t verdict = 0;
+    return step(problem, 1, &verdict);
+}
+
+surrogate_status Loop::step(Problem problem, double dt_s, int32_t* verdict) {
     int64_t n_evaluation = 1;
     problem.attempt([&] {
         n_evaluation = n_evaluation_of(settings_, dt_s);

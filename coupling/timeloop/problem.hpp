@@ -18,10 +18,11 @@ public:
     }
 
     /// Keeps a status that the library has just returned, with its text.
-    void keep(surrogate_status status) noexcept {
+    void keep(surrogate_status status) noexcept { keep(status, surrogate_error(context_)); }
+    void keep(surrogate_status status, const char* text) noexcept {
         if (status == SURROGATE_SUCCESS || is_there()) return;
         status_ = status;
-        std::strncpy(text_, surrogate_error(context_), sizeof text_ - 1);
+        std::strncpy(text_, text, sizeof text_ - 1);
     }
 
     bool is_there() const { return status_ != SURROGATE_SUCCESS; }

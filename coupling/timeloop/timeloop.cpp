@@ -74,6 +74,13 @@ surrogate_status surrogate_timeloop_create(surrogate_plan* plan, surrogate_timel
     });
 }
 
+surrogate_status surrogate_timeloop_plan(const surrogate_timeloop* loop, surrogate_plan** plan) {
+    return with(loop, [&](const Loop& l) {
+        require(plan, "plan");
+        *plan = l.plan();
+    });
+}
+
 surrogate_status surrogate_timeloop_set(surrogate_timeloop* loop, const char* key,
                                         const char* value) {
     return with(loop, [&](Loop& l) { l.set(key, value); });
@@ -92,6 +99,10 @@ surrogate_status surrogate_timeloop_bind(surrogate_timeloop* loop, const char* n
 surrogate_status surrogate_timeloop_bind_block(surrogate_timeloop* loop, const char* name,
                                                const char* unit, const surrogate_block* block) {
     return with(loop, [&](Loop& l) { l.bind(name, unit, block); });
+}
+
+surrogate_status surrogate_timeloop_unbind(surrogate_timeloop* loop) {
+    return with(loop, [](Loop& l) { l.unbind(); });
 }
 
 surrogate_status surrogate_timeloop_feed(surrogate_timeloop* loop, const char* output,
@@ -139,6 +150,11 @@ surrogate_status surrogate_timeloop_step(surrogate_timeloop* loop, double dt_s, 
         require_success(l.step(dt_s, &found));
         if (verdict) *verdict = found;
     });
+}
+
+surrogate_status surrogate_timeloop_step_failed(surrogate_timeloop* loop, surrogate_status status,
+                                                const char* text) {
+    return with(loop, [&](Loop& l) { require_success(l.step_failed(status, text)); });
 }
 
 surrogate_status surrogate_timeloop_roll_out(surrogate_timeloop* loop, int64_t n_step, double dt_s,

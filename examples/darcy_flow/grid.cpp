@@ -43,10 +43,10 @@ PetscErrorCode Box::of(const Grid& grid) {
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode mobility_of(Vec c, Vec a) {
+PetscErrorCode mobility_of(const Mobilities& mobilities, Vec c, Vec a) {
     PetscFunctionBegin;
-    PetscCall(VecSet(a, 3));
-    PetscCall(VecAXPY(a, 9, c));
+    PetscCall(VecSet(a, mobilities.resident));
+    PetscCall(VecAXPY(a, mobilities.injected - mobilities.resident, c));
     PetscFunctionReturn(0);
 }
 

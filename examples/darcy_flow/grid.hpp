@@ -92,7 +92,12 @@ inline PetscReal edge_transmissibility(PetscReal a_p) {
     return 2 * a_p;
 }
 
-/// Mobility a = 3 + 9 c of cells with concentration c.
-PetscErrorCode mobility_of(Vec c, Vec a);
+/// Mobilities of the fluid in place and of the fluid that comes in, in m^2/(Pa s).
+struct Mobilities {
+    PetscReal resident = 3, injected = 12;
+};
+
+/// Mobility a = resident + (injected - resident) c of cells with concentration c.
+PetscErrorCode mobility_of(const Mobilities& mobilities, Vec c, Vec a);
 
 }  // namespace darcy

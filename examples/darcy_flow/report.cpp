@@ -46,8 +46,8 @@ PetscErrorCode print_row(MPI_Comm comm, const Result& r, const Result* reference
     PetscCall(PetscPrintf(comm, " %9.1e %9.1e\n", double(r.mass_error()),
                           double(r.clipped / r.injected)));
     if (r.n_fallback > 0)
-        PetscCall(PetscPrintf(comm, "  (%d of its steps were solved without the surrogate)\n",
-                              int(r.n_fallback)));
+        PetscCall(PetscPrintf(comm, "  (%d of its steps were solved without the surrogate)\n%s\n",
+                              int(r.n_fallback), r.guards.c_str()));
     PetscFunctionReturn(0);
 }
 

@@ -59,12 +59,12 @@ PetscErrorCode FlowSolver::create(MPI_Comm comm, PetscInt n, const char* model) 
 
 /// The surrogate's pressure in prediction_, or *is_done false and a line that says why (at its
 /// first time in a run).
-PetscErrorCode FlowSolver::ask_surrogate(Vec a, Result* result, bool* is_done) {
+PetscErrorCode FlowSolver::ask_surrogate(PetscReal dt, Vec a, Result* result, bool* is_done) {
     PetscFunctionBegin;
     *is_done = false;
     if (surrogate_.is_ready()) {
         const Stopwatch watch(&result->seconds_surrogate);
-        PetscCall(surrogate_.predict(a, prediction_, is_done));
+        PetscCall(surrogate_.predict(dt, a, prediction_, is_done));
     }
     if (*is_done) PetscFunctionReturn(0);
     if (result->n_fallback == 0 && surrogate_.is_ready())
@@ -77,11 +77,12 @@ PetscErrorCode FlowSolver::ask_surrogate(Vec a, Result* result, bool* is_done) {
 }
 
 /// p holds the previous pressure on entry, 0 in the first step.
-PetscErrorCode FlowSolver::find_pressure(const Way& way, Vec a, Vec p, Result* result) {
+PetscErrorCode FlowSolver::find_pressure(const Way& way, PetscReal dt, Vec a, Vec p,
+                                         Result* result) {
     PetscFunctionBegin;
     if (way.needs_surrogate()) {
         bool is_done = false;
-        PetscCall(ask_surrogate(a, result, &is_done));
+        PetscCall(ask_surrogate(dt, a, result, &is_done));
         if (is_done) PetscCall(VecCopy(prediction_, p));
         if (is_done && way.surrogate_alone) PetscFunctionReturn(0);
     }
@@ -97,6 +98,8 @@ PetscErrorCode FlowSolver::run(const Way& way, Vec initial, PetscInt n_step, Pet
     PetscFunctionBegin;
     *result = Result();
     result->way = &way;
+    result->dt = dt;
+    PetscCall(surrogate_.begin());
     OwnedVec a;
     PetscCall(grid_.new_vec(&a));
     PetscCall(grid_.new_vec(&result->c));
@@ -104,14 +107,15 @@ PetscErrorCode FlowSolver::run(const Way& way, Vec initial, PetscInt n_step, Pet
     PetscCall(VecCopy(initial, result->c));
     PetscCall(VecSet(result->p, 0));
     for (; result->n_step < n_step; ++result->n_step) {
-        PetscCall(mobility_of(result->c, a));
-        PetscCall(find_pressure(way, a, result->p, result));
+        PetscCall(mobility_of(mobilities, result->c, a));
+        PetscCall(find_pressure(way, dt, a, result->p, result));
         if (output) PetscCall(output->write(result->n_step * dt, result->c, a, result->p));
         TransportReport step;
         PetscCall(transport_.step(dt, a, result->p, way.surrogate_alone, result->c, &step));
         add(step, result);
     }
     PetscCall(share_times(result));
+    if (way.needs_surrogate()) result->guards = surrogate_.report();
     if (output) {
         OwnedVec p;
         PetscCall(grid_.new_vec(&p));
@@ -126,9 +130,9 @@ PetscErrorCode FlowSolver::pressure_at_end(const Result& result, Vec a, Vec p) {
     Result uncounted;
     uncounted.n_step = result.n_step;
     uncounted.n_fallback = result.n_fallback;
-    PetscCall(mobility_of(result.c, a));
+    PetscCall(mobility_of(mobilities, result.c, a));
     PetscCall(VecCopy(result.p, p));
-    PetscCall(find_pressure(*result.way, a, p, &uncounted));
+    PetscCall(find_pressure(*result.way, result.dt, a, p, &uncounted));
     PetscFunctionReturn(0);
 }
 

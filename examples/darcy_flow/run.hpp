@@ -40,7 +40,9 @@ struct Result {
     double seconds_solver = 0, seconds_surrogate = 0;
     PetscReal injected = 0, left = 0, clipped = 0,
               imbalance = 0;  ///< as in TransportReport, of all steps
-    OwnedVec c, p;            ///< concentration at the end, pressure of the last step
+    PetscReal dt = 0;
+    std::string guards;  ///< what the guards of the surrogate saw: a table, or ""
+    OwnedVec c, p;       ///< concentration at the end, pressure of the last step
 
     /// Fluid that appeared or vanished, of what was injected.
     PetscReal mass_error() const;
@@ -52,6 +54,9 @@ public:
     /// model: path of the surrogate's file. A file that cannot be used is reported and leaves the
     /// solver on its own.
     PetscErrorCode create(MPI_Comm comm, PetscInt n, const char* model);
+
+    /// Of the fluids of later runs.
+    Mobilities mobilities;
 
     const Grid& grid() const { return grid_; }
     PressureSolver& pressure_solver() { return pressure_; }
@@ -68,8 +73,8 @@ public:
     PetscErrorCode pressure_at_end(const Result& result, Vec a, Vec p);
 
 private:
-    PetscErrorCode find_pressure(const Way& way, Vec a, Vec p, Result* result);
-    PetscErrorCode ask_surrogate(Vec a, Result* result, bool* is_done);
+    PetscErrorCode find_pressure(const Way& way, PetscReal dt, Vec a, Vec p, Result* result);
+    PetscErrorCode ask_surrogate(PetscReal dt, Vec a, Result* result, bool* is_done);
     PetscErrorCode share_times(Result* result) const;
 
     Grid grid_;

@@ -39,6 +39,9 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
     PetscCall(PetscOptionsInt("-n", "cells in x and y", "", n, &n, nullptr));
     PetscCall(PetscOptionsInt("-steps", "time steps", "", n_step, &n_step, nullptr));
     PetscCall(PetscOptionsReal("-dt", "time step in s", "", dt_s, &dt_s, nullptr));
+    PetscCall(PetscOptionsReal(
+        "-injected", "mobility of the fluid that comes in, in m^2/(Pa s); the other has 3", "",
+        mobilities.injected, &mobilities.injected, nullptr));
     PetscCall(
         PetscOptionsInt("-seed", "of the random fluid at the start", "", seed, &seed, nullptr));
     PetscCall(

@@ -15,6 +15,7 @@ struct Settings {
     PetscInt n_step = 24;
     PetscReal dt_s = 0.02;
     PetscInt seed = 7;
+    Mobilities mobilities;
     std::string initial;  ///< file of the concentration at the start, or "": random, from the seed
     std::string model;    ///< "": without a surrogate
     std::string output;   ///< directory, or "": nothing is written

@@ -42,6 +42,30 @@ PetscErrorCode SurrogatePressure::plan(const Grid& grid, const char* path) {
     surrogate_plan* plan = nullptr;
     PetscCall(surrogate_plan_create_petsc(model, domain, nullptr, &plan));
     plan_.reset(plan);
+    PetscCall(new_loop());
+    PetscFunctionReturn(0);
+}
+
+/// What the loop is allowed. A hundredth of the cells may be out of range: where c overshoots by
+/// rounding. The distance of a state from those of training has a margin of one half over what one
+/// in a hundred of these exceeds.
+PetscErrorCode SurrogatePressure::new_loop() {
+    PetscFunctionBegin;
+    constexpr const char* settings[][2] = {{"range", "fallback"},    {"range_share", "0.01"},
+                                           {"distance", "fallback"}, {"distance_factor", "1.5"},
+                                           {"finite", "fallback"},   {"bounds", "fallback"}};
+    loop_.reset();
+    surrogate_timeloop* loop = nullptr;
+    PetscCallSurrogate(surrogate_timeloop_create(plan_.get(), &loop));
+    loop_.reset(loop);
+    for (const auto& [key, value] : settings)
+        PetscCallSurrogate(surrogate_timeloop_set(loop, key, value));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode SurrogatePressure::begin() {
+    PetscFunctionBegin;
+    if (is_ready()) PetscCall(new_loop());
     PetscFunctionReturn(0);
 }
 
@@ -54,13 +78,45 @@ PetscErrorCode SurrogatePressure::create(const Grid& grid, const char* path) {
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode SurrogatePressure::predict(Vec mobility, Vec pressure, bool* is_done) {
+namespace {
+
+/// The text that copy(loop, text, n_text) gives.
+std::string text_of(const surrogate_timeloop* loop,
+                    surrogate_status (*copy)(const surrogate_timeloop*, char*, int64_t*)) {
+    int64_t size = 0;
+    if (!loop || copy(loop, nullptr, &size) != SURROGATE_SUCCESS) return "";
+    std::string text(static_cast<std::size_t>(size), '\0');
+    if (copy(loop, text.data(), &size) != SURROGATE_SUCCESS) return "";
+    return text.substr(0, text.find_last_not_of(std::string("\n\0", 2)) + 1);
+}
+
+}  // namespace
+
+PetscErrorCode SurrogatePressure::step(PetscReal dt_s, Vec mobility, Vec pressure,
+                                       int32_t* verdict) {
     PetscFunctionBegin;
     const surrogate_vec in = {"mobility", "m^2/(Pa s)", mobility, 0, 0};
     const surrogate_vec out = {"pressure", "Pa", pressure, 0, 0};
-    PetscCall(
-        attempt([&] { return surrogate_plan_run_vec(plan_.get(), 1, &in, 1, &out); }, is_done));
+    PetscCall(surrogate_timeloop_step_vec(loop_.get(), dt_s, 1, &in, 1, &out, verdict));
+    // The solver makes the step.
+    if (*verdict == SURROGATE_REJECTED)
+        PetscCallSurrogate(surrogate_timeloop_advance(loop_.get(), dt_s));
     PetscFunctionReturn(0);
+}
+
+PetscErrorCode SurrogatePressure::predict(PetscReal dt_s, Vec mobility, Vec pressure,
+                                          bool* is_done) {
+    PetscFunctionBegin;
+    int32_t verdict = SURROGATE_STOPPED;
+    PetscCall(attempt([&] { return step(dt_s, mobility, pressure, &verdict); }, is_done));
+    if (!*is_done || verdict == SURROGATE_ACCEPTED) PetscFunctionReturn(0);
+    *is_done = false;
+    problem_ = text_of(loop_.get(), surrogate_timeloop_reason);
+    PetscFunctionReturn(0);
+}
+
+std::string SurrogatePressure::report() const {
+    return text_of(loop_.get(), surrogate_timeloop_report);
 }
 
 std::string SurrogatePressure::how() const {

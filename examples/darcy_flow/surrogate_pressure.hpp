@@ -2,7 +2,7 @@
 #pragma once
 
 #include <petscvec.h>
-#include <surrogate/surrogate.h>
+#include <surrogate/surrogate_timeloop.h>
 
 #include <functional>
 #include <memory>
@@ -12,9 +12,9 @@
 
 namespace darcy {
 
-/// The trained model in the place of a pressure solve. The solver never depends on it: what goes
-/// wrong (no such file, a model with other fields, a non-finite number) is a text to print, not the
-/// end of the run.
+/// The trained model in the place of a pressure solve, as the steps of a guarded time loop. The solver
+/// never depends on it: what goes wrong (no such file, a model with other fields, a mobility unlike
+/// those of training, a non-finite number) is a text to print, not the end of the run.
 class SurrogatePressure {
 public:
     /// Loads the model and plans it for the cells of the grid. Afterwards is_ready(), or problem()
@@ -23,15 +23,23 @@ public:
     bool is_ready() const { return plan_ != nullptr; }
     const std::string& problem() const { return problem_; }
 
-    /// pressure = what the network makes of mobility. *is_done false: pressure is not to be used,
-    /// problem() says why. The same answer on every rank.
-    PetscErrorCode predict(Vec mobility, Vec pressure, bool* is_done);
+    /// A run begins: at time 0, with nothing counted.
+    PetscErrorCode begin();
+
+    /// A step of dt: pressure = what the network makes of mobility. *is_done false: pressure is as it
+    /// was, the step is the solver's, problem() says why. The same answer on every rank.
+    PetscErrorCode predict(PetscReal dt_s, Vec mobility, Vec pressure, bool* is_done);
+
+    /// What the guards saw in the run: a table.
+    std::string report() const;
 
     /// "simd, avx2, 1 thread a rank": how the plan computes.
     std::string how() const;
 
 private:
     PetscErrorCode plan(const Grid& grid, const char* path);
+    PetscErrorCode new_loop();
+    PetscErrorCode step(PetscReal dt_s, Vec mobility, Vec pressure, int32_t* verdict);
     PetscErrorCode attempt(const std::function<PetscErrorCode()>& work, bool* is_done);
 
     template <class Handle, void (*destroy)(Handle**)>
@@ -46,6 +54,7 @@ private:
     Handled<surrogate_model, surrogate_model_destroy> model_;
     Handled<surrogate_domain, surrogate_domain_destroy> domain_;
     Handled<surrogate_plan, surrogate_plan_destroy> plan_;
+    Handled<surrogate_timeloop, surrogate_timeloop_destroy> loop_;  // goes before its plan
     std::string problem_;
 };
 

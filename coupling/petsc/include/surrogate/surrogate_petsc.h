@@ -18,6 +18,7 @@
 #include <petscdm.h>
 #include <petscvec.h>
 #include <surrogate/surrogate.h>
+#include <surrogate/surrogate_timeloop.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -145,6 +146,22 @@ SURROGATE_API PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscI
  * Errors: a PETSc of another minor version than the library was built with (PETSC_ERR_ARG_INCOMP),
  * a library built without them (PETSC_ERR_SUP). Since 0.1 */
 SURROGATE_API PetscErrorCode surrogate_petsc_register(void);
+
+/* One step of a time loop, from Vecs to Vecs: surrogate_timeloop_step (surrogate_timeloop.h) on the
+ * arrays of the Vecs, on the host. Called by all ranks of the loop, with the same lists of names.
+ *   in       fields that are inputs only; read
+ *   out      outputs, and fields that are input and output: the state. Unless the step happens they
+ *            keep their values
+ *   verdict  SURROGATE_ACCEPTED .., or NULL
+ * The loop keeps none of the arrays: bind nothing of these names on it, and use PETSc's means to
+ * remember and store Vecs (VecCopy, VecView) rather than mark and save.
+ * Errors: as surrogate_plan_run_vec, with all Vecs as they were, and those of
+ * surrogate_timeloop_step. A rank with a wrong Vec returns its own error, the others its text.
+ * Since 0.1 */
+SURROGATE_API PetscErrorCode surrogate_timeloop_step_vec(surrogate_timeloop* loop, PetscReal dt_s,
+                                                         PetscInt n_in, const surrogate_vec in[],
+                                                         PetscInt n_out, const surrogate_vec out[],
+                                                         int32_t* verdict);
 
 #ifdef __cplusplus
 }

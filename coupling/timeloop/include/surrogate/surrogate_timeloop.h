@@ -54,6 +54,10 @@ typedef struct surrogate_timeloop surrogate_timeloop;
 SURROGATE_API surrogate_status surrogate_timeloop_create(surrogate_plan* plan,
                                                          surrogate_timeloop** loop);
 
+/* The plan that the loop was made from; borrowed. Local. */
+SURROGATE_API surrogate_status surrogate_timeloop_plan(const surrogate_timeloop* loop,
+                                                       surrogate_plan** plan);
+
 /* Options, at any time between steps, the same on all ranks. Unknown keys list the known ones.
  *   range            policy of the guard of this name; default warn
  *   range_share      0 .. 1: share of the points of all ranks that may lie outside, of one input;
@@ -90,6 +94,12 @@ SURROGATE_API surrogate_status surrogate_timeloop_bind(surrogate_timeloop* loop,
 SURROGATE_API surrogate_status surrogate_timeloop_bind_block(surrogate_timeloop* loop,
                                                              const char* name, const char* unit,
                                                              const surrogate_block* block);
+
+/* Forgets the fields that were bound: a step before they are bound again is an error. For callers
+ * whose arrays are valid only between two calls, such as those taken out of vectors
+ * (surrogate_timeloop_step_vec in surrogate_petsc.h). What surrogate_timeloop_feed and _bind_state
+ * have said stays. Local. */
+SURROGATE_API surrogate_status surrogate_timeloop_unbind(surrogate_timeloop* loop);
 
 /* Output `output` of one evaluation is input `input` of the next one, where their names differ. Both
  * are bound, each to an array of its own or to the same one. Local. Errors: UNKNOWN_NAME,
@@ -162,6 +172,13 @@ enum {
  * NOT_FINITE; the fallback function's. */
 SURROGATE_API surrogate_status surrogate_timeloop_step(surrogate_timeloop* loop, double dt_s,
                                                        int32_t* verdict);
+
+/* Takes the place of surrogate_timeloop_step on a rank that cannot step, where others do: nothing
+ * changes on any rank, and all return the first failure. For adapters that fail before they can bind
+ * arrays. status is not SURROGATE_SUCCESS. */
+SURROGATE_API surrogate_status surrogate_timeloop_step_failed(surrogate_timeloop* loop,
+                                                              surrogate_status status,
+                                                              const char* text);
 
 /* Up to n_step steps, until one is rejected or stopped. n_done: steps made; verdict: of the last one
  * tried. Either may be NULL. */

@@ -64,6 +64,7 @@ public:
     void bind_state(const char* name, const surrogate_block& block, const char* unit = nullptr) {
         check(surrogate_timeloop_bind_state_block(get(), name, unit, &block));
     }
+    void unbind() { check(surrogate_timeloop_unbind(get())); }
     void feed(const char* output, const char* input) {
         check(surrogate_timeloop_feed(get(), output, input));
     }
@@ -90,6 +91,10 @@ public:
         int32_t verdict = 0;
         check_own(surrogate_timeloop_step(get(), dt_s, &verdict));
         return static_cast<Verdict>(verdict);
+    }
+    /// Takes part in a step that this rank cannot make; throws.
+    void step_failed(surrogate_status status, const char* text) {
+        check(surrogate_timeloop_step_failed(get(), status, text));
     }
     /// Returns the verdict of the last step tried; n_done (may be null): steps made.
     Verdict roll_out(int64_t n_step, double dt_s, int64_t* n_done = nullptr) {

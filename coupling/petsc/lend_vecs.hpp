@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <surrogate/surrogate_petsc.h>
+
+#include "vec_place.hpp"
+
+namespace surrogate::petsc {
+
+/// Fields in Vecs, numbered through, inputs first.
+struct VecList {
+    PetscInt n_in, n_out;
+    const surrogate_vec *in, *out;
+
+    PetscInt n_field() const { return n_in + n_out; }
+    bool is_input(PetscInt field) const { return field < n_in; }
+    const surrogate_vec& operator[](PetscInt field) const {
+        return is_input(field) ? in[field] : out[field - n_in];
+    }
+};
+
+/// Somebody who works on the arrays of Vecs for the time of one call.
+class Borrower {
+public:
+    virtual ~Borrower() = default;
+
+    virtual const surrogate_plan* plan() const = 0;
+    /// Where it takes arrays.
+    virtual VecPlace place() const = 0;
+    /// Whether outputs may keep the values they had.
+    virtual bool keeps_outputs() const = 0;
+    virtual surrogate_status bind(bool is_input, const surrogate_vec& field,
+                                  const surrogate_array& array) = 0;
+    /// All arrays are bound. has_cuda: one of them lies in CUDA memory.
+    virtual PetscErrorCode work(bool has_cuda) = 0;
+    /// Takes part in the work of the other ranks: a Vec of this one could not be used.
+    virtual void take_part(surrogate_status status, const char* text) = 0;
+};
+
+/// Lends the arrays of all Vecs to `borrower`, lets it work and gives them back, on every path. Nothing
+/// is allocated. Errors: see surrogate_plan_run_vec.
+PetscErrorCode lend_vecs(const VecList& list, Borrower& borrower);
+
+}  // namespace surrogate::petsc
