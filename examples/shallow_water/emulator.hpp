@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 #include <surrogate/surrogate_mpi.hpp>
+#include <surrogate/surrogate_timeloop.hpp>
 
 #include "measure.hpp"
 #include "solver.hpp"
@@ -17,9 +18,22 @@ public:
     /// ranks the same: no such file, a model of other fields or of another grid. Collective.
     Emulator(const Layout& layout, const Latitudes& latitudes, const std::string& model);
 
-    /// One hour. False if a number was not finite, on any rank; the fields are then NaN.
-    /// Collective.
+    /// From now on the guards reject an hour that the model was not made for: a state outside the
+    /// ranges of the training data or far from its samples, a prediction outside the ranges. Without
+    /// that only numbers that are not finite are rejected. Collective.
+    void watch();
+
+    /// One hour. False if it was rejected: the fields are then as they were, reason() says why, on
+    /// every rank the same. Collective.
     bool step(Fields* fields);
+    std::string reason() const;
+
+    /// Remembers a state, and brings it back to the bit. Collective.
+    void mark(const Fields& fields);
+    void rewind(Fields* fields);
+
+    /// What the guards saw: a table.
+    std::string report() const { return loop_.report(); }
 
     /// Mean and range of a field in the training data, from the model's card.
     const surrogate_field_info& card(Field field) const { return card_[std::size_t(field)]; }
@@ -38,18 +52,9 @@ private:
     surrogate::Model model_;
     surrogate::Domain domain_;
     surrogate::Plan plan_;
+    surrogate::TimeLoop loop_;
     std::array<surrogate_field_info, n_field> card_;
-    Fields fields_;  // bound as input and output
+    Fields fields_;  // bound: what the loop steps
 };
-
-/// Whether an emulated state can be believed, by a plain test.
-struct Verdict {
-    bool is_good = true;
-    std::string reason;  ///< why not
-};
-
-/// Good: every number is finite and within the range of its field in the card. The same answer on
-/// every rank. Collective.
-Verdict judge(const Emulator& emulator, const Fields& fields);
 
 }  // namespace shallow_water

@@ -92,14 +92,15 @@ void Forecast::open_files() {
 
 void Forecast::go() {
     open_files();
-    // The state that the solver or a checked run left is good by definition, wherever it lies.
-    good_hour_ = progress_.hour;
-    good_ = progress_.emulated;
+    if (guards()) {
+        emulator_->watch();
+        mark();
+    }
     keep(progress_.hour, progress_.emulated);
     while (progress_.hour < end_hour_) {
         if (emulator_runs_ && !emulate_hour()) {
             if (guards()) {
-                hand_over("numbers are not finite");
+                hand_over();
                 continue;
             }
             if (!solver_runs_) return;  // nobody left to go on
@@ -107,7 +108,7 @@ void Forecast::go() {
         if (solver_runs_) solve_hour();
         ++progress_.hour;
         if (guards())
-            check_emulator();
+            believe_later();
         else
             keep(progress_.hour, progress_.emulated);
     }
@@ -118,44 +119,50 @@ void Forecast::solve_hour() {
     solver_.step(settings_.steps_per_hour(), &progress_.state);
 }
 
-/// False once its numbers are no longer finite.
+/// False once an hour was rejected.
 bool Forecast::emulate_hour() {
     if (record_.lost_hour >= 0) return false;
-    bool is_finite = false;
+    bool is_made = false;
     {
         const Stopwatch watch(&record_.emulator);
-        is_finite = emulator_->step(&progress_.emulated);
+        is_made = emulator_->step(&progress_.emulated);
     }
-    if (!is_finite) record_.lost_hour = progress_.hour + 1;
-    return is_finite;
+    if (!is_made) record_.lost_hour = progress_.hour + 1;
+    return is_made;
 }
 
-/// The solver goes on from the last good state; what came after it is forgotten.
-void Forecast::hand_over(const std::string& reason) {
-    record_.reason = "at hour " + std::to_string(progress_.hour) + " " + reason;
-    record_.hand_over_hour = good_hour_;
-    progress_.hour = good_hour_;
-    solver_.to_state(good_, &progress_.state);
-    unchecked_.clear();
+/// What has been emulated is believed from here on.
+void Forecast::mark() {
+    emulator_->mark(progress_.emulated);
+    marked_hour_ = progress_.hour;
+}
+
+/// An hour that the guards let pass counts when the next mark is reached without a rejection: what
+/// comes shortly before one is not to be trusted either.
+void Forecast::believe_later() {
+    unmarked_.push_back(progress_.emulated);
+    if (progress_.hour % settings_.check_every != 0 && progress_.hour != end_hour_) return;
+    for (std::size_t i = 0; i < unmarked_.size(); ++i)
+        keep(marked_hour_ + 1 + int64_t(i), unmarked_[i]);
+    unmarked_.clear();
+    mark();
+}
+
+/// The solver goes on from the mark; what came after it is forgotten.
+void Forecast::hand_over() {
+    record_.reason = "in hour " + std::to_string(progress_.hour + 1) + " " + emulator_->reason();
+    record_.hand_over_hour = marked_hour_;
+    record_.lost_hour = -1;
+    emulator_->rewind(&progress_.emulated);
+    progress_.hour = marked_hour_;
+    solver_.to_state(progress_.emulated, &progress_.state);
+    unmarked_.clear();
     solver_runs_ = progress_.has_state = true;
     emulator_runs_ = progress_.has_emulated = false;
     if (solver_.layout().rank() == 0)
         std::printf("Hand-over: %s.\n           The solver goes on from hour %lld.\n\n",
-                    record_.reason.c_str(), static_cast<long long>(good_hour_));
+                    record_.reason.c_str(), static_cast<long long>(marked_hour_));
     std::swap(solver_series_, emulator_series_);  // one series, of what was believed
-}
-
-void Forecast::check_emulator() {
-    unchecked_.push_back(progress_.emulated);
-    const bool is_due = progress_.hour % settings_.check_every == 0 || progress_.hour == end_hour_;
-    if (!is_due) return;
-    const Verdict verdict = judge(*emulator_, progress_.emulated);
-    if (!verdict.is_good) return hand_over(verdict.reason);
-    for (std::size_t i = 0; i < unchecked_.size(); ++i)
-        keep(good_hour_ + 1 + int64_t(i), unchecked_[i]);
-    unchecked_.clear();
-    good_hour_ = progress_.hour;
-    good_ = progress_.emulated;
 }
 
 /// An hour that counts: measured, written, drawn.

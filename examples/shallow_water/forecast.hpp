@@ -30,7 +30,7 @@ struct Cost {
 struct Record {
     std::vector<Sample> samples;  ///< of all hours that were kept
     Cost solver, emulator;
-    int64_t lost_hour = -1;       ///< at which the emulator's numbers were no longer finite
+    int64_t lost_hour = -1;       ///< in which the emulator's numbers were not finite
     int64_t hand_over_hour = -1;  ///< from which the solver went on
     std::string reason;           ///< for that
     std::string picture;          ///< what it shows
@@ -55,8 +55,9 @@ private:
     void open_files();
     void solve_hour();
     bool emulate_hour();
-    void hand_over(const std::string& reason);
-    void check_emulator();
+    void mark();
+    void believe_later();
+    void hand_over();
     void keep(int64_t hour, const Fields& emulated);
     void measure(int64_t hour, const Fields& solved, const Fields& emulated);
     void draw(int64_t hour, const Fields& solved, const Fields& emulated);
@@ -69,10 +70,9 @@ private:
     Record record_;
     bool solver_runs_ = false, emulator_runs_ = false;
     int64_t end_hour_ = 0;
-    // With -check_every: the last state that was believed, and those after it, not yet written.
-    int64_t good_hour_ = 0;
-    Fields good_;
-    std::vector<Fields> unchecked_;
+    // With -check_every: the hour of the emulator's mark, and states after it, not yet written.
+    int64_t marked_hour_ = 0;
+    std::vector<Fields> unmarked_;
     std::unique_ptr<Series> solver_series_, emulator_series_;
 };
 

@@ -63,8 +63,10 @@ std::vector<Option> options(Settings* s) {
         {"-seed", "N", "of perturbed and random states (default 1)",
          [=](const std::string& text) { s->seed = number<uint64_t>("-seed", text, 0); }},
         {"-check_every", "H",
-         "with -step surrogate: every H hours the fields are checked; when they are not finite or "
-         "leave the ranges of the model's card, the solver goes on from the last good state",
+         "with -step surrogate: guards watch every hour and mark the state every H hours; when "
+         "they "
+         "reject one (numbers that are not finite, outside the ranges of the model's card, far "
+         "from its training data), the solver goes on from the last mark",
          count("-check_every", 1, &s->check_every)},
         {"-output", "DIR", "time series for ParaView and a picture", text_of(&s->output)},
         {"-write_every", "H", "hours between states of the series (default 1)",

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <memory>
 
@@ -16,7 +17,6 @@ namespace {
 using shallow_water::Emulator;
 using shallow_water::Fields;
 using shallow_water::Forecast;
-using shallow_water::judge;
 using shallow_water::Layout;
 using shallow_water::PerField;
 using shallow_water::Resolution;
@@ -129,33 +129,53 @@ TEST_F(ShallowWaterEmulator, FieldThatIsNotFiniteIsToldOnEveryRankAndTheNextIsEx
     ASSERT_TRUE(emulator_.step(&expected));
     if (solver_.layout().first_row() == 0 && !fields.empty())
         fields[5] = std::numeric_limits<double>::quiet_NaN();
+    const Fields before = fields;
     EXPECT_FALSE(emulator_.step(&fields));
-    for (const double value : fields) ASSERT_TRUE(std::isnan(value));
+    EXPECT_EQ(emulator_.reason().find("finite (fallback): input 'geopotential'"), 0u)
+        << emulator_.reason();
+    EXPECT_EQ(std::memcmp(fields.data(), before.data(), fields.size() * sizeof(double)), 0);
     fields = stored(0);
     ASSERT_TRUE(emulator_.step(&fields));
     EXPECT_EQ(fields, expected);
 }
 
-TEST_F(ShallowWaterEmulator, JudgeNamesTheFieldThatLeavesItsRange) {
-    EXPECT_TRUE(judge(emulator_, stored(2)).is_good);
+TEST_F(ShallowWaterEmulator, GuardsNameTheFieldThatLeavesItsRangeOnOneRank) {
+    emulator_.watch();
+    Fields good = stored(2);
+    EXPECT_TRUE(emulator_.step(&good)) << emulator_.reason();
     const struct {
         std::size_t field;
         double value;
         const char* reason;
-    } cases[] = {{0, 2e5, "geopotential reaches 2e+05 m^2/s^2, in training at most"},
-                 {0, 1e4, "geopotential reaches 10000 m^2/s^2, in training at least"},
-                 {1, -1e-3, "vorticity reaches -0.001 1/s, in training at least"},
-                 {2, std::numeric_limits<double>::infinity(), "divergence is not finite"},
-                 {2, std::numeric_limits<double>::quiet_NaN(), "divergence is not finite"}};
+    } cases[] = {
+        {0, 2e5, "range (fallback): input 'geopotential'"},
+        {0, 1e4, "worst 10000 (range ends at 87810"},
+        {1, -1e-3, "range (fallback): input 'vorticity'"},
+        {2, std::numeric_limits<double>::infinity(), "input 'divergence' is NaN or infinite"},
+        {2, std::numeric_limits<double>::quiet_NaN(), "input 'divergence' is NaN"}};
     for (const auto& c : cases) {
         Fields fields = stored(2);
         const auto n = static_cast<std::size_t>(solver_.layout().n_point());
         if (solver_.layout().rank() == solver_.layout().size() - 1)
             fields[c.field * n + 17] = c.value;
-        const shallow_water::Verdict verdict = judge(emulator_, fields);
-        EXPECT_FALSE(verdict.is_good);
-        EXPECT_EQ(verdict.reason.find(c.reason), 0u) << verdict.reason;
+        EXPECT_FALSE(emulator_.step(&fields)) << c.reason;
+        EXPECT_NE(emulator_.report().find("rejected"), std::string::npos);
+        EXPECT_NE(emulator_.reason().find(c.reason), std::string::npos) << emulator_.reason();
     }
+}
+
+TEST_F(ShallowWaterEmulator, MarkBringsAStateBackToTheBit) {
+    Fields fields = stored(2);
+    ASSERT_TRUE(emulator_.step(&fields));
+    const Fields marked = fields;
+    emulator_.mark(fields);
+    ASSERT_TRUE(emulator_.step(&fields));
+    const Fields next = fields;
+    EXPECT_NE(fields, marked);
+    emulator_.rewind(&fields);
+    EXPECT_EQ(fields, marked);
+    ASSERT_TRUE(emulator_.step(&fields));
+    EXPECT_EQ(fields, next);
 }
 
 TEST_F(ShallowWaterEmulator, ModelsThatDoNotFitAreRefusedOnEveryRank) {
@@ -192,8 +212,13 @@ TEST_F(ShallowWaterHandOver, SolverGoesOnFromTheLastGoodState) {
     Forecast blown(free, solver_, &emulator_), kept(watched, solver_, &emulator_);
     blown.begin();
     blown.go();
-    EXPECT_FALSE(judge(emulator_, blown.progress().emulated).is_good);
     EXPECT_EQ(blown.record().hand_over_hour, -1);
+    {
+        Emulator watched_one(solver_.layout(), solver_.transform().latitudes(), model);
+        watched_one.watch();
+        Fields end = blown.progress().emulated;
+        EXPECT_FALSE(watched_one.step(&end));
+    }
 
     kept.begin();
     kept.go();
