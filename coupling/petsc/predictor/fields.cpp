@@ -79,10 +79,10 @@ PetscErrorCode Fields::add_input(const std::string& name, const char* card_name)
         "the model wants the field '%s': no Vec '%s' is composed with the %s, its DM or its "
         "matrix, "
         "and the DM has neither a named vector nor a field of that name (fields: %s); "
-        "PetscObjectCompose((PetscObject)dm, \"%s\", (PetscObject)vec), or %s %s=SOURCE with rhs, "
+        "PetscObjectCompose((PetscObject)%s, \"%s\", (PetscObject)vec), or %s %s=SOURCE with rhs, "
         "diagonal, solution or another name",
-        card_name, source.name.c_str(), problem_.kind(), list_of(components_).c_str(), card_name,
-        settings_->flag("fields").c_str(), card_name);
+        card_name, source.name.c_str(), problem_.kind(), list_of(components_).c_str(),
+        problem_.matrix ? "ksp" : "snes", card_name, settings_->flag("fields").c_str(), card_name);
     PetscCall(take_component(card_name, vec, component, &in_));
     PetscFunctionReturn(0);
 }

@@ -51,8 +51,7 @@ PetscErrorCode check_ksp(KSP ksp) {
                "-ksp_guess_type surrogate");
     PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(ksp), KSPPREONLY, &is_preonly));
     PetscCheck(!is_preonly, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "KSP type preonly uses no initial guess; take another -ksp_type, or leave out "
-               "-ksp_guess_type surrogate");
+               "KSP type preonly uses no initial guess; take another type of KSP, or no KSPGuess");
     PetscFunctionReturn(0);
 }
 

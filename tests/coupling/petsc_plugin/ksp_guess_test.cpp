@@ -33,30 +33,36 @@ protected:
 // ---- where a coefficient is found
 
 TEST_F(KspGuess, GoodPredictionLowersIterationsAndKeepsTheSolution) {
+    // Multigrid, which takes the rough part of a network's error away at once.
+    const OptionScope multigrid(OptionMap{{"-pc_type", "gamg"}});
     DarcyKsp plain;
-    const size_t n_plain = n_iteration(plain.solve());
+    const std::vector<PetscReal> from_zero = plain.solve();
     const OptionScope options(with(darcy_model));
     DarcyKsp helped;
-    helped.compose(PetscObject(helped.da), "mobility");
+    helped.compose(PetscObject(helped.ksp), "mobility");
     const std::vector<PetscReal> history = helped.solve();
-    EXPECT_LT(n_iteration(history), n_plain);
+    EXPECT_LT(history.front(), from_zero.front());
+    EXPECT_LT(n_iteration(history), n_iteration(from_zero));
     EXPECT_LT(distance(helped.x, plain.x), 1e-5);
     EXPECT_HAS(helped.view(), "asked 1, used 1, refused 0");
-    // The start is that of the history: |b| is 1 / n.
-    EXPECT_LT(history.front(), 0.5 / DarcyKsp::n);
 }
 
-TEST_F(KspGuess, CoefficientMayBeComposedWithKspDmOrMatrixOrBeANamedVector) {
+TEST_F(KspGuess, CoefficientMayBeComposedWithKspMatrixOrDmOrBeANamedVector) {
     const OptionScope options(with(darcy_model));
-    DarcyKsp at_dm;
-    at_dm.compose(PetscObject(at_dm.da), "mobility");
-    const std::vector<PetscReal> expected = at_dm.solve();
-    DarcyKsp at_ksp, at_matrix, named;
+    DarcyKsp at_ksp, at_matrix, at_dm, named;
     at_ksp.compose(PetscObject(at_ksp.ksp), "mobility");
-    EXPECT_EQ(at_ksp.solve(), expected);
+    const std::vector<PetscReal> expected = at_ksp.solve();
     at_matrix.compose(PetscObject(at_matrix.matrix), "mobility");
     EXPECT_EQ(at_matrix.solve(), expected);
-    Vec lent = nullptr;
+    // PETSc refuses to compose a DM with a Vec that was made from it.
+    Vec own = nullptr, lent = nullptr;
+    PetscInt n = 0;
+    PETSC_OK(VecGetLocalSize(at_dm.mobility, &n));
+    PETSC_OK(VecCreateMPI(PETSC_COMM_WORLD, n, PETSC_DETERMINE, &own));
+    PETSC_OK(VecCopy(at_dm.mobility, own));
+    PETSC_OK(PetscObjectCompose(PetscObject(at_dm.da), "mobility", PetscObject(own)));
+    PETSC_OK(VecDestroy(&own));
+    EXPECT_EQ(at_dm.solve(), expected);
     PETSC_OK(DMGetNamedGlobalVector(named.da, "mobility", &lent));
     PETSC_OK(VecCopy(named.mobility, lent));
     PETSC_OK(DMRestoreNamedGlobalVector(named.da, "mobility", &lent));
@@ -71,13 +77,13 @@ TEST_F(KspGuess, FieldsOfTheCardAreMapped) {
     {
         const OptionScope options(with(darcy_model));
         DarcyKsp same_name;
-        same_name.compose(PetscObject(same_name.da), "mobility");
+        same_name.compose(PetscObject(same_name.ksp), "mobility");
         expected = same_name.solve();
     }
     const OptionScope options(
         with(darcy_model, {{"-surrogate_fields", "mobility=coefficient:0,pressure=solution:0"}}));
     DarcyKsp other_name;
-    other_name.compose(PetscObject(other_name.da), "coefficient");
+    other_name.compose(PetscObject(other_name.ksp), "coefficient");
     EXPECT_EQ(other_name.solve(), expected);
 }
 
@@ -86,7 +92,7 @@ TEST_F(KspGuess, PrefixOfTheKspIsThatOfTheOptions) {
                                         {"-flow_surrogate_model", darcy_model},
                                         {"-surrogate_model", "/no/such/file"}});
     DarcyKsp darcy;
-    darcy.compose(PetscObject(darcy.da), "mobility");
+    darcy.compose(PetscObject(darcy.ksp), "mobility");
     PETSC_OK(KSPSetOptionsPrefix(darcy.ksp, "flow_"));
     PETSC_OK(KSPSetFromOptions(darcy.ksp));
     darcy.solve();
@@ -97,7 +103,7 @@ TEST_F(KspGuess, TypeMayBeSetInCode) {
     const OptionScope options(OptionMap{{"-surrogate_model", darcy_model}});
     DarcyKsp darcy;
     KSPGuess guess = nullptr;
-    darcy.compose(PetscObject(darcy.da), "mobility");
+    darcy.compose(PetscObject(darcy.ksp), "mobility");
     PETSC_OK(KSPGetGuess(darcy.ksp, &guess));
     PETSC_OK(KSPGuessSetType(guess, "surrogate"));
     darcy.solve();
@@ -111,13 +117,13 @@ TEST_F(KspGuess, BoxGivesTheCoordinatesThatADmdaLacks) {
     {
         const OptionScope options(with(darcy_model));
         DarcyKsp has_coordinates;
-        has_coordinates.compose(PetscObject(has_coordinates.da), "mobility");
+        has_coordinates.compose(PetscObject(has_coordinates.ksp), "mobility");
         expected = has_coordinates.solve();
     }
     const OptionScope options(
         with(darcy_model, {{"-surrogate_box", "0,1,0,1"}, {"-surrogate_cell_centers", "true"}}));
     DarcyKsp has_none(false);
-    has_none.compose(PetscObject(has_none.da), "mobility");
+    has_none.compose(PetscObject(has_none.ksp), "mobility");
     const std::vector<PetscReal> history = has_none.solve();
     ASSERT_EQ(history.size(), expected.size());
     EXPECT_NEAR(history.front(), expected.front(), 1e-4 * expected.front());
@@ -129,7 +135,7 @@ TEST_F(KspGuess, BoxGivesTheCoordinatesThatADmdaLacks) {
 TEST_F(KspGuess, MatrixWithoutDmTakesComposedCoordinates) {
     const OptionScope options(with(darcy_model));
     DarcyKsp has_dm;
-    has_dm.compose(PetscObject(has_dm.da), "mobility");
+    has_dm.compose(PetscObject(has_dm.ksp), "mobility");
     const std::vector<PetscReal> expected = has_dm.solve();
     DarcyKsp has_none(true, false);
     Vec coordinates = nullptr;
@@ -147,8 +153,8 @@ TEST_F(KspGuess, UnknownsThatHaveMovedAreFollowed) {
     const OptionScope options(with(model));
     DarcyKsp moves, is_there;
     Vec coordinates = nullptr;
-    moves.compose(PetscObject(moves.da), "mobility");
-    is_there.compose(PetscObject(is_there.da), "mobility");
+    moves.compose(PetscObject(moves.ksp), "mobility");
+    is_there.compose(PetscObject(is_there.ksp), "mobility");
     moves.solve();
     const std::string before = moves.view();
     for (DarcyKsp* darcy : {&moves, &is_there}) {
@@ -171,13 +177,14 @@ TEST_F(KspGuess, BadPredictionIsRefusedAndTheHistoryIsThatOfZero) {
     const std::string model = bad_model();
     const OptionScope options(with(model));
     DarcyKsp darcy;
-    darcy.compose(PetscObject(darcy.da), "mobility");
+    darcy.compose(PetscObject(darcy.ksp), "mobility");
     EXPECT_EQ(darcy.solve(), expected);
     EXPECT_HAS(darcy.view(), "used 0, refused 1 (not better 1, failed 0");
 }
 
 TEST_F(KspGuess, RefusalLeavesTheProgramsOwnStart) {
     const std::string model = bad_model();
+    const std::vector<PetscReal> from_zero = reference();
     const auto solve_from_half = [](DarcyKsp& darcy) {
         EXPECT_EQ(KSPSetInitialGuessNonzero(darcy.ksp, PETSC_TRUE), 0);
         EXPECT_EQ(VecSet(darcy.x, 0.004), 0);
@@ -187,16 +194,16 @@ TEST_F(KspGuess, RefusalLeavesTheProgramsOwnStart) {
     const std::vector<PetscReal> expected = solve_from_half(plain);
     const OptionScope options(with(model));
     DarcyKsp darcy;
-    darcy.compose(PetscObject(darcy.da), "mobility");
+    darcy.compose(PetscObject(darcy.ksp), "mobility");
     EXPECT_EQ(solve_from_half(darcy), expected);
-    EXPECT_NE(expected, reference()) << "the start makes no difference, so this test shows nothing";
+    EXPECT_NE(expected, from_zero) << "the start makes no difference, so this test shows nothing";
     EXPECT_HAS(darcy.view(), "used 0, refused 1");
 }
 
 TEST_F(KspGuess, PredictionMustBeatTheProgramsOwnStart) {
     const OptionScope options(with(darcy_model));
     DarcyKsp darcy;
-    darcy.compose(PetscObject(darcy.da), "mobility");
+    darcy.compose(PetscObject(darcy.ksp), "mobility");
     darcy.solve();
     PETSC_OK(KSPSetInitialGuessNonzero(darcy.ksp, PETSC_TRUE));
     EXPECT_LE(n_iteration(darcy.solve()), 1u);  // from the solution itself
@@ -207,13 +214,13 @@ TEST_F(KspGuess, EverySolveStartsAsTheProgramSays) {
     const OptionScope options(with(darcy_model));
     DarcyKsp darcy;
     PetscBool is_nonzero = PETSC_TRUE;
-    darcy.compose(PetscObject(darcy.da), "mobility");
+    darcy.compose(PetscObject(darcy.ksp), "mobility");
     const std::vector<PetscReal> first = darcy.solve();
     PETSC_OK(KSPGetInitialGuessNonzero(darcy.ksp, &is_nonzero));
     EXPECT_FALSE(is_nonzero);
     EXPECT_EQ(darcy.solve(), first) << "the second solve has not started at zero";
     // Another operator, with the coefficient in the same Vec.
-    darcy.set_blob(0.3);
+    darcy.set_blob(0.65);
     EXPECT_NE(darcy.solve(), first);
     EXPECT_HAS(darcy.view(), "asked 3, used 3");
 }
@@ -222,7 +229,7 @@ TEST_F(KspGuess, NanOfOneRankIsRefusedOnAll) {
     const std::vector<PetscReal> expected = reference();
     const OptionScope options(with(darcy_model));
     DarcyKsp darcy;
-    darcy.compose(PetscObject(darcy.da), "mobility");
+    darcy.compose(PetscObject(darcy.ksp), "mobility");
     if (world_rank() == 0) {
         PetscScalar* values = nullptr;
         PETSC_OK(VecGetArray(darcy.mobility, &values));
@@ -231,9 +238,9 @@ TEST_F(KspGuess, NanOfOneRankIsRefusedOnAll) {
     }
     EXPECT_EQ(darcy.solve(), expected);
     EXPECT_HAS(darcy.view(), "used 0, refused 1 (not better 0, failed 0, not finite 1");
-    EXPECT_HAS(darcy.view(), "last failure: rank 0: ");
+    EXPECT_HAS(darcy.view(), "input 'mobility' is nan at point with id 0");
     // The next good one is used again.
-    darcy.set_blob(0.5);
+    darcy.set_blob(0.4);
     darcy.solve();
     EXPECT_HAS(darcy.view(), "asked 2, used 1");
 }
@@ -242,7 +249,7 @@ TEST_F(KspGuess, ValuesOutsideTheCardsRangeAreRefusedWithRangeError) {
     const std::vector<PetscReal> expected = reference();
     const OptionScope options(with(darcy_model, {{"-surrogate_range", "error"}}));
     DarcyKsp darcy;
-    darcy.compose(PetscObject(darcy.da), "mobility");
+    darcy.compose(PetscObject(darcy.ksp), "mobility");
     PETSC_OK(VecSet(darcy.mobility, 1e6));
     EXPECT_EQ(darcy.solve(), expected);
     EXPECT_HAS(darcy.view(), "not finite 0, out of range 1)");
@@ -252,7 +259,7 @@ TEST_F(KspGuess, ViewAtTheEndAndEventsOfTheLog) {
     const OptionScope options(with(darcy_model));
     PetscLogEvent event = -1;
     DarcyKsp darcy;
-    darcy.compose(PetscObject(darcy.da), "mobility");
+    darcy.compose(PetscObject(darcy.ksp), "mobility");
     darcy.solve();
     for (const char* name : {"SurrPlan", "SurrRun", "SurrGuess"}) {
         PETSC_OK(PetscLogEventGetId(name, &event));

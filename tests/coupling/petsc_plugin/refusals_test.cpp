@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
                 true,
                 true,
                 PETSC_ERR_ARG_WRONG,
-                {"wants the field 'mobility'", "PetscObjectCompose((PetscObject)dm, \"mobility\"",
+                {"wants the field 'mobility'", "PetscObjectCompose((PetscObject)ksp, \"mobility\"",
                  "-surrogate_fields mobility="}},
         Refused{"MappedVecNotComposed",
                 {{"-surrogate_fields", "mobility=permeability"}},
@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
                 true,
                 PETSC_ERR_SUP,
                 {"-ksp_diagonal_scale"}}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& row) { return std::string(row.param.name); });
 
 class Settings : public testing::TestWithParam<std::array<const char*, 3>> {};
 
@@ -148,7 +148,7 @@ using Row = std::array<const char*, 3>;
 INSTANTIATE_TEST_SUITE_P(
     Petsc, Settings,
     testing::Values(Row{"-surrogate_box", "0,1,0", "3 numbers; it takes x0,x1"},
-                    Row{"-surrogate_box", "0,1,1,1", "axis 1 goes from 1 to 1"},
+                    Row{"-surrogate_box", "0,1,1,1", "axis 1 goes from 1. to 1."},
                     Row{"-surrogate_fields", "mobility", "'mobility' is not name=source"},
                     Row{"-surrogate_fields", "=rhs", "'=rhs' is not name=source"},
                     Row{"-surrogate_fields", "a=rhs:x", "'a=rhs:x' is not name=source"},
@@ -156,12 +156,15 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"-surrogate_fields", "a=rhs,a=diagonal", "'a' is given twice"}));
 
 TEST(KspGuessRefusal, KspThatTakesNoGuess) {
+    // Set in code: with -ksp_type preonly PETSc reads no -ksp_guess_type.
     PETSC_OK(surrogate_petsc_register());
-    const OptionScope scope(OptionMap{{"-ksp_guess_type", "surrogate"},
-                                      {"-ksp_type", "preonly"},
-                                      {"-surrogate_model", darcy_model},
-                                      {"-surrogate_fields", "mobility=rhs"}});
+    const OptionScope scope(
+        OptionMap{{"-surrogate_model", darcy_model}, {"-surrogate_fields", "mobility=rhs"}});
     DarcyKsp darcy;
+    KSPGuess guess = nullptr;
+    PETSC_OK(KSPGetGuess(darcy.ksp, &guess));
+    PETSC_OK(KSPGuessSetType(guess, "surrogate"));
+    PETSC_OK(KSPSetType(darcy.ksp, KSPPREONLY));
     PETSC_OK(KSPSetNormType(darcy.ksp, KSP_NORM_NONE));
     const PetscErrorCode error = KSPSolve(darcy.ksp, darcy.rhs, darcy.x);
     EXPECT_EQ(error, PETSC_ERR_SUP);
@@ -174,7 +177,7 @@ TEST(KspGuessRefusal, WhatIsComposedIsNoVec) {
     const OptionScope scope(
         OptionMap{{"-ksp_guess_type", "surrogate"}, {"-surrogate_model", darcy_model}});
     DarcyKsp darcy;
-    PETSC_OK(PetscObjectCompose(PetscObject(darcy.da), "mobility", PetscObject(darcy.matrix)));
+    PETSC_OK(PetscObjectCompose(PetscObject(darcy.ksp), "mobility", PetscObject(darcy.matrix)));
     const PetscErrorCode error = KSPSolve(darcy.ksp, darcy.rhs, darcy.x);
     EXPECT_EQ(error, PETSC_ERR_ARG_WRONG);
     EXPECT_NE(petsc_text(error).find("'mobility' is no Vec"), std::string::npos)

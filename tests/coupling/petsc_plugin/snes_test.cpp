@@ -114,6 +114,7 @@ protected:
                 {"-snes_composite_type", "multiplicative"},
                 {"-snes_composite_sneses", "surrogate,newtonls"},
                 {"-snes_max_it", "1"},
+                {"-sub_1_snes_max_it", "50"},
                 {"-sub_0_surrogate_model", path},
                 {"-sub_1_snes_rtol", "1e-12"}};
     }
@@ -145,7 +146,7 @@ TEST_F(SnesType, BadPredictionLeavesTheStartAndSaysThatItHasNotConverged) {
 }
 
 TEST_F(SnesType, FirstOfACompositeSavesNewtonSteps) {
-    const auto n_function_from = [](const std::string& path) {
+    const auto n_step_from = [](const std::string& path) {
         const OptionScope options(composite(path));
         Cubes problem;
         EXPECT_GT(problem.solve(), 0);
@@ -154,16 +155,18 @@ TEST_F(SnesType, FirstOfACompositeSavesNewtonSteps) {
         SNES newton = nullptr;
         EXPECT_EQ(SNESCompositeGetSNES(problem.snes, 1, &newton), 0);
         PetscInt n = 0;
-        EXPECT_EQ(SNESGetNumberFunctionEvals(newton, &n), 0);
+        EXPECT_EQ(SNESGetIterationNumber(newton, &n), 0);
         return n;
     };
-    const PetscInt n_good = n_function_from(model(2.01, 3.01));
-    const PetscInt n_bad = n_function_from(model(50, 50));
+    const PetscInt n_good = n_step_from(model(2.01, 3.01));
+    const PetscInt n_bad = n_step_from(model(50, 50));
     EXPECT_LT(n_good, n_bad);
     const OptionScope options(OptionMap{{"-snes_rtol", "1e-12"}});
     Cubes alone;
     EXPECT_GT(alone.solve(), 0);
-    EXPECT_EQ(n_bad, alone.n_function()) << "a refused prediction changes Newton's method";
+    PetscInt n_alone = 0;
+    PETSC_OK(SNESGetIterationNumber(alone.snes, &n_alone));
+    EXPECT_EQ(n_bad, n_alone) << "a refused prediction changes Newton's method";
 }
 
 TEST_F(SnesType, NonlinearPreconditioner) {
@@ -174,10 +177,10 @@ TEST_F(SnesType, NonlinearPreconditioner) {
                                         {"-snes_max_it", "1"}});
     Cubes problem;
     problem.solve();
-    EXPECT_LT(problem.range(0).second, 3);
+    EXPECT_LT(problem.range(0).second, 5);
     SNES inner = nullptr;
     PETSC_OK(SNESGetNPC(problem.snes, &inner));
-    EXPECT_HAS(printed([&](PetscViewer viewer) { return SNESView(inner, viewer); }), "used 1");
+    EXPECT_HAS(printed([&](PetscViewer viewer) { return SNESView(inner, viewer); }), "refused 0");
 }
 
 TEST_F(SnesType, ComponentsThatAreNotPredictedKeepTheStart) {
@@ -235,12 +238,12 @@ TEST_F(SnesType, VelocityXAndYAreComponentsOfOneVec) {
         EXPECT_EQ(VecSet(y, -1), 0);
         EXPECT_EQ(VecStrideSet(both, 0, 0.25), 0);
         EXPECT_EQ(VecStrideSet(both, 1, -1), 0);
-        const PetscObject dm = PetscObject(problem.da);
+        const PetscObject holder = PetscObject(problem.snes);
         if (is_one_vec) {
-            EXPECT_EQ(PetscObjectCompose(dm, "velocity", PetscObject(both)), 0);
+            EXPECT_EQ(PetscObjectCompose(holder, "velocity", PetscObject(both)), 0);
         } else {
-            EXPECT_EQ(PetscObjectCompose(dm, "velocity.x", PetscObject(x)), 0);
-            EXPECT_EQ(PetscObjectCompose(dm, "velocity.y", PetscObject(y)), 0);
+            EXPECT_EQ(PetscObjectCompose(holder, "velocity.x", PetscObject(x)), 0);
+            EXPECT_EQ(PetscObjectCompose(holder, "velocity.y", PetscObject(y)), 0);
         }
         problem.solve();
         for (Vec* vec : {&both, &x, &y}) EXPECT_EQ(VecDestroy(vec), 0);
