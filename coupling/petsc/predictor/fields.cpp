@@ -202,6 +202,16 @@ PetscErrorCode Fields::take_component(const char* card_name, Vec vec, PetscInt c
                "the Vec for the field '%s' has %" PetscInt_FMT
                " components a point, and component %" PetscInt_FMT " is asked for; see %s",
                card_name, n_component, component, settings_->flag("fields").c_str());
+    PetscInt n = 0, n_solution = 0, n_component_solution = 0;
+    PetscCall(VecGetLocalSize(vec, &n));
+    PetscCall(VecGetLocalSize(problem_.solution, &n_solution));
+    PetscCall(VecGetBlockSize(problem_.solution, &n_component_solution));
+    PetscCheck(n / n_component == n_solution / n_component_solution, PETSC_COMM_SELF,
+               PETSC_ERR_ARG_SIZ,
+               "the Vec for the field '%s' has %" PetscInt_FMT
+               " points on this rank, the solution has %" PetscInt_FMT
+               "; both have the same points in the same order",
+               card_name, n / n_component, n_solution / n_component_solution);
     fields->push_back({card_name, nullptr, vec, std::max(component, PetscInt{0}), n_component});
     PetscFunctionReturn(0);
 }

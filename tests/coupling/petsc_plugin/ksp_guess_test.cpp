@@ -245,6 +245,35 @@ TEST_F(KspGuess, NanOfOneRankIsRefusedOnAll) {
     EXPECT_HAS(darcy.view(), "asked 2, used 1");
 }
 
+TEST_F(KspGuess, VecThatOneRankLacksIsAnErrorOnAll) {
+    const OptionScope options(with(darcy_model));
+    DarcyKsp darcy;
+    int size = 1;
+    MPI_Comm_size(PETSC_COMM_WORLD, &size);
+    if (size == 1) GTEST_SKIP() << "needs 2 ranks";
+    if (world_rank() != 1) darcy.compose(PetscObject(darcy.ksp), "mobility");
+    const PetscErrorCode error = KSPSolve(darcy.ksp, darcy.rhs, darcy.x);
+    EXPECT_EQ(error, PETSC_ERR_ARG_WRONG);
+    EXPECT_HAS(petsc_text(error), "rank 1: the model wants the field 'mobility'");
+    darcy.compose(PetscObject(darcy.ksp), "mobility");
+    darcy.solve();
+    EXPECT_HAS(darcy.view(), "asked 2, used 1");
+}
+
+TEST_F(KspGuess, VecOfAnotherLengthIsAnErrorOnAll) {
+    const OptionScope options(with(darcy_model));
+    DarcyKsp darcy;
+    Vec longer = nullptr;
+    PetscInt n = 0;
+    PETSC_OK(VecGetLocalSize(darcy.x, &n));
+    PETSC_OK(VecCreateMPI(PETSC_COMM_WORLD, n + (world_rank() == 0), PETSC_DETERMINE, &longer));
+    PETSC_OK(PetscObjectCompose(PetscObject(darcy.ksp), "mobility", PetscObject(longer)));
+    PETSC_OK(VecDestroy(&longer));
+    const PetscErrorCode error = KSPSolve(darcy.ksp, darcy.rhs, darcy.x);
+    EXPECT_EQ(error, PETSC_ERR_ARG_SIZ);
+    EXPECT_HAS(petsc_text(error), "the Vec for the field 'mobility' has");
+}
+
 TEST_F(KspGuess, ValuesOutsideTheCardsRangeAreRefusedWithRangeError) {
     const std::vector<PetscReal> expected = reference();
     const OptionScope options(with(darcy_model, {{"-surrogate_range", "error"}}));
