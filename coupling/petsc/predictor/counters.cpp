@@ -7,11 +7,11 @@
 
 namespace surrogate::petsc {
 
-bool Counters::judge(PetscReal start_norm, PetscReal prediction_norm) {
+bool Counters::judge(PetscReal start_norm, PetscReal prediction_norm, PetscReal factor) {
     before = start_norm;
     after = prediction_norm;
     was_judged = true;
-    const bool is_better = after < before;
+    const bool is_better = after < factor * before;
     if (is_better)
         ++used;
     else

@@ -25,9 +25,9 @@ struct Counters {
 
     void refuse(Refusal reason) { ++refused[static_cast<std::size_t>(reason)]; }
 
-    /// Keeps the norms of start and prediction, and says whether the prediction is better. NaN and
-    /// infinity are not.
-    bool judge(PetscReal start_norm, PetscReal prediction_norm);
+    /// Keeps the norms of start and prediction, and says whether the prediction's is below `factor`
+    /// times that of the start. NaN and infinity are not.
+    bool judge(PetscReal start_norm, PetscReal prediction_norm, PetscReal factor);
 
     /// Two or three lines of text. `norm` is what judge() compares: "|b - A x|".
     PetscErrorCode view(PetscViewer viewer, const char* norm) const;

@@ -103,7 +103,7 @@ PetscErrorCode form_guess(KSPGuess guess, Vec rhs, Vec x) {
         PetscReal before = 0, after = 0;
         PetscCall(start_norm(guess, matrix, rhs, x, &before));
         PetscCall(residual_norm(guess, matrix, rhs, data.prediction, &after));
-        is_better = data.predictor.counters.judge(before, after);
+        is_better = data.predictor.judge(before, after);
     }
     if (is_better)
         PetscCall(VecCopy(data.prediction, x));

@@ -36,9 +36,9 @@ PetscErrorCode Predictor::read_settings(PetscObject solver) {
 PetscErrorCode Predictor::predict(const Problem& problem, const Verdict& unfit, bool* is_made) {
     PetscFunctionBegin;
     *is_made = false;
-    ++counters.asked;
+    ++counters_.asked;
     if (is_given_up_) {
-        counters.refuse(Refusal::failed);
+        counters_.refuse(Refusal::failed);
         PetscFunctionReturn(0);
     }
     if (!has_settings_) PetscCall(read_settings(problem.solver));
@@ -109,8 +109,8 @@ PetscErrorCode Predictor::give_up(const Problem& problem, const Verdict& verdict
     PetscFunctionBegin;
     PetscCheck(settings_.is_optional, problem.comm(), verdict.error, "%s", verdict.text.c_str());
     is_given_up_ = true;
-    counters.refuse(Refusal::failed);
-    counters.last_failure = verdict.text;
+    counters_.refuse(Refusal::failed);
+    counters_.last_failure = verdict.text;
     PetscCall(PetscFPrintf(problem.comm(), PETSC_STDERR,
                            "surrogate: not used, the %s goes on without it: %s\n", problem.kind(),
                            verdict.text.c_str()));
@@ -122,8 +122,8 @@ PetscErrorCode Predictor::run(const Problem& problem, bool* is_made) {
     const Verdict made = agree(context_, attempt([&] { return fields_.run(plan_); }));
     *is_made = bool(made);
     if (!made) {
-        counters.refuse(refusal_of(made.error));
-        counters.last_failure = made.text;
+        counters_.refuse(refusal_of(made.error));
+        counters_.last_failure = made.text;
         PetscCall(
             PetscInfo(problem.solver, "surrogate: prediction refused: %s\n", made.text.c_str()));
     }
@@ -139,7 +139,7 @@ PetscErrorCode Predictor::view(PetscViewer viewer, const char* norm) const {
                                      settings_.model.empty() ? "(none)" : settings_.model.c_str(),
                                      model_ ? ", family " : ", not loaded", family.data()));
     PetscCall(PetscViewerASCIIPushTab(viewer));
-    PetscCall(counters.view(viewer, norm));
+    PetscCall(counters_.view(viewer, norm));
     PetscCall(PetscViewerASCIIPopTab(viewer));
     PetscFunctionReturn(0);
 }

@@ -28,6 +28,11 @@ public:
     /// found, ..) is an error, or with -surrogate_optional the last time that it is tried.
     PetscErrorCode predict(const Problem& problem, const Verdict& unfit, bool* is_made);
 
+    /// Whether a prediction that was made is to be used, by its norm and that of the start; counts it.
+    bool judge(PetscReal start_norm, PetscReal prediction_norm) {
+        return counters_.judge(start_norm, prediction_norm, settings_.factor);
+    }
+
     /// Forgets the plan, for unknowns in another place or of another number.
     PetscErrorCode forget();
 
@@ -35,8 +40,6 @@ public:
     PetscErrorCode view(PetscViewer viewer, const char* norm) const;
     /// The same on standard output, with -surrogate_view.
     PetscErrorCode view_at_end(MPI_Comm comm, const char* norm) const;
-
-    Counters counters;
 
 private:
     Verdict prepare(const Problem& problem);
@@ -47,6 +50,7 @@ private:
     PetscErrorCode run(const Problem& problem, bool* is_made);
 
     Settings settings_;
+    Counters counters_;
     bool has_settings_ = false;
     bool is_given_up_ = false;
     surrogate_context* context_ = nullptr;

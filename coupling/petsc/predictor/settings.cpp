@@ -87,6 +87,9 @@ PetscErrorCode Settings::read(MPI_Comm comm, const char* solver_prefix) {
     PetscCall(PetscOptionsBool("-surrogate_cell_centers",
                                "unknowns are at the centres of the box's cells", nullptr, centers,
                                &centers, nullptr));
+    PetscCall(PetscOptionsReal("-surrogate_factor",
+                               "use predictions whose norm is below this times that of the start",
+                               nullptr, factor, &factor, nullptr));
     PetscCall(PetscOptionsBool("-surrogate_optional",
                                "go on without a surrogate that cannot be used", nullptr, optional,
                                &optional, nullptr));
@@ -98,6 +101,9 @@ PetscErrorCode Settings::read(MPI_Comm comm, const char* solver_prefix) {
     at_cell_centers = centers;
     is_optional = optional;
     is_viewed = viewed;
+    PetscCheck(factor > 0 && factor <= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "%s is %g; it is above 0 and at most 1, so that no prediction makes a start worse",
+               flag("factor").c_str(), double(factor));
     PetscCall(check_box(*this));
     PetscCall(parse_sources(this, fields.data()));
     PetscFunctionReturn(0);

@@ -23,8 +23,10 @@ struct Settings {
     std::array<PetscReal, 6> box{};                      ///< -surrogate_box: x0, x1, y0, y1, z0, z1
     PetscInt n_box = 0;                                  ///< numbers given
     bool at_cell_centers = false;                        ///< -surrogate_cell_centers
-    bool is_optional = false;                            ///< -surrogate_optional
-    bool is_viewed = false;                              ///< -surrogate_view
+    PetscReal factor =
+        1;  ///< -surrogate_factor: of the start's norm, below which predictions are used
+    bool is_optional = false;  ///< -surrogate_optional
+    bool is_viewed = false;    ///< -surrogate_view
 
     /// Reads them; -help lists them. Collective.
     PetscErrorCode read(MPI_Comm comm, const char* solver_prefix);

@@ -49,7 +49,7 @@ PetscErrorCode step(SNES snes, PetscReal* norm) {
     if (!is_made) PetscFunctionReturn(0);
     PetscCall(SNESComputeFunction(snes, prediction_of(snes), function_of_prediction(snes)));
     PetscCall(VecNorm(function_of_prediction(snes), NORM_2, &after));
-    if (predictor_of(snes).counters.judge(*norm, after)) {
+    if (predictor_of(snes).judge(*norm, after)) {
         PetscCall(VecCopy(prediction_of(snes), snes->vec_sol));
         PetscCall(VecCopy(function_of_prediction(snes), snes->vec_func));
         *norm = after;

@@ -149,6 +149,7 @@ INSTANTIATE_TEST_SUITE_P(
     Petsc, Settings,
     testing::Values(Row{"-surrogate_box", "0,1,0", "3 numbers; it takes x0,x1"},
                     Row{"-surrogate_box", "0,1,1,1", "axis 1 goes from 1. to 1."},
+                    Row{"-surrogate_factor", "1.5", "-surrogate_factor is 1.5; it is above 0"},
                     Row{"-surrogate_fields", "mobility", "'mobility' is not name=source"},
                     Row{"-surrogate_fields", "=rhs", "'=rhs' is not name=source"},
                     Row{"-surrogate_fields", "a=rhs:x", "'a=rhs:x' is not name=source"},

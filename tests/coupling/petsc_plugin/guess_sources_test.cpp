@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// KSPGuess type `surrogate`: what it finds, when it is used, and what it leaves as it was.
-#include <surrogate/surrogate_petsc.h>
-
-#include <limits>
-
-#include "tests/coupling/petsc_plugin/darcy_ksp.hpp"
+// KSPGuess type `surrogate`: where it finds fields and places.
+#include "tests/coupling/petsc_plugin/guess_case.hpp"
 
 namespace {
 
@@ -13,22 +9,7 @@ using namespace surrogate::test;
 const testing::Environment* const environment =
     testing::AddGlobalTestEnvironment(new PetscEnvironment);
 
-class KspGuess : public testing::Test {
-protected:
-    void SetUp() override { PETSC_OK(surrogate_petsc_register()); }
-
-    /// The options of a surrogate, for KSPs made while they live.
-    static OptionMap with(const std::string& model, OptionMap more = {}) {
-        more.insert({{"-ksp_guess_type", "surrogate"}, {"-surrogate_model", model}});
-        return more;
-    }
-    static std::string bad_model() {
-        return model_file("bad", small_flare({{"x", 0}, {"y", 1}, {"mobility"}}, {{"p"}}, false));
-    }
-    static std::vector<PetscReal> reference() { return DarcyKsp().solve(); }
-};
-
-#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+class KspGuess : public GuessCase {};
 
 // ---- where a coefficient is found
 
@@ -170,81 +151,6 @@ TEST_F(KspGuess, UnknownsThatHaveMovedAreFollowed) {
     EXPECT_EQ(norms(moves.view()), norms(is_there.view()));
 }
 
-// ---- never worse
-
-TEST_F(KspGuess, BadPredictionIsRefusedAndTheHistoryIsThatOfZero) {
-    const std::vector<PetscReal> expected = reference();
-    const std::string model = bad_model();
-    const OptionScope options(with(model));
-    DarcyKsp darcy;
-    darcy.compose(PetscObject(darcy.ksp), "mobility");
-    EXPECT_EQ(darcy.solve(), expected);
-    EXPECT_HAS(darcy.view(), "used 0, refused 1 (not better 1, failed 0");
-}
-
-TEST_F(KspGuess, RefusalLeavesTheProgramsOwnStart) {
-    const std::string model = bad_model();
-    const std::vector<PetscReal> from_zero = reference();
-    const auto solve_from_half = [](DarcyKsp& darcy) {
-        EXPECT_EQ(KSPSetInitialGuessNonzero(darcy.ksp, PETSC_TRUE), 0);
-        EXPECT_EQ(VecSet(darcy.x, 0.004), 0);
-        return darcy.solve();
-    };
-    DarcyKsp plain;
-    const std::vector<PetscReal> expected = solve_from_half(plain);
-    const OptionScope options(with(model));
-    DarcyKsp darcy;
-    darcy.compose(PetscObject(darcy.ksp), "mobility");
-    EXPECT_EQ(solve_from_half(darcy), expected);
-    EXPECT_NE(expected, from_zero) << "the start makes no difference, so this test shows nothing";
-    EXPECT_HAS(darcy.view(), "used 0, refused 1");
-}
-
-TEST_F(KspGuess, PredictionMustBeatTheProgramsOwnStart) {
-    const OptionScope options(with(darcy_model));
-    DarcyKsp darcy;
-    darcy.compose(PetscObject(darcy.ksp), "mobility");
-    darcy.solve();
-    PETSC_OK(KSPSetInitialGuessNonzero(darcy.ksp, PETSC_TRUE));
-    EXPECT_LE(n_iteration(darcy.solve()), 1u);  // from the solution itself
-    EXPECT_HAS(darcy.view(), "asked 2, used 1, refused 1 (not better 1");
-}
-
-TEST_F(KspGuess, EverySolveStartsAsTheProgramSays) {
-    const OptionScope options(with(darcy_model));
-    DarcyKsp darcy;
-    PetscBool is_nonzero = PETSC_TRUE;
-    darcy.compose(PetscObject(darcy.ksp), "mobility");
-    const std::vector<PetscReal> first = darcy.solve();
-    PETSC_OK(KSPGetInitialGuessNonzero(darcy.ksp, &is_nonzero));
-    EXPECT_FALSE(is_nonzero);
-    EXPECT_EQ(darcy.solve(), first) << "the second solve has not started at zero";
-    // Another operator, with the coefficient in the same Vec.
-    darcy.set_blob(0.65);
-    EXPECT_NE(darcy.solve(), first);
-    EXPECT_HAS(darcy.view(), "asked 3, used 3");
-}
-
-TEST_F(KspGuess, NanOfOneRankIsRefusedOnAll) {
-    const std::vector<PetscReal> expected = reference();
-    const OptionScope options(with(darcy_model));
-    DarcyKsp darcy;
-    darcy.compose(PetscObject(darcy.ksp), "mobility");
-    if (world_rank() == 0) {
-        PetscScalar* values = nullptr;
-        PETSC_OK(VecGetArray(darcy.mobility, &values));
-        values[0] = std::numeric_limits<PetscScalar>::quiet_NaN();
-        PETSC_OK(VecRestoreArray(darcy.mobility, &values));
-    }
-    EXPECT_EQ(darcy.solve(), expected);
-    EXPECT_HAS(darcy.view(), "used 0, refused 1 (not better 0, failed 0, not finite 1");
-    EXPECT_HAS(darcy.view(), "input 'mobility' is nan at point with id 0");
-    // The next good one is used again.
-    darcy.set_blob(0.4);
-    darcy.solve();
-    EXPECT_HAS(darcy.view(), "asked 2, used 1");
-}
-
 TEST_F(KspGuess, VecThatOneRankLacksIsAnErrorOnAll) {
     const OptionScope options(with(darcy_model));
     DarcyKsp darcy;
@@ -272,29 +178,6 @@ TEST_F(KspGuess, VecOfAnotherLengthIsAnErrorOnAll) {
     const PetscErrorCode error = KSPSolve(darcy.ksp, darcy.rhs, darcy.x);
     EXPECT_EQ(error, PETSC_ERR_ARG_SIZ);
     EXPECT_HAS(petsc_text(error), "the Vec for the field 'mobility' has");
-}
-
-TEST_F(KspGuess, ValuesOutsideTheCardsRangeAreRefusedWithRangeError) {
-    const std::vector<PetscReal> expected = reference();
-    const OptionScope options(with(darcy_model, {{"-surrogate_range", "error"}}));
-    DarcyKsp darcy;
-    darcy.compose(PetscObject(darcy.ksp), "mobility");
-    PETSC_OK(VecSet(darcy.mobility, 1e6));
-    EXPECT_EQ(darcy.solve(), expected);
-    EXPECT_HAS(darcy.view(), "not finite 0, out of range 1)");
-}
-
-TEST_F(KspGuess, ViewAtTheEndAndEventsOfTheLog) {
-    const OptionScope options(with(darcy_model));
-    PetscLogEvent event = -1;
-    DarcyKsp darcy;
-    darcy.compose(PetscObject(darcy.ksp), "mobility");
-    darcy.solve();
-    for (const char* name : {"SurrPlan", "SurrRun", "SurrGuess"}) {
-        PETSC_OK(PetscLogEventGetId(name, &event));
-        EXPECT_GE(event, 0) << name;
-    }
-    EXPECT_HAS(darcy.view(), "darcy_flow.safetensors, family flare");
 }
 
 }  // namespace
