@@ -17,7 +17,7 @@ public:
     static constexpr std::align_val_t alignment{64};
 
     Buffer() = default;
-    explicit Buffer(int64_t count) : count_(count) {
+    explicit Buffer(int64_t count) : count_(count), capacity_(count) {
         if (count < 0 || static_cast<uint64_t>(count) > SIZE_MAX / sizeof(T))
             throw std::bad_alloc();
         if (count == 0) return;
@@ -25,20 +25,31 @@ public:
         for (int64_t i = 0; i < count; ++i) data_[i] = T{};
     }
     Buffer(Buffer&& other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+        : data_(std::exchange(other.data_, nullptr)),
+          count_(std::exchange(other.count_, 0)),
+          capacity_(std::exchange(other.capacity_, 0)) {}
     Buffer& operator=(Buffer&& other) noexcept {
         std::swap(data_, other.data_);
         std::swap(count_, other.count_);
+        std::swap(capacity_, other.capacity_);
         return *this;
     }
     ~Buffer() {
         if (data_) ::operator delete(data_, alignment);
     }
 
+    /// Takes memory only for more elements than ever before; the elements are then zeros, otherwise
+    /// those left in the same memory. Throws std::bad_alloc, and is then as before.
+    void resize(int64_t count) {
+        if (count > capacity_) *this = Buffer(count);
+        count_ = count;
+    }
+
     T* data() { return data_; }
     const T* data() const { return data_; }
     int64_t size() const { return count_; }
-    int64_t bytes() const { return count_ * static_cast<int64_t>(sizeof(T)); }
+    int64_t capacity() const { return capacity_; }
+    int64_t bytes() const { return capacity_ * static_cast<int64_t>(sizeof(T)); }  ///< held
     T& operator[](int64_t i) { return data_[i]; }
     const T& operator[](int64_t i) const { return data_[i]; }
     T* begin() { return data_; }
@@ -48,7 +59,7 @@ public:
 
 private:
     T* data_ = nullptr;
-    int64_t count_ = 0;
+    int64_t count_ = 0, capacity_ = 0;
 };
 
 }  // namespace surrogate::kernels

@@ -36,6 +36,18 @@ surrogate_status surrogate_domain_points(const surrogate_domain* domain, surroga
     });
 }
 
+surrogate_status surrogate_domain_move(surrogate_domain* domain, const surrogate_points* points) {
+    return guarded(owner_of(domain), [&] {
+        require(domain, "domain");
+        auto* const moving = dynamic_cast<PointDomain*>(domain->domain.get());
+        if (!moving)
+            throw Error(Status::not_supported,
+                        "the domain is a grid on the sphere, whose points cannot move; make "
+                        "another domain and plan");
+        moving->move(points);
+    });
+}
+
 surrogate_status surrogate_domain_n_clouds(const surrogate_domain* domain, int64_t* n) {
     return guarded(owner_of(domain), [&] {
         require(domain, "domain");

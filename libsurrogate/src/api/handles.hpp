@@ -49,7 +49,7 @@ struct surrogate_check_case {
 
 struct surrogate_domain {
     surrogate_context owner;
-    std::shared_ptr<const surrogate::impl::Domain> domain;
+    std::shared_ptr<surrogate::impl::Domain> domain;
 };
 
 struct surrogate_order {
@@ -117,7 +117,7 @@ inline void require(const void* argument, const char* name) {
 /// constructor. `name` is the argument's in the C interface.
 template <class Object, class Handle, class Member, class... Arguments>
 void create(surrogate_context* context, const char* name, Handle** handle,
-            std::shared_ptr<const Member> Handle::*member, const Arguments&... arguments) {
+            std::shared_ptr<Member> Handle::*member, const Arguments&... arguments) {
     require(context, "context");
     if (handle) *handle = nullptr;
     std::unique_ptr<Handle> created;
@@ -129,7 +129,7 @@ void create(surrogate_context* context, const char* name, Handle** handle,
     });
     created->owner = *context;
     Object& object = room->emplace(context->context, arguments...);
-    created.get()->*member = std::shared_ptr<const Member>(room, &object);
+    created.get()->*member = std::shared_ptr<Member>(room, &object);
     *handle = created.release();
 }
 

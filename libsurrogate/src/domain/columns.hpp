@@ -31,7 +31,8 @@ struct Column {
     /// Inputs: values outside are counted. The default is no range.
     double min = -std::numeric_limits<double>::infinity();
     double max = std::numeric_limits<double>::infinity();
-    Lattice lattice;  ///< if any, where the points lie, instead of the stride; on the host only
+    /// If there is one, where the points lie, instead of the stride. Host only.
+    Lattice lattice = {};
 };
 
 /// Throws shape, invalid_argument or not_supported unless the array can be read or written: numbers

@@ -10,7 +10,8 @@
 
 namespace surrogate::impl {
 
-/// Where the points of a plan are, as the solver has them: this rank's share. Immutable.
+/// Where the points of a plan are, as the solver has them: this rank's share. It changes only when
+/// points move; whoever depends on it compares revisions.
 class Domain {
 public:
     virtual ~Domain() = default;
@@ -18,6 +19,9 @@ public:
     Context& context() const { return *context_; }
     int64_t n_local() const { return n_local_; }
     int64_t n_global() const { return n_global_; }
+
+    /// Counts the moves of the points; the same on all ranks.
+    int64_t revision() const { return revision_; }
 
     /// Sets of points that some models keep apart.
     virtual int64_t n_cloud() const { return 1; }
@@ -34,6 +38,7 @@ protected:
     explicit Domain(std::shared_ptr<Context> context) : context_(std::move(context)) {}
     Domain(const Domain&) = default;
     int64_t n_local_ = 0, n_global_ = 0;
+    int64_t revision_ = 0;
 
 private:
     std::shared_ptr<Context> context_;
@@ -46,6 +51,10 @@ public:
 
     /// Collective; see surrogate_domain_create_points. Null or bad values throw on all ranks.
     PointDomain(std::shared_ptr<Context> context, const surrogate_points* points);
+
+    /// Collective; see surrogate_domain_move. Throws on all ranks, and the domain is then as before.
+    /// Takes memory only for more points than ever before.
+    void move(const surrogate_points* points);
 
     int n_axis() const override { return n_axis_; }
     int64_t n_cloud() const override { return n_cloud_; }
@@ -68,11 +77,26 @@ public:
     std::string point_text(int64_t local) const override;
 
 private:
-    void copy_coordinates(const surrogate_array& x);
-    void copy_weights(const double* weight);
-    void agree_on_arrays(const surrogate_points& points);
-    void count_clouds();
+    /// What all ranks together give.
+    struct Arrays {
+        bool has_points = false;  ///< otherwise nothing else is known
+        int n_axis = 0;
+        bool has_ids = false, has_clouds = false, has_weights = false;
+        int64_t n_global = 0;
+    };
+    /// Memory for points where that of the domain is too small for them.
+    struct Room {
+        kernels::Buffer<double> x, weights;
+        kernels::Buffer<int64_t> ids, clouds;
+    };
+    void take(const surrogate_points* points);
+    Room room_for(const surrogate_points& points) const;
+    Arrays agree_on_arrays(const surrogate_points& points) const;
+    void require_same_arrays(const Arrays& found) const;
+    int64_t count_clouds(const surrogate_points& points, const Arrays& found) const;
+    void copy(const surrogate_points& points, Room& room);
 
+    bool has_had_points_ = false;  ///< on any rank; which arrays there are is then settled
     int n_axis_ = 0;
     int64_t n_cloud_ = 1;
     bool has_ids_ = false, has_clouds_ = false, has_weights_ = false;

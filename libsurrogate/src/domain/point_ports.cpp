@@ -8,7 +8,6 @@
 
 namespace surrogate::impl {
 
-using kernels::Buffer;
 using kernels::Tile;
 using kernels::tile_points;
 
@@ -19,20 +18,19 @@ PointPorts<T>::PointPorts(const PointDomain& domain, const kernels::Queue& queue
       queue_(queue),
       n_input_(n_input),
       n_output_(n_output),
-      n_point_(domain.n_local()) {}
+      bad_(queue.n_thread()) {}
 
 template <class T>
 void PointPorts<T>::reorder(int64_t block_points) {
     rows_.emplace(domain_.context().comm(), canonical_route(domain_, block_points),
                   std::max(n_input_, n_output_));
-    n_point_ = rows_->n_canonical();
 }
 
 template <class T>
 void PointPorts<T>::allocate() {
-    input_ = Buffer<T>(n_tile() * n_input_ * tile_points);
-    output_ = Buffer<T>(n_tile() * n_output_ * tile_points);
-    bad_ = FirstBad(queue_.n_thread());
+    n_point_ = rows_ ? rows_->n_canonical() : domain_.n_local();
+    resize_tiles(input_, n_tile(), n_input_);
+    resize_tiles(output_, n_tile(), n_output_);
 }
 
 template <class T>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,9 +15,18 @@
 
 namespace surrogate::impl {
 
+/// Room for tiles (n_tile, n_channel, tile_points). Of the last tile, which may have fewer points than
+/// it had before, everything becomes zero: its padding must be finite.
+template <class T>
+void resize_tiles(kernels::Buffer<T>& tiles, int64_t n_tile, int64_t n_channel) {
+    const int64_t tile_size = n_channel * kernels::tile_points;
+    tiles.resize(n_tile * tile_size);
+    if (n_tile > 0) std::fill_n(tiles.end() - tile_size, tile_size, T(0));
+}
+
 /// Fields of a solver's points on their way to the tiles of a program and back: in the solver's
 /// order, or in an order of the plan's own, for which rows travel between ranks.
-/// Nothing takes memory after allocate().
+/// Nothing takes memory after allocate(). When points move, both steps are taken again.
 template <class T>
 class PointPorts {
 public:
@@ -26,7 +36,7 @@ public:
 
     /// Collective: the points will be in canonical order, in whole blocks of `block_points`.
     void reorder(int64_t block_points);
-    /// Local; after reorder(), if at all.
+    /// Local; after reorder(), if at all. Takes memory for more points than ever before.
     void allocate();
 
     bool is_reordered() const { return rows_.has_value(); }
@@ -64,7 +74,7 @@ private:
     const PointDomain& domain_;
     kernels::Queue queue_;
     int64_t n_input_, n_output_;
-    int64_t n_point_;
+    int64_t n_point_ = 0;
     std::optional<RowExchange<T>> rows_;
     kernels::Buffer<T> input_, output_;  // (n_tile, channels, tile_points)
     FirstBad bad_;                       // (n_thread)

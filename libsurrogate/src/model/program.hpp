@@ -40,7 +40,7 @@ struct LayerCost {
 
 /// A network on the domains of one plan, on the host: what a family implements, and the run of
 /// plan/execution.hpp calls. Construction is local; connect() is collective. Nothing after that
-/// takes memory.
+/// takes memory, unless points move.
 ///
 /// Ranks do not agree during a run. A rank whose inputs are bad computes nothing, takes part in
 /// every exchange and sends what the others recognise: NaN in sums of floats, a flag beside
@@ -51,6 +51,12 @@ public:
 
     /// Collective, with agreement: plans exchanges and takes what memory depends on them.
     virtual void connect() = 0;
+
+    /// The points of the domains have moved. Collective, with agreement: what connect() did, for
+    /// the points as they are now, with memory only for more points than ever before (the
+    /// reproducible mode may take some). False, on all ranks: a new program is needed. May be called
+    /// again after a failure; nothing else may.
+    virtual bool follow() { return false; }
 
     /// Local: reads and normalises the columns, which stand in the order of the ports, channel by
     /// channel. Returns the first value that is not finite; counts those outside of ranges.

@@ -93,7 +93,9 @@ void Plan::set_column(size_t slot, const Column& memory, bool is_input) {
     column.is_double = memory.is_double;
     column.is_on_device = memory.is_on_device;
     column.lattice = memory.lattice;
-    (is_input ? input_slots_ : output_slots_)[slot].is_bound = true;
+    Slot& bound = (is_input ? input_slots_ : output_slots_)[slot];
+    bound.is_bound = true;
+    bound.n_point = (is_input ? input_ : output_)->n_local();
 }
 
 void Plan::bind(const char* name, const char* unit, const surrogate_array* array, bool is_input) {

@@ -24,22 +24,8 @@ void Plan::set_slots() {
             column.min = field.min;
             column.max = field.max;
         }
-        bool has_coordinate = false;
-        if (field.is_coordinate) {
-            // Points without any coordinates are fine for run_network; run() refuses them.
-            has_coordinate = field.axis < input_->n_axis() || input_->n_global() == 0;
-            if (!has_coordinate && input_->n_axis() > 0) {
-                throw Error(Status::shape, "the model's input '" + field.name + "' is coordinate " +
-                                               std::to_string(field.axis) +
-                                               " of the domain, whose points have " +
-                                               std::to_string(input_->n_axis()) + " coordinates");
-            }
-            // Read only: inputs are never written through a Column.
-            if (field.axis < input_->n_axis())
-                column.data = const_cast<double*>(input_->coordinate(field.axis));
-        }
-        outside_.push_back(field.is_coordinate ? Coordinates::outside(*input_, field) : Outside{});
-        input_slots_.push_back({field.name, field.unit, field.is_coordinate, has_coordinate});
+        outside_.emplace_back();
+        input_slots_.push_back({field.name, field.unit, field.is_coordinate, false});
         inputs_.push_back(column);
     }
     is_warned_.resize(inputs_.size());
@@ -55,6 +41,28 @@ void Plan::set_slots() {
         output_ports_.push_back({port, "network output '" + port.name + "'"});
     port_inputs_.resize(static_cast<size_t>(n_channel_of(inputs)));
     port_outputs_.resize(static_cast<size_t>(n_channel_of(outputs)));
+    set_coordinates();
+}
+
+/// Where the coordinates of the domain lie now, and how many of them are outside of their ranges.
+void Plan::set_coordinates() {
+    n_input_point_ = input_->n_local();
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+        const FieldCard& field = model_->card().inputs[i];
+        if (!field.is_coordinate) continue;
+        const bool is_there = field.axis < input_->n_axis();
+        // Points without any coordinates are fine for run_network; run() refuses them.
+        if (!is_there && input_->n_axis() > 0 && input_->n_global() > 0) {
+            throw Error(Status::shape, "the model's input '" + field.name + "' is coordinate " +
+                                           std::to_string(field.axis) +
+                                           " of the domain, whose points have " +
+                                           std::to_string(input_->n_axis()) + " coordinates");
+        }
+        // Read only: inputs are never written through a Column.
+        inputs_[i].data = is_there ? const_cast<double*>(input_->coordinate(field.axis)) : nullptr;
+        input_slots_[i].is_bound = is_there || input_->n_global() == 0;
+        outside_[i] = Coordinates::outside(*input_, field);
+    }
 }
 
 void Plan::unbind() {
@@ -68,19 +76,24 @@ void Plan::require_bound() const {
                     "the model's card names no input or output fields; a bare network is run by "
                     "surrogate_plan_run_network");
     }
-    const char* const remedy =
-        " is not bound; call surrogate_plan_bind_input or surrogate_plan_bind_output first";
-    for (const Slot& slot : input_slots_) {
-        if (slot.is_bound) continue;
-        throw Error(Status::invalid_argument,
-                    "input '" + slot.name + "'" +
-                        (slot.from_domain ? " is a coordinate, and the domain's points have none"
-                                          : remedy));
+    for (const Slot& slot : input_slots_) require_bound(slot, true);
+    for (const Slot& slot : output_slots_) require_bound(slot, false);
+}
+
+void Plan::require_bound(const Slot& slot, bool is_input) const {
+    const int64_t n = (is_input ? input_ : output_)->n_local();
+    if (slot.is_bound && (slot.from_domain || slot.n_point == n)) return;
+    const std::string what = std::string(is_input ? "input" : "output") + " '" + slot.name + "'";
+    if (slot.is_bound) {
+        throw Error(Status::shape, what + " is bound to an array of " +
+                                       std::to_string(slot.n_point) +
+                                       " points, but the points have moved and the domain has " +
+                                       std::to_string(n) + "; bind it again");
     }
-    for (const Slot& slot : output_slots_) {
-        if (!slot.is_bound)
-            throw Error(Status::invalid_argument, "output '" + slot.name + "'" + remedy);
-    }
+    throw Error(Status::invalid_argument,
+                what + (slot.from_domain ? " is a coordinate, and the domain's points have none"
+                                         : " is not bound; call surrogate_plan_bind_input or "
+                                           "surrogate_plan_bind_output first"));
 }
 
 const Domain& Plan::domain_of(const Port& port) const {

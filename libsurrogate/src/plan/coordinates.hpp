@@ -15,7 +15,7 @@ namespace surrogate::impl {
 
 /// The coordinates of a plan's input domain beside those of the model's card: which axes the model
 /// reads, where the points lie, and how many of them lie outside of what it was trained on. Looked
-/// at once, when the plan is made: coordinates do not change.
+/// at when the plan is made, and when points have moved.
 class Coordinates {
 public:
     Coordinates() = default;

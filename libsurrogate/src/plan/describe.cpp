@@ -13,15 +13,19 @@ std::string Plan::bad_value_text(const BadValue& bad, bool is_input, bool by_por
     int column = bad.column;
     std::string where = std::string(is_input ? "input '" : "output '");
     std::string place;
+    const auto point_text = [&](const Domain& domain) {
+        return is_behind() ? "local point " + std::to_string(bad.point) + " before the points moved"
+                           : domain.point_text(bad.point);
+    };
     if (!by_port) {
-        place = (is_input ? input_ : output_)->point_text(bad.point);
+        place = point_text(is_input ? *input_ : *output_);
         where += (is_input ? input_slots_ : output_slots_)[static_cast<size_t>(column)].name + "'";
     } else {
         auto port = (is_input ? input_ports_ : output_ports_).begin();
         for (; column >= port->port.n_channel; ++port)
             column -= static_cast<int>(port->port.n_channel);
         place = port->port.place == PortPlace::clouds ? "cloud " + std::to_string(bad.point)
-                                                      : domain_of(port->port).point_text(bad.point);
+                                                      : point_text(domain_of(port->port));
         where = port->text + ", channel " + std::to_string(column) + ",";
     }
     char value[40] = "bad";
@@ -33,7 +37,7 @@ std::string Plan::bad_value_text(const BadValue& bad, bool is_input, bool by_por
 std::string Plan::outside_text(int input, const Outside& outside) const {
     const FieldCard& field = model_->card().inputs[static_cast<size_t>(input)];
     Communicator& comm = context().comm();
-    const std::string points = std::to_string(input_->n_local()) + " points" +
+    const std::string points = std::to_string(n_input_point_) + " points" +
                                (comm.size() > 1 ? " of rank " + std::to_string(comm.rank()) : "");
     return "input '" + field.name + "' lies outside the range of the training data, " +
            range_text(field.min, field.max) + (field.unit.empty() ? "" : " " + field.unit) +
@@ -52,8 +56,8 @@ int64_t Plan::counter(const char* key) const {
         {"bytes_sent", bytes_sent_},
         {"collectives", n_collective_},
         {"runs", n_run_},
-        {"workspace_bytes", execution_->workspace_bytes()},
-        {"points_local", execution_->n_point()},
+        {"workspace_bytes", execution_ ? execution_->workspace_bytes() : 0},
+        {"points_local", execution_ ? execution_->n_point() : 0},
         {"outside_range", n_outside()},
     };
     std::vector<std::string> names;
@@ -93,6 +97,10 @@ std::string Plan::ranges_text() const {
 }
 
 std::string Plan::describe() const {
+    if (!execution_) {
+        return model_->card().family +
+               ": the plan could not follow its points when they moved; the next run tries again\n";
+    }
     std::string text = model_->card().family + " on " + std::to_string(output_->n_global()) +
                        " points, " + std::to_string(execution_->n_point()) +
                        " of them computed by this rank\n";

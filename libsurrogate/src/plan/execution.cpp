@@ -17,6 +17,7 @@ public:
     /// Collective, unlike the constructor: ranks agree that they have the object before they meet
     /// in here.
     void connect() { program_->connect(); }
+    bool follow() override { return program_->follow(); }
 
     Result run(int64_t, std::span<const Column> inputs, std::span<const Column> outputs,
                bool poisoned) override {

@@ -35,6 +35,9 @@ public:
 
     virtual ~Execution() = default;
 
+    /// The points have moved; see Program::follow. Collective, with agreement.
+    virtual bool follow() { return false; }
+
     /// Collective, without agreement. Columns stand in the order of the ports, channel by channel.
     /// run: its number, counted from 0 over all calls.
     /// poisoned: this rank's arguments are bad. It then computes nothing, takes part in all

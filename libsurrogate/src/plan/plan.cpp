@@ -3,13 +3,13 @@
 
 #include <exception>
 #include <optional>
+#include <utility>
 
 namespace surrogate::impl {
 
-Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<const Domain> input,
-           std::shared_ptr<const Domain> output, const Options& options)
+Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<Domain> input,
+           std::shared_ptr<Domain> output, const Options& options)
     : model_(std::move(model)), input_(std::move(input)), output_(std::move(output)) {
-    kernels::Queue queue;
     Communicator& comm = context().comm();
     comm.agree([&] {
         if (&model_->context() != &input_->context() || &model_->context() != &output_->context()) {
@@ -17,7 +17,7 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<const Domain> inp
         }
         require_clouds();
         options_ = options.over(context().options());
-        queue = context().make_queue(options_);
+        queue_ = context().make_queue(options_);
         set_slots();
     });
     require_same_options(comm, options_);
@@ -26,20 +26,12 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<const Domain> inp
     warns_ = options_.get("range") == "warn";
     coordinates_ = Coordinates(*input_, model_->card().inputs);
     if (wants_device(options_)) device_ = &context().open_device(options_);
-    std::optional<PlanRequest> request;
+    add_execution();
+    followed_ = revisions();
     comm.agree([&] {
-        request.emplace(PlanRequest{*input_, *output_, queue});
-        request->precision = options_.get("precision");
-        request->reproducible = options_.get("reproducible") == "true";
-        request->device = device_;
-        request->inputs = inputs_;
-        request->stops_at_range = stops_at_range_;
-    });
-    execution_ = make_execution(model_->network(), *request);
-    comm.agree([&] {
-        options_.set("threads", std::to_string(queue.n_thread()));
-        options_.set("vector", name(queue.level()));
-        options_.set("backend", device_ ? "cuda" : name(queue.backend()));
+        options_.set("threads", std::to_string(queue_.n_thread()));
+        options_.set("vector", name(queue_.level()));
+        options_.set("backend", device_ ? "cuda" : name(queue_.backend()));
         if (device_) {
             options_.set("device", std::to_string(device_->device().properties().index));
         }
@@ -76,6 +68,7 @@ void Plan::agreed(const Work& work) {
 }
 
 void Plan::run() {
+    follow_if_behind();
     by_port_ = false;
     const auto check = [&] {
         require_bound();
@@ -85,12 +78,14 @@ void Plan::run() {
 }
 
 void Plan::run_failed(Status status, const char* text) {
+    follow_if_behind();
     by_port_ = false;
     agreed([&] { execute([&] { throw Error(status, text); }, {}, {}); });
 }
 
 void Plan::run_network(std::span<const surrogate_named_array> inputs,
                        std::span<const surrogate_named_array> outputs) {
+    follow_if_behind();
     by_port_ = true;
     const auto check = [&] {
         if (!inputs.data() || !outputs.data())
@@ -122,6 +117,7 @@ void Plan::evaluate(std::span<const Column> inputs, std::span<const Column> outp
     if (problem) std::rethrow_exception(problem);
     note_outside();
     require_good(result, by_port_, "");
+    if (found_before_move_) std::rethrow_exception(std::exchange(found_before_move_, nullptr));
     if (late) require_good(*late);
     if (agrees_ && result.is_pending) wait();
     if (by_port_ || !stops_at_range_) return;
@@ -131,7 +127,14 @@ void Plan::evaluate(std::span<const Column> inputs, std::span<const Column> outp
     require_in_range(result.outside_column, result.outside, "");
 }
 
+void Plan::set_stream(kernels::Stream stream) {
+    if (execution_) execution_->set_stream(stream);
+    stream_ = stream;
+}
+
 void Plan::wait() {
+    if (found_before_move_) std::rethrow_exception(std::exchange(found_before_move_, nullptr));
+    if (!execution_) return;
     const auto late = execution_->collect(true);
     note_outside();
     if (late) require_good(*late);
@@ -170,7 +173,7 @@ surrogate_range_info Plan::range(int32_t input) const {
     }
     const FieldCard& field = fields[static_cast<size_t>(input)];
     const Outside& outside = outside_[static_cast<size_t>(input)];
-    return {field.name.c_str(), field.min, field.max, input_->n_local(), outside.n, outside.worst};
+    return {field.name.c_str(), field.min, field.max, n_input_point_, outside.n, outside.worst};
 }
 
 int64_t Plan::n_outside() const {

@@ -4,6 +4,7 @@
 #include <bitset>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,8 +19,8 @@ namespace surrogate::impl {
 class Plan {
 public:
     /// Collective; local failures are agreed on.
-    Plan(std::shared_ptr<const Model> model, std::shared_ptr<const Domain> input,
-         std::shared_ptr<const Domain> output, const Options& options);
+    Plan(std::shared_ptr<const Model> model, std::shared_ptr<Domain> input,
+         std::shared_ptr<Domain> output, const Options& options);
 
     void bind_input(const char* name, const char* unit, const surrogate_array* array);
     void bind_output(const char* name, const char* unit, const surrogate_array* array);
@@ -28,14 +29,16 @@ public:
     void unbind();
 
     // Called by all ranks; throw after all exchanges are done: this rank's own error, or with
-    // agree=true that of the first rank at fault.
+    // agree=true that of the first rank at fault. If points have moved since the last one, ranks
+    // agree first that the plan can follow them; if it cannot, nothing runs, and the next one tries
+    // again.
     void run();
     void run_failed(Status status, const char* text);
     void run_network(std::span<const surrogate_named_array> inputs,
                      std::span<const surrogate_named_array> outputs);
 
     /// See surrogate_plan_set_stream and surrogate_plan_wait. Local.
-    void set_stream(kernels::Stream stream) { execution_->set_stream(stream); }
+    void set_stream(kernels::Stream stream);
     void wait();
 
     /// See surrogate_plan_range. Local.
@@ -46,8 +49,8 @@ public:
     std::string describe() const;
     Context& context() const { return model_->context(); }
     const std::shared_ptr<const Model>& model() const { return model_; }
-    const std::shared_ptr<const Domain>& input() const { return input_; }
-    const std::shared_ptr<const Domain>& output() const { return output_; }
+    const std::shared_ptr<Domain>& input() const { return input_; }
+    const std::shared_ptr<Domain>& output() const { return output_; }
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
 
@@ -58,6 +61,13 @@ private:
         std::string unit;
         bool from_domain = false;
         bool is_bound = false;
+        int64_t n_point = 0;  ///< of what is bound
+    };
+
+    /// The domains that a plan is made for.
+    struct Revisions {
+        int64_t input = 0, output = 0;
+        bool operator==(const Revisions&) const = default;
     };
 
     struct NamedPort {
@@ -67,6 +77,15 @@ private:
 
     void require_clouds() const;
     void set_slots();
+    void set_coordinates();
+    void add_execution();
+    Revisions revisions() const { return {input_->revision(), output_->revision()}; }
+    bool is_behind() const { return followed_ != revisions(); }
+    void follow();
+    void follow_if_behind() {
+        if (is_behind()) follow();
+    }
+    void finish_earlier_runs();
     std::vector<size_t> find_slots(const char* name, bool is_input) const;
     [[noreturn]] void refuse_name(const char* name, bool is_input) const;
     void require_unit(std::span<const size_t> slots, const char* unit, bool is_input) const;
@@ -78,6 +97,7 @@ private:
         return is_input ? input_slots_ : output_slots_;
     }
     void require_bound() const;
+    void require_bound(const Slot& slot, bool is_input) const;
     const Domain& domain_of(const Port& port) const;
     void set_port_columns(std::span<const surrogate_named_array> given, bool is_input);
     template <class Work>
@@ -98,17 +118,22 @@ private:
     std::string bad_value_text(const BadValue& bad, bool is_input, bool by_port) const;
 
     std::shared_ptr<const Model> model_;
-    std::shared_ptr<const Domain> input_, output_;
+    std::shared_ptr<Domain> input_, output_;
     Options options_;  // in force, "auto" resolved
-    std::unique_ptr<Execution> execution_;
-    std::vector<Slot> input_slots_, output_slots_;    // fields of the card
-    std::vector<Column> inputs_, outputs_;            // what they are bound to
+    kernels::Queue queue_;
+    std::unique_ptr<Execution> execution_;          // null: no memory for it when the points moved
+    Revisions followed_;                            // of the domains, by the execution
+    std::optional<kernels::Stream> stream_;         // of the caller's
+    std::exception_ptr found_before_move_;          // by runs that were only enqueued
+    std::vector<Slot> input_slots_, output_slots_;  // fields of the card
+    std::vector<Column> inputs_, outputs_;          // what they are bound to
     std::vector<Column> port_inputs_, port_outputs_;  // of run_network, channel by channel
     std::vector<NamedPort> input_ports_, output_ports_;
     DeviceContext* device_ = nullptr;              // backend cuda
     bool agrees_ = false;                          // option agree
     bool stops_at_range_ = false, warns_ = false;  // option range
     Coordinates coordinates_;
+    int64_t n_input_point_ = 0;     // of this rank, when coordinates were counted
     std::vector<Outside> outside_;  // (inputs) coordinates: of the domain; fields: of the last run
     std::vector<bool> is_warned_;   // (inputs)
     bool by_port_ = false;          // the run under way is run_network

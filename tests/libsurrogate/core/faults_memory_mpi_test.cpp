@@ -11,6 +11,7 @@
 #include "tests/libsurrogate/conformance/faults_memory.hpp"
 #include "tests/support/darcy_case.hpp"
 #include "tests/support/model_parts.hpp"
+#include "tests/support/small_darcy_model.hpp"
 
 namespace surrogate::test {
 namespace {
@@ -97,6 +98,57 @@ TEST_F(FaultsMemory, InOrderIsToldToAllRanks) {
         surrogate_order_destroy(&order);
         return status;
     });
+}
+
+TEST_F(FaultsMemory, InAMoveLeavesTheDomainAsItWas) {
+    const DarcyCase few(own_rows("contiguous", 6, comm)), many(own_rows("scattered", 90, comm));
+    const surrogate_points from = few.points(), to = many.points();
+    fail_at_each_allocation([&] {
+        surrogate_domain* domain = nullptr;
+        surrogate_status status = surrogate_domain_create_points(context.get(), &from, &domain);
+        if (status != SURROGATE_SUCCESS) return status;
+        status = surrogate_domain_move(domain, &to);
+        int64_t n = -1, n_global = -1;
+        EXPECT_EQ(surrogate_domain_n_points(domain, &n, &n_global), SURROGATE_SUCCESS);
+        EXPECT_EQ(n, status == SURROGATE_SUCCESS ? many.n() : few.n());
+        EXPECT_EQ(n_global, status == SURROGATE_SUCCESS ? 90 : 6);
+        surrogate_domain_destroy(&domain);
+        return status;
+    });
+}
+
+/// A run that finds no memory to follow its points fails on all ranks, and the next one follows.
+TEST_F(FaultsMemory, ToFollowPointsIsToldToAllRanks) {
+    const std::string path = small_darcy_model();
+    const Model model(context, path);
+    const DarcyCase few(own_rows("contiguous", 6, comm));
+    DarcyCase many(own_rows("scattered", 200, comm));
+    for (const char* reproducible : {"false", "true"}) {
+        const Options options{{"reproducible", reproducible}, {"threads", "2"}};
+        const std::vector<double> expected = predict(model, context, many, options);
+        for (int culprit = 0; culprit < context.size(); ++culprit) {
+            int has_failed = 1;
+            int64_t n = 0;
+            while (has_failed) {
+                Domain domain = few.domain(context);
+                Plan plan(model, domain, options);
+                domain.move(many.points());
+                many.bind(plan);
+                if (context.rank() == culprit) fail_allocation(++n);
+                const surrogate_status status = surrogate_plan_run(plan.get());
+                has_failed = context.rank() == culprit ? end_failing_allocation() : 0;
+                MPI_Bcast(&has_failed, 1, MPI_INT, culprit, comm);
+                const Answer found = answer(status);
+                EXPECT_EQ(found, answer_of_rank_0(found, comm));
+                EXPECT_EQ(found.status, has_failed ? SURROGATE_NO_MEMORY : SURROGATE_SUCCESS)
+                    << found << ", allocation " << n << " of rank " << culprit;
+                if (has_failed) plan.run();
+                EXPECT_EQ(many.pressure, expected);
+                many.pressure.assign(many.ids.size(), -1);
+            }
+            EXPECT_TRUE(context.rank() != culprit || n > 1);
+        }
+    }
 }
 
 }  // namespace

@@ -39,6 +39,10 @@ public:
         if (reproducible_) ports_.reorder(chunk_points);
         comm_.agree([&] { allocate(); });
     }
+    bool follow() override {
+        connect();
+        return true;
+    }
 
     BadValue gather(std::span<const Column> inputs, OutsideCounts& outside) override {
         return ports_.gather(inputs, outside);
@@ -77,17 +81,29 @@ public:
 private:
     void allocate() {
         ports_.allocate();
-        sweep_.emplace(config_, layers_, queue_, ports_);
+        if (sweep_) {
+            sweep_->resize();
+        } else {
+            sweep_.emplace(config_, layers_, queue_, ports_);
+        }
         // Without reproducibility small problems are cut finer, so that every thread has a chunk.
         const int64_t n_tile = ports_.n_tile(), n_thread = queue_.n_thread();
         const int64_t share = (n_tile + n_thread - 1) / n_thread;
         chunk_tiles_ = reproducible_ ? chunk_tiles : std::clamp<int64_t>(share, 1, chunk_tiles);
         n_chunk_ = (n_tile + chunk_tiles_ - 1) / chunk_tiles_;
+        set_reduction();
+        z_.resize(sizes_.n_head * sizes_.n_latent * sizes_.n_dim);
+    }
+
+    /// That of the fast mode does not depend on the points.
+    void set_reduction() {
         const int64_t n_chunk_global = (domain_.n_global() + chunk_points - 1) / chunk_points;
-        reduction_ = reproducible_ ? reproducible_reduction<T>(sizes_, queue_.n_thread(), n_chunk_,
-                                                               n_chunk_global)
-                                   : fast_reduction<T>(sizes_, queue_.n_thread());
-        z_ = Buffer<T>(sizes_.n_head * sizes_.n_latent * sizes_.n_dim);
+        if (reproducible_) {
+            reduction_ =
+                reproducible_reduction<T>(sizes_, queue_.n_thread(), n_chunk_, n_chunk_global);
+        } else if (!reduction_) {
+            reduction_ = fast_reduction<T>(sizes_, queue_.n_thread());
+        }
     }
 
     void sweep(int64_t s) {

@@ -13,13 +13,8 @@ using kernels::tile_points;
 template <class T>
 Sweep<T>::Sweep(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
                 PointPorts<T>& ports)
-    : config_(config),
-      layers_(layers),
-      queue_(queue),
-      ports_(ports),
-      n_point_(ports.n_point()),
-      x_(ports.n_tile() * config.channel_dim * tile_points),
-      k_(ports.n_tile() * config.channel_dim * tile_points) {
+    : config_(config), layers_(layers), queue_(queue), ports_(ports) {
+    resize();
     const int64_t hidden =
         std::max({config.in_proj.n_hidden, config.out_proj.n_hidden, config.k_proj.n_hidden,
                   config.v_proj.n_hidden, config.ffn.n_hidden});
@@ -28,6 +23,13 @@ Sweep<T>::Sweep(const Config& config, const Layers<T>& layers, const kernels::Qu
         scratch_.push_back({Buffer<T>(tile_size), Buffer<T>(tile_size), Buffer<T>(tile_size),
                             Buffer<T>(2 * hidden * tile_points)});
     }
+}
+
+template <class T>
+void Sweep<T>::resize() {
+    n_point_ = ports_.n_point();
+    resize_tiles(x_, ports_.n_tile(), config_.channel_dim);
+    resize_tiles(k_, ports_.n_tile(), config_.channel_dim);
 }
 
 template <class T>

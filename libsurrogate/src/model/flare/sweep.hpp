@@ -33,6 +33,9 @@ public:
     Sweep(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
           PointPorts<T>& ports);
 
+    /// Takes over the number of points of the ports. Takes memory for more than ever before.
+    void resize();
+
     /// One tile of sweep s. z (H, M, D) of block s - 1, unused in sweep 0; partial takes the
     /// encoding of block s, unused in the last sweep. v_max (H), if not null, is raised to the
     /// largest |v| of each head. thread: whose scratch is used; tiles of different threads may run
@@ -66,7 +69,7 @@ private:
     const Layers<T>& layers_;
     kernels::Queue queue_;
     PointPorts<T>& ports_;
-    int64_t n_point_;
+    int64_t n_point_ = 0;
     kernels::Buffer<T> x_, k_;      // (n_tile, channels, tile_points)
     std::vector<Scratch> scratch_;  // (n_thread)
 };

@@ -143,6 +143,7 @@ void DeviceExecution::add_ports(const PlanRequest& request) {
 Execution::Result DeviceExecution::run(int64_t run, std::span<const Column> inputs,
                                        std::span<const Column> outputs, bool poisoned) {
     FirstFailure failure;
+    if (first_pending_ == n_run_) first_pending_ = n_run_ = run;  // runs before were another one's
     failure.guard([&] {
         if (run - first_pending_ < max_pending) return;
         const std::optional<Late> found = find_late(true);

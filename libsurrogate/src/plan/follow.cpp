@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan follows its points when they have moved. The move was collective: all ranks know of it.
+#include <exception>
+#include <optional>
+
+#include "libsurrogate/src/plan/plan.hpp"
+
+namespace surrogate::impl {
+
+/// Collective. Throws on all ranks, and is then called again by the next run.
+void Plan::follow() {
+    finish_earlier_runs();
+    context().comm().agree([&] {
+        require_clouds();
+        set_coordinates();
+    });
+    coordinates_ = Coordinates(*input_, model_->card().inputs);
+    const bool is_new = !execution_ || !execution_->follow();
+    if (is_new) add_execution();
+    followed_ = revisions();
+    if (is_new && stream_) execution_->set_stream(*stream_);
+}
+
+/// What they found is kept for the next run: their points can still be told from those of now.
+void Plan::finish_earlier_runs() {
+    if (found_before_move_) return;
+    try {
+        wait();
+    } catch (...) {
+        found_before_move_ = std::current_exception();
+    }
+}
+
+/// Collective, with agreement. The memory of an earlier execution is free for the new one.
+void Plan::add_execution() {
+    execution_.reset();
+    std::optional<PlanRequest> request;
+    context().comm().agree([&] {
+        request.emplace(PlanRequest{*input_, *output_, queue_});
+        request->precision = options_.get("precision");
+        request->reproducible = options_.get("reproducible") == "true";
+        request->device = device_;
+        request->inputs = inputs_;
+        request->stops_at_range = stops_at_range_;
+    });
+    execution_ = make_execution(model_->network(), *request);
+}
+
+}  // namespace surrogate::impl
