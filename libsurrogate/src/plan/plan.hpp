@@ -88,11 +88,11 @@ private:
     void finish_earlier_runs();
     std::vector<size_t> find_slots(const char* name, bool is_input) const;
     [[noreturn]] void refuse_name(const char* name, bool is_input) const;
-    void require_unit(std::span<const size_t> slots, const char* unit, bool is_input) const;
+    void require_unit(std::span<const size_t> found, const char* unit, bool is_input) const;
     void bind(const char* name, const char* unit, const surrogate_array* array, bool is_input);
     void bind(const char* name, const char* unit, const surrogate_block* block, bool is_input);
     void set_column(size_t slot, const Column& memory, bool is_input);
-    std::string field_text(const char* name, std::span<const size_t> slots, bool is_input) const;
+    std::string field_text(const char* name, std::span<const size_t> found, bool is_input) const;
     const std::vector<Slot>& slots(bool is_input) const {
         return is_input ? input_slots_ : output_slots_;
     }
