@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/timeloop/checkpoint_disk.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "coupling/timeloop/agreement.hpp"
+
+namespace surrogate::timeloop {
+
+/// O_NONBLOCK: a pipe is refused at once instead of waiting for its other end.
+DiskFile::DiskFile(const std::string& path, Mode mode, const std::string& shown_name)
+    : name_(shown_name),
+      mode_(mode),
+      descriptor_(::open(path.c_str(),
+                         (mode == read_only ? O_RDONLY : O_WRONLY) | O_CLOEXEC | O_NONBLOCK)) {
+    if (descriptor_ < 0) fail(errno);
+    struct stat found = {};
+    if (::fstat(descriptor_, &found) == 0 && S_ISREG(found.st_mode)) return;
+    ::close(descriptor_);
+    throw Failure(SURROGATE_IO, "'" + name_ + "' is not a regular file");
+}
+
+DiskFile::~DiskFile() {
+    ::close(descriptor_);
+}
+
+void DiskFile::fail(int code) const {
+    throw Failure(SURROGATE_IO, std::string("cannot ") + (mode_ == read_only ? "read" : "write") +
+                                    " '" + name_ + "': " + std::strerror(code));
+}
+
+uint64_t DiskFile::size() const {
+    struct stat found = {};
+    if (::fstat(descriptor_, &found) != 0) fail(errno);
+    return static_cast<uint64_t>(found.st_size);
+}
+
+void DiskFile::resize(uint64_t size) {
+    if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) fail(errno);
+}
+
+void DiskFile::write(uint64_t offset, const void* data, size_t n_byte) {
+    const auto* next = static_cast<const std::byte*>(data);
+    while (n_byte > 0) {
+        const ssize_t n = ::pwrite(descriptor_, next, n_byte, static_cast<off_t>(offset));
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) fail(n < 0 ? errno : ENOSPC);
+        next += n;
+        offset += static_cast<uint64_t>(n);
+        n_byte -= static_cast<size_t>(n);
+    }
+}
+
+void DiskFile::read(uint64_t offset, void* data, size_t n_byte) const {
+    auto* next = static_cast<std::byte*>(data);
+    while (n_byte > 0) {
+        const ssize_t n = ::pread(descriptor_, next, n_byte, static_cast<off_t>(offset));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) fail(errno);
+        if (n == 0)
+            throw Failure(SURROGATE_BAD_FILE, "'" + name_ + "' is cut short: it ends at byte " +
+                                                  std::to_string(offset));
+        next += n;
+        offset += static_cast<uint64_t>(n);
+        n_byte -= static_cast<size_t>(n);
+    }
+}
+
+void DiskFile::flush() {
+    while (::fsync(descriptor_) != 0)
+        if (errno != EINTR) fail(errno);
+}
+
+}  // namespace surrogate::timeloop

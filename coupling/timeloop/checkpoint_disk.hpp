@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "coupling/timeloop/hdf5_storage.hpp"
+
+namespace surrogate::timeloop {
+
+/// A regular file, read or written at offsets. Functions throw Failure(IO) with the reason of the
+/// system, and the name that the file has for the user. Local.
+class DiskFile : public h5::Storage {
+public:
+    enum Mode { read_only, write_only };
+    DiskFile(const std::string& path, Mode mode, const std::string& shown_name);
+    ~DiskFile() override;
+    DiskFile(const DiskFile&) = delete;
+    DiskFile& operator=(const DiskFile&) = delete;
+
+    uint64_t size() const override;
+    void resize(uint64_t size) override;
+    void write(uint64_t offset, const void* data, size_t n_byte) override;
+    /// Fails if the file ends before.
+    void read(uint64_t offset, void* data, size_t n_byte) const override;
+    /// Content to the disk.
+    void flush();
+
+private:
+    [[noreturn]] void fail(int code) const;
+
+    std::string name_;
+    Mode mode_;
+    int descriptor_;
+};
+
+}  // namespace surrogate::timeloop

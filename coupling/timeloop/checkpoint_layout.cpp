@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "coupling/timeloop/agreement.hpp"
+#include "coupling/timeloop/checkpoint_content.hpp"
+#include "coupling/timeloop/checkpoint_seal.hpp"
+#include "coupling/timeloop/hdf5_type.hpp"
+
+namespace surrogate::timeloop {
+
+namespace {
+
+/// A contiguous dataset, whose place is taken now and whose numbers come later.
+h5::Handle new_dataset(hid_t group, const std::string& name, Rows* rows, bool is_matrix) {
+    const hsize_t extents[2] = {static_cast<hsize_t>(rows->n_row),
+                                static_cast<hsize_t>(rows->n_column)};
+    const h5::Handle space(H5Screate_simple(is_matrix ? 2 : 1, extents, nullptr), H5Sclose,
+                           "make a data space");
+    const h5::Handle how = h5::property_list(H5P_DATASET_CREATE);
+    h5::check(H5Pset_layout(how, H5D_CONTIGUOUS), "set a property");
+    h5::check(H5Pset_alloc_time(how, H5D_ALLOC_TIME_EARLY), "set a property");
+    h5::check(H5Pset_fill_time(how, H5D_FILL_TIME_NEVER), "set a property");
+    h5::check(H5Pset_obj_track_times(how, false), "set a property");
+    h5::Handle dataset(
+        H5Dcreate2(group, name.c_str(), hdf5_type(*rows), space, H5P_DEFAULT, how, H5P_DEFAULT),
+        H5Dclose, "make a data set");
+    if (rows->n_byte() > 0) rows->offset = offset_of(dataset);
+    return dataset;
+}
+
+void put_head(hid_t file, const CheckpointContent& content) {
+    const h5::Handle head = h5::new_group(file, "timeloop");
+    h5::put(head, "format", static_cast<int64_t>(Seal::known_format));
+    h5::put(head, "library_version", std::string(surrogate_version()));
+    h5::put(head, "time_s", content.time_s);
+    h5::put(head, "step", content.step);
+    h5::put(head, "n_skip", content.n_skip);
+    h5::put(head, "model_family", content.family);
+    h5::put(head, "model_hash", content.model_hash);
+    const h5::Handle integrals = h5::new_group(file, "integrals");
+    for (const ExpectedIntegral& integral : content.integrals) {
+        const h5::Handle group = h5::new_group(integrals, h5::link_name(integral.name));
+        h5::put(group, "long_name", integral.name);
+        h5::put(group, "is_known", static_cast<int64_t>(integral.is_known));
+        h5::put(group, "value", integral.value);
+        h5::put(group, "scale", integral.scale);
+    }
+}
+
+void put_points(hid_t file, PointsContent* points) {
+    const h5::Handle group = h5::new_group(file, points->group);
+    h5::put(group, "kind", std::string(points->is_sphere ? "sphere" : "points"));
+    h5::put(group, "n_global", points->n_global);
+    if (points->is_sphere) {
+        h5::put(group, "grid", points->grid);
+        h5::put(group, "n_lat", points->n_lat);
+        h5::put(group, "n_lon", points->n_lon);
+    }
+    if (points->x.n_column > 0) new_dataset(group, "x", &points->x, true);
+    if (points->id.n_column > 0) new_dataset(group, "id", &points->id, false);
+}
+
+void put_field(hid_t fields, FieldContent* field) {
+    const h5::Handle dataset =
+        new_dataset(fields, h5::link_name(field->name), &field->rows, field->rows.n_column != 1);
+    h5::put(dataset, "long_name", field->name);
+    h5::put(dataset, "units", field->unit);
+    h5::put(dataset, "points", field->points);
+}
+
+}  // namespace
+
+void lay_out(CheckpointContent* content, h5::SparseFile* memory) {
+    const h5::QuietErrors quiet;
+    const h5::Driver driver(memory);
+    const h5::Handle access = driver.access();
+    // Large rows begin at a page, so that the ranges of a data set do not share pages with others.
+    h5::check(H5Pset_alignment(access, h5::SparseFile::page_bytes, h5::SparseFile::page_bytes),
+              "set a property");
+    const h5::Handle creation = h5::property_list(H5P_FILE_CREATE);
+    h5::check(H5Pset_userblock(creation, seal_bytes), "set a property");
+    h5::Handle file(H5Fcreate("checkpoint", H5F_ACC_TRUNC, creation, access), H5Fclose,
+                    "make a file of HDF5");
+    put_head(file, *content);
+    for (PointsContent& points : content->points) put_points(file, &points);
+    {
+        const h5::Handle fields = h5::new_group(file, "fields");
+        for (FieldContent& field : content->fields) put_field(fields, &field);
+    }
+    file.close("finish a file of HDF5");
+    content->file_bytes = memory->size();
+}
+
+}  // namespace surrogate::timeloop

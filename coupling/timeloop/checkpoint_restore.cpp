@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "coupling/timeloop/agreement.hpp"
+#include "coupling/timeloop/checkpoint.hpp"
+#include "coupling/timeloop/checkpoint_seal.hpp"
+#include "coupling/timeloop/checkpoint_state.hpp"
+
+namespace surrogate::timeloop {
+
+namespace {
+
+/// Opens a file after all of it has been compared with its seal. Collective.
+void open_verified(surrogate_context* context, const std::string& path,
+                   std::optional<DiskFile>* file) {
+    Seal seal;
+    agreed(context, [&] {
+        file->emplace(path, DiskFile::read_only, path);
+        seal = read_seal(**file, path);
+    });
+    const uint64_t found = content_hash(context, **file, seal.file_bytes);
+    agreed(context, [&] {
+        if (found != seal.content_hash)
+            throw Failure(SURROGATE_BAD_FILE,
+                          "'" + path + "' has been altered: the checksum of its content is wrong");
+    });
+}
+
+template <class Part, class Name>
+const Part& named(const std::vector<Part>& parts, const Name& has_name) {
+    return *std::find_if(parts.begin(), parts.end(), has_name);
+}
+
+/// Takes over what a file says, in the order that is expected here.
+void take_over(const CheckpointContent& found, CheckpointContent* content) {
+    content->time_s = found.time_s;
+    content->step = found.step;
+    content->n_skip = found.n_skip;
+    for (ExpectedIntegral& own : content->integrals)
+        own = named(found.integrals, [&](const auto& other) { return other.name == own.name; });
+    for (PointsContent& own : content->points)
+        own = named(found.points, [&](const auto& other) { return other.group == own.group; });
+    for (FieldContent& own : content->fields)
+        own = named(found.fields, [&](const auto& other) { return other.name == own.name; });
+}
+
+/// Compares the file with what is expected; times, integrals and places become those of the file.
+void read_head(DiskFile* file, const std::string& path, CheckpointContent* content) {
+    const CheckpointContent found = read_content(file);
+    const std::string text = differences(found, *content);
+    if (!text.empty())
+        throw Failure(SURROGATE_INVALID_ARGUMENT,
+                      "checkpoint '" + path + "' is not one of this time loop:" + text);
+    take_over(found, content);
+}
+
+std::string text_of(int64_t id) {
+    return "id " + std::to_string(id);
+}
+std::string text_of(double x) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.17g", x);
+    return text;
+}
+template <class T>
+std::string text_of(const T* row, int64_t n_column) {
+    std::string text;
+    for (int64_t i = 0; i < n_column; ++i) text += (i > 0 ? ", " : "") + text_of(row[i]);
+    return "(" + text + ")";
+}
+
+/// Reads this rank's ranges.
+class RowReader {
+public:
+    RowReader(const CheckpointState& state, const DiskFile& file)
+        : state_(state), file_(file), found_(state.largest_range()), own_(state.largest_range()) {}
+
+    /// Rows of T of the points here are those of the file; the first that differs is named.
+    /// Collective.
+    template <class T>
+    void compare(const Rows& rows, size_t group, const T* local) {
+        if (rows.n_byte() == 0) return;
+        const FileOrder& order = state_.order(group);
+        order.forward(rows.row_bytes(), local, own_.data());
+        agreed(state_.context(), [&] {
+            read(rows, group);
+            const auto* found = reinterpret_cast<const T*>(found_.data());
+            const auto* own = reinterpret_cast<const T*>(own_.data());
+            for (int64_t i = 0; i < order.n() * rows.n_column; ++i) {
+                if (found[i] == own[i]) continue;
+                const int64_t row = i / rows.n_column, at = row * rows.n_column;
+                throw Failure(SURROGATE_INVALID_ARGUMENT,
+                              "the points are not those of the checkpoint: point " +
+                                  std::to_string(order.first() + row) + " of its order is " +
+                                  text_of(found + at, rows.n_column) + " in the file, " +
+                                  text_of(own + at, rows.n_column) + " here");
+            }
+        });
+    }
+
+    /// Brings rows to the points of this rank. A failure of one rank does not keep it from the
+    /// exchange of rows. Collective.
+    void restore(const Rows& rows, size_t group, void* local) {
+        if (rows.n_byte() == 0) return;
+        if (status_ == SURROGATE_SUCCESS)
+            status_ = status_of(state_.context(), [&] { read(rows, group); });
+        state_.order(group).backward(rows.row_bytes(), found_.data(), local);
+    }
+
+    /// What has failed on this rank first.
+    surrogate_status status() const { return status_; }
+
+private:
+    void read(const Rows& rows, size_t group) {
+        file_.read(state_.offset(rows, group), found_.data(), state_.range_bytes(rows, group));
+    }
+
+    const CheckpointState& state_;
+    const DiskFile& file_;
+    std::vector<std::byte> found_, own_;
+    surrogate_status status_ = SURROGATE_SUCCESS;
+};
+
+void compare_points(const CheckpointState& state, RowReader* reader) {
+    for (size_t group = 0; group < state.content.points.size(); ++group) {
+        const PlanPoints& points = state.points(group);
+        const PointsContent& content = state.content.points[group];
+        reader->compare(content.id, group, points.points.global_id);
+        std::vector<double> x;
+        agreed(state.context(), [&] { x = points.x(); });
+        reader->compare(content.x, group, x.data());
+    }
+}
+
+}  // namespace
+
+void restore_checkpoint(surrogate_context* context, const surrogate_plan* plan,
+                        const std::string& path, Snapshot* snapshot) {
+    CheckpointState state(context, plan, *snapshot, path);
+    std::optional<DiskFile> file;
+    open_verified(context, path, &file);
+    agreed(context, [&] {
+        if (state.rank() == 0) read_head(&*file, path, &state.content);
+    });
+    state.share_content();
+    std::unique_ptr<RowReader> reader;
+    std::vector<std::vector<std::byte>> values;
+    agreed(context, [&] {
+        reader = std::make_unique<RowReader>(state, *file);
+        for (const StateField& field : snapshot->fields) values.emplace_back(field.values.size());
+    });
+    compare_points(state, reader.get());
+    for (size_t i = 0; i < values.size(); ++i)
+        reader->restore(state.content.fields[i].rows, state.group_of(snapshot->fields[i]),
+                        values[i].data());
+    check(surrogate_context_agree(context, reader->status(), nullptr));
+
+    snapshot->time_s = state.content.time_s;
+    snapshot->step = state.content.step;
+    snapshot->n_skip = state.content.n_skip;
+    snapshot->integrals.swap(state.content.integrals);
+    for (size_t i = 0; i < values.size(); ++i) snapshot->fields[i].values.swap(values[i]);
+}
+
+}  // namespace surrogate::timeloop

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <surrogate/surrogate.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "coupling/timeloop/checkpoint_content.hpp"
+#include "coupling/timeloop/checkpoint_disk.hpp"
+
+namespace surrogate::timeloop {
+
+/// The first bytes of a checkpoint (HDF5's user block), little endian:
+///   0    magic, 16 bytes
+///   16   format
+///   24   size of the file
+///   32   hash of the content
+///   40   zeros
+///   504  XXH3-64 of bytes 0 .. 503
+struct Seal {
+    static constexpr uint64_t known_format = 1;
+
+    uint64_t format = known_format;
+    uint64_t file_bytes = 0;
+    uint64_t content_hash = 0;
+
+    std::array<std::byte, seal_bytes> bytes() const;
+};
+
+/// The seal of a file; throws Failure(BAD_FILE) where it says, or lacks, what no whole checkpoint of
+/// a known format does. The content is not looked at. Local.
+Seal read_seal(const DiskFile& file, const std::string& name);
+
+/// The hash of what lies behind the seal of a file of `file_bytes` bytes: XXH3-64 of the XXH3-64 of
+/// its pieces of 4 MiB, of which each rank reads a share. The same on all ranks. Collective; throws
+/// Error, the same on all ranks.
+uint64_t content_hash(surrogate_context* context, const DiskFile& file, uint64_t file_bytes);
+
+}  // namespace surrogate::timeloop

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <hdf5.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include "coupling/timeloop/hdf5_handle.hpp"
+
+namespace surrogate::timeloop::h5 {
+
+/// What HDF5 reads and writes instead of a file that it opens itself. Functions may throw.
+class Storage {
+public:
+    virtual ~Storage() = default;
+    virtual uint64_t size() const = 0;
+    virtual void resize(uint64_t size) = 0;
+    virtual void read(uint64_t offset, void* data, size_t n_byte) const = 0;
+    virtual void write(uint64_t offset, const void* data, size_t n_byte) = 0;
+};
+
+/// A file in memory, of which only the pages that have been written to exist; the others are zeros.
+/// Nothing can fail here but the memory: HDF5 1.10 may crash after a disk was full (h5py issue 914).
+class SparseFile : public Storage {
+public:
+    static constexpr uint64_t page_bytes = 4096;
+    using Page = std::array<std::byte, page_bytes>;
+
+    uint64_t size() const override { return size_; }
+    void resize(uint64_t size) override { size_ = size; }
+    void read(uint64_t offset, void* data, size_t n_byte) const override;
+    void write(uint64_t offset, const void* data, size_t n_byte) override;
+    const std::map<uint64_t, Page>& pages() const { return pages_; }
+
+private:
+    uint64_t size_ = 0;
+    std::map<uint64_t, Page> pages_;  ///< by number
+};
+
+/// Makes HDF5 work on a storage, which outlives it.
+class Driver {
+public:
+    explicit Driver(Storage* storage);
+
+    /// A list of properties for files that lie in the storage; closing such a file closes all objects
+    /// in it.
+    Handle access() const;
+
+private:
+    Storage* storage_;
+    Handle driver_;
+};
+
+}  // namespace surrogate::timeloop::h5
