@@ -55,7 +55,10 @@ void agreed(surrogate_context* context, const Work& work) {
 /// Words that go to all ranks, bit for bit, where only one rank knows each of them.
 class SharedWords {
 public:
-    explicit SharedWords(size_t n) : words_(n), halves_(2 * n) {}
+    void resize(size_t n) {
+        words_.resize(n);
+        halves_.resize(2 * n);
+    }
     uint64_t& operator[](size_t i) { return words_[i]; }
 
     /// Makes each word the sum over the ranks; no more than one rank has set it. Collective, takes no

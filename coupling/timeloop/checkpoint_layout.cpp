@@ -74,9 +74,6 @@ void lay_out(CheckpointContent* content, h5::SparseFile* memory) {
     const h5::QuietErrors quiet;
     const h5::Driver driver(memory);
     const h5::Handle access = driver.access();
-    // Large rows begin at a page, so that the ranges of a data set do not share pages with others.
-    h5::check(H5Pset_alignment(access, h5::SparseFile::page_bytes, h5::SparseFile::page_bytes),
-              "set a property");
     const h5::Handle creation = h5::property_list(H5P_FILE_CREATE);
     h5::check(H5Pset_userblock(creation, seal_bytes), "set a property");
     h5::Handle file(H5Fcreate("checkpoint", H5F_ACC_TRUNC, creation, access), H5Fclose,

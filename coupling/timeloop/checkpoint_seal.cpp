@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <vector>
 
 #include "coupling/timeloop/agreement.hpp"
@@ -88,17 +87,17 @@ uint64_t content_hash(surrogate_context* context, const DiskFile& file, uint64_t
     int32_t rank = 0, size = 1;
     check(surrogate_context_rank(context, &rank, &size));
     const uint64_t n = (file_bytes - seal_bytes + piece_bytes - 1) / piece_bytes;
-    std::optional<SharedWords> hashes;
+    SharedWords hashes;
     std::vector<std::byte> list;
     agreed(context, [&] {
-        hashes.emplace(n);
+        hashes.resize(n);
         list.resize(8 * n);
         std::vector<std::byte> buffer(std::min(piece_bytes, file_bytes));
         for (uint64_t i = first_piece(n, rank, size); i < first_piece(n, rank + 1, size); ++i)
-            (*hashes)[i] = hash_of_piece(file, file_bytes, i, buffer);
+            hashes[i] = hash_of_piece(file, file_bytes, i, buffer);
     });
-    hashes->share(context);
-    for (size_t i = 0; i < n; ++i) put_word(list.data() + 8 * i, (*hashes)[i]);
+    hashes.share(context);
+    for (size_t i = 0; i < n; ++i) put_word(list.data() + 8 * i, hashes[i]);
     return XXH3_64bits(list.data(), list.size());
 }
 

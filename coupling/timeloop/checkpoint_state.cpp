@@ -34,15 +34,15 @@ uint64_t request_of(const Snapshot& snapshot, const std::string& path) {
 void compare_ranks(surrogate_context* context, int32_t rank, const Snapshot& snapshot,
                    const std::string& path) {
     uint64_t own = 0;
-    std::optional<SharedWords> of_rank_0;
+    SharedWords of_rank_0;
     agreed(context, [&] {
         own = request_of(snapshot, path);
-        of_rank_0.emplace(1);
+        of_rank_0.resize(1);
     });
-    if (rank == 0) (*of_rank_0)[0] = own;
-    of_rank_0->share(context);
+    if (rank == 0) of_rank_0[0] = own;
+    of_rank_0.share(context);
     agreed(context, [&] {
-        if ((*of_rank_0)[0] != own)
+        if (of_rank_0[0] != own)
             throw Failure(SURROGATE_INVALID_ARGUMENT,
                           "this rank gives the checkpoint another path, or other fields or "
                           "integrals, than rank 0: '" +
@@ -55,7 +55,8 @@ void compare_ranks(surrogate_context* context, int32_t rank, const Snapshot& sna
 CheckpointState::CheckpointState(surrogate_context* context, const surrogate_plan* plan,
                                  const Snapshot& snapshot, const std::string& path)
     : context_(context) {
-    check(surrogate_context_rank(context, &rank_, nullptr));
+    int32_t n_rank = 0;
+    check(surrogate_context_rank(context, &rank_, &n_rank));
     compare_ranks(context, rank_, snapshot, path);
     agreed(context, [&] {
         for (const bool is_output : {false, true}) {
@@ -135,17 +136,17 @@ void CheckpointState::visit_shared(const Visit& visit) {
 }
 
 void CheckpointState::share_content() {
-    std::optional<SharedWords> words;
+    SharedWords words;
     agreed(context_, [&] {
         size_t n = 0;
         visit_shared([&](uint64_t&) { ++n; });
-        words.emplace(n);
+        words.resize(n);
     });
     size_t i = 0;
-    if (rank_ == 0) visit_shared([&](uint64_t& word) { (*words)[i++] = word; });
-    words->share(context_);
+    if (rank_ == 0) visit_shared([&](uint64_t& word) { words[i++] = word; });
+    words.share(context_);
     i = 0;
-    visit_shared([&](uint64_t& word) { word = (*words)[i++]; });
+    visit_shared([&](uint64_t& word) { word = words[i++]; });
 }
 
 }  // namespace surrogate::timeloop

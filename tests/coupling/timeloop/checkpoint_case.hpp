@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <surrogate/surrogate_mpi.hpp>
+#include <vector>
+
+#include "coupling/timeloop/checkpoint.hpp"
+#include "tests/support/answer.hpp"
+#include "tests/support/ranks.hpp"
+#include "tests/support/small_darcy_model.hpp"
+#include "tests/support/sphere_case.hpp"
+#include "tests/support/sphere_models.hpp"
+
+namespace surrogate::test {
+
+using timeloop::Snapshot;
+using timeloop::StateField;
+
+inline std::string bytes_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write_bytes(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+}
+
+/// Numbers of points, each of which depends on the point alone.
+template <class T>
+StateField field_of(const std::string& name, const std::string& unit,
+                    const std::vector<int64_t>& points, int64_t n_component, bool at_output) {
+    std::vector<T> values;
+    for (const int64_t point : points)
+        for (int64_t c = 0; c < n_component; ++c)
+            values.push_back(static_cast<T>(std::sin(static_cast<double>(point * n_component + c)) *
+                                            std::exp2(c * 30 - 60)));
+    StateField field;
+    field.name = name;
+    field.unit = unit;
+    field.dtype = sizeof(T) == 4 ? SURROGATE_FLOAT32 : SURROGATE_FLOAT64;
+    field.n_component = n_component;
+    field.at_output = at_output;
+    field.values.resize(values.size() * sizeof(T));
+    if (!values.empty()) std::memcpy(field.values.data(), values.data(), field.values.size());
+    return field;
+}
+
+/// A loop's state at awkward numbers: doubles, floats, a vector, a name with what HDF5 reads as a
+/// path, integrals known and not yet known.
+inline Snapshot snapshot_of(const std::vector<int64_t>& points) {
+    Snapshot snapshot;
+    snapshot.time_s = -1.0 / 3;
+    snapshot.step = (int64_t{1} << 40) + 7;
+    snapshot.n_skip = 3;
+    snapshot.integrals = {{"mass", true, -0.1, 1e300}, {"energy/volume", false, 0, 0}};
+    snapshot.fields = {field_of<double>("pressure", "Pa", points, 1, true),
+                       field_of<float>("velocity", "m/s", points, 3, false),
+                       field_of<float>("50% of a/b", "", points, 1, true)};
+    return snapshot;
+}
+
+/// The same loop before anything is restored.
+inline Snapshot emptied(Snapshot snapshot) {
+    snapshot.time_s = 0;
+    snapshot.step = snapshot.n_skip = 0;
+    for (timeloop::ExpectedIntegral& integral : snapshot.integrals) integral = {integral.name};
+    for (StateField& field : snapshot.fields)
+        std::fill(field.values.begin(), field.values.end(), std::byte{0xff});
+    return snapshot;
+}
+
+inline bool operator==(const Snapshot& a, const Snapshot& b) {
+    const auto same_integrals = [](const auto& x, const auto& y) {
+        return x.name == y.name && x.is_known == y.is_known && x.value == y.value &&
+               x.scale == y.scale;
+    };
+    const auto same_fields = [](const auto& x, const auto& y) {
+        return x.name == y.name && x.values == y.values;
+    };
+    return a.time_s == b.time_s && a.step == b.step && a.n_skip == b.n_skip &&
+           std::equal(a.integrals.begin(), a.integrals.end(), b.integrals.begin(),
+                      b.integrals.end(), same_integrals) &&
+           std::equal(a.fields.begin(), a.fields.end(), b.fields.begin(), b.fields.end(),
+                      same_fields);
+}
+
+/// Points on a line with a plan of them, on the ranks of a communicator.
+class PointsLoop {
+public:
+    struct Kind {
+        const char* partition = "scattered";
+        int64_t n_point = 200;
+        bool has_ids = true;
+        double moved_by = 0;  ///< the last point
+        int64_t first_id = 1000;
+    };
+
+    PointsLoop(MPI_Comm comm, const Kind& kind)
+        : comm_(comm),
+          context(mpi_context(comm)),
+          model(context, path_of_model()),
+          points(own_rows(kind.partition, kind.n_point, comm)),
+          plan(model, domain(kind)),
+          snapshot(snapshot_of(points)) {}
+
+    Answer save(const std::string& path) const {
+        return answer_of(
+            [&] { timeloop::save_checkpoint(context.get(), plan.get(), snapshot, path); });
+    }
+    /// Into `restored`.
+    Answer restore(const std::string& path) {
+        restored = emptied(snapshot);
+        return restore_into(path, &restored);
+    }
+    Answer restore_into(const std::string& path, Snapshot* into) const {
+        return answer_of(
+            [&] { timeloop::restore_checkpoint(context.get(), plan.get(), path, into); });
+    }
+    bool is_restored() const { return restored == snapshot; }
+
+private:
+    /// The text is that which the caller of the C interface gets.
+    template <class Work>
+    static Answer answer_of(const Work& work) {
+        try {
+            work();
+            return {};
+        } catch (const Error& error) {
+            return {error.status(), surrogate_error(nullptr)};
+        }
+    }
+
+    std::string path_of_model() const {
+        return rank_of(comm_) == 0 ? small_darcy_model() : std::string();
+    }
+
+    Domain domain(const Kind& kind) {
+        std::vector<double> x;
+        std::vector<int64_t> ids;
+        for (const int64_t point : points) {
+            const bool is_last = point == kind.n_point - 1;
+            x.push_back(static_cast<double>(point * 37 % kind.n_point) /
+                            static_cast<double>(kind.n_point) +
+                        (is_last ? kind.moved_by : 0));
+            ids.push_back(kind.first_id - 7 * point);
+        }
+        return Domain(context, matrix(x.data(), std::ssize(x), 1),
+                      kind.has_ids ? ids.data() : nullptr);
+    }
+
+    MPI_Comm comm_;
+
+public:
+    const Context context;
+    const Model model;
+    const std::vector<int64_t> points;
+    const Plan plan;
+    Snapshot snapshot, restored;
+};
+
+/// A folder of its own for a test, the same on all ranks; empty again at the end.
+class SharedFolder {
+public:
+    explicit SharedFolder(MPI_Comm comm) : comm_(comm) {
+        int pid = ::getpid();
+        MPI_Bcast(&pid, 1, MPI_INT, 0, comm);
+        path_ = testing::TempDir() + "checkpoint_" + std::to_string(pid);
+        std::filesystem::create_directories(path_);
+        MPI_Barrier(comm);
+    }
+    ~SharedFolder() {
+        MPI_Barrier(comm_);
+        std::error_code ignored;
+        if (rank_of(comm_) == 0) std::filesystem::remove_all(path_, ignored);
+        MPI_Barrier(comm_);
+    }
+    std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+    std::vector<std::string> names() const {
+        std::vector<std::string> names;
+        for (const auto& entry : std::filesystem::directory_iterator(path_))
+            names.push_back(entry.path().filename().string());
+        std::sort(names.begin(), names.end());
+        return names;
+    }
+
+private:
+    MPI_Comm comm_;
+    std::string path_;
+};
+
+}  // namespace surrogate::test
