@@ -55,10 +55,10 @@ struct CheckpointContent {
 constexpr uint64_t seal_bytes = 512;
 
 /// Makes the HDF5 file of a checkpoint but for its rows, and sets their offsets and the size in
-/// `content`. The same bytes for equal content. Throws Failure. Local.
+/// `content`. The same bytes for equal content. Throws Error. Local.
 void lay_out(CheckpointContent* content, h5::SparseFile* file);
 
-/// Reads the content of a file whose seal is right. Throws Failure. Local.
+/// Reads the content of a file whose seal is right. Throws Error. Local.
 CheckpointContent read_content(h5::Storage* file);
 
 /// What differs between a checkpoint and what a loop expects, a line each; "" if nothing does. Times,

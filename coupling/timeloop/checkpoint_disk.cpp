@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "coupling/timeloop/agreement.hpp"
+#include "coupling/timeloop/error.hpp"
 
 namespace surrogate::timeloop {
 
@@ -18,30 +18,30 @@ DiskFile::DiskFile(const std::string& path, Mode mode, const std::string& shown_
       mode_(mode),
       descriptor_(::open(path.c_str(),
                          (mode == read_only ? O_RDONLY : O_WRONLY) | O_CLOEXEC | O_NONBLOCK)) {
-    if (descriptor_ < 0) fail(errno);
+    if (descriptor_ < 0) fail_with(errno);
     struct stat found = {};
     if (::fstat(descriptor_, &found) == 0 && S_ISREG(found.st_mode)) return;
     ::close(descriptor_);
-    throw Failure(SURROGATE_IO, "'" + name_ + "' is not a regular file");
+    fail(SURROGATE_IO, "'" + name_ + "' is not a regular file");
 }
 
 DiskFile::~DiskFile() {
     ::close(descriptor_);
 }
 
-void DiskFile::fail(int code) const {
-    throw Failure(SURROGATE_IO, std::string("cannot ") + (mode_ == read_only ? "read" : "write") +
-                                    " '" + name_ + "': " + std::strerror(code));
+void DiskFile::fail_with(int code) const {
+    fail(SURROGATE_IO, std::string("cannot ") + (mode_ == read_only ? "read" : "write") + " '" +
+                           name_ + "': " + std::strerror(code));
 }
 
 uint64_t DiskFile::size() const {
     struct stat found = {};
-    if (::fstat(descriptor_, &found) != 0) fail(errno);
+    if (::fstat(descriptor_, &found) != 0) fail_with(errno);
     return static_cast<uint64_t>(found.st_size);
 }
 
 void DiskFile::resize(uint64_t size) {
-    if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) fail(errno);
+    if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) fail_with(errno);
 }
 
 void DiskFile::write(uint64_t offset, const void* data, size_t n_byte) {
@@ -49,7 +49,7 @@ void DiskFile::write(uint64_t offset, const void* data, size_t n_byte) {
     while (n_byte > 0) {
         const ssize_t n = ::pwrite(descriptor_, next, n_byte, static_cast<off_t>(offset));
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) fail(n < 0 ? errno : ENOSPC);
+        if (n <= 0) fail_with(n < 0 ? errno : ENOSPC);
         next += n;
         offset += static_cast<uint64_t>(n);
         n_byte -= static_cast<size_t>(n);
@@ -61,10 +61,10 @@ void DiskFile::read(uint64_t offset, void* data, size_t n_byte) const {
     while (n_byte > 0) {
         const ssize_t n = ::pread(descriptor_, next, n_byte, static_cast<off_t>(offset));
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) fail(errno);
+        if (n < 0) fail_with(errno);
         if (n == 0)
-            throw Failure(SURROGATE_BAD_FILE, "'" + name_ + "' is cut short: it ends at byte " +
-                                                  std::to_string(offset));
+            fail(SURROGATE_BAD_FILE,
+                 "'" + name_ + "' is cut short: it ends at byte " + std::to_string(offset));
         next += n;
         offset += static_cast<uint64_t>(n);
         n_byte -= static_cast<size_t>(n);
@@ -73,7 +73,7 @@ void DiskFile::read(uint64_t offset, void* data, size_t n_byte) const {
 
 void DiskFile::flush() {
     while (::fsync(descriptor_) != 0)
-        if (errno != EINTR) fail(errno);
+        if (errno != EINTR) fail_with(errno);
 }
 
 }  // namespace surrogate::timeloop

@@ -9,7 +9,7 @@
 
 namespace surrogate::timeloop {
 
-/// A regular file, read or written at offsets. Functions throw Failure(IO) with the reason of the
+/// A regular file, read or written at offsets. Functions fail(IO) with the reason of the
 /// system, and the name that the file has for the user. Local.
 class DiskFile : public h5::Storage {
 public:
@@ -28,7 +28,7 @@ public:
     void flush();
 
 private:
-    [[noreturn]] void fail(int code) const;
+    [[noreturn]] void fail_with(int code) const;
 
     std::string name_;
     Mode mode_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "coupling/timeloop/agreement.hpp"
 #include "coupling/timeloop/checkpoint_content.hpp"
 #include "coupling/timeloop/checkpoint_seal.hpp"
+#include "coupling/timeloop/error.hpp"
 #include "coupling/timeloop/hdf5_type.hpp"
 
 namespace surrogate::timeloop {
@@ -72,7 +72,7 @@ void put_field(hid_t fields, FieldContent* field) {
 
 void lay_out(CheckpointContent* content, h5::SparseFile* memory) {
     const h5::QuietErrors quiet;
-    const h5::Driver driver(memory);
+    h5::Driver driver(memory);
     const h5::Handle access = driver.access();
     const h5::Handle creation = h5::property_list(H5P_FILE_CREATE);
     h5::check(H5Pset_userblock(creation, seal_bytes), "set a property");
@@ -85,6 +85,7 @@ void lay_out(CheckpointContent* content, h5::SparseFile* memory) {
         for (FieldContent& field : content->fields) put_field(fields, &field);
     }
     file.close("finish a file of HDF5");
+    driver.check_storage();
     content->file_bytes = memory->size();
 }
 

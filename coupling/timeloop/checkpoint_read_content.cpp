@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "coupling/timeloop/agreement.hpp"
 #include "coupling/timeloop/checkpoint_content.hpp"
+#include "coupling/timeloop/error.hpp"
 #include "coupling/timeloop/hdf5_type.hpp"
 
 namespace surrogate::timeloop {
@@ -8,8 +8,8 @@ namespace surrogate::timeloop {
 namespace {
 
 [[noreturn]] void fail_type(const std::string& name) {
-    throw Failure(SURROGATE_BAD_FILE,
-                  "data set '" + name + "' has a type or a layout that no checkpoint has");
+    fail(SURROGATE_BAD_FILE,
+         "data set '" + name + "' has a type or a layout that no checkpoint has");
 }
 
 void set_type(const h5::Handle& dataset, const std::string& name, Rows* rows) {
@@ -107,21 +107,31 @@ void check_rows(const CheckpointContent& content) {
     }
 }
 
-}  // namespace
-
-CheckpointContent read_content(h5::Storage* storage) {
-    const h5::QuietErrors quiet;
-    const h5::Driver driver(storage);
-    const h5::Handle file(H5Fopen("checkpoint", H5F_ACC_RDONLY, driver.access()), H5Fclose,
+CheckpointContent read_all(h5::Driver* driver) {
+    const h5::Handle file(H5Fopen("checkpoint", H5F_ACC_RDONLY, driver->access()), H5Fclose,
                           "open the file as HDF5");
     CheckpointContent content;
-    content.file_bytes = storage->size();
     read_head(file, &content);
     for (const std::string& name : h5::names_in(file))
         if (name.starts_with("points")) content.points.push_back(read_points(file, name));
     read_fields(file, &content);
     check_rows(content);
     return content;
+}
+
+}  // namespace
+
+CheckpointContent read_content(h5::Storage* storage) {
+    const h5::QuietErrors quiet;
+    h5::Driver driver(storage);
+    try {
+        CheckpointContent content = read_all(&driver);
+        content.file_bytes = storage->size();
+        return content;
+    } catch (const std::exception&) {
+        driver.check_storage();  // says more than HDF5
+        throw;
+    }
 }
 
 }  // namespace surrogate::timeloop

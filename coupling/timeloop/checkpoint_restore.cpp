@@ -4,10 +4,10 @@
 #include <memory>
 #include <optional>
 
-#include "coupling/timeloop/agreement.hpp"
 #include "coupling/timeloop/checkpoint.hpp"
 #include "coupling/timeloop/checkpoint_seal.hpp"
 #include "coupling/timeloop/checkpoint_state.hpp"
+#include "coupling/timeloop/error.hpp"
 
 namespace surrogate::timeloop {
 
@@ -24,8 +24,8 @@ void open_verified(surrogate_context* context, const std::string& path,
     const uint64_t found = content_hash(context, **file, seal.file_bytes);
     agreed(context, [&] {
         if (found != seal.content_hash)
-            throw Failure(SURROGATE_BAD_FILE,
-                          "'" + path + "' has been altered: the checksum of its content is wrong");
+            fail(SURROGATE_BAD_FILE,
+                 "'" + path + "' has been altered: the checksum of its content is wrong");
     });
 }
 
@@ -52,8 +52,8 @@ void read_head(DiskFile* file, const std::string& path, CheckpointContent* conte
     const CheckpointContent found = read_content(file);
     const std::string text = differences(found, *content);
     if (!text.empty())
-        throw Failure(SURROGATE_INVALID_ARGUMENT,
-                      "checkpoint '" + path + "' is not one of this time loop:" + text);
+        fail(SURROGATE_INVALID_ARGUMENT,
+             "checkpoint '" + path + "' is not one of this time loop:" + text);
     take_over(found, content);
 }
 
@@ -92,11 +92,11 @@ public:
             for (int64_t i = 0; i < order.n() * rows.n_column; ++i) {
                 if (found[i] == own[i]) continue;
                 const int64_t row = i / rows.n_column, at = row * rows.n_column;
-                throw Failure(SURROGATE_INVALID_ARGUMENT,
-                              "the points are not those of the checkpoint: point " +
-                                  std::to_string(order.first() + row) + " of its order is " +
-                                  text_of(found + at, rows.n_column) + " in the file, " +
-                                  text_of(own + at, rows.n_column) + " here");
+                fail(SURROGATE_INVALID_ARGUMENT,
+                     "the points are not those of the checkpoint: point " +
+                         std::to_string(order.first() + row) + " of its order is " +
+                         text_of(found + at, rows.n_column) + " in the file, " +
+                         text_of(own + at, rows.n_column) + " here");
             }
         });
     }
@@ -106,7 +106,7 @@ public:
     void restore(const Rows& rows, size_t group, void* local) {
         if (rows.n_byte() == 0) return;
         if (status_ == SURROGATE_SUCCESS)
-            status_ = status_of(state_.context(), [&] { read(rows, group); });
+            status_ = guarded(state_.context(), [&] { read(rows, group); });
         state_.order(group).backward(rows.row_bytes(), found_.data(), local);
     }
 

@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "coupling/file/new_file.hpp"
-#include "coupling/timeloop/agreement.hpp"
 #include "coupling/timeloop/checkpoint.hpp"
 #include "coupling/timeloop/checkpoint_seal.hpp"
 #include "coupling/timeloop/checkpoint_state.hpp"
+#include "coupling/timeloop/error.hpp"
 
 namespace surrogate::timeloop {
 
@@ -18,7 +18,7 @@ void with_file(const Work& work) {
     try {
         work();
     } catch (const file::Error& error) {
-        throw Failure(SURROGATE_IO, error.what());
+        fail(SURROGATE_IO, error.what());
     }
 }
 
@@ -28,7 +28,7 @@ void refuse_devices(const std::string& path) {
     const auto found = std::filesystem::status(path, ignored);
     if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found) &&
         !std::filesystem::is_directory(found))
-        throw Failure(SURROGATE_IO, "'" + path + "' is not a regular file");
+        fail(SURROGATE_IO, "'" + path + "' is not a regular file");
 }
 
 /// The file of HDF5 without its rows, in the temporary.
@@ -52,9 +52,9 @@ public:
           file_(temporary, DiskFile::write_only, path),
           rows_(state.largest_range()) {
         if (file_.size() != state.content.file_bytes)
-            throw Failure(SURROGATE_IO, "cannot write '" + path +
-                                            "': this rank finds another file there than rank 0; "
-                                            "use a folder that all nodes share");
+            fail(SURROGATE_IO, "cannot write '" + path +
+                                   "': this rank finds another file there than rank 0; "
+                                   "use a folder that all nodes share");
     }
 
     /// Collective.
@@ -75,7 +75,7 @@ public:
 private:
     template <class Work>
     void keep(const Work& work) {
-        if (status_ == SURROGATE_SUCCESS) status_ = status_of(state_.context(), work);
+        if (status_ == SURROGATE_SUCCESS) status_ = guarded(state_.context(), work);
     }
 
     const CheckpointState& state_;

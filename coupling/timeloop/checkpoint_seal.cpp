@@ -8,7 +8,8 @@
 #include <cstring>
 #include <vector>
 
-#include "coupling/timeloop/agreement.hpp"
+#include "coupling/timeloop/error.hpp"
+#include "coupling/timeloop/shared_words.hpp"
 
 namespace surrogate::timeloop {
 
@@ -32,7 +33,7 @@ uint64_t word_at(const std::byte* at) {
 }
 
 [[noreturn]] void refuse(const std::string& name, const std::string& why) {
-    throw Failure(SURROGATE_BAD_FILE, "'" + name + "' " + why);
+    fail(SURROGATE_BAD_FILE, "'" + name + "' " + why);
 }
 
 /// Of n pieces, `rank` of `size` reads those from its first to that of the next rank.

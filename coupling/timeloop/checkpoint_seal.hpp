@@ -30,7 +30,7 @@ struct Seal {
     std::array<std::byte, seal_bytes> bytes() const;
 };
 
-/// The seal of a file; throws Failure(BAD_FILE) where it says, or lacks, what no whole checkpoint of
+/// The seal of a file; throws Error(BAD_FILE) where it says, or lacks, what no whole checkpoint of
 /// a known format does. The content is not looked at. Local.
 Seal read_seal(const DiskFile& file, const std::string& name);
 

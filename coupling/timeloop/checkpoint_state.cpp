@@ -8,7 +8,8 @@
 #include <bit>
 #include <type_traits>
 
-#include "coupling/timeloop/agreement.hpp"
+#include "coupling/timeloop/error.hpp"
+#include "coupling/timeloop/shared_words.hpp"
 
 namespace surrogate::timeloop {
 
@@ -43,10 +44,10 @@ void compare_ranks(surrogate_context* context, int32_t rank, const Snapshot& sna
     of_rank_0.share(context);
     agreed(context, [&] {
         if (of_rank_0[0] != own)
-            throw Failure(SURROGATE_INVALID_ARGUMENT,
-                          "this rank gives the checkpoint another path, or other fields or "
-                          "integrals, than rank 0: '" +
-                              path + "', " + std::to_string(snapshot.fields.size()) + " fields");
+            fail(SURROGATE_INVALID_ARGUMENT,
+                 "this rank gives the checkpoint another path, or other fields or "
+                 "integrals, than rank 0: '" +
+                     path + "', " + std::to_string(snapshot.fields.size()) + " fields");
     });
 }
 
@@ -80,9 +81,9 @@ void CheckpointState::check_fields(const Snapshot& snapshot) const {
     for (const StateField& field : snapshot.fields) {
         const Rows rows = {points_[field.at_output]->n_local, field.n_component, field.dtype, 0};
         if (rows.n_byte() != static_cast<int64_t>(field.values.size()))
-            throw Failure(SURROGATE_SHAPE,
-                          "field '" + field.name + "' has " + std::to_string(field.values.size()) +
-                              " bytes; its points need " + std::to_string(rows.n_byte()));
+            fail(SURROGATE_SHAPE, "field '" + field.name + "' has " +
+                                      std::to_string(field.values.size()) +
+                                      " bytes; its points need " + std::to_string(rows.n_byte()));
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/timeloop/hdf5_handle.hpp"
 
-#include "coupling/timeloop/agreement.hpp"
+#include "coupling/timeloop/error.hpp"
 
 namespace surrogate::timeloop::h5 {
 
@@ -33,8 +33,7 @@ Handle scalar(hid_t object, const char* name, H5T_class_t kind) {
     const Handle space(H5Aget_space(attribute), H5Sclose, "read a data space");
     const Handle type(H5Aget_type(attribute), H5Tclose, "read a type");
     if (H5Sget_simple_extent_npoints(space) != 1 || H5Tget_class(type) != kind)
-        throw Failure(SURROGATE_BAD_FILE,
-                      std::string("attribute '") + name + "' has another type or size");
+        fail(SURROGATE_BAD_FILE, std::string("attribute '") + name + "' has another type or size");
     return attribute;
 }
 
@@ -55,7 +54,7 @@ Handle text_type(size_t size) {
 }  // namespace
 
 hid_t checked(hid_t result, const char* what) {
-    if (result < 0) throw Failure(SURROGATE_IO, std::string("cannot ") + what + ": " + reason());
+    if (result < 0) fail(SURROGATE_IO, std::string("cannot ") + what + ": " + reason());
     return result;
 }
 
@@ -141,8 +140,8 @@ void get(hid_t object, const char* name, std::string* value) {
     const Handle attribute = scalar(object, name, H5T_STRING);
     const Handle type(H5Aget_type(attribute), H5Tclose, "read a type");
     if (H5Tis_variable_str(type) != 0)
-        throw Failure(SURROGATE_BAD_FILE,
-                      std::string("attribute '") + name + "' has a text of variable size");
+        fail(SURROGATE_BAD_FILE,
+             std::string("attribute '") + name + "' has a text of variable size");
     value->assign(H5Tget_size(type), '\0');
     check(H5Aread(attribute, type, value->data()), "read an attribute");
     value->resize(value->find_last_not_of('\0') + 1);  // npos + 1 is 0

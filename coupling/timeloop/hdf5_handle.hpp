@@ -10,7 +10,7 @@
 
 namespace surrogate::timeloop::h5 {
 
-/// The result of a call of HDF5. Throws Failure(IO) with HDF5's reason if it is negative: "cannot
+/// The result of a call of HDF5. Throws Error(IO) with HDF5's reason if it is negative: "cannot
 /// <what>: <reason>".
 hid_t checked(hid_t result, const char* what);
 inline void check(herr_t result, const char* what) {

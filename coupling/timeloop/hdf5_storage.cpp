@@ -18,7 +18,7 @@ namespace {
 /// What HDF5 holds of an open file; the first member is HDF5's own.
 struct OpenFile {
     H5FD_t base;
-    Storage* storage;
+    Driver::State* state;
     haddr_t end_of_allocation;
     bool is_new;
 };
@@ -31,23 +31,24 @@ const OpenFile* own(const H5FD_t* file) {
     return reinterpret_cast<const OpenFile*>(file);
 }
 
-/// Runs work for HDF5, which knows no exceptions.
+/// Runs work on the storage for HDF5, which knows no exceptions: the first is kept.
 template <class Work>
-herr_t result_of(const Work& work) noexcept {
+herr_t result_of(const OpenFile& file, const Work& work) noexcept {
     try {
-        work();
+        work(*file.state->storage);
         return 0;
     } catch (...) {
+        if (!file.state->failure) file.state->failure = std::current_exception();
         return -1;
     }
 }
 
 H5FD_t* open(const char*, unsigned flags, hid_t access, haddr_t) {
-    const auto* storage = static_cast<Storage* const*>(H5Pget_driver_info(access));
-    if (storage == nullptr) return nullptr;
+    const auto* state = static_cast<Driver::State* const*>(H5Pget_driver_info(access));
+    if (state == nullptr) return nullptr;
     auto* opened = new (std::nothrow) OpenFile{};
     if (opened == nullptr) return nullptr;
-    opened->storage = *storage;
+    opened->state = *state;
     opened->is_new = (flags & H5F_ACC_CREAT) != 0;
     return &opened->base;
 }
@@ -55,8 +56,9 @@ H5FD_t* open(const char*, unsigned flags, hid_t access, haddr_t) {
 herr_t close(H5FD_t* file) {
     const OpenFile closed = *own(file);
     delete own(file);
-    if (!closed.is_new) return 0;
-    return result_of([&] { closed.storage->resize(closed.end_of_allocation); });
+    if (closed.is_new)
+        result_of(closed, [&](Storage& storage) { storage.resize(closed.end_of_allocation); });
+    return 0;
 }
 
 herr_t query(const H5FD_t*, unsigned long* flags) {
@@ -75,16 +77,17 @@ herr_t set_end_of_allocation(H5FD_t* file, H5FD_mem_t, haddr_t end) {
 
 haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t) {
     haddr_t size = HADDR_UNDEF;
-    result_of([&] { size = own(file)->storage->size(); });
+    result_of(*own(file), [&](Storage& storage) { size = storage.size(); });
     return size;
 }
 
 herr_t read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t offset, size_t n_byte, void* data) {
-    return result_of([&] { own(file)->storage->read(offset, data, n_byte); });
+    return result_of(*own(file), [&](Storage& storage) { storage.read(offset, data, n_byte); });
 }
 
 herr_t write(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t offset, size_t n_byte, const void* data) {
-    return result_of([&] { own(file)->storage->write(offset, data, n_byte); });
+    result_of(*own(file), [&](Storage& storage) { storage.write(offset, data, n_byte); });
+    return 0;
 }
 
 /// The layout of this struct differs between versions of HDF5; its names do not.
@@ -97,7 +100,7 @@ hid_t registered_driver() {
     driver.name = "surrogate";
     driver.maxaddr = static_cast<haddr_t>(1) << 62;
     driver.fc_degree = H5F_CLOSE_STRONG;
-    driver.fapl_size = sizeof(Storage*);
+    driver.fapl_size = sizeof(Driver::State*);
     driver.open = open;
     driver.close = close;
     driver.query = query;
@@ -143,13 +146,19 @@ void SparseFile::read(uint64_t offset, void* data, size_t n_byte) const {
 }
 
 Driver::Driver(Storage* storage)
-    : storage_(storage), driver_(registered_driver(), H5FDunregister, "register a file driver") {}
+    : state_{storage, nullptr},
+      driver_(registered_driver(), H5FDunregister, "register a file driver") {}
 
-Handle Driver::access() const {
+Handle Driver::access() {
     Handle access = property_list(H5P_FILE_ACCESS);
-    check(H5Pset_driver(access, driver_, &storage_), "set a property");
+    State* const state = &state_;
+    check(H5Pset_driver(access, driver_, &state), "set a property");
     check(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG), "set a property");
     return access;
+}
+
+void Driver::check_storage() const {
+    if (state_.failure) std::rethrow_exception(state_.failure);
 }
 
 }  // namespace surrogate::timeloop::h5

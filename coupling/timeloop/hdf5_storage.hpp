@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <map>
 
 #include "coupling/timeloop/hdf5_handle.hpp"
@@ -44,13 +45,24 @@ private:
 class Driver {
 public:
     explicit Driver(Storage* storage);
+    Driver(const Driver&) = delete;
+    Driver& operator=(const Driver&) = delete;
 
     /// A list of properties for files that lie in the storage; closing such a file closes all objects
     /// in it.
-    Handle access() const;
+    Handle access();
+
+    /// Throws what the storage has thrown, if it has. HDF5 is not told of a failed write, so that it
+    /// can close the file: what was written counts only after this.
+    void check_storage() const;
+
+    struct State {
+        Storage* storage;
+        std::exception_ptr failure;
+    };
 
 private:
-    Storage* storage_;
+    State state_;
     Handle driver_;
 };
 

@@ -3,8 +3,8 @@
 
 #include <hdf5.h>
 
-#include "coupling/timeloop/agreement.hpp"
 #include "coupling/timeloop/checkpoint_content.hpp"
+#include "coupling/timeloop/error.hpp"
 
 namespace surrogate::timeloop {
 
@@ -16,7 +16,7 @@ inline hid_t hdf5_type(const Rows& rows) {
 /// Where the numbers of a contiguous data set lie, from the start of the file.
 inline uint64_t offset_of(hid_t dataset) {
     const haddr_t offset = H5Dget_offset(dataset);
-    if (offset == HADDR_UNDEF) throw Failure(SURROGATE_IO, "cannot find the place of a data set");
+    if (offset == HADDR_UNDEF) fail(SURROGATE_IO, "cannot find the place of a data set");
     return offset;
 }
 

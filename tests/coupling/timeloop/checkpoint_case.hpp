@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "coupling/timeloop/checkpoint.hpp"
+#include "coupling/timeloop/error.hpp"
 #include "tests/support/answer.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/small_darcy_model.hpp"
@@ -102,12 +103,13 @@ public:
         bool has_ids = true;
         double moved_by = 0;  ///< the last point
         int64_t first_id = 1000;
+        bool is_other_model = false;  ///< one weight differs
     };
 
     PointsLoop(MPI_Comm comm, const Kind& kind)
         : comm_(comm),
           context(mpi_context(comm)),
-          model(context, path_of_model()),
+          model(context, path_of_model(kind.is_other_model)),
           points(own_rows(kind.partition, kind.n_point, comm)),
           plan(model, domain(kind)),
           snapshot(snapshot_of(points)) {}
@@ -128,19 +130,19 @@ public:
     bool is_restored() const { return restored == snapshot; }
 
 private:
-    /// The text is that which the caller of the C interface gets.
     template <class Work>
-    static Answer answer_of(const Work& work) {
-        try {
-            work();
-            return {};
-        } catch (const Error& error) {
-            return {error.status(), surrogate_error(nullptr)};
-        }
+    Answer answer_of(const Work& work) const {
+        return answer(timeloop::guarded(context.get(), work));
     }
 
-    std::string path_of_model() const {
-        return rank_of(comm_) == 0 ? small_darcy_model() : std::string();
+    std::string path_of_model(bool is_other) const {
+        if (rank_of(comm_) != 0) return "";
+        const std::string path = small_darcy_model();
+        if (!is_other) return path;
+        std::string bytes = bytes_of(path);
+        bytes.back() = static_cast<char>(bytes.back() ^ 1);  // the sign or exponent of a weight
+        write_bytes(path, bytes);
+        return path;
     }
 
     Domain domain(const Kind& kind) {
