@@ -108,14 +108,15 @@ void check_rows(const CheckpointContent& content) {
 }
 
 CheckpointContent read_all(h5::Driver* driver) {
-    const h5::Handle file(H5Fopen("checkpoint", H5F_ACC_RDONLY, driver->access()), H5Fclose,
-                          "open the file as HDF5");
+    h5::Handle file(H5Fopen("checkpoint", H5F_ACC_RDONLY, driver->access()), H5Fclose,
+                    "open the file as HDF5");
     CheckpointContent content;
     read_head(file, &content);
     for (const std::string& name : h5::names_in(file))
         if (name.starts_with("points")) content.points.push_back(read_points(file, name));
     read_fields(file, &content);
     check_rows(content);
+    file.close("close the file");
     return content;
 }
 

@@ -110,7 +110,7 @@ TEST_F(CheckpointFaults, OfHdf5WhileReadingChangeNothing) {
 }
 
 TEST_F(CheckpointFaults, OfCollectivesLeaveTheEarlierFile) {
-    int is_reached = 1, n = 1;
+    int is_reached = 1, n = 1, n_new = 0;
     for (; is_reached; ++n) {
         PointsLoop loop(world, kind);  // a context is broken after a failure of MPI
         loop.snapshot.step += 1;
@@ -121,11 +121,14 @@ TEST_F(CheckpointFaults, OfCollectivesLeaveTheEarlierFile) {
                     found.status == SURROGATE_BROKEN)
             << n << found;
         MPI_Barrier(world);
-        EXPECT_TRUE(bytes_of(path_) == (is_reached ? before_ : after_)) << n;
+        const std::string bytes = bytes_of(path_);
+        EXPECT_TRUE(bytes == after_ || (is_reached && bytes == before_)) << n;
+        n_new += is_reached && bytes == after_;
         EXPECT_EQ(folder_.names(), std::vector<std::string>{"run.h5"}) << n;
         MPI_Barrier(world);
     }
-    EXPECT_GT(n, size_of(world) == 1 ? 1 : 20);
+    EXPECT_LE(n_new, 1);  // the last agreement, after the file has its name
+    EXPECT_GT(n, 20);
 }
 
 TEST_F(CheckpointFaults, OfMemoryAreToldToAllRanks) {
