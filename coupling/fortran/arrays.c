@@ -73,29 +73,38 @@ static view with_first(const view* array, int32_t axis) {
     return result;
 }
 
+surrogate_status surrogate_fortran_field_rows(const view* array, const char* what,
+                                              int32_t component_dim, surrogate_array* rows) {
+    if (component_dim < 0 || component_dim > array->n_dim)
+        return view_fail(SURROGATE_SHAPE, "%s: component_dim is %d, the array has rank %d", what,
+                         (int)component_dim, (int)array->n_dim);
+    if (component_dim == 0) return surrogate_fortran_column(array, what, rows);
+    view turned = with_first(array, component_dim - 1);
+    if (turned.n_dim == 1) {
+        turned.shape[turned.n_dim] = 1;
+        turned.stride[turned.n_dim++] = 1;
+    }
+    return surrogate_fortran_rows(&turned, what, rows);
+}
+
 surrogate_status surrogate_fortran_bind(bind_array as_array, bind_block as_block, void* object,
                                         const char* name, const char* unit, const view* array,
                                         int32_t component_dim) {
-    surrogate_array rows;
-    surrogate_block block;
     int64_t n, stride;
     if (array->dtype != SURROGATE_FLOAT64 && array->dtype != SURROGATE_FLOAT32)
         return refuse_type(name, array, "real(4) or real(8)");
-    if (component_dim < 0 || component_dim > array->n_dim)
-        return view_fail(SURROGATE_SHAPE, "%s: component_dim is %d, the array has rank %d", name,
-                         (int)component_dim, (int)array->n_dim);
-    if (component_dim > 0) {
-        const view turned = with_first(array, component_dim - 1);
-        const surrogate_status status = surrogate_fortran_rows(&turned, name, &rows);
-        return status ? status : as_array(object, name, unit, &rows);
-    }
-    if (as_array && (view_collapses(array, 0, &n, &stride) || array->n_dim > 4)) {
-        const surrogate_status status = surrogate_fortran_column(array, name, &rows);
+    const int32_t is_row = component_dim != 0 || array->n_dim == 0 || array->n_dim > 4 ||
+                           view_collapses(array, 0, &n, &stride);
+    if (as_array && is_row) {
+        surrogate_array rows;
+        const surrogate_status status =
+            surrogate_fortran_field_rows(array, name, component_dim, &rows);
         return status ? status : as_array(object, name, unit, &rows);
     }
     if (array->n_dim < 1 || array->n_dim > 4)
         return view_fail(SURROGATE_SHAPE, "%s: a block has 1 to 4 dimensions, found %d", name,
                          (int)array->n_dim);
+    surrogate_block block;
     to_block(array, &block);
     return as_block(object, name, unit, &block);
 }

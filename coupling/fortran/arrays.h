@@ -63,16 +63,20 @@ SURROGATE_API surrogate_status surrogate_fortran_rows(const view* array, const c
 SURROGATE_API surrogate_status surrogate_fortran_column(const view* array, const char* what,
                                                         surrogate_array* column);
 
+/* A field: surrogate_fortran_column, or, for a vector, surrogate_fortran_rows.
+ *   component_dim  0: every dimension runs over points; 1 ..: this one runs over the components of a
+ *                  vector, the others over points */
+SURROGATE_API surrogate_status surrogate_fortran_field_rows(const view* array, const char* what,
+                                                            int32_t component_dim,
+                                                            surrogate_array* rows);
+
 /* Functions of the C interface that bind a field. */
 typedef surrogate_status (*bind_array)(void* object, const char* name, const char* unit,
                                        const surrogate_array* array);
 typedef surrogate_status (*bind_block)(void* object, const char* name, const char* unit,
                                        const surrogate_block* block);
 
-/* Binds a field by whichever of two functions fits.
- *   component_dim  0: every dimension runs over points; 1 ..: this one runs over the components of a
- *                  vector, the others over points
- *   as_array       NULL: blocks only */
+/* Binds a field by whichever of two functions fits; as_array NULL: blocks only. */
 SURROGATE_API surrogate_status surrogate_fortran_bind(bind_array as_array, bind_block as_block,
                                                       void* object, const char* name,
                                                       const char* unit, const view* array,

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-#include "macros.h"
+#include "macros.inc"
 ! What all parts of module surrogate share: status codes, texts, handles and arrays.
 module surrogate_fortran_base
     use, intrinsic :: iso_c_binding

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-#include "macros.h"
+#include "macros.inc"
 ! Part of module surrogate: models, what their cards say, check cases.
 module surrogate_fortran_model
     use, intrinsic :: iso_c_binding
@@ -291,8 +291,8 @@ contains
             if (found == surrogate_success) found = each
         end do
         found = c_context_agree(context%handle, found, c_null_ptr)
-        if (found == surrogate_success) found = c_model_create(context%handle, trim(card)//c_null_char, size(tensors), &
-            given, model%handle)
+        if (found == surrogate_success) found = c_model_create(context%handle, trim(card)//c_null_char, &
+            int(size(tensors), c_int32_t), given, model%handle)
         call finish(found, "surrogate_model_create", status)
     end subroutine
 

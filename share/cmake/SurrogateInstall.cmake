@@ -22,12 +22,15 @@ if(PETSC_VERSION MATCHES "^([0-9]+)\\.([0-9]+)")
     math(EXPR surrogate_next_petsc "${CMAKE_MATCH_2} + 1")
     set(surrogate_next_petsc ${CMAKE_MATCH_1}.${surrogate_next_petsc})
 endif()
-configure_file(${PROJECT_SOURCE_DIR}/share/cmake/surrogate-petsc.cmake.in
-    ${surrogate_package}/surrogate-petsc.cmake @ONLY)
-list(TRANSFORM surrogate_built PREPEND "${PROJECT_SOURCE_DIR}/share/cmake/surrogate-" OUTPUT_VARIABLE component_files)
-list(TRANSFORM component_files APPEND .cmake)
-list(TRANSFORM component_files REPLACE "${PROJECT_SOURCE_DIR}/share/cmake/surrogate-petsc"
-    "${surrogate_package}/surrogate-petsc")
+set(component_files)
+foreach(component IN LISTS surrogate_built)
+    set(component_file ${PROJECT_SOURCE_DIR}/share/cmake/surrogate-${component}.cmake)
+    if(EXISTS ${component_file}.in)
+        configure_file(${component_file}.in ${surrogate_package}/surrogate-${component}.cmake @ONLY)
+        set(component_file ${surrogate_package}/surrogate-${component}.cmake)
+    endif()
+    list(APPEND component_files ${component_file})
+endforeach()
 install(FILES ${surrogate_package}/surrogateConfig.cmake ${surrogate_package}/surrogateConfigVersion.cmake
     ${PROJECT_SOURCE_DIR}/share/cmake/surrogateMissing.cmake ${PROJECT_SOURCE_DIR}/share/cmake/surrogatePetsc.cmake
     ${component_files} DESTINATION ${surrogate_package_dir})
