@@ -127,6 +127,9 @@ if(NOT SURROGATE_FORTRAN STREQUAL "OFF")
 endif()
 surrogate_feature(FORTRAN surrogate_found_fortran
     "${CMAKE_Fortran_COMPILER_ID} ${CMAKE_Fortran_COMPILER_VERSION}, ${CMAKE_Fortran_COMPILER}" "${surrogate_fortran_hint}")
+if(SURROGATE_HAVE_FORTRAN AND SURROGATE_HAVE_MPI)
+    find_package(MPI QUIET COMPONENTS C Fortran)   # module mpi_f08, examples, tests; the library links none of it
+endif()
 
 # Device code lies in a plug-in (libsurrogate/CMakeLists.txt); everything else is the same without it.
 set(surrogate_found_cuda OFF)
