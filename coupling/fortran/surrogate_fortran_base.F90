@@ -154,12 +154,19 @@ module surrogate_fortran_base
             integer(c_int64_t), intent(inout) :: n_text
             integer(c_int) :: status
         end function
+        ! .. that bind a field: array is a surrogate_array or a surrogate_block of C.
+        function bind_function(object, name, unit, array) bind(c) result(status)
+            import :: c_ptr, c_char, c_int
+            type(c_ptr), value :: object, unit, array
+            character(kind=c_char), intent(in) :: name(*)
+            integer(c_int) :: status
+        end function
     end interface
 
     public :: surrogate_version, surrogate_status_name, surrogate_error_of, surrogate_text, &
         surrogate_make_array, surrogate_array_of
     ! For the other modules of this library.
-    public :: finish, optional_text, read_text, characters, bind_field, text_function, name_of, &
+    public :: finish, optional_text, read_text, characters, bind_field, text_function, bind_function, name_of, &
         c_free, c_copy, c_column, c_rows, c_is_contiguous, c_fail
 
 contains
@@ -266,22 +273,27 @@ contains
         if (found == surrogate_success) text = characters(letters(1:n - 1))
     end subroutine
 
-    ! name, unit: as given; dim: of the components of a vector, if present
-    function bind_field(as_array, as_block, object, name, unit, array, dim) result(found)
-        type(c_funptr), intent(in) :: as_array, as_block
+    ! Binds a field as an array of C, or, where that cannot be or as_array is absent, as a block.
+    function bind_field(as_block, object, name, unit, array, dim, as_array) result(found)
+        procedure(bind_function) :: as_block
         type(c_ptr), intent(in) :: object
         character(len=*), intent(in) :: name
         character(len=*), intent(in), optional :: unit
         type(surrogate_array), intent(in) :: array
         integer(c_int), intent(in), optional :: dim
+        procedure(bind_function), optional :: as_array
         integer(c_int) :: found
         character(kind=c_char), allocatable, target :: unit_letters(:)
         type(c_ptr) :: unit_address
+        type(c_funptr) :: array_function
         integer(c_int32_t) :: component_dim
         component_dim = 0
         if (present(dim)) component_dim = dim
+        array_function = c_null_funptr
+        if (present(as_array)) array_function = c_funloc(as_array)
         unit_address = optional_text(unit, unit_letters)
-        found = c_bind(as_array, as_block, object, trim(name)//c_null_char, unit_address, array, component_dim)
+        found = c_bind(array_function, c_funloc(as_block), object, trim(name)//c_null_char, unit_address, array, &
+            component_dim)
     end function
 
     ! A name with its final zero, in letters of a struct's.

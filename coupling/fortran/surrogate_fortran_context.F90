@@ -117,7 +117,7 @@ module surrogate_fortran_context
         surrogate_context_reduce, surrogate_context_describe, surrogate_context_set_log, surrogate_context_destroy, &
         surrogate_error, surrogate_log_function
     ! For the other modules of this library.
-    public :: take_options, drop_options, c_context_agree
+    public :: take_options, drop_options, agree
 
 contains
 
@@ -281,6 +281,17 @@ contains
         address = optional_text(text, letters)
         call finish(c_context_agree(context%handle, mine, address), "surrogate_context_agree", status)
     end subroutine
+
+    ! Brings the status of this rank's own preparations, with this thread's text, to all ranks.
+    function agree(context, mine) result(found)
+        type(surrogate_context), intent(in) :: context
+        integer(c_int), intent(in) :: mine
+        integer(c_int) :: found
+        character(kind=c_char), allocatable, target :: letters(:)
+        type(c_ptr) :: address
+        address = optional_text(surrogate_error_of(c_null_ptr), letters)
+        found = c_context_agree(context%handle, mine, address)
+    end function
 
     ! Reports a failure of the caller's own: keeps the text for surrogate_error. status is mine.
     subroutine surrogate_context_fail(context, mine, text, status)

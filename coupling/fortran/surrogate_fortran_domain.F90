@@ -197,7 +197,7 @@ contains
         integer(c_int) :: found
         call surrogate_domain_destroy(domain)
         call take_points(surrogate_array_of(x), packed, found, global_id, cloud, weight)
-        found = c_context_agree(context%handle, found, c_null_ptr)
+        found = agree(context, found)
         if (found == surrogate_success) found = c_domain_create_points(context%handle, packed%points, domain%handle)
         call c_free_points(packed)
         call finish(found, "surrogate_domain_create_points", status)
@@ -292,7 +292,7 @@ contains
         if (present(lat_step)) sphere%lat_step = lat_step
         if (present(lon_step)) sphere%lon_step = lon_step
         if (present(south_to_north)) sphere%south_to_north = merge(1_c_int32_t, 0_c_int32_t, south_to_north)
-        found = c_context_agree(context%handle, found, c_null_ptr)
+        found = agree(context, found)
         if (found == surrogate_success) found = c_domain_create_sphere(context%handle, sphere, domain%handle)
         call finish(found, "surrogate_domain_create_sphere", status)
     end subroutine

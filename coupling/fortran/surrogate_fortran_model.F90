@@ -290,7 +290,7 @@ contains
             given(i)%name = c_loc(names(i)%letters(1))
             if (found == surrogate_success) found = each
         end do
-        found = c_context_agree(context%handle, found, c_null_ptr)
+        found = agree(context, found)
         if (found == surrogate_success) found = c_model_create(context%handle, trim(card)//c_null_char, &
             int(size(tensors), c_int32_t), given, model%handle)
         call finish(found, "surrogate_model_create", status)

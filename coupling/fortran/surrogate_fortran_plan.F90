@@ -86,17 +86,15 @@ module surrogate_fortran_plan
             integer(c_int) :: found
         end function
         function c_plan_bind_input(plan, name, unit, array) bind(c, name="surrogate_plan_bind_input") result(found)
-            import :: c_array, c_char, c_int, c_ptr
-            type(c_ptr), value :: plan, unit
+            import :: c_char, c_int, c_ptr
+            type(c_ptr), value :: plan, unit, array
             character(kind=c_char), intent(in) :: name(*)
-            type(c_array), intent(in) :: array
             integer(c_int) :: found
         end function
         function c_plan_bind_output(plan, name, unit, array) bind(c, name="surrogate_plan_bind_output") result(found)
-            import :: c_array, c_char, c_int, c_ptr
-            type(c_ptr), value :: plan, unit
+            import :: c_char, c_int, c_ptr
+            type(c_ptr), value :: plan, unit, array
             character(kind=c_char), intent(in) :: name(*)
-            type(c_array), intent(in) :: array
             integer(c_int) :: found
         end function
         function c_plan_bind_input_block(plan, name, unit, block) &
@@ -320,8 +318,8 @@ contains
         integer(c_int), intent(in), optional :: component_dim
         integer(c_int), intent(out), optional :: status
         integer(c_int) :: found
-        found = bind_field(c_funloc(c_plan_bind_input), c_funloc(c_plan_bind_input_block), plan%handle, name, unit, &
-            surrogate_array_of(array), component_dim)
+        found = bind_field(c_plan_bind_input_block, plan%handle, name, unit, surrogate_array_of(array), &
+            component_dim, c_plan_bind_input)
         call finish(found, "surrogate_plan_bind_input", status)
     end subroutine
 
@@ -333,8 +331,8 @@ contains
         integer(c_int), intent(in), optional :: component_dim
         integer(c_int), intent(out), optional :: status
         integer(c_int) :: found
-        found = bind_field(c_funloc(c_plan_bind_output), c_funloc(c_plan_bind_output_block), plan%handle, name, unit, &
-            surrogate_array_of(array), component_dim)
+        found = bind_field(c_plan_bind_output_block, plan%handle, name, unit, surrogate_array_of(array), &
+            component_dim, c_plan_bind_output)
         call finish(found, "surrogate_plan_bind_output", status)
     end subroutine
 
@@ -346,8 +344,7 @@ contains
         character(len=*), intent(in), optional :: unit
         integer(c_int), intent(out), optional :: status
         integer(c_int) :: found
-        found = bind_field(c_null_funptr, c_funloc(c_plan_bind_input_block), plan%handle, name, unit, &
-            surrogate_array_of(array))
+        found = bind_field(c_plan_bind_input_block, plan%handle, name, unit, surrogate_array_of(array))
         call finish(found, "surrogate_plan_bind_input_block", status)
     end subroutine
 
@@ -358,8 +355,7 @@ contains
         character(len=*), intent(in), optional :: unit
         integer(c_int), intent(out), optional :: status
         integer(c_int) :: found
-        found = bind_field(c_null_funptr, c_funloc(c_plan_bind_output_block), plan%handle, name, unit, &
-            surrogate_array_of(array))
+        found = bind_field(c_plan_bind_output_block, plan%handle, name, unit, surrogate_array_of(array))
         call finish(found, "surrogate_plan_bind_output_block", status)
     end subroutine
 

@@ -267,8 +267,8 @@ contains
         integer(c_int), intent(in), optional :: component_dim
         integer(c_int), intent(out), optional :: status
         integer(c_int) :: found
-        found = bind_field(c_funloc(c_timeloop_bind), c_funloc(c_timeloop_bind_block), loop%handle, name, unit, &
-            surrogate_array_of(array), component_dim)
+        found = bind_field(c_timeloop_bind_block, loop%handle, name, unit, surrogate_array_of(array), component_dim, &
+            c_timeloop_bind)
         call finish(found, "surrogate_timeloop_bind", status)
     end subroutine
 
@@ -279,8 +279,7 @@ contains
         character(len=*), intent(in), optional :: unit
         integer(c_int), intent(out), optional :: status
         integer(c_int) :: found
-        found = bind_field(c_null_funptr, c_funloc(c_timeloop_bind_block), loop%handle, name, unit, &
-            surrogate_array_of(array))
+        found = bind_field(c_timeloop_bind_block, loop%handle, name, unit, surrogate_array_of(array))
         call finish(found, "surrogate_timeloop_bind_block", status)
     end subroutine
 
@@ -300,8 +299,8 @@ contains
         integer(c_int), intent(in), optional :: component_dim
         integer(c_int), intent(out), optional :: status
         integer(c_int) :: found
-        found = bind_field(c_funloc(c_timeloop_bind_state), c_funloc(c_timeloop_bind_state_block), loop%handle, name, &
-            unit, surrogate_array_of(array), component_dim)
+        found = bind_field(c_timeloop_bind_state_block, loop%handle, name, unit, surrogate_array_of(array), &
+            component_dim, c_timeloop_bind_state)
         call finish(found, "surrogate_timeloop_bind_state", status)
     end subroutine
 
@@ -312,8 +311,7 @@ contains
         character(len=*), intent(in), optional :: unit
         integer(c_int), intent(out), optional :: status
         integer(c_int) :: found
-        found = bind_field(c_null_funptr, c_funloc(c_timeloop_bind_state_block), loop%handle, name, unit, &
-            surrogate_array_of(array))
+        found = bind_field(c_timeloop_bind_state_block, loop%handle, name, unit, surrogate_array_of(array))
         call finish(found, "surrogate_timeloop_bind_state_block", status)
     end subroutine
 

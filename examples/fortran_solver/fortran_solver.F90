@@ -4,9 +4,10 @@
 !
 !   build   cmake -S examples/fortran_solver -B solver -DCMAKE_PREFIX_PATH=<where libsurrogate is installed>
 !           cmake --build solver
-!   run     mpirun -n 4 solver/fortran_solver [cells on a side, default 40]
+!   run     mpirun -n 4 solver/fortran_solver [cells on a side, default 40 [tolerance, default 1e-2]]
 !   prints  for each way to find the pressure: iterations of the linear solver in all steps, and how far the fluids are at
-!           the end from those of the first way
+!           the end from those of a tight tolerance. The network's pressure has small errors that are rough: at a loose
+!           tolerance it saves more iterations than the pressure of the previous step, from 1e-6 on it saves none.
 !
 ! The injected fluid (c = 1) pushes out the other one:
 !     u = -a grad p,   div u = 1,   p = 0 at the edges,   a = 3 + 9 c           mobility in m^2/(Pa s)
@@ -18,13 +19,13 @@ program fortran_solver
     use surrogate                                                                                   !+
     implicit none
     integer, parameter :: dp = kind(1.0d0), n_step = 24
-    integer, parameter :: previous = 1, guess = 2, alone = 3
-    real(dp), parameter :: dt = 0.02_dp, diffusion = 1e-3_dp, tolerance = 1e-8_dp
-    character(len=*), parameter :: names(3) = [character(len=44) :: &
+    integer, parameter :: reference = 1, zero = 2, previous = 3, network = 4, alone = 5
+    real(dp), parameter :: dt = 0.02_dp, diffusion = 1e-3_dp, tight = 1e-8_dp
+    character(len=*), parameter :: names(5) = [character(len=44) :: "solved to 1e-8", "solved from zero", &
         "solved from the previous pressure", "solved from the network's pressure", "the network's pressure, nothing solved"]
     real(dp), allocatable, target :: a(:, :), p(:, :)   ! mobility, pressure: with ghost cells
     real(dp), allocatable :: c(:, :), c_first(:, :), x(:, :, :), r(:, :), d(:, :), q(:, :), z(:, :)
-    real(dp) :: h, largest, mean
+    real(dp) :: h, tolerance, asked, largest, mean
     integer :: n, n_x, n_y, rank, comm, west, east, south, north, way, step, n_iteration, ierr
     character(len=16) :: argument
     type(surrogate_plan) :: plan                                                                    !+
@@ -33,6 +34,9 @@ program fortran_solver
     call get_command_argument(1, argument)
     n = 40
     if (argument /= "") read (argument, *) n
+    call get_command_argument(2, argument)
+    asked = 1e-2_dp
+    if (argument /= "") read (argument, *) asked
     h = 1.0_dp / n
     call make_grid()
 
@@ -40,20 +44,23 @@ program fortran_solver
     call surrogate_plan_bind_input(plan, "mobility", a(1:n_x, 1:n_y), "m^2/(Pa s)")                 !+
     call surrogate_plan_bind_output(plan, "pressure", p(1:n_x, 1:n_y), "Pa")                        !+
 
-    if (rank == 0) print '(2(a, i0), a, i0, a)', "Two fluids in a porous square: ", n, " x ", n, " cells, ", n_step, " steps"
+    if (rank == 0) print '(3(a, i0), a, es7.1)', "Two fluids in a porous square: ", n, " x ", n, " cells, ", n_step, &
+        " steps, pressure to ", asked
     if (rank == 0) print '(a44, 3a14)', "pressure", "iterations", "largest error", "mean error"
-    do way = previous, alone
+    do way = reference, alone
+        tolerance = merge(tight, asked, way == reference)
         call set_fluid()
         p = 0
         n_iteration = 0
         do step = 1, n_step
             a = 3 + 9 * c
             call exchange(a, 1.0_dp)
-            if (way /= previous) call surrogate_plan_run(plan)                                      !+
+            if (way == zero) p = 0
+            if (way >= network) call surrogate_plan_run(plan)                                       !+
             if (way /= alone) call solve_pressure(n_iteration)
             call move_fluid()
         end do
-        if (way == previous) c_first = c
+        if (way == reference) c_first = c
         largest = maxval(abs(c(1:n_x, 1:n_y) - c_first(1:n_x, 1:n_y)))
         mean = sum(abs(c(1:n_x, 1:n_y) - c_first(1:n_x, 1:n_y))) * h**2
         call MPI_Allreduce(MPI_IN_PLACE, largest, 1, MPI_DOUBLE_PRECISION, MPI_MAX, comm, ierr)

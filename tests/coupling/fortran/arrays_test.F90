@@ -202,7 +202,7 @@ contains
         real(dp), pointer :: kept(:, :), weights(:)
         wide(1, :) = -1
         wide(2, :) = [(2_c_int64_t**40 + i, i = 1, n)]
-        narrow = reshape([(i / 10, i = 0, n - 1)], [n_x, n_y])
+        narrow = reshape([(merge(0, 1, i < 10), i = 0, n - 1)], [n_x, n_y])
         weight = 0.5_sp
         call surrogate_domain_create_points(other, context, x, wide(2, :), narrow, weight)
         call surrogate_domain_points(other, kept, ids, clouds, weights)

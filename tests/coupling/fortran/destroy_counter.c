@@ -2,6 +2,7 @@
  * Stands before the library's own surrogate_model_destroy and counts the models that it destroys. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stddef.h>
 #include <surrogate/surrogate.h>
 
 static int n_destroyed = 0;
