@@ -73,6 +73,18 @@ module surrogate_loop
             character(kind=c_char), intent(in) :: name(*)
             integer(c_int) :: found
         end function
+        function c_timeloop_unbind(loop) bind(c, name="surrogate_timeloop_unbind") result(found)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: loop
+            integer(c_int) :: found
+        end function
+        function c_timeloop_step_failed(loop, status, text) bind(c, name="surrogate_timeloop_step_failed") result(found)
+            import :: c_char, c_int, c_ptr
+            type(c_ptr), value :: loop
+            integer(c_int), value :: status
+            character(kind=c_char), intent(in) :: text(*)
+            integer(c_int) :: found
+        end function
         function c_timeloop_feed(loop, output, input) bind(c, name="surrogate_timeloop_feed") result(found)
             import :: c_char, c_int, c_ptr
             type(c_ptr), value :: loop
@@ -216,7 +228,8 @@ module surrogate_loop
     end interface
 
     public :: surrogate_timeloop_create, surrogate_timeloop_set, surrogate_timeloop_set_log, surrogate_timeloop_bind, &
-        surrogate_timeloop_bind_block, surrogate_timeloop_feed, surrogate_timeloop_bind_state, &
+        surrogate_timeloop_bind_block, surrogate_timeloop_unbind, surrogate_timeloop_step_failed, &
+        surrogate_timeloop_feed, surrogate_timeloop_bind_state, &
         surrogate_timeloop_bind_state_block, surrogate_timeloop_bounds, surrogate_timeloop_conserve, &
         surrogate_timeloop_add_source, surrogate_timeloop_set_fallback, surrogate_timeloop_step, &
         surrogate_timeloop_roll_out, surrogate_timeloop_advance, surrogate_timeloop_time, surrogate_timeloop_set_time, &
@@ -281,6 +294,12 @@ contains
         integer(c_int) :: found
         found = bind_field(c_timeloop_bind_block, loop%handle, name, unit, surrogate_array_of(array))
         call finish(found, "surrogate_timeloop_bind_block", status)
+    end subroutine
+
+    subroutine surrogate_timeloop_unbind(loop, status)
+        type(surrogate_timeloop), intent(in) :: loop
+        integer(c_int), intent(out), optional :: status
+        call finish(c_timeloop_unbind(loop%handle), "surrogate_timeloop_unbind", status)
     end subroutine
 
     subroutine surrogate_timeloop_feed(loop, output, input, status)
@@ -388,6 +407,16 @@ contains
         found = c_timeloop_step(loop%handle, dt_s, given)
         if (present(verdict)) verdict = given
         call finish(found, "surrogate_timeloop_step", status)
+    end subroutine
+
+    ! In place of surrogate_timeloop_step on a rank that cannot step; all ranks return the first failure. status is mine.
+    subroutine surrogate_timeloop_step_failed(loop, mine, text, status)
+        type(surrogate_timeloop), intent(in) :: loop
+        integer(c_int), intent(in) :: mine
+        character(len=*), intent(in) :: text
+        integer(c_int), intent(out), optional :: status
+        call finish(c_timeloop_step_failed(loop%handle, mine, trim(text)//c_null_char), &
+            "surrogate_timeloop_step_failed", status)
     end subroutine
 
     subroutine surrogate_timeloop_roll_out(loop, n_step, dt_s, n_done, verdict, status)
