@@ -21,7 +21,8 @@ PetscErrorCode layout(const surrogate_vec& field, PetscInt* n_component, PetscIn
     PetscCall(VecGetLocalSize(field.vec, &n_local));
     *n_component = field.n_component;
     if (*n_component == 0) PetscCall(VecGetBlockSize(field.vec, n_component));
-    PetscCheck(field.component >= 0 && field.component < *n_component, PETSC_COMM_SELF,
+    const bool is_there = field.component >= 0 && field.component < *n_component;
+    PetscCheck(is_there || field.component == SURROGATE_ALL_COMPONENTS, PETSC_COMM_SELF,
                PETSC_ERR_ARG_OUTOFRANGE,
                "field %s: component %" PetscInt_FMT " of a Vec with %" PetscInt_FMT
                " components a point; set its block size (VecSetBlockSize) or n_component",
@@ -89,9 +90,12 @@ PetscErrorCode bind(const VecList& call, PetscInt field, Borrower& borrower, Vec
                "field %s: the Vec lies in %s memory; a plan with backend cuda takes CUDA and host "
                "memory, other plans take any Vec and compute on the host (-surrogate_backend simd)",
                entry.name, name_of(array->memory()));
-    const PetscScalar* data = array->data() ? array->data() + entry.component : nullptr;
-    const surrogate_array column = scalar_array(data, n_point, 1, n_component, space);
-    PetscCallSurrogate(borrower.bind(call.is_input(field), entry, column));
+    const bool is_whole = entry.component == SURROGATE_ALL_COMPONENTS;
+    const PetscInt first = is_whole ? 0 : entry.component;
+    const PetscScalar* data = array->data() ? array->data() + first : nullptr;
+    const surrogate_array columns =
+        scalar_array(data, n_point, is_whole ? n_component : 1, n_component, space);
+    PetscCallSurrogate(borrower.bind(call.is_input(field), entry, columns));
     PetscFunctionReturn(0);
 }
 

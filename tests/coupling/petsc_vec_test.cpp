@@ -112,8 +112,8 @@ TEST_F(PetscVecError, WrongLengthOnOneRankIsAnErrorOnAll) {
 TEST_F(PetscVecError, ComponentThatTheVecDoesNotHave) {
     expect({"mobility", nullptr, planned_.in, 1, 0}, planned_.output(), PETSC_ERR_ARG_OUTOFRANGE,
            "component 1");
-    expect({"mobility", nullptr, planned_.in, -1, 0}, planned_.output(), PETSC_ERR_ARG_OUTOFRANGE,
-           "component -1");
+    expect({"mobility", nullptr, planned_.in, -2, 0}, planned_.output(), PETSC_ERR_ARG_OUTOFRANGE,
+           "component -2");
 }
 
 TEST_F(PetscVecError, WrongCommunicator) {

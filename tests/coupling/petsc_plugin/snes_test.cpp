@@ -255,4 +255,45 @@ TEST_F(SnesType, VelocityXAndYAreComponentsOfOneVec) {
     EXPECT_EQ(norm_of(true), norm_of(false));
 }
 
+// ---- surrogate_plan_run_vec
+
+TEST(PetscVec, AllComponentsUnderTheNameBeforeTheDot) {
+    const std::string path = model_file(
+        "vector", small_flare({{"velocity.y"}, {"velocity.x"}}, {{"w.x", 1}, {"w.y", 2}}, false));
+    const Cubes cubes_problem;  // for its DM of two components
+    surrogate_context* context = nullptr;
+    surrogate_model* model = nullptr;
+    surrogate_domain* domain = nullptr;
+    surrogate_plan* plan = nullptr;
+    Vec in = nullptr, whole = nullptr, single = nullptr;
+    PETSC_OK(surrogate_context_create_petsc(PETSC_COMM_WORLD, nullptr, &context));
+    PETSC_OK(surrogate_model_load_petsc(context, path.c_str(), &model));
+    PETSC_OK(surrogate_domain_create_dm(context, cubes_problem.da, &domain));
+    PETSC_OK(surrogate_plan_create_petsc(model, domain, nullptr, &plan));
+    PETSC_OK(VecDuplicate(cubes_problem.x, &in));
+    PETSC_OK(VecDuplicate(in, &whole));
+    PETSC_OK(VecDuplicate(in, &single));
+    PETSC_OK(VecStrideSet(in, 0, 0.25));
+    PETSC_OK(VecStrideSet(in, 1, -1));
+    const surrogate_vec from = {"velocity", nullptr, in, SURROGATE_ALL_COMPONENTS, 0};
+    const surrogate_vec to = {"w", nullptr, whole, SURROGATE_ALL_COMPONENTS, 0};
+    PETSC_OK(surrogate_plan_run_vec(plan, 1, &from, 1, &to));
+    const surrogate_vec froms[] = {{"velocity.x", nullptr, in, 0, 0},
+                                   {"velocity.y", nullptr, in, 1, 0}};
+    const surrogate_vec tos[] = {{"w.x", nullptr, single, 0, 0}, {"w.y", nullptr, single, 1, 0}};
+    PETSC_OK(surrogate_plan_run_vec(plan, 2, froms, 2, tos));
+    PetscBool is_equal = PETSC_FALSE;
+    PETSC_OK(VecEqual(whole, single, &is_equal));
+    EXPECT_TRUE(is_equal);
+    PETSC_OK(surrogate_plan_run_vec(plan, 1, &from, 1, &to));
+    PetscReal far = 0;
+    PETSC_OK(VecNorm(whole, NORM_INFINITY, &far));
+    EXPECT_GT(far, 2.5) << "only the means were predicted";
+    for (Vec* vec : {&in, &whole, &single}) PETSC_OK(VecDestroy(vec));
+    surrogate_plan_destroy(&plan);
+    surrogate_domain_destroy(&domain);
+    surrogate_model_destroy(&model);
+    surrogate_context_destroy(&context);
+}
+
 }  // namespace

@@ -100,8 +100,11 @@ SURROGATE_API PetscErrorCode surrogate_domain_create_dm_sphere(surrogate_context
  *   name         name of the field on the card
  *   unit         the unit the Vec is in, or NULL not to check
  *   vec          local size: n_component times the domain's local points
- *   component    0 .. n_component - 1
+ *   component    0 .. n_component - 1; SURROGATE_ALL_COMPONENTS: all, and `name` is what stands before
+ *                the dot of the card's names: `velocity` for velocity.x, velocity.y, which are then
+ *                components 0, 1, .. in alphabetical order
  *   n_component  fields that the Vec interlaces; 0: its block size (1 for a Vec of its own) */
+enum { SURROGATE_ALL_COMPONENTS = -1 };
 typedef struct surrogate_vec {
     const char* name;
     const char* unit;
