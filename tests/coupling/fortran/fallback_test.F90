@@ -25,6 +25,7 @@ program fallback_test
     end do
     a = 3
     a(2:3, 2:3) = 12
+    p = -1
     q = -1
     call surrogate_context_create(context, options="threads=1")
     call surrogate_model_load(model, context, path)
