@@ -16,11 +16,13 @@ namespace {
 
 }  // namespace
 
-void save_checkpoint(const surrogate_plan*, const Snapshot&, const std::string& path) {
+void save_checkpoint(surrogate_context*, const surrogate_plan*, const Snapshot&,
+                     const std::string& path) {
     refuse(path);
 }
 
-void restore_checkpoint(const surrogate_plan*, const std::string& path, Snapshot*) {
+void restore_checkpoint(surrogate_context*, const surrogate_plan*, const std::string& path,
+                        Snapshot*) {
     refuse(path);
 }
 

@@ -244,9 +244,9 @@ SURROGATE_API surrogate_status surrogate_timeloop_rewind(surrogate_timeloop* loo
  * restore reads it on any number of ranks and any partition, points found by global id, without ids by
  * their coordinates; going on from it gives the bits of the undisturbed run in reproducible mode. It
  * first looks at the checksum of the whole file. On error nothing has changed.
- * Errors: IO, NOT_SUPPORTED (built without HDF5; HDF5 without MPI on several ranks), BAD_FILE (cut
- * short, altered, not a checkpoint; a newer format), INVALID_ARGUMENT (another model, other fields or
- * points: what differs), and those of surrogate_order_create. */
+ * Errors: IO, NOT_SUPPORTED (built without HDF5), BAD_FILE (cut short, altered, not a checkpoint; a
+ * newer format), INVALID_ARGUMENT (another model, other fields or points: what differs; ranks that
+ * give different paths), and those of surrogate_order_create. */
 SURROGATE_API surrogate_status surrogate_timeloop_save(surrogate_timeloop* loop, const char* path);
 SURROGATE_API surrogate_status surrogate_timeloop_restore(surrogate_timeloop* loop,
                                                           const char* path);
