@@ -112,6 +112,7 @@ void Forecast::go() {
         else
             keep(progress_.hour, progress_.emulated);
     }
+    if (settings_.check_every > 0 && emulator_) record_.guards = emulator_->report();
 }
 
 void Forecast::solve_hour() {

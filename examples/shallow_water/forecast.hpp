@@ -33,6 +33,7 @@ struct Record {
     int64_t lost_hour = -1;       ///< in which the emulator's numbers were not finite
     int64_t hand_over_hour = -1;  ///< from which the solver went on
     std::string reason;           ///< for that
+    std::string guards;           ///< what they saw: a table, or ""
     std::string picture;          ///< what it shows
 };
 

@@ -131,6 +131,7 @@ void print_report(const Settings& settings, const Layout& layout, const Record& 
     if (record.hand_over_hour >= 0)
         std::printf("The solver took over at hour %lld: %s.\n",
                     static_cast<long long>(record.hand_over_hour), record.reason.c_str());
+    if (!record.guards.empty()) std::printf("\n%s\n", record.guards.c_str());
     print_cost("solver", solver);
     print_cost("emulator", emulator);
     if (!settings.output.empty())
