@@ -47,6 +47,14 @@ std::string names_of(const std::vector<Field>& fields) {
 
 }  // namespace
 
+void Field::to_plan() const {
+    if (!stepped.empty()) stepped_points.write(0, n(), work.data());
+}
+
+void Field::from_plan() {
+    if (!stepped.empty()) stepped_points.read(0, n(), work.data());
+}
+
 Fields::Fields(surrogate_plan* plan, const surrogate_model* model) : plan_(plan) {
     int32_t n_input = 0, n_output = 0;
     require_success(surrogate_model_n_inputs(model, &n_input));
@@ -111,9 +119,7 @@ void Fields::check_counts(const Found& found, int64_t n_input, int64_t n_output)
                                   std::to_string(n_output));
 }
 
-/// array_of(component): where it lies.
-void Fields::set(const Found& found, const char* unit, int64_t n_input, int64_t n_output,
-                 const auto& array_of) {
+void Fields::require_unit(const Found& found, const char* unit) const {
     for (const auto* side : {&found.inputs, &found.outputs}) {
         for (const Field* field : *side) {
             if (!unit || field->unit == unit) continue;
@@ -122,49 +128,66 @@ void Fields::set(const Found& found, const char* unit, int64_t n_input, int64_t 
                                                  "'");
         }
     }
+}
+
+/// Binds the plan to memory of the field's own.
+void Fields::connect(Field* field, bool is_input, const Placement& placement) {
+    field->work.resize(static_cast<size_t>(placement.n_point));
+    field->stepped.resize(static_cast<size_t>(placement.is_stepped ? placement.n_memory() : 0));
+    double* const first =
+        placement.is_stepped ? field->stepped.data() + placement.first() : field->work.data();
+    const surrogate_array array = surrogate_column_f64(first, placement.n_point, 1);
+    if (placement.is_stepped) field->stepped_points = SolverArray(array, 0, placement);
+    const char* const name = field->name.c_str();
+    require_success(is_input ? surrogate_plan_bind_input(plan_, name, nullptr, &array)
+                             : surrogate_plan_bind_output(plan_, name, nullptr, &array));
+}
+
+/// array_of(component, placement): where it lies.
+void Fields::set(const Found& found, const Placement& input, const Placement& output,
+                 const auto& array_of) {
     for (const bool is_input : {true, false}) {
         const std::vector<Field*>& side = is_input ? found.inputs : found.outputs;
-        const int64_t n = is_input ? n_input : n_output;
+        const Placement& placement = is_input ? input : output;
         for (size_t c = 0; c < side.size(); ++c) {
             Field& field = *side[c];
             field.is_bound = false;
-            field.work.resize(static_cast<size_t>(n));
-            const surrogate_array work = surrogate_column_f64(field.work.data(), n, 1);
-            require_success(
-                is_input ? surrogate_plan_bind_input(plan_, field.name.c_str(), nullptr, &work)
-                         : surrogate_plan_bind_output(plan_, field.name.c_str(), nullptr, &work));
-            field.array = array_of(static_cast<int64_t>(c));
+            connect(&field, is_input, placement);
+            field.array = array_of(static_cast<int64_t>(c), placement);
             field.is_bound = true;
         }
     }
 }
 
-void Fields::bind(const char* name, const char* unit, const surrogate_array* array, int64_t n_input,
-                  int64_t n_output) {
+void Fields::bind(const char* name, const char* unit, const surrogate_array* array,
+                  const Placement& input, const Placement& output) {
     const Found found = find(name);
     require(array, "array");
-    check_counts(found, n_input, n_output);
+    check_counts(found, input.n_point, output.n_point);
     const bool is_input = !found.inputs.empty();
     const size_t n_component = (is_input ? found.inputs : found.outputs).size();
-    check_array(*array, "field '" + std::string(name) + "'", is_input ? n_input : n_output,
+    check_array(*array, "field '" + std::string(name) + "'", (is_input ? input : output).n_point,
                 static_cast<int64_t>(n_component));
-    set(found, unit, n_input, n_output,
-        [&](int64_t component) { return SolverArray(*array, component); });
+    require_unit(found, unit);
+    set(found, input, output, [&](int64_t component, const Placement& placement) {
+        return SolverArray(*array, component, placement);
+    });
 }
 
-void Fields::bind(const char* name, const char* unit, const surrogate_block* block, int64_t n_input,
-                  int64_t n_output) {
+void Fields::bind(const char* name, const char* unit, const surrogate_block* block,
+                  const Placement& input, const Placement& output) {
     const Found found = find(name);
     require(block, "block");
-    check_counts(found, n_input, n_output);
+    check_counts(found, input.n_point, output.n_point);
     const bool is_input = !found.inputs.empty();
     if ((is_input ? found.inputs : found.outputs).size() > 1)
         fail(SURROGATE_SHAPE, "'" + std::string(name) +
                                   "' is a vector, and a block holds one number a point; bind its "
                                   "components by their names " +
                                   list());
-    check_block(*block, "field '" + std::string(name) + "'", is_input ? n_input : n_output);
-    set(found, unit, n_input, n_output, [&](int64_t) { return SolverArray(*block); });
+    check_block(*block, "field '" + std::string(name) + "'", (is_input ? input : output).n_point);
+    require_unit(found, unit);
+    set(found, input, output, [&](int64_t, const Placement&) { return SolverArray(*block); });
 }
 
 void Fields::unbind() {

@@ -20,7 +20,14 @@ struct Field {
     SolverArray array;
     bool is_bound = false;
     std::vector<double> work;  ///< (n_local)
+    /// Where the plan has the numbers, if the domain says that they do not lie side by side.
+    std::vector<double> stepped;
+    SolverArray stepped_points;
     int64_t n() const { return static_cast<int64_t>(work.size()); }
+
+    /// Between the column and the plan's place, around a run.
+    void to_plan() const;
+    void from_plan();
 };
 
 /// The fields of a plan's card, its coordinates left out.
@@ -36,11 +43,11 @@ public:
     /// The output that is this input of the next evaluation, or -1.
     int source_of(size_t input) const { return sources_[input]; }
 
-    /// n_input, n_output: points that this rank has now. Errors: see surrogate_timeloop_bind.
-    void bind(const char* name, const char* unit, const surrogate_array* array, int64_t n_input,
-              int64_t n_output);
-    void bind(const char* name, const char* unit, const surrogate_block* block, int64_t n_input,
-              int64_t n_output);
+    /// input, output: of the points that this rank has now. Errors: see surrogate_timeloop_bind.
+    void bind(const char* name, const char* unit, const surrogate_array* array,
+              const Placement& input, const Placement& output);
+    void bind(const char* name, const char* unit, const surrogate_block* block,
+              const Placement& input, const Placement& output);
     void unbind();
     void feed(const char* output, const char* input);
 
@@ -64,8 +71,10 @@ private:
     };
     Found find(const char* name);
     void check_counts(const Found& found, int64_t n_input, int64_t n_output) const;
-    void set(const Found& found, const char* unit, int64_t n_input, int64_t n_output,
+    void require_unit(const Found& found, const char* unit) const;
+    void set(const Found& found, const Placement& input, const Placement& output,
              const auto& array_of);
+    void connect(Field* field, bool is_input, const Placement& placement);
     std::string list() const;
 
     surrogate_plan* plan_;

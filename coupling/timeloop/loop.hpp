@@ -117,14 +117,14 @@ void Loop::bind(const char* name, const char* unit, const Array* array) {
     input_points_->refresh();
     output_points_->refresh();
     ++n_bind_;
-    fields_->bind(name, unit, array, input_points_->n_point(), output_points_->n_point());
+    fields_->bind(name, unit, array, input_points_->placement(), output_points_->placement());
 }
 
 template <class Array>
 void Loop::bind_state(const char* name, const char* unit, const Array* array) {
     input_points_->refresh();
     ++n_bind_;
-    state_->bind(name, unit, array, input_points_->n_point());
+    state_->bind(name, unit, array, input_points_->placement());
 }
 
 }  // namespace surrogate::timeloop

@@ -97,13 +97,17 @@ surrogate_status Loop::run_plan(const Problem& problem) {
 }
 
 surrogate_status Loop::evaluate(bool is_again, double dt_s, Problem* problem, Policy* action) {
-    problem->attempt([&] { rails_->look_at_inputs(is_again); });
+    problem->attempt([&] {
+        rails_->look_at_inputs(is_again);
+        for (const Field& field : fields_->inputs()) field.to_plan();
+    });
     const surrogate_status status = run_plan(*problem);
     if (status != SURROGATE_NOT_FINITE) problem->keep(status);
     if (!problem->is_there()) {
         // After a run that failed the columns may hold earlier predictions.
         const bool is_lost = status == SURROGATE_NOT_FINITE || rails_->finite().has_bad_input();
         for (Field& field : fields_->outputs()) {
+            field.from_plan();
             if (is_lost) std::ranges::fill(field.work, std::numeric_limits<double>::quiet_NaN());
         }
         rails_->look_at_outputs();

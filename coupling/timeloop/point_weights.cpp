@@ -22,6 +22,7 @@ PointWeights::PointWeights(surrogate_context* context, const surrogate_model* mo
         require_success(surrogate_model_domain(model, is_output, &grid));
         is_sphere_ = grid.kind == SURROGATE_SPHERE;
         refresh();
+        if (is_sphere_) take_steps();
     });
     if (is_sphere_) {
         take_areas(context, grid);
@@ -31,6 +32,16 @@ PointWeights::PointWeights(surrogate_context* context, const surrogate_model* mo
     double has_weights = values_ ? 1 : 0;
     require_success(surrogate_context_reduce(context, SURROGATE_MAX, 1, &has_weights));
     is_given_ = has_weights > 0;
+}
+
+void PointWeights::take_steps() {
+    surrogate_sphere block{};
+    require_success(surrogate_domain_sphere(domain_, &block));
+    placement_.n_lat = block.n_lat_local;
+    placement_.n_lon = block.n_lon_local;
+    placement_.lat_step = block.lat_step;
+    placement_.lon_step = block.lon_step;
+    placement_.is_stepped = block.lon_step != 1 || block.lat_step != block.n_lon_local;
 }
 
 /// Weights of the rows of the grid, brought from the order of the grid to the solver's.
@@ -47,16 +58,16 @@ void PointWeights::take_areas(surrogate_context* context, const surrogate_domain
         require_success(surrogate_order_range(order.get(), &first, &n));
         for (int64_t i = first; i < first + n; ++i)
             ordered.push_back(rows[static_cast<size_t>(i / grid.n_lon)]);
-        areas_.resize(static_cast<size_t>(n_point_));
+        areas_.resize(static_cast<size_t>(n_point()));
         values_ = areas_.data();
     });
     require_success(
         surrogate_order_backward(order.get(), sizeof(double), ordered.data(), areas_.data()));
-    area_ = sum_over_ranks(context, areas_.data(), n_point_);
+    area_ = sum_over_ranks(context, areas_.data(), n_point());
 }
 
 void PointWeights::refresh() {
-    require_success(surrogate_domain_n_points(domain_, &n_point_, &n_global_));
+    require_success(surrogate_domain_n_points(domain_, &placement_.n_point, &n_global_));
     if (is_sphere_) return;
     surrogate_points points{};
     require_success(surrogate_domain_points(domain_, &points));
@@ -66,7 +77,7 @@ void PointWeights::refresh() {
 void PointWeights::write_sums(double* sums) {
     if (!is_given_) return;
     sum_.clear();
-    if (values_) sum_.add(values_, n_point_);
+    if (values_) sum_.add(values_, n_point());
     sum_.write(sums);
 }
 

@@ -8,6 +8,7 @@
 
 #include "coupling/timeloop/exact_sum.hpp"
 #include "coupling/timeloop/handles.hpp"
+#include "coupling/timeloop/solver_array.hpp"
 
 namespace surrogate::timeloop {
 
@@ -22,7 +23,8 @@ public:
     /// Looks at the domain again, whose points may have moved. Local.
     void refresh();
 
-    int64_t n_point() const { return n_point_; }      ///< of this rank
+    const Placement& placement() const { return placement_; }  ///< of this rank
+    int64_t n_point() const { return placement_.n_point; }
     int64_t n_global() const { return n_global_; }    ///< of all ranks
     const double* values() const { return values_; }  ///< [n_point], NULL: all are 1
 
@@ -32,13 +34,15 @@ public:
     double total(const double* sums) const;
 
 private:
+    void take_steps();
     void take_areas(surrogate_context* context, const surrogate_domain_info& grid);
 
     const surrogate_domain* domain_;
     bool is_sphere_ = false, is_given_ = false;
     std::vector<double> areas_;
     const double* values_ = nullptr;
-    int64_t n_point_ = 0, n_global_ = 0;
+    Placement placement_;
+    int64_t n_global_ = 0;
     double area_ = 0;
     ExactSum sum_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -36,11 +37,28 @@ double as_single(double value) {
                 : std::numeric_limits<double>::quiet_NaN();
 }
 
-SolverArray::SolverArray(const surrogate_array& array, int64_t column) : dtype_(array.dtype) {
+int64_t Placement::n_memory() const {
+    if (!is_stepped || n_point == 0) return n_point;
+    return 1 + (n_lat - 1) * std::abs(lat_step) + (n_lon - 1) * std::abs(lon_step);
+}
+
+int64_t Placement::first() const {
+    if (!is_stepped || n_point == 0) return 0;
+    return (n_lat - 1) * std::max<int64_t>(-lat_step, 0) +
+           (n_lon - 1) * std::max<int64_t>(-lon_step, 0);
+}
+
+SolverArray::SolverArray(const surrogate_array& array, int64_t column, const Placement& placement)
+    : dtype_(array.dtype) {
     if (array.data)
         data_ = static_cast<std::byte*>(array.data) + column * array.stride[1] * number_size();
     shape_[0] = array.shape[0];
     stride_[0] = array.stride[0];
+    if (!placement.is_stepped) return;
+    shape_[0] = placement.n_lon;
+    shape_[1] = placement.n_lat;
+    stride_[0] = array.stride[0] * placement.lon_step;
+    stride_[1] = array.stride[0] * placement.lat_step;
 }
 
 SolverArray::SolverArray(const surrogate_block& block) : data_(block.data), dtype_(block.dtype) {

@@ -9,12 +9,24 @@
 
 namespace surrogate::timeloop {
 
+/// How the points of a domain lie in bound arrays: one behind the other, or, of a block of a grid with
+/// steps of its own, by latitude and longitude (surrogate_sphere).
+struct Placement {
+    int64_t n_point = 0;
+    bool is_stepped = false;
+    int64_t n_lat = 0, n_lon = 0, lat_step = 0, lon_step = 0;  ///< if is_stepped
+
+    /// Numbers from the first to the last in memory, and the place of point 0 among them.
+    int64_t n_memory() const;
+    int64_t first() const;
+};
+
 /// One number a point in the solver's memory: floats or doubles, along up to 4 axes of any stride.
 /// The memory stays the solver's.
 class SolverArray {
 public:
     SolverArray() = default;
-    SolverArray(const surrogate_array& array, int64_t column);
+    SolverArray(const surrogate_array& array, int64_t column, const Placement& placement);
     explicit SolverArray(const surrogate_block& block);
 
     int64_t n_point() const;

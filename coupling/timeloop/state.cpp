@@ -31,20 +31,20 @@ std::string named(const Fields& fields, const char* name) {
 }  // namespace
 
 void State::bind(const char* name, const char* unit, const surrogate_array* array,
-                 int64_t n_point) {
+                 const Placement& input) {
     const std::string what = named(*fields_, name);
     require(array, "array");
-    check_array(*array, what, n_point, std::max<int64_t>(array->shape[1], 1));
+    check_array(*array, what, input.n_point, std::max<int64_t>(array->shape[1], 1));
     std::vector<SolverArray> components;
-    for (int64_t c = 0; c < array->shape[1]; ++c) components.emplace_back(*array, c);
+    for (int64_t c = 0; c < array->shape[1]; ++c) components.emplace_back(*array, c, input);
     set(name, unit, std::move(components));
 }
 
 void State::bind(const char* name, const char* unit, const surrogate_block* block,
-                 int64_t n_point) {
+                 const Placement& input) {
     const std::string what = named(*fields_, name);
     require(block, "block");
-    check_block(*block, what, n_point);
+    check_block(*block, what, input.n_point);
     set(name, unit, {SolverArray(*block)});
 }
 

@@ -15,9 +15,11 @@ class State {
 public:
     explicit State(const Fields* fields) : fields_(fields) {}
 
-    /// Arrays of the solver's own; see surrogate_timeloop_bind_state. n_point: of the input domain.
-    void bind(const char* name, const char* unit, const surrogate_array* array, int64_t n_point);
-    void bind(const char* name, const char* unit, const surrogate_block* block, int64_t n_point);
+    /// Arrays of the solver's own; see surrogate_timeloop_bind_state.
+    void bind(const char* name, const char* unit, const surrogate_array* array,
+              const Placement& input);
+    void bind(const char* name, const char* unit, const surrogate_block* block,
+              const Placement& input);
 
     /// Throws SHAPE unless arrays of the solver's own have this length.
     void require_length(int64_t n_point) const;

@@ -543,6 +543,11 @@ SURROGATE_API surrogate_status surrogate_domain_create_sphere(surrogate_context*
                                                               const surrogate_sphere* sphere,
                                                               surrogate_domain** domain);
 
+/* What a spherical domain keeps of this rank's block, with the steps in force; latitude and longitude
+ * are NULL. Local. Errors: NOT_SUPPORTED (scattered points). Since 0.1 */
+SURROGATE_API surrogate_status surrogate_domain_sphere(const surrogate_domain* domain,
+                                                       surrogate_sphere* sphere);
+
 /* Nodes of a grid on the sphere, as torch-harmonics has them. Local.
  *   latitude   [n_lat] degrees north, from north to south, or NULL
  *   longitude  [n_lon] degrees east, from 0, or NULL

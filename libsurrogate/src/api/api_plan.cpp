@@ -64,6 +64,19 @@ surrogate_status surrogate_domain_create_sphere(surrogate_context* context,
     });
 }
 
+surrogate_status surrogate_domain_sphere(const surrogate_domain* domain, surrogate_sphere* sphere) {
+    return guarded(owner_of(domain), [&] {
+        require(domain, "domain");
+        require(sphere, "sphere");
+        const auto* kept = dynamic_cast<const SphereDomain*>(domain->domain.get());
+        if (!kept)
+            throw Error(Status::not_supported,
+                        "the domain is scattered points, and no grid on the sphere; "
+                        "surrogate_domain_points gives its points");
+        *sphere = kept->description();
+    });
+}
+
 surrogate_status surrogate_sphere_nodes(const char* grid, int64_t n_lat, int64_t n_lon,
                                         double* latitude, double* longitude, double* weight) {
     return guarded(nullptr, [&] {

@@ -345,6 +345,22 @@ int64_t SphereDomain::position(int64_t local) const {
     return model_row(row) * grid_.n_lon + (column + n_before) % grid_.n_lon;
 }
 
+surrogate_sphere SphereDomain::description() const {
+    surrogate_sphere block{};
+    block.grid = name(grid_.kind);
+    block.n_lat = grid_.n_lat;
+    block.n_lon = grid_.n_lon;
+    block.first_lat = own().first_row;
+    block.n_lat_local = own().n_row;
+    block.first_lon = own().first_column;
+    block.n_lon_local = own().n_column;
+    block.south_to_north = is_south_first_;
+    block.first_longitude = first_longitude_;
+    block.lat_step = lat_step_;
+    block.lon_step = lon_step_;
+    return block;
+}
+
 Column SphereDomain::row_of(const Column& column, int64_t row) const {
     Column shifted = column;
     const int64_t offset = row * lat_step_ * column.stride * (column.is_double ? 8 : 4);

@@ -59,6 +59,9 @@ public:
     /// row from north to south, each from longitude 0 eastwards. Columns may lie anywhere.
     int64_t position(int64_t local) const;
 
+    /// This rank's block as surrogate_domain_create_sphere takes it, without coordinates.
+    surrogate_sphere description() const;
+
     /// The points of local row `row` in the caller's memory, as a column of n_column points.
     Column row_of(const Column& column, int64_t row) const;
 
