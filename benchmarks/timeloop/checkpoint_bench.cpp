@@ -76,7 +76,7 @@ struct Loop {
     }
 
     void save(const std::string& path) const {
-        timeloop::save_checkpoint(context.get(), plan.get(), snapshot, path);
+        timeloop::save_checkpoint(context.get(), plan.get(), snapshot, path, &orders);
     }
 
     Context context;
@@ -84,6 +84,7 @@ struct Loop {
     std::vector<int64_t> rows;
     Plan plan;
     timeloop::Snapshot snapshot;
+    mutable timeloop::CheckpointOrders orders;
 };
 
 void flush(const std::string& path) {
@@ -143,7 +144,8 @@ void compare(const char* partition, int n_round, int64_t n, const std::string& f
         const double own = seconds_of([&] { loop.save(ours); });
         const double other = seconds_of([&] { write_plainly(contiguous, plain); });
         const double read = seconds_of([&] {
-            timeloop::restore_checkpoint(loop.context.get(), loop.plan.get(), ours, &target);
+            timeloop::restore_checkpoint(loop.context.get(), loop.plan.get(), ours, &target,
+                                         &loop.orders);
         });
         if (round == 0) continue;  // the first takes memory
         saved.push_back(own);

@@ -17,12 +17,12 @@ namespace {
 }  // namespace
 
 void save_checkpoint(surrogate_context*, const surrogate_plan*, const Snapshot&,
-                     const std::string& path) {
+                     const std::string& path, CheckpointOrders*) {
     refuse(path);
 }
 
 void restore_checkpoint(surrogate_context*, const surrogate_plan*, const std::string& path,
-                        Snapshot*) {
+                        Snapshot*, CheckpointOrders*) {
     refuse(path);
 }
 

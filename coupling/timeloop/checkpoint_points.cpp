@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/timeloop/checkpoint_points.hpp"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 namespace surrogate::timeloop {
 
 namespace {
@@ -59,11 +62,13 @@ PointsContent PlanPoints::content(const std::string& group, int64_t n_axis, bool
     return content;
 }
 
-FileOrder::FileOrder(const Domain& domain, int64_t row_bytes) {
-    surrogate_order* order = nullptr;
-    check(surrogate_order_create(domain.get(), row_bytes, &order));
-    order_.reset(order);
-    check(surrogate_order_range(order, &first_, &n_));
+uint64_t PlanPoints::fingerprint() const {
+    const auto bytes = [](int64_t n) { return static_cast<size_t>(8 * n); };
+    const uint64_t seed = static_cast<uint64_t>(n_local) + 1;  // not 0 for no points
+    const uint64_t of_x =
+        XXH3_64bits_withSeed(points.x.data, bytes(points.x.shape[0] * points.x.shape[1]), seed);
+    if (points.global_id == nullptr) return of_x;
+    return XXH3_64bits_withSeed(points.global_id, bytes(n_local), of_x);
 }
 
 }  // namespace surrogate::timeloop

@@ -138,8 +138,8 @@ void compare_points(const CheckpointState& state, RowReader* reader) {
 }  // namespace
 
 void restore_checkpoint(surrogate_context* context, const surrogate_plan* plan,
-                        const std::string& path, Snapshot* snapshot) {
-    CheckpointState state(context, plan, *snapshot, path);
+                        const std::string& path, Snapshot* snapshot, CheckpointOrders* orders) {
+    CheckpointState state(context, plan, *snapshot, path, orders);
     std::optional<DiskFile> file;
     open_verified(context, path, &file);
     agreed(context, [&] {

@@ -116,8 +116,8 @@ Seal seal_of(const CheckpointState& state, const std::string& temporary, const s
 }  // namespace
 
 void save_checkpoint(surrogate_context* context, const surrogate_plan* plan,
-                     const Snapshot& snapshot, const std::string& path) {
-    CheckpointState state(context, plan, snapshot, path);
+                     const Snapshot& snapshot, const std::string& path, CheckpointOrders* orders) {
+    CheckpointState state(context, plan, snapshot, path, orders);
     const bool is_first = state.rank() == 0;
     std::optional<file::NewFile> file;  // of rank 0; removed again by any failure
     std::string temporary;

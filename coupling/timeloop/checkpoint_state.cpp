@@ -54,16 +54,18 @@ void compare_ranks(surrogate_context* context, int32_t rank, const Snapshot& sna
 }  // namespace
 
 CheckpointState::CheckpointState(surrogate_context* context, const surrogate_plan* plan,
-                                 const Snapshot& snapshot, const std::string& path)
-    : context_(context) {
+                                 const Snapshot& snapshot, const std::string& path,
+                                 CheckpointOrders* orders)
+    : context_(context), kept_(orders) {
     int32_t n_rank = 0;
     check(surrogate_context_rank(context, &rank_, &n_rank));
     compare_ranks(context, rank_, snapshot, path);
     agreed(context, [&] {
-        for (const bool is_output : {false, true}) {
-            const auto& points = points_[is_output].emplace(plan, is_output).points;
-            common_[is_output ? n_axis_out : n_axis_in] = static_cast<double>(points.x.shape[1]);
-            common_[is_output ? has_id_out : has_id_in] = points.global_id != nullptr;
+        for (size_t group = 0; group < 2; ++group) {
+            const PlanPoints& own = points_[group].emplace(plan, group == 1);
+            common_[n_axis + group] = static_cast<double>(own.points.x.shape[1]);
+            common_[has_id + group] = own.points.global_id != nullptr;
+            common_[is_moved + group] = own.fingerprint() != kept_->fingerprints[group];
         }
         check_fields(snapshot);
         const bool is_at_output =
@@ -73,8 +75,18 @@ CheckpointState::CheckpointState(surrogate_context* context, const surrogate_pla
     });
     check(surrogate_context_reduce(context, SURROGATE_MAX, n_common, common_.data()));
     agreed(context, [&] { set_content(snapshot); });
-    for (size_t group = 0; group < content.points.size(); ++group)
-        orders_[group] = FileOrder(points_[group]->domain, row_bytes_);
+    make_orders();
+}
+
+void CheckpointState::make_orders() {
+    for (size_t group = 0; group < content.points.size(); ++group) {
+        int64_t& row_bytes = kept_->row_bytes[group];
+        if (common_[is_moved + group] == 0 && row_bytes >= row_bytes_) continue;
+        row_bytes = 0;
+        kept_->orders[group] = FileOrder(points_[group]->domain, row_bytes_);
+        kept_->fingerprints[group] = points_[group]->fingerprint();
+        row_bytes = row_bytes_;
+    }
 }
 
 void CheckpointState::check_fields(const Snapshot& snapshot) const {
@@ -95,12 +107,11 @@ void CheckpointState::set_content(const Snapshot& snapshot) {
     content.family = input.model.family();
     check(surrogate_model_hash(input.model.get(), &content.model_hash));
     content.integrals = snapshot.integrals;
-    const auto n_axis = [&](int which) { return static_cast<int64_t>(common_[which]); };
-    content.points.push_back(
-        input.content(group_names[0], n_axis(n_axis_in), common_[has_id_in] != 0));
-    if (common_[is_second_used] != 0)
-        content.points.push_back(
-            points_[1]->content(group_names[1], n_axis(n_axis_out), common_[has_id_out] != 0));
+    const size_t n_group = common_[is_second_used] != 0 ? 2 : 1;
+    for (size_t group = 0; group < n_group; ++group)
+        content.points.push_back(points_[group]->content(
+            group_names[group], static_cast<int64_t>(common_[n_axis + group]),
+            common_[has_id + group] != 0));
     for (const StateField& field : snapshot.fields) {
         const PointsContent& points = content.points[group_of(field)];
         const Rows rows = {points.n_global, field.n_component, field.dtype, 0};

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "coupling/timeloop/checkpoint_orders.hpp"
 #include "coupling/timeloop/checkpoint_points.hpp"
 
 namespace surrogate::timeloop {
@@ -20,7 +21,7 @@ public:
     /// Checks the snapshot, and that all ranks give the same path, fields and integrals. Collective;
     /// throws Error, the same on all ranks.
     CheckpointState(surrogate_context* context, const surrogate_plan* plan,
-                    const Snapshot& snapshot, const std::string& path);
+                    const Snapshot& snapshot, const std::string& path, CheckpointOrders* orders);
 
     surrogate_context* context() const { return context_; }
     int32_t rank() const { return rank_; }
@@ -30,32 +31,33 @@ public:
 
     /// Points and order of a group of the content, by its index.
     const PlanPoints& points(size_t group) const { return *points_[group]; }
-    const FileOrder& order(size_t group) const { return orders_[group]; }
+    const FileOrder& order(size_t group) const { return kept_->orders[group]; }
     size_t group_of(const StateField& field) const {
         return field.at_output && content.points.size() > 1 ? 1 : 0;
     }
     /// Bytes of this rank's range of the largest rows.
     size_t largest_range() const {
-        return static_cast<size_t>(std::max(orders_[0].n(), orders_[1].n()) * row_bytes_);
+        return static_cast<size_t>(std::max(order(0).n(), order(1).n()) * row_bytes_);
     }
     /// Where this rank's range of rows of a group begins in the file.
     uint64_t offset(const Rows& rows, size_t group) const {
-        return rows.offset + static_cast<uint64_t>(orders_[group].first() * rows.row_bytes());
+        return rows.offset + static_cast<uint64_t>(kept_->orders[group].first() * rows.row_bytes());
     }
     size_t range_bytes(const Rows& rows, size_t group) const {
-        return static_cast<size_t>(orders_[group].n() * rows.row_bytes());
+        return static_cast<size_t>(kept_->orders[group].n() * rows.row_bytes());
     }
 
     /// Brings to all ranks what rank 0 knows of the file: times, integrals, offsets, size. Collective.
     void share_content();
 
 private:
-    /// Columns of coordinates and of ids of both domains, whether the domains differ, and whether
-    /// there are fields at the second: over all ranks.
-    enum { n_axis_in, has_id_in, n_axis_out, has_id_out, is_second_used, n_common };
+    /// Of all ranks: columns of coordinates and of ids of both domains, whether their orders must be
+    /// made anew, and whether there are fields at a second domain.
+    enum { n_axis, has_id = 2, is_moved = 4, is_second_used = 6, n_common };
 
     void check_fields(const Snapshot& snapshot) const;
     void set_content(const Snapshot& snapshot);
+    void make_orders();
     /// Calls visit(word) with all that share_content() brings.
     template <class Visit>
     void visit_shared(const Visit& visit);
@@ -64,7 +66,7 @@ private:
     int32_t rank_ = 0;
     int64_t row_bytes_ = 1;  ///< of the largest row
     std::array<std::optional<PlanPoints>, 2> points_;
-    std::array<FileOrder, 2> orders_;
+    CheckpointOrders* kept_;
     std::array<double, n_common> common_ = {};
 };
 

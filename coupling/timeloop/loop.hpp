@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "coupling/timeloop/checkpoint_orders.hpp"
 #include "coupling/timeloop/fields.hpp"
 #include "coupling/timeloop/handles.hpp"
 #include "coupling/timeloop/problem.hpp"
@@ -106,6 +107,7 @@ private:
     int64_t n_bind_ = 0;       // changes of what belongs to the state
     Snapshot mark_;
     int64_t marked_bind_ = -1;  // n_bind_ of the mark; -1: none
+    CheckpointOrders orders_;
     surrogate_log_function log_ = nullptr;
     void* log_user_ = nullptr;
     surrogate_fallback_function fallback_ = nullptr;

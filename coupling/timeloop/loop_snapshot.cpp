@@ -70,7 +70,7 @@ void Loop::save(const char* path) {
         shape(&snapshot);
     });
     take(&snapshot);
-    save_checkpoint(context_, plan_, snapshot, name);
+    save_checkpoint(context_, plan_, snapshot, name, &orders_);
     ++counters_.saves;
 }
 
@@ -83,7 +83,7 @@ void Loop::restore(const char* path) {
         name = path;
         shape(&snapshot);
     });
-    restore_checkpoint(context_, plan_, name, &snapshot);
+    restore_checkpoint(context_, plan_, name, &snapshot, &orders_);
     bring_back(snapshot);
 }
 

@@ -115,8 +115,9 @@ public:
           snapshot(snapshot_of(points)) {}
 
     Answer save(const std::string& path) const {
-        return answer_of(
-            [&] { timeloop::save_checkpoint(context.get(), plan.get(), snapshot, path); });
+        return answer_of([&] {
+            timeloop::save_checkpoint(context.get(), plan.get(), snapshot, path, &orders_);
+        });
     }
     /// Into `restored`.
     Answer restore(const std::string& path) {
@@ -125,7 +126,7 @@ public:
     }
     Answer restore_into(const std::string& path, Snapshot* into) const {
         return answer_of(
-            [&] { timeloop::restore_checkpoint(context.get(), plan.get(), path, into); });
+            [&] { timeloop::restore_checkpoint(context.get(), plan.get(), path, into, &orders_); });
     }
     bool is_restored() const { return restored == snapshot; }
 
@@ -160,6 +161,7 @@ private:
     }
 
     MPI_Comm comm_;
+    mutable timeloop::CheckpointOrders orders_;
 
 public:
     const Context context;

@@ -142,10 +142,12 @@ void expect_same_for_any_blocks(const nlohmann::json& network) {
         Snapshot snapshot = snapshot_of(input.points);
         snapshot.fields[0] = field_of<double>("pressure", "Pa", output.points, 1, true);
         snapshot.fields[2] = field_of<double>("wind", "m/s", output.points, 2, true);
-        timeloop::save_checkpoint(context.get(), plan.get(), snapshot, path);
+        timeloop::CheckpointOrders orders;
+        timeloop::save_checkpoint(context.get(), plan.get(), snapshot, path, &orders);
         EXPECT_TRUE(bytes_of(path) == bytes_of(folder / "plain.h5"));
         Snapshot restored = emptied(snapshot);
-        timeloop::restore_checkpoint(context.get(), plan.get(), folder / "plain.h5", &restored);
+        timeloop::restore_checkpoint(context.get(), plan.get(), folder / "plain.h5", &restored,
+                                     &orders);
         EXPECT_TRUE(restored == snapshot);
     }
 }
