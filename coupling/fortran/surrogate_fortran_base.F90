@@ -308,8 +308,10 @@ contains
         letters(len_trim(text) + 1) = c_null_char
     end function
 
+    ! address is a VALUE because gfortran 12 takes what an INTENT(IN) c_ptr points to for unchanged by later calls. Where the
+    ! address is kept inside another argument, or optional, that argument is a TARGET for the same reason.
     function make_array_int64(address, shape, stride, dtype, space) result(array)
-        type(c_ptr), intent(in) :: address
+        type(c_ptr), value :: address
         integer(c_int64_t), intent(in) :: shape(:)
         integer(c_int64_t), intent(in), optional :: stride(:)
         integer(c_int), intent(in), optional :: dtype, space
@@ -333,7 +335,7 @@ contains
     end function
 
     function make_array_int32(address, shape, stride, dtype, space) result(array)
-        type(c_ptr), intent(in) :: address
+        type(c_ptr), value :: address
         integer(c_int32_t), intent(in) :: shape(:)
         integer(c_int32_t), intent(in), optional :: stride(:)
         integer(c_int), intent(in), optional :: dtype, space

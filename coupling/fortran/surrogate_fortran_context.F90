@@ -325,7 +325,7 @@ contains
     subroutine surrogate_context_set_log(context, log, user, status)
         type(surrogate_context), intent(in) :: context
         procedure(surrogate_log_function), optional :: log
-        type(c_ptr), intent(in), optional :: user
+        type(c_ptr), intent(in), optional, target :: user
         integer(c_int), intent(out), optional :: status
         type(c_funptr) :: function_
         type(c_ptr) :: passed

@@ -275,7 +275,7 @@ contains
         character(len=*), intent(in) :: grid
         integer(c_int64_t), intent(in) :: n_lat, n_lon, first_lat, n_lat_local, first_lon, n_lon_local
         real(c_double), intent(in), optional :: latitude(:), longitude(:), first_longitude
-        logical, intent(in), optional :: south_to_north
+        integer(c_int32_t), intent(in), optional :: south_to_north
         integer(c_int64_t), intent(in), optional :: lat_step, lon_step
         integer(c_int), intent(out), optional :: status
         character(kind=c_char), allocatable, target :: grid_name(:)
@@ -291,7 +291,7 @@ contains
         if (present(first_longitude)) sphere%first_longitude = first_longitude
         if (present(lat_step)) sphere%lat_step = lat_step
         if (present(lon_step)) sphere%lon_step = lon_step
-        if (present(south_to_north)) sphere%south_to_north = merge(1_c_int32_t, 0_c_int32_t, south_to_north)
+        if (present(south_to_north)) sphere%south_to_north = south_to_north
         found = agree(context, found)
         if (found == surrogate_success) found = c_domain_create_sphere(context%handle, sphere, domain%handle)
         call finish(found, "surrogate_domain_create_sphere", status)

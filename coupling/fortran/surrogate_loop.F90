@@ -259,7 +259,7 @@ contains
     subroutine surrogate_timeloop_set_log(loop, log, user, status)
         type(surrogate_timeloop), intent(in) :: loop
         procedure(surrogate_log_function), optional :: log
-        type(c_ptr), intent(in), optional :: user
+        type(c_ptr), intent(in), optional, target :: user
         integer(c_int), intent(out), optional :: status
         type(c_funptr) :: function_
         type(c_ptr) :: passed
@@ -384,7 +384,7 @@ contains
     subroutine surrogate_timeloop_set_fallback(loop, step, user, status)
         type(surrogate_timeloop), intent(in) :: loop
         procedure(surrogate_fallback_function), optional :: step
-        type(c_ptr), intent(in), optional :: user
+        type(c_ptr), intent(in), optional, target :: user
         integer(c_int), intent(out), optional :: status
         type(c_funptr) :: function_
         type(c_ptr) :: passed

@@ -9,7 +9,8 @@ set(left_out
     surrogate_context_create_mpi surrogate_context_create_fint # generic surrogate_context_create
     surrogate_plan_open_mpi surrogate_plan_open_fint           # generic surrogate_plan_open
     surrogate_context_comm                                     # C's MPI_Comm
-    surrogate_context_compare_comm surrogate_plan_compare_comm) # C's MPI_Comm
+    surrogate_context_compare_comm surrogate_plan_compare_comm # C's MPI_Comm
+    surrogate_timeloop_plan)                                   # borrowed: an object of Fortran would destroy it
 # In the modules alone: what makes arguments that C fills in as structs, and texts of C.
 set(added surrogate_array_of surrogate_make_array surrogate_text surrogate_error_of surrogate_make_tensor
     surrogate_make_named_array surrogate_make_series_field surrogate_make_png_panel surrogate_log_function

@@ -129,7 +129,7 @@ contains
         integer(c_int32_t) :: n_in, n_out
         call surrogate_model_n_inputs(model, n_in)
         call surrogate_model_n_outputs(model, n_out)
-        call surrogate_model_input(model, n_in - 1, info)
+        call surrogate_model_input(model, n_in - 1_c_int32_t, info)
         call check(info%name == "mobility" .and. info%unit == "m^2/(Pa s)" .and. info%role == surrogate_field &
             .and. info%max > info%min, "the card's input "//info%name)
         call surrogate_model_output(model, 0_c_int32_t, info)
@@ -206,7 +206,7 @@ contains
             8_c_int64_t, 0_c_int64_t, 16_c_int64_t, latitude(1:7), status=status)
         call check_status(status, surrogate_shape, "latitude: has another size")
         call surrogate_domain_create_sphere(sphere, context, "gauss", 8_c_int64_t, 16_c_int64_t, 0_c_int64_t, &
-            8_c_int64_t, 0_c_int64_t, 16_c_int64_t, south_to_north=.true., status=status)
+            8_c_int64_t, 0_c_int64_t, 16_c_int64_t, south_to_north=1_c_int32_t, status=status)
         call check_status(status, surrogate_invalid_argument, "gauss")
         call surrogate_partition("contiguous", 10_c_int64_t, 1_c_int32_t, 3_c_int32_t, rows)
         call check(all(rows == [4, 5, 6]), "rows of a partition")
