@@ -5,27 +5,46 @@
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <type_traits>
 
 namespace surrogate::impl {
 
 namespace {
 
+/// Calls copy(n) for rows of n bytes; the number of a row of one or two doubles is one that the
+/// compiler knows: a call of memcpy for each row takes longer than the row.
+template <class Copy>
+void with_row_bytes(int64_t row_bytes, const Copy& copy) {
+    if (row_bytes == 8)
+        copy(std::integral_constant<int64_t, 8>());
+    else if (row_bytes == 16)
+        copy(std::integral_constant<int64_t, 16>());
+    else
+        copy(row_bytes);
+}
+
 /// to[i] = from[rows[i]].
 void gather_rows(const void* from, std::span<const int64_t> rows, void* to, int64_t row_bytes) {
-    for (size_t i = 0; i < rows.size(); ++i) {
-        std::memcpy(static_cast<char*>(to) + static_cast<int64_t>(i) * row_bytes,
-                    static_cast<const char*>(from) + rows[i] * row_bytes,
-                    static_cast<size_t>(row_bytes));
-    }
+    with_row_bytes(row_bytes, [&](auto n) {
+        const int64_t n_byte = n;
+        for (size_t i = 0; i < rows.size(); ++i) {
+            std::memcpy(static_cast<char*>(to) + static_cast<int64_t>(i) * n_byte,
+                        static_cast<const char*>(from) + rows[i] * n_byte,
+                        static_cast<size_t>(n_byte));
+        }
+    });
 }
 
 /// to[rows[i]] = from[i].
 void scatter_rows(const void* from, std::span<const int64_t> rows, void* to, int64_t row_bytes) {
-    for (size_t i = 0; i < rows.size(); ++i) {
-        std::memcpy(static_cast<char*>(to) + rows[i] * row_bytes,
-                    static_cast<const char*>(from) + static_cast<int64_t>(i) * row_bytes,
-                    static_cast<size_t>(row_bytes));
-    }
+    with_row_bytes(row_bytes, [&](auto n) {
+        const int64_t n_byte = n;
+        for (size_t i = 0; i < rows.size(); ++i) {
+            std::memcpy(static_cast<char*>(to) + rows[i] * n_byte,
+                        static_cast<const char*>(from) + static_cast<int64_t>(i) * n_byte,
+                        static_cast<size_t>(n_byte));
+        }
+    });
 }
 
 }  // namespace
