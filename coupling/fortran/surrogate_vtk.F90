@@ -210,14 +210,17 @@ contains
     end subroutine
 
     ! Fields for C. One that cannot be used keeps an impossible location: the write refuses it and fills the piece.
-    subroutine take_fields(fields, texts, given, found)
+    ! reason: the text of that.
+    subroutine take_fields(fields, texts, given, found, reason)
         type(surrogate_series_field), intent(in) :: fields(:)
         type(field_texts), target, intent(inout) :: texts(:)
         type(c_field), intent(out) :: given(:)
         integer(c_int), intent(out) :: found
+        character(len=:), allocatable, intent(out) :: reason
         integer(c_int) :: each
         integer :: i
         found = surrogate_success
+        reason = ""
         do i = 1, size(fields)
             texts(i)%name = name_of(fields(i)%name)
             texts(i)%unit = name_of(fields(i)%unit)
@@ -228,7 +231,9 @@ contains
             each = c_field_rows(fields(i)%array, texts(i)%name, fields(i)%component_dim, given(i)%array)
             if (each == surrogate_success) cycle
             given(i)%location = -1
-            if (found == surrogate_success) found = each
+            if (found /= surrogate_success) cycle
+            found = each
+            reason = surrogate_error_of(c_null_ptr)
         end do
     end subroutine
 
@@ -248,15 +253,19 @@ contains
         integer(c_int64_t), allocatable, target :: kept_offsets(:), kept_connectivity(:)
         integer(c_int8_t), allocatable, target :: kept_types(:)
         type(c_mesh) :: mesh
+        character(len=:), allocatable :: reason
         integer(c_int) :: found, wrong
-        call take_fields(fields, texts, given, wrong)
+        call take_fields(fields, texts, given, wrong, reason)
         mesh%n_cells = 0
         mesh%offsets = c_null_ptr
         mesh%connectivity = c_null_ptr
         mesh%types = c_null_ptr
         found = c_rows(surrogate_array_of(points), "points"//c_null_char, mesh%points)
-        if (found /= surrogate_success) mesh%points%dtype = -1
-        if (wrong == surrogate_success) wrong = found
+        if (found /= surrogate_success) then
+            mesh%points%dtype = -1
+            if (wrong == surrogate_success) reason = surrogate_error_of(c_null_ptr)
+            if (wrong == surrogate_success) wrong = found
+        end if
         if (present(offsets) .and. present(connectivity) .and. present(types)) then
             allocate (kept_offsets(size(offsets) + 1), kept_connectivity(size(connectivity) + 1), &
                 kept_types(size(types) + 1))
@@ -269,7 +278,7 @@ contains
             mesh%types = c_loc(kept_types(1))
         end if
         found = c_series_write_mesh(series%handle, time_s, mesh, int(size(given), c_int32_t), given, piece)
-        if (wrong /= surrogate_success) found = wrong
+        if (wrong /= surrogate_success) found = c_fail(c_null_ptr, wrong, reason//c_null_char)
         call finish(found, "surrogate_series_write_mesh", status)
     end subroutine
 
@@ -282,10 +291,11 @@ contains
         integer(c_int), intent(out), optional :: status
         type(c_field) :: given(size(fields))
         type(field_texts), target :: texts(size(fields))
+        character(len=:), allocatable :: reason
         integer(c_int) :: found, wrong
-        call take_fields(fields, texts, given, wrong)
+        call take_fields(fields, texts, given, wrong, reason)
         found = c_series_write_image(series%handle, time_s, image, int(size(given), c_int32_t), given, piece)
-        if (wrong /= surrogate_success) found = wrong
+        if (wrong /= surrogate_success) found = c_fail(c_null_ptr, wrong, reason//c_null_char)
         call finish(found, "surrogate_series_write_image", status)
     end subroutine
 
@@ -299,8 +309,9 @@ contains
         type(c_field) :: given(size(fields))
         type(field_texts), target :: texts(size(fields))
         type(c_surface) :: rows
+        character(len=:), allocatable :: reason
         integer(c_int) :: found, wrong
-        call take_fields(fields, texts, given, wrong)
+        call take_fields(fields, texts, given, wrong, reason)
         rows = c_surface(surface%n_lat, surface%n_lon, surface%first_lat, surface%n_lat_local, c_null_ptr, c_null_ptr, &
             surface%radius, surface%is_lon_lat, surface%n_overlap)
         if (allocated(surface%latitude)) then
@@ -311,7 +322,7 @@ contains
             if (size(surface%longitude) == surface%n_lon) rows%longitude = c_loc(surface%longitude(1))
         end if
         found = c_series_write_sphere(series%handle, time_s, rows, int(size(given), c_int32_t), given, piece)
-        if (wrong /= surrogate_success) found = wrong
+        if (wrong /= surrogate_success) found = c_fail(c_null_ptr, wrong, reason//c_null_char)
         call finish(found, "surrogate_series_write_sphere", status)
     end subroutine
 
