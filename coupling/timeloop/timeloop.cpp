@@ -61,13 +61,16 @@ surrogate_status surrogate_timeloop_create(surrogate_plan* plan, surrogate_timel
         if (loop) *loop = nullptr;
         require(plan, "plan");
         surrogate_context* shared = nullptr;
-        require_success(surrogate_plan_context(plan, &shared));
-        context.reset(shared);
         std::unique_ptr<surrogate_timeloop> created;
-        agreed(shared, [&] {
+        // The context's handle takes memory, and ranks must hear of one that has none.
+        const surrogate_status status = guarded(nullptr, [&] {
+            require_success(surrogate_plan_context(plan, &shared));
+            context.reset(shared);
             require(loop, "loop");
             created = std::make_unique<surrogate_timeloop>();
         });
+        require_success(surrogate_plan_agree(
+            plan, status, status == SURROGATE_SUCCESS ? nullptr : surrogate_error(nullptr)));
         created->loop.emplace(shared, plan);
         created->context = std::move(context);
         *loop = created.release();

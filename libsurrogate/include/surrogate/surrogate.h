@@ -643,6 +643,11 @@ SURROGATE_API surrogate_status surrogate_plan_model(const surrogate_plan* plan,
 SURROGATE_API surrogate_status surrogate_plan_domain(const surrogate_plan* plan, int32_t is_output,
                                                      surrogate_domain** domain);
 
+/* surrogate_context_agree over the ranks of a plan, for wrappers that have no handle of its context,
+ * such as those that have just failed to get one. Collective. Since 0.1 */
+SURROGATE_API surrogate_status surrogate_plan_agree(surrogate_plan* plan, surrogate_status status,
+                                                    const char* text);
+
 /* Tells where a field of the card lies: [n_local, 1], float or double, any stride. Local, cheap;
  * binding again replaces. The memory stays the caller's and is used by every later run; inputs are
  * only read, outputs only written, and they may be the same array.

@@ -142,6 +142,12 @@ surrogate_status surrogate_plan_context(const surrogate_plan* plan, surrogate_co
     });
 }
 
+surrogate_status surrogate_plan_agree(surrogate_plan* plan, surrogate_status status,
+                                      const char* text) {
+    if (!plan) return guarded(nullptr, [&] { require(plan, "plan"); });
+    return surrogate_context_agree(&plan->owner, status, text);
+}
+
 surrogate_status surrogate_plan_model(const surrogate_plan* plan, surrogate_model** model) {
     return guarded(owner_of(plan), [&] {
         require(plan, "plan");
