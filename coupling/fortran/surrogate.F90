@@ -50,12 +50,13 @@ module surrogate
         surrogate_model_check_bound, surrogate_make_tensor, surrogate_check_case_load, surrogate_check_case_n_tensors, &
         surrogate_check_case_tensor, surrogate_check_case_destroy
     use surrogate_fortran_domain, only: surrogate_domain, surrogate_order, surrogate_domain_create_points, &
+        surrogate_sphere_info, surrogate_domain_sphere, &
         surrogate_domain_points, surrogate_domain_move, surrogate_domain_n_clouds, surrogate_domain_create_sphere, &
         surrogate_sphere_nodes, surrogate_domain_n_points, surrogate_domain_destroy, surrogate_order_create, &
         surrogate_order_range, surrogate_order_forward, surrogate_order_backward, surrogate_order_destroy, &
         surrogate_partition, surrogate_partition_sphere
     use surrogate_fortran_plan, only: surrogate_plan, surrogate_named_array, surrogate_range_info, surrogate_plan_create, &
-        surrogate_plan_open, surrogate_plan_context, surrogate_plan_model, surrogate_plan_domain, &
+        surrogate_plan_open, surrogate_plan_context, surrogate_plan_agree, surrogate_plan_model, surrogate_plan_domain, &
         surrogate_plan_bind_input, surrogate_plan_bind_output, surrogate_plan_bind_input_block, &
         surrogate_plan_bind_output_block, surrogate_plan_unbind, surrogate_plan_run, surrogate_plan_run_failed, &
         surrogate_plan_run_network, surrogate_plan_set_stream, surrogate_plan_wait, surrogate_plan_option, &

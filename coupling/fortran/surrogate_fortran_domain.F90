@@ -17,6 +17,15 @@ module surrogate_fortran_domain
         final :: order_final, order_finals
     end type
 
+    ! The struct surrogate_sphere, without latitudes and longitudes.
+    type, public :: surrogate_sphere_info
+        character(len=:), allocatable :: grid
+        integer(c_int64_t) :: n_lat = 0, n_lon = 0, first_lat = 0, n_lat_local = 0, first_lon = 0, n_lon_local = 0
+        integer(c_int32_t) :: south_to_north = 0
+        real(c_double) :: first_longitude = 0
+        integer(c_int64_t) :: lat_step = 0, lon_step = 0
+    end type
+
     type, bind(c), public :: c_points
         type(c_array) :: x
         type(c_ptr) :: global_id, cloud, weight
@@ -75,6 +84,12 @@ module surrogate_fortran_domain
             character(kind=c_char), intent(in) :: grid(*)
             integer(c_int64_t), value :: n_lat, n_lon
             type(c_ptr), value :: latitude, longitude, weight
+            integer(c_int) :: found
+        end function
+        function c_domain_sphere(domain, sphere) bind(c, name="surrogate_domain_sphere") result(found)
+            import :: c_int, c_ptr, c_sphere
+            type(c_ptr), value :: domain
+            type(c_sphere), intent(out) :: sphere
             integer(c_int) :: found
         end function
         function c_domain_n_points(domain, n_local, n_global) bind(c, name="surrogate_domain_n_points") result(found)
@@ -152,7 +167,8 @@ module surrogate_fortran_domain
     end interface
 
     public :: surrogate_domain_create_points, surrogate_domain_points, surrogate_domain_move, surrogate_domain_n_clouds, &
-        surrogate_domain_create_sphere, surrogate_sphere_nodes, surrogate_domain_n_points, surrogate_domain_destroy
+        surrogate_domain_create_sphere, surrogate_domain_sphere, surrogate_sphere_nodes, &
+        surrogate_domain_n_points, surrogate_domain_destroy
     public :: surrogate_order_create, surrogate_order_range, surrogate_order_forward, surrogate_order_backward, &
         surrogate_order_destroy, surrogate_partition, surrogate_partition_sphere
     ! For the other modules of this library.
@@ -310,6 +326,20 @@ contains
         allocate (kept(max(size(degrees), 1)))
         kept(1:size(degrees)) = degrees
         address = c_loc(kept(1))
+    end subroutine
+
+    ! What a spherical domain keeps of this rank's block, with the steps in force.
+    subroutine surrogate_domain_sphere(domain, info, status)
+        type(surrogate_domain), intent(in) :: domain
+        type(surrogate_sphere_info), intent(out) :: info
+        integer(c_int), intent(out), optional :: status
+        type(c_sphere) :: given
+        integer(c_int) :: found
+        found = c_domain_sphere(domain%handle, given)
+        if (found == surrogate_success) info = surrogate_sphere_info(surrogate_text(given%grid), given%n_lat, given%n_lon, &
+            given%first_lat, given%n_lat_local, given%first_lon, given%n_lon_local, given%south_to_north, &
+            given%first_longitude, given%lat_step, given%lon_step)
+        call finish(found, "surrogate_domain_sphere", status)
     end subroutine
 
     ! latitude(n_lat), longitude(n_lon), weight(n_lat): nodes of a grid and the share of the sphere's area of one point.

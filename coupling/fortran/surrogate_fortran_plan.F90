@@ -111,6 +111,12 @@ module surrogate_fortran_plan
             character(kind=c_char), intent(in) :: name(*)
             integer(c_int) :: found
         end function
+        function c_plan_agree(plan, status, text) bind(c, name="surrogate_plan_agree") result(found)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: plan, text
+            integer(c_int), value :: status
+            integer(c_int) :: found
+        end function
         function c_plan_unbind(plan) bind(c, name="surrogate_plan_unbind") result(found)
             import :: c_int, c_ptr
             type(c_ptr), value :: plan
@@ -189,7 +195,7 @@ module surrogate_fortran_plan
 #endif
     end interface
 
-    public :: surrogate_plan_create, surrogate_plan_open, surrogate_plan_context, surrogate_plan_model, &
+    public :: surrogate_plan_create, surrogate_plan_open, surrogate_plan_context, surrogate_plan_agree, surrogate_plan_model, &
         surrogate_plan_domain, surrogate_plan_bind_input, surrogate_plan_bind_output, surrogate_plan_bind_input_block, &
         surrogate_plan_bind_output_block, surrogate_plan_unbind, surrogate_plan_run, surrogate_plan_run_failed, &
         surrogate_plan_run_network, surrogate_plan_set_stream, surrogate_plan_wait, surrogate_plan_option, &
@@ -300,6 +306,18 @@ contains
         integer(c_int), intent(out), optional :: status
         call surrogate_domain_destroy(domain)
         call finish(c_plan_domain(plan%handle, is_output, domain%handle), "surrogate_plan_domain", status)
+    end subroutine
+
+    ! surrogate_context_agree over the ranks of the plan.
+    subroutine surrogate_plan_agree(plan, mine, text, status)
+        type(surrogate_plan), intent(in) :: plan
+        integer(c_int), intent(in) :: mine
+        character(len=*), intent(in), optional :: text
+        integer(c_int), intent(out), optional :: status
+        character(kind=c_char), allocatable, target :: letters(:)
+        type(c_ptr) :: address
+        address = optional_text(text, letters)
+        call finish(c_plan_agree(plan%handle, mine, address), "surrogate_plan_agree", status)
     end subroutine
 
     ! ---- fields ----

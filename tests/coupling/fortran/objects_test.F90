@@ -190,6 +190,7 @@ contains
 
     subroutine grids()
         type(surrogate_domain) :: sphere
+        type(surrogate_sphere_info) :: info
         real(c_double) :: latitude(8), longitude(16), weight(8)
         integer(c_int64_t) :: n_local, n_global
         integer(c_int64_t), allocatable :: rows(:)
@@ -202,6 +203,8 @@ contains
             8_c_int64_t, 0_c_int64_t, 16_c_int64_t, latitude(8:1:-1), longitude)
         call surrogate_domain_n_points(sphere, n_local, n_global)
         call check(n_local == 128 .and. n_global == 128, "a grid on the sphere")
+        call surrogate_domain_sphere(sphere, info)
+        call check(info%grid == "legendre-gauss" .and. info%n_lat_local == 8 .and. info%lat_step == 16, "its block")
         call surrogate_domain_create_sphere(sphere, context, "legendre-gauss", 8_c_int64_t, 16_c_int64_t, 0_c_int64_t, &
             8_c_int64_t, 0_c_int64_t, 16_c_int64_t, latitude(1:7), status=status)
         call check_status(status, surrogate_shape, "latitude: has another size")
@@ -256,6 +259,8 @@ contains
         call check(status == surrogate_invalid_argument .and. values(1) > 0, "no such reduction")
         call surrogate_context_agree(context, surrogate_io, "the disk is full", status)
         call check_status(status, surrogate_io, "the disk is full")
+        call surrogate_plan_agree(no_plan, surrogate_io, status=status)
+        call check(status == surrogate_invalid_argument, "nobody to agree with")
         call surrogate_context_fail(context, surrogate_limit, "too many", status)
         call check_status(status, surrogate_limit, "too many")
     end subroutine
