@@ -166,7 +166,7 @@ module surrogate_fortran_base
     public :: surrogate_version, surrogate_status_name, surrogate_error_of, surrogate_text, &
         surrogate_make_array, surrogate_array_of
     ! For the other modules of this library.
-    public :: finish, optional_text, read_text, characters, bind_field, text_function, bind_function, name_of, &
+    public :: finish, optional_text, read_text, characters, bind_field, text_function, bind_function, name_of, stop_with, &
         c_free, c_copy, c_column, c_rows, c_is_contiguous, c_fail
 
 contains

@@ -13,7 +13,7 @@ set(left_out
     surrogate_timeloop_plan)                                   # borrowed: an object of Fortran would destroy it
 # In the modules alone: what makes arguments that C fills in as structs, and texts of C.
 set(added surrogate_array_of surrogate_make_array surrogate_text surrogate_error_of surrogate_make_tensor
-    surrogate_make_named_array surrogate_make_series_field surrogate_make_png_panel surrogate_log_function
+    surrogate_make_named_array surrogate_make_vec surrogate_make_series_field surrogate_make_png_panel surrogate_log_function
     surrogate_fallback_function)
 
 function(read_all files out)

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * surrogate_petsc.h for module surrogate_petsc: PETSc's objects come by the addresses that its Fortran types hold (%v),
+ * communicators by their Fortran handles, counts as int64_t whatever PetscInt is. */
+#include <stdlib.h>
+#include <surrogate/surrogate_petsc.h>
+
+#define PETSC_FORTRAN_API __attribute__((visibility("default")))
+
+/* A field in a Vec, as the module fills it in. name and unit end with a zero; no unit: "". */
+typedef struct vec_field {
+    char name[128], unit[128];
+    int64_t vec, component, n_component;
+} vec_field;
+
+/* The lists of a call, inputs first. */
+typedef struct vec_lists {
+    surrogate_vec* fields;
+    PetscInt n_in, n_out;
+} vec_lists;
+
+static PetscErrorCode take_lists(int64_t n_in, const vec_field* in, int64_t n_out,
+                                 const vec_field* out, vec_lists* lists) {
+    lists->n_in = (PetscInt)n_in;
+    lists->n_out = (PetscInt)n_out;
+    lists->fields = calloc((size_t)(n_in + n_out) + 1, sizeof(surrogate_vec));
+    if (!lists->fields) return PETSC_ERR_MEM;
+    for (int64_t i = 0; i < n_in + n_out; ++i) {
+        const vec_field* const from = i < n_in ? in + i : out + (i - n_in);
+        surrogate_vec* const to = lists->fields + i;
+        to->name = from->name;
+        to->unit = from->unit[0] ? from->unit : NULL;
+        to->vec = (Vec)(intptr_t)from->vec;
+        to->component = (PetscInt)from->component;
+        to->n_component = (PetscInt)from->n_component;
+    }
+    return 0;
+}
+
+PETSC_FORTRAN_API int32_t surrogate_fortran_context_create_petsc(int32_t comm, const char* prefix,
+                                                                 surrogate_context** context) {
+    return surrogate_context_create_petsc(MPI_Comm_f2c(comm), prefix, context);
+}
+
+PETSC_FORTRAN_API int32_t surrogate_fortran_domain_create_dm(surrogate_context* context, int64_t dm,
+                                                             surrogate_domain** domain) {
+    return surrogate_domain_create_dm(context, (DM)(intptr_t)dm, domain);
+}
+
+PETSC_FORTRAN_API int32_t surrogate_fortran_domain_create_dm_sphere(surrogate_context* context,
+                                                                    int64_t dm, const char* grid,
+                                                                    int32_t south_to_north,
+                                                                    surrogate_domain** domain) {
+    return surrogate_domain_create_dm_sphere(context, (DM)(intptr_t)dm, grid,
+                                             south_to_north ? PETSC_TRUE : PETSC_FALSE, domain);
+}
+
+/* Without memory for the lists this rank takes part without fields, and has its own error. */
+PETSC_FORTRAN_API int32_t surrogate_fortran_plan_run_vec(surrogate_plan* plan, int64_t n_in,
+                                                         const vec_field* in, int64_t n_out,
+                                                         const vec_field* out) {
+    vec_lists lists;
+    const PetscErrorCode taken = take_lists(n_in, in, n_out, out, &lists);
+    if (taken) {
+        surrogate_plan_run_failed(plan, SURROGATE_NO_MEMORY, "no memory for a list of Vecs");
+        return taken;
+    }
+    const PetscErrorCode error =
+        surrogate_plan_run_vec(plan, lists.n_in, lists.fields, lists.n_out,
+                               lists.fields + lists.n_in);
+    free(lists.fields);
+    return error;
+}
+
+PETSC_FORTRAN_API int32_t surrogate_fortran_timeloop_step_vec(surrogate_timeloop* loop, double dt_s,
+                                                              int64_t n_in, const vec_field* in,
+                                                              int64_t n_out, const vec_field* out,
+                                                              int32_t* verdict) {
+    vec_lists lists;
+    const PetscErrorCode taken = take_lists(n_in, in, n_out, out, &lists);
+    if (taken) {
+        surrogate_timeloop_step_failed(loop, SURROGATE_NO_MEMORY, "no memory for a list of Vecs");
+        return taken;
+    }
+    const PetscErrorCode error =
+        surrogate_timeloop_step_vec(loop, (PetscReal)dt_s, lists.n_in, lists.fields, lists.n_out,
+                                    lists.fields + lists.n_in, verdict);
+    free(lists.fields);
+    return error;
+}
