@@ -7,6 +7,14 @@
 
 namespace surrogate::timeloop {
 
+namespace {
+
+/// Cards have their ranges from data in single precision; a solver that meets an end in double is a
+/// few units of the last place beyond it. Ten times that.
+constexpr double rounding = 1e-6;
+
+}  // namespace
+
 RangeGuard::RangeGuard(Fields* fields, const surrogate_plan* plan, const surrogate_model* model,
                        const PointWeights* points)
     : Guard(Policy::warn), fields_(fields), plan_(plan), points_(points) {
@@ -31,7 +39,8 @@ void RangeGuard::begin() {
         const bool is_field = input.field >= 0;
         input.limits.begin(
             input.min, input.max,
-            is_field && fields_->inputs()[static_cast<size_t>(input.field)].array.is_single());
+            is_field && fields_->inputs()[static_cast<size_t>(input.field)].array.is_single(),
+            rounding);
         if (is_field) continue;
         surrogate_range_info info{};
         require_success(surrogate_plan_range(plan_, static_cast<int32_t>(i), &info));

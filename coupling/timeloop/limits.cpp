@@ -22,9 +22,18 @@ double end_of(double end, bool is_single) {
 
 }  // namespace
 
-void Limits::begin(double min, double max, bool is_single) {
+void Limits::begin(double min, double max, bool is_single, double slack) {
     min_ = end_of(min, is_single);
     max_ = end_of(max, is_single);
+    constexpr double huge = std::numeric_limits<double>::max() / 4;  // no slack: it could overflow
+    const auto slack_at = [&](double end) {
+        if (std::abs(end) > huge) return 0.0;
+        const double other = end == min_ ? max_ : min_;
+        const double width = std::abs(other) > huge ? 0 : std::abs(other - end);
+        return slack * (width > 0 ? width : std::abs(end));
+    };
+    lowest_ = min_ - slack_at(min_);
+    highest_ = max_ + slack_at(max_);
     n_outside_ = 0;
     largest_ = -infinity;
     smallest_ = infinity;
@@ -40,8 +49,9 @@ void Limits::note(int64_t n, double value) {
 void Limits::look(std::span<double> values, bool moves) {
     if (min_ == -infinity && max_ == infinity) return;
     // Quiet comparisons: a host may trap those of NaN.
-    const auto is_outside = [this](double value) {
-        return std::isless(value, min_) || std::isgreater(value, max_);
+    const double lowest = moves ? min_ : lowest_, highest = moves ? max_ : highest_;
+    const auto is_outside = [=](double value) {
+        return std::isless(value, lowest) || std::isgreater(value, highest);
     };
     int64_t n = 0;
     for (const double value : values) n += is_outside(value);

@@ -139,6 +139,7 @@ TEST_F(ShallowWaterEmulator, FieldThatIsNotFiniteIsToldOnEveryRankAndTheNextIsEx
     EXPECT_EQ(fields, expected);
 }
 
+/// One point is less than the share that may be out of range; but the prediction follows it.
 TEST_F(ShallowWaterEmulator, GuardsNameTheFieldThatLeavesItsRangeOnOneRank) {
     emulator_.watch();
     Fields good = stored(2);
@@ -148,9 +149,9 @@ TEST_F(ShallowWaterEmulator, GuardsNameTheFieldThatLeavesItsRangeOnOneRank) {
         double value;
         const char* reason;
     } cases[] = {
-        {0, 2e5, "range (fallback): input 'geopotential'"},
-        {0, 1e4, "worst 10000 (range ends at 87810"},
-        {1, -1e-3, "range (fallback): input 'vorticity'"},
+        {0, 2e5, "bounds (fallback): output 'geopotential'"},
+        {0, 1e4, "(bound 87810"},
+        {1, -1e-3, "bounds (fallback): output 'vorticity'"},
         {2, std::numeric_limits<double>::infinity(), "input 'divergence' is NaN or infinite"},
         {2, std::numeric_limits<double>::quiet_NaN(), "input 'divergence' is NaN"}};
     for (const auto& c : cases) {

@@ -136,6 +136,21 @@ TEST(TimeLoopRange, TellsTheWorstOfAllRanksAndItsEnd) {
     EXPECT_EQ(c.loop.guard("range").limit, 4);
 }
 
+/// The range is 4 .. 16.
+TEST(TimeLoopRange, AMillionthOfItsWidthIsRounding) {
+    for (const double beyond : {11e-6, 13e-6}) {
+        HeightLoop c;
+        c.set(bad_row, 16 + beyond);
+        c.set(1, 4 - beyond);
+        c.loop.step(1);
+        EXPECT_EQ(c.loop.guard("range").n_violations, beyond > 12e-6) << beyond;
+        HeightLoop corrected;
+        corrected.set(bad_row, 16 + beyond);
+        corrected.loop.set("range", "correct");
+        EXPECT_EQ(corrected.loop.step(1), Verdict::corrected) << "whatever is moved is told";
+    }
+}
+
 TEST(TimeLoopRange, AllowsAShareOfThePointsOfAllRanks) {
     for (const bool is_allowed : {true, false}) {
         HeightLoop c;
