@@ -238,8 +238,8 @@ SURROGATE_API surrogate_status surrogate_timeloop_report(const surrogate_timeloo
 SURROGATE_API surrogate_status surrogate_timeloop_mark(surrogate_timeloop* loop);
 SURROGATE_API surrogate_status surrogate_timeloop_rewind(surrogate_timeloop* loop);
 
-/* A checkpoint: the same as a mark, in a file (HDF5, written in parallel; page timeloop.md has the
- * layout), with the hash of the model, names and units. The file gets its name when it is complete and
+/* A checkpoint: the same as a mark, in a file (HDF5, written by all ranks; layout on page
+ * timeloop-checkpoints.md), with the hash of the model, names and units. The file gets its name when it is complete and
  * on the disk; until then, and if writing fails, whatever has the name stays as it is.
  * restore reads it on any number of ranks and any partition, points found by global id, without ids by
  * their coordinates; going on from it gives the bits of the undisturbed run in reproducible mode. It
