@@ -19,6 +19,7 @@ class CheckpointRefusals : public testing::Test {
 protected:
     /// Rank 0 writes a file for all.
     std::string file(const std::string& bytes) {
+        MPI_Barrier(world);  // nobody reads the earlier content any more
         if (rank_of(world) == 0) write_bytes(path_, bytes);
         MPI_Barrier(world);
         return path_;
