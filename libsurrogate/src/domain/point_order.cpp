@@ -75,11 +75,13 @@ void PointOrder::agree_on_arguments(int64_t row_bytes, const void* local,
 
 void PointOrder::forward(int64_t row_bytes, const void* local, void* ordered) const {
     agree_on_arguments(row_bytes, local, ordered);
+    if (context_->comm().size() == 1) return route_->to_target_alone(local, ordered, row_bytes);
     route_->to_target(context_->comm(), local, scratch_.data(), ordered, row_bytes);
 }
 
 void PointOrder::backward(int64_t row_bytes, const void* ordered, void* local) const {
     agree_on_arguments(row_bytes, local, ordered);
+    if (context_->comm().size() == 1) return route_->to_origin_alone(ordered, local, row_bytes);
     route_->to_origin(context_->comm(), ordered, scratch_.data(), local, row_bytes);
 }
 

@@ -136,6 +136,14 @@ void RowRoute::to_origin(Communicator& comm, const void* target, void* scratch, 
               row_bytes);
 }
 
+void RowRoute::to_target_alone(const void* origin, void* target, int64_t row_bytes) const {
+    gather_rows(origin, send_row_, target, row_bytes);
+}
+
+void RowRoute::to_origin_alone(const void* target, void* origin, int64_t row_bytes) const {
+    scatter_rows(target, send_row_, origin, row_bytes);
+}
+
 int64_t RowRoute::bytes() const {
     return 8 * (std::ssize(send_row_) + std::ssize(receive_row_) + std::ssize(n_send_) +
                 std::ssize(n_receive_));
