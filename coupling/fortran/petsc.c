@@ -64,9 +64,8 @@ PETSC_FORTRAN_API int32_t surrogate_fortran_plan_run_vec(surrogate_plan* plan, i
         surrogate_plan_run_failed(plan, SURROGATE_NO_MEMORY, "no memory for a list of Vecs");
         return taken;
     }
-    const PetscErrorCode error =
-        surrogate_plan_run_vec(plan, lists.n_in, lists.fields, lists.n_out,
-                               lists.fields + lists.n_in);
+    const PetscErrorCode error = surrogate_plan_run_vec(plan, lists.n_in, lists.fields, lists.n_out,
+                                                        lists.fields + lists.n_in);
     free(lists.fields);
     return error;
 }

@@ -200,9 +200,9 @@ TEST_F(ToolTest, InfoTellsGridsAndChannelsOfTheSphere) {
 TEST_F(ToolTest, InfoTellsWhatAModelIs) {
     const Outcome outcome = surrogate("info " + darcy);
     EXPECT_EQ(outcome.status, 0);
-    for (const char* part : {"flare", "200,897", "mobility", "m^2/(Pa s)", "3 .. 12", "pressure",
-                             "Pa", "[4,1600,3]", "a point", "Apache-2.0",
-                             "2 features of 4800 samples, 99 % within distance 2.131"})
+    for (const char* part :
+         {"flare", "200,897", "mobility", "m^2/(Pa s)", "3 .. 12", "pressure", "Pa", "[4,1600,3]",
+          "a point", "Apache-2.0", "2 features of 4800 samples, 99 % within distance 2.131"})
         EXPECT_NE(outcome.text.find(part), std::string::npos) << part << " in\n" << outcome.text;
     EXPECT_EQ(surrogate("info " + tiny).status, 0);
     EXPECT_EQ(surrogate("info " + file("missing")).status, 2);
