@@ -6,17 +6,17 @@
 
 #include "check_dm.hpp"
 #include "domain_plex.hpp"
+#include "domain_vec.hpp"
 #include "log_events.hpp"
-#include "scalar_array.hpp"
 
 namespace {
 
 using surrogate::petsc::check_da;
 using surrogate::petsc::check_dm_comm;
+using surrogate::petsc::create_from_coordinates;
 using surrogate::petsc::create_plex_domain;
 using surrogate::petsc::EventScope;
 using surrogate::petsc::find_event;
-using surrogate::petsc::scalar_array;
 
 /// Natural numbers of the n owned grid points, in the order of global vectors; the caller frees
 /// them.
@@ -33,21 +33,6 @@ PetscErrorCode natural_ids(DM dm, int64_t** ids, int64_t* n) {
     for (int64_t k = z; k < z + depth; ++k)
         for (int64_t j = y; j < y + height; ++j)
             for (int64_t i = x; i < x + width; ++i) *next++ = i + n_x * (j + n_y * k);
-    PetscFunctionReturn(0);
-}
-
-PetscErrorCode create_from_coordinates(surrogate_context* context, Vec coordinates, PetscInt n_axis,
-                                       const int64_t* ids, int64_t n_point,
-                                       surrogate_domain** domain) {
-    PetscFunctionBegin;
-    const PetscScalar* x = nullptr;  // (n_point, n_axis)
-    PetscCall(VecGetArrayRead(coordinates, &x));
-    surrogate_points points{};
-    points.x = scalar_array(x, n_point, n_axis, n_axis);
-    points.global_id = ids;
-    const surrogate_status status = surrogate_domain_create_points(context, &points, domain);
-    PetscCall(VecRestoreArrayRead(coordinates, &x));
-    PetscCallSurrogate(status);
     PetscFunctionReturn(0);
 }
 

@@ -137,10 +137,7 @@ PetscErrorCode guess_set_from_options(KSPGuess guess) {
 
 PetscErrorCode guess_view(KSPGuess guess, PetscViewer viewer) {
     PetscFunctionBegin;
-    PetscBool is_text = PETSC_FALSE;
-    PetscCall(
-        PetscObjectTypeCompare(reinterpret_cast<PetscObject>(viewer), PETSCVIEWERASCII, &is_text));
-    if (is_text) PetscCall(data_of(guess).predictor.view(viewer, norm_name));
+    PetscCall(data_of(guess).predictor.view(viewer, norm_name));
     PetscFunctionReturn(0);
 }
 

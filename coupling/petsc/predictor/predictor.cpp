@@ -132,6 +132,10 @@ PetscErrorCode Predictor::run(const Problem& problem, bool* is_made) {
 
 PetscErrorCode Predictor::view(PetscViewer viewer, const char* norm) const {
     PetscFunctionBegin;
+    PetscBool is_text = PETSC_FALSE;
+    PetscCall(
+        PetscObjectTypeCompare(reinterpret_cast<PetscObject>(viewer), PETSCVIEWERASCII, &is_text));
+    if (!is_text) PetscFunctionReturn(0);
     std::array<char, 64> family{};
     int64_t size = int64_t(family.size());
     if (model_) PetscCallSurrogate(surrogate_model_family(model_, family.data(), &size));

@@ -36,7 +36,7 @@ public:
     /// Forgets the plan, for unknowns in another place or of another number.
     PetscErrorCode forget();
 
-    /// What was planned, and the counters. `norm`: what the solver compares.
+    /// What was planned, and the counters, to a viewer of text. `norm`: what the solver compares.
     PetscErrorCode view(PetscViewer viewer, const char* norm) const;
     /// The same on standard output, with -surrogate_view.
     PetscErrorCode view_at_end(MPI_Comm comm, const char* norm) const;

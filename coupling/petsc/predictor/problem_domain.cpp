@@ -4,7 +4,7 @@
 #include <petsc/private/petscimpl.h>
 #include <petscdmda.h>
 
-#include "coupling/petsc/scalar_array.hpp"
+#include "coupling/petsc/domain_vec.hpp"
 
 namespace surrogate::petsc {
 
@@ -16,15 +16,9 @@ PetscErrorCode create_from_vec(surrogate_context* context, Vec coordinates,
                                surrogate_domain** domain) {
     PetscFunctionBegin;
     PetscInt n_axis = 0, n = 0;
-    const PetscScalar* x = nullptr;  // (n / n_axis, n_axis)
     PetscCall(VecGetBlockSize(coordinates, &n_axis));
     PetscCall(VecGetLocalSize(coordinates, &n));
-    PetscCall(VecGetArrayRead(coordinates, &x));
-    surrogate_points points{};
-    points.x = scalar_array(x, n / n_axis, n_axis, n_axis);
-    const surrogate_status status = surrogate_domain_create_points(context, &points, domain);
-    PetscCall(VecRestoreArrayRead(coordinates, &x));
-    PetscCallSurrogate(status);
+    PetscCall(create_from_coordinates(context, coordinates, n_axis, nullptr, n / n_axis, domain));
     PetscFunctionReturn(0);
 }
 

@@ -105,10 +105,7 @@ PetscErrorCode snes_set_from_options(SNES snes, PetscOptionItems*) {
 
 PetscErrorCode snes_view(SNES snes, PetscViewer viewer) {
     PetscFunctionBegin;
-    PetscBool is_text = PETSC_FALSE;
-    PetscCall(
-        PetscObjectTypeCompare(reinterpret_cast<PetscObject>(viewer), PETSCVIEWERASCII, &is_text));
-    if (is_text) PetscCall(predictor_of(snes).view(viewer, norm_name));
+    PetscCall(predictor_of(snes).view(viewer, norm_name));
     PetscFunctionReturn(0);
 }
 
