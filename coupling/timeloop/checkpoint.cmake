@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Checkpoints, as objects of the time loop and of the tests of what it hides.
-add_library(surrogate_checkpoint OBJECT checkpoint_save.cpp checkpoint_restore.cpp checkpoint_state.cpp checkpoint_points.cpp checkpoint_orders.cpp
+add_library(surrogate_checkpoint OBJECT checkpoint_save.cpp checkpoint_restore.cpp checkpoint_state.cpp checkpoint_points.cpp
     checkpoint_layout.cpp checkpoint_read_content.cpp checkpoint_differences.cpp checkpoint_seal.cpp checkpoint_disk.cpp
     hdf5_handle.cpp hdf5_storage.cpp)
 target_include_directories(surrogate_checkpoint PUBLIC include $<TARGET_PROPERTY:surrogate,INTERFACE_INCLUDE_DIRECTORIES>)

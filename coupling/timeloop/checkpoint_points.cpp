@@ -1,26 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/timeloop/checkpoint_points.hpp"
 
+#include "coupling/timeloop/plan_parts.hpp"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace surrogate::timeloop {
-
-namespace {
-
-Model model_of(const surrogate_plan* plan) {
-    surrogate_model* model = nullptr;
-    check(surrogate_plan_model(plan, &model));
-    return Model(model);
-}
-
-Domain domain_of(const surrogate_plan* plan, bool is_output) {
-    surrogate_domain* domain = nullptr;
-    check(surrogate_plan_domain(plan, is_output, &domain));
-    return Domain(domain);
-}
-
-}  // namespace
 
 PlanPoints::PlanPoints(const surrogate_plan* plan, bool is_output)
     : model(model_of(plan)), domain(domain_of(plan, is_output)) {

@@ -83,13 +83,14 @@ public:
     template <class T>
     void compare(const Rows& rows, size_t group, const T* local) {
         if (rows.n_byte() == 0) return;
-        const FileOrder& order = state_.order(group);
+        const Order& order = state_.order(group);
         order.forward(rows.row_bytes(), local, own_.data());
         agreed(state_.context(), [&] {
             read(rows, group);
             const auto* found = reinterpret_cast<const T*>(found_.data());
             const auto* own = reinterpret_cast<const T*>(own_.data());
-            for (int64_t i = 0; i < order.n() * rows.n_column; ++i) {
+            const int64_t n = order.n() * rows.n_column;
+            for (int64_t i = 0; i < n; ++i) {
                 if (found[i] == own[i]) continue;
                 const int64_t row = i / rows.n_column, at = row * rows.n_column;
                 fail(SURROGATE_INVALID_ARGUMENT,

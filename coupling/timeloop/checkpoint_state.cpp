@@ -83,7 +83,7 @@ void CheckpointState::make_orders() {
         int64_t& row_bytes = kept_->row_bytes[group];
         if (common_[is_moved + group] == 0 && row_bytes >= row_bytes_) continue;
         row_bytes = 0;
-        kept_->orders[group] = FileOrder(points_[group]->domain, row_bytes_);
+        kept_->orders[group].emplace(points_[group]->domain, row_bytes_);
         kept_->fingerprints[group] = points_[group]->fingerprint();
         row_bytes = row_bytes_;
     }

@@ -31,20 +31,23 @@ public:
 
     /// Points and order of a group of the content, by its index.
     const PlanPoints& points(size_t group) const { return *points_[group]; }
-    const FileOrder& order(size_t group) const { return kept_->orders[group]; }
+    const Order& order(size_t group) const { return *kept_->orders[group]; }
     size_t group_of(const StateField& field) const {
         return field.at_output && content.points.size() > 1 ? 1 : 0;
     }
     /// Bytes of this rank's range of the largest rows.
     size_t largest_range() const {
-        return static_cast<size_t>(std::max(order(0).n(), order(1).n()) * row_bytes_);
+        int64_t n = 0;
+        for (size_t group = 0; group < content.points.size(); ++group)
+            n = std::max(n, order(group).n());
+        return static_cast<size_t>(n * row_bytes_);
     }
     /// Where this rank's range of rows of a group begins in the file.
     uint64_t offset(const Rows& rows, size_t group) const {
-        return rows.offset + static_cast<uint64_t>(kept_->orders[group].first() * rows.row_bytes());
+        return rows.offset + static_cast<uint64_t>(order(group).first() * rows.row_bytes());
     }
     size_t range_bytes(const Rows& rows, size_t group) const {
-        return static_cast<size_t>(kept_->orders[group].n() * rows.row_bytes());
+        return static_cast<size_t>(order(group).n() * rows.row_bytes());
     }
 
     /// Brings to all ranks what rank 0 knows of the file: times, integrals, offsets, size. Collective.

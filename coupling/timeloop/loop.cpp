@@ -7,17 +7,11 @@
 #include <cstring>
 
 #include "coupling/timeloop/error.hpp"
+#include "coupling/timeloop/plan_parts.hpp"
 
 namespace surrogate::timeloop {
 
 namespace {
-
-template <class Handle, class Create>
-Handle* made(const Create& create) {
-    Handle* handle = nullptr;
-    require_success(create(&handle));
-    return handle;
-}
 
 bool agrees(const surrogate_plan* plan) {
     char value[16] = "";
@@ -30,21 +24,18 @@ bool agrees(const surrogate_plan* plan) {
 
 Loop::Loop(surrogate_context* context, surrogate_plan* plan) : context_(context), plan_(plan) {
     agreed(context_, [&] {
-        model_.reset(made<surrogate_model>(
-            [&](surrogate_model** model) { return surrogate_plan_model(plan_, model); }));
-        input_.reset(made<surrogate_domain>(
-            [&](surrogate_domain** domain) { return surrogate_plan_domain(plan_, 0, domain); }));
-        output_.reset(made<surrogate_domain>(
-            [&](surrogate_domain** domain) { return surrogate_plan_domain(plan_, 1, domain); }));
+        model_.emplace(model_of(plan_));
+        input_.emplace(domain_of(plan_, false));
+        output_.emplace(domain_of(plan_, true));
         require_success(surrogate_context_rank(context_, &rank_, &n_rank_));
         agrees_ = agrees(plan_);
-        fields_.emplace(plan_, model_.get());
+        fields_.emplace(plan_, model_->get());
         state_.emplace(&*fields_);
     });
-    input_points_.emplace(context_, model_.get(), input_.get(), false);
-    output_points_.emplace(context_, model_.get(), output_.get(), true);
+    input_points_.emplace(context_, model_->get(), *input_, false);
+    output_points_.emplace(context_, model_->get(), *output_, true);
     agreed(context_, [&] {
-        rails_.emplace(plan_, model_.get(), &*fields_, &*input_points_, &*output_points_);
+        rails_.emplace(plan_, model_->get(), &*fields_, &*input_points_, &*output_points_);
         sums_.resize(static_cast<size_t>(1 + n_fingerprint + rails_->n_sum()));
         worst_.resize(static_cast<size_t>(rails_->n_worst()));
     });

@@ -9,7 +9,6 @@
 
 #include "coupling/timeloop/checkpoint_orders.hpp"
 #include "coupling/timeloop/fields.hpp"
-#include "coupling/timeloop/handles.hpp"
 #include "coupling/timeloop/problem.hpp"
 #include "coupling/timeloop/rails.hpp"
 #include "coupling/timeloop/settings.hpp"
@@ -84,13 +83,14 @@ private:
 
     void require_state();
     void shape(Snapshot* snapshot);
+    std::string prepare(const char* path, Snapshot* snapshot);
     void take(Snapshot* snapshot) const;
     void bring_back(const Snapshot& snapshot);
 
     surrogate_context* context_;
     surrogate_plan* plan_;
-    OwnedModel model_;
-    OwnedDomain input_, output_;
+    std::optional<Model> model_;
+    std::optional<Domain> input_, output_;
     int32_t rank_ = 0, n_rank_ = 1;
     bool agrees_ = false;  // the plan's runs bring one status to all ranks
     std::optional<Fields> fields_;

@@ -60,15 +60,21 @@ void Loop::rewind() {
     ++counters_.rewinds;
 }
 
-void Loop::save(const char* path) {
-    Snapshot snapshot;
+/// What save and restore begin with: the path, and room for the state. Collective, and agreed.
+std::string Loop::prepare(const char* path, Snapshot* snapshot) {
     std::string name;
     agreed(context_, [&] {
         require(path, "path");
         require_state();
         name = path;
-        shape(&snapshot);
+        shape(snapshot);
     });
+    return name;
+}
+
+void Loop::save(const char* path) {
+    Snapshot snapshot;
+    const std::string name = prepare(path, &snapshot);
     take(&snapshot);
     save_checkpoint(context_, plan_, snapshot, name, &orders_);
     ++counters_.saves;
@@ -76,13 +82,7 @@ void Loop::save(const char* path) {
 
 void Loop::restore(const char* path) {
     Snapshot snapshot;
-    std::string name;
-    agreed(context_, [&] {
-        require(path, "path");
-        require_state();
-        name = path;
-        shape(&snapshot);
-    });
+    const std::string name = prepare(path, &snapshot);
     restore_checkpoint(context_, plan_, name, &snapshot, &orders_);
     bring_back(snapshot);
 }

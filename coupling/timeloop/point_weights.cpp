@@ -15,7 +15,7 @@ double sum_over_ranks(surrogate_context* context, const double* values, int64_t 
 }
 
 PointWeights::PointWeights(surrogate_context* context, const surrogate_model* model,
-                           const surrogate_domain* domain, bool is_output)
+                           const Domain& domain, bool is_output)
     : domain_(domain) {
     surrogate_domain_info grid{};
     agreed(context, [&] {
@@ -36,7 +36,7 @@ PointWeights::PointWeights(surrogate_context* context, const surrogate_model* mo
 
 void PointWeights::take_steps() {
     surrogate_sphere block{};
-    require_success(surrogate_domain_sphere(domain_, &block));
+    require_success(surrogate_domain_sphere(domain_.get(), &block));
     placement_.n_lat = block.n_lat_local;
     placement_.n_lon = block.n_lon_local;
     placement_.lat_step = block.lat_step;
@@ -46,31 +46,27 @@ void PointWeights::take_steps() {
 
 /// Weights of the rows of the grid, brought from the order of the grid to the solver's.
 void PointWeights::take_areas(surrogate_context* context, const surrogate_domain_info& grid) {
-    surrogate_order* created = nullptr;
-    require_success(surrogate_order_create(domain_, sizeof(double), &created));
-    const OwnedOrder order(created);
+    const Order order(domain_, sizeof(double));
     std::vector<double> ordered;
     agreed(context, [&] {
         std::vector<double> rows(static_cast<size_t>(grid.n_lat));
         require_success(surrogate_sphere_nodes(grid.grid, grid.n_lat, grid.n_lon, nullptr, nullptr,
                                                rows.data()));
-        int64_t first = 0, n = 0;
-        require_success(surrogate_order_range(order.get(), &first, &n));
-        for (int64_t i = first; i < first + n; ++i)
+        const int64_t first = order.first(), end = first + order.n();
+        for (int64_t i = first; i < end; ++i)
             ordered.push_back(rows[static_cast<size_t>(i / grid.n_lon)]);
         areas_.resize(static_cast<size_t>(n_point()));
         values_ = areas_.data();
     });
-    require_success(
-        surrogate_order_backward(order.get(), sizeof(double), ordered.data(), areas_.data()));
+    order.backward(sizeof(double), ordered.data(), areas_.data());
     area_ = sum_over_ranks(context, areas_.data(), n_point());
 }
 
 void PointWeights::refresh() {
-    require_success(surrogate_domain_n_points(domain_, &placement_.n_point, &n_global_));
+    require_success(surrogate_domain_n_points(domain_.get(), &placement_.n_point, &n_global_));
     if (is_sphere_) return;
     surrogate_points points{};
-    require_success(surrogate_domain_points(domain_, &points));
+    require_success(surrogate_domain_points(domain_.get(), &points));
     values_ = points.weight;
 }
 

@@ -4,10 +4,10 @@
 #include <surrogate/surrogate.h>
 
 #include <cstdint>
+#include <surrogate/surrogate.hpp>
 #include <vector>
 
 #include "coupling/timeloop/exact_sum.hpp"
-#include "coupling/timeloop/handles.hpp"
 #include "coupling/timeloop/solver_array.hpp"
 
 namespace surrogate::timeloop {
@@ -17,8 +17,8 @@ namespace surrogate::timeloop {
 class PointWeights {
 public:
     /// Collective, and agreed. The domain outlives the object.
-    PointWeights(surrogate_context* context, const surrogate_model* model,
-                 const surrogate_domain* domain, bool is_output);
+    PointWeights(surrogate_context* context, const surrogate_model* model, const Domain& domain,
+                 bool is_output);
 
     /// Looks at the domain again, whose points may have moved. Local.
     void refresh();
@@ -37,7 +37,7 @@ private:
     void take_steps();
     void take_areas(surrogate_context* context, const surrogate_domain_info& grid);
 
-    const surrogate_domain* domain_;
+    const Domain& domain_;
     bool is_sphere_ = false, is_given_ = false;
     std::vector<double> areas_;
     const double* values_ = nullptr;

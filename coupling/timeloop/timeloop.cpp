@@ -6,19 +6,20 @@
 #include <cstring>
 
 #include "coupling/timeloop/loop.hpp"
+#include "coupling/timeloop/plan_parts.hpp"
 
 using namespace surrogate::timeloop;
 
 /// The context outlives what is made in it.
 struct surrogate_timeloop {
-    OwnedContext context;
+    std::optional<surrogate::Context> context;
     std::optional<Loop> loop;
 };
 
 namespace {
 
 surrogate_context* context_of(const surrogate_timeloop* loop) {
-    return loop ? loop->context.get() : nullptr;
+    return loop ? loop->context->get() : nullptr;
 }
 
 /// work(loop), with errors as those of any C function.
@@ -56,22 +57,20 @@ void copy_text(const std::string& from, char* text, int64_t* n_text) {
 }  // namespace
 
 surrogate_status surrogate_timeloop_create(surrogate_plan* plan, surrogate_timeloop** loop) {
-    OwnedContext context;
+    std::optional<surrogate::Context> context;
     return guarded(nullptr, [&] {
         if (loop) *loop = nullptr;
         require(plan, "plan");
-        surrogate_context* shared = nullptr;
         std::unique_ptr<surrogate_timeloop> created;
         // The context's handle takes memory, and ranks must hear of one that has none.
         const surrogate_status status = guarded(nullptr, [&] {
-            require_success(surrogate_plan_context(plan, &shared));
-            context.reset(shared);
+            context.emplace(context_of(plan));
             require(loop, "loop");
             created = std::make_unique<surrogate_timeloop>();
         });
         require_success(surrogate_plan_agree(
             plan, status, status == SURROGATE_SUCCESS ? nullptr : surrogate_error(nullptr)));
-        created->loop.emplace(shared, plan);
+        created->loop.emplace(context->get(), plan);
         created->context = std::move(context);
         *loop = created.release();
     });
