@@ -9,8 +9,9 @@
 namespace surrogate::timeloop {
 
 BoundsGuard::BoundsGuard(Fields* fields, const PointWeights* points)
-    : Guard(Policy::warn), fields_(fields), points_(points) {
-    for (const Field& field : fields->outputs()) outputs_.push_back({field.min, field.max, {}});
+    : fields_(fields), points_(points) {
+    for (const Field& field : fields->outputs()) outputs_.push_back({field.min, field.max});
+    limits_.resize(outputs_.size());
 }
 
 void BoundsGuard::set_bounds(size_t output, double min, double max) {
@@ -25,20 +26,15 @@ void BoundsGuard::set_bounds(size_t output, double min, double max) {
 
 void BoundsGuard::begin() {
     for (size_t i = 0; i < outputs_.size(); ++i)
-        outputs_[i].limits.begin(outputs_[i].min, outputs_[i].max,
-                                 fields_->outputs()[i].array.is_single());
+        limits_[i].begin(outputs_[i].min, outputs_[i].max, fields_->outputs()[i].array.is_single());
 }
 
 void BoundsGuard::look_at_output(size_t field, int64_t, std::span<double> values) {
-    outputs_[field].limits.look(values, policy() == Policy::correct);
-}
-
-void BoundsGuard::write_sums(double* sums) {
-    for (const Output& output : outputs_) *sums++ = static_cast<double>(output.limits.n_outside());
+    limits_[field].look(values, policy() == Policy::correct);
 }
 
 Finding BoundsGuard::judge(const double* sums) {
-    for (size_t i = 0; i < outputs_.size(); ++i) {
+    for (size_t i = 0; i < limits_.size(); ++i) {
         if (sums[i] == 0) continue;
         Finding finding;
         finding.action = policy();
@@ -48,14 +44,6 @@ Finding BoundsGuard::judge(const double* sums) {
         return finding;
     }
     return {};
-}
-
-void BoundsGuard::write_worst(double* worst) const {
-    for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i].limits.write_worst(worst + 2 * i);
-}
-
-void BoundsGuard::complete(const double* worst, Finding* finding) const {
-    outputs_[spoken_].limits.complete(worst + 2 * spoken_, finding);
 }
 
 void BoundsGuard::describe(const Finding& finding, char* text, size_t size) const {

@@ -17,43 +17,37 @@ constexpr double rounding = 1e-6;
 
 RangeGuard::RangeGuard(Fields* fields, const surrogate_plan* plan, const surrogate_model* model,
                        const PointWeights* points)
-    : Guard(Policy::warn), fields_(fields), plan_(plan), points_(points) {
+    : fields_(fields), plan_(plan), points_(points) {
     int32_t n = 0;
     require_success(surrogate_model_n_inputs(model, &n));
     for (int32_t i = 0; i < n; ++i) {
         surrogate_field_info info{};
         require_success(surrogate_model_input(model, i, &info));
         const bool is_field = info.role == SURROGATE_FIELD;
-        inputs_.push_back({info.name,
-                           is_field ? static_cast<int>(of_field_.size()) : -1,
-                           info.min,
-                           info.max,
-                           {}});
+        inputs_.push_back(
+            {info.name, is_field ? static_cast<int>(of_field_.size()) : -1, info.min, info.max});
         if (is_field) of_field_.push_back(static_cast<size_t>(i));
     }
+    limits_.resize(inputs_.size());
 }
 
 void RangeGuard::begin() {
     for (size_t i = 0; i < inputs_.size(); ++i) {
-        Input& input = inputs_[i];
+        const Input& input = inputs_[i];
         const bool is_field = input.field >= 0;
-        input.limits.begin(
+        limits_[i].begin(
             input.min, input.max,
             is_field && fields_->inputs()[static_cast<size_t>(input.field)].array.is_single(),
             rounding);
         if (is_field) continue;
         surrogate_range_info info{};
         require_success(surrogate_plan_range(plan_, static_cast<int32_t>(i), &info));
-        input.limits.note(info.n_outside, info.worst);
+        limits_[i].note(info.n_outside, info.worst);
     }
 }
 
 void RangeGuard::look_at_input(size_t field, int64_t, std::span<double> values) {
-    inputs_[of_field_[field]].limits.look(values, policy() == Policy::correct);
-}
-
-void RangeGuard::write_sums(double* sums) {
-    for (const Input& input : inputs_) *sums++ = static_cast<double>(input.limits.n_outside());
+    limits_[of_field_[field]].look(values, policy() == Policy::correct);
 }
 
 /// A field that is corrected is corrected everywhere, whatever share is allowed. Coordinates are not.
@@ -71,14 +65,6 @@ Finding RangeGuard::judge(const double* sums) {
         spoken_ = i;
     }
     return finding;
-}
-
-void RangeGuard::write_worst(double* worst) const {
-    for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i].limits.write_worst(worst + 2 * i);
-}
-
-void RangeGuard::complete(const double* worst, Finding* finding) const {
-    inputs_[spoken_].limits.complete(worst + 2 * spoken_, finding);
 }
 
 void RangeGuard::describe(const Finding& finding, char* text, size_t size) const {
