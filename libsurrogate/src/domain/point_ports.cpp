@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "libsurrogate/src/domain/canonical_order.hpp"
 
@@ -22,8 +23,12 @@ PointPorts<T>::PointPorts(const PointDomain& domain, const kernels::Queue& queue
 
 template <class T>
 void PointPorts<T>::reorder(int64_t block_points) {
-    rows_.emplace(domain_.context().comm(), canonical_route(domain_, block_points),
-                  std::max(n_input_, n_output_));
+    reorder(canonical_route(domain_, block_points));
+}
+
+template <class T>
+void PointPorts<T>::reorder(RowRoute route) {
+    rows_.emplace(domain_.context().comm(), std::move(route), std::max(n_input_, n_output_));
 }
 
 template <class T>

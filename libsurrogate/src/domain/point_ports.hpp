@@ -36,6 +36,9 @@ public:
 
     /// Collective: the points will be in canonical order, in whole blocks of `block_points`.
     void reorder(int64_t block_points);
+    /// Collective: the points will be in the order of this route, from the domain's points to their
+    /// positions. Called again when points move.
+    void reorder(RowRoute route);
     /// Local; after reorder(), if at all. Takes memory for more points than ever before.
     void allocate();
 

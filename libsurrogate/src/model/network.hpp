@@ -18,9 +18,14 @@
 /// and Program (and DeviceProgram, if it has device code), and one line to the table in network.cpp.
 namespace surrogate::impl {
 
-/// What the rows of a tensor stand for: the points of one of the plan's domains, or the clouds of
-/// the input domain, of which every rank has all.
-enum class PortPlace { input_points, output_points, clouds };
+/// What the rows of a tensor stand for:
+///   input_points, output_points   the points of one of the plan's domains
+///   clouds        the clouds of the input domain, of which every rank has all: read-outs
+///   nodes         what the network makes of the points (Program::n_node); every rank has all
+///   coordinates   the points of the input domain, and the tensor is their positions. The plan reads
+///                 it from the domain when it is made and when points move; runs are not given it.
+///                 There is at most one such port, the first input; its channels are the axes.
+enum class PortPlace { input_points, output_points, clouds, nodes, coordinates };
 
 /// A tensor the bare network takes or gives: [n, n_channel]. Only inputs are integers.
 struct Port {

@@ -23,6 +23,10 @@ struct PlanRequest {
     bool reproducible = false;
     DeviceContext* device = nullptr;      ///< backend cuda; `queue` then does the host's part
     std::span<const Column> inputs = {};  ///< of runs by the card; those that are constant are set
+    /// Positions of the input points, an axis each, if the network has a port of coordinates: as the
+    /// card normalises them, or with option coordinates=network as they are. The columns lie with the
+    /// plan, which keeps them up to date when points move.
+    std::span<const Column> coordinates = {};
     bool stops_at_range = false;  ///< values outside make a run one that collect() must report
 
     bool is_double() const { return precision == "fp64"; }
@@ -59,7 +63,7 @@ public:
     virtual bool follow() { return false; }
 
     /// Local: reads and normalises the columns, which stand in the order of the ports, channel by
-    /// channel. Returns the first value that is not finite; counts those outside of ranges.
+    /// channel; those of a port of coordinates are as in PlanRequest::coordinates. Returns the first value that is not finite; counts those outside of ranges.
     virtual BadValue gather(std::span<const Column> inputs, OutsideCounts& outside) = 0;
 
     /// Collective: inputs to predictions. alive: this rank's inputs are good. Returns whether the
@@ -70,8 +74,9 @@ public:
     /// its column cannot hold as a finite number.
     virtual BadValue scatter(std::span<const Column> outputs, bool alive) = 0;
 
-    virtual int64_t bytes() const = 0;    ///< of memory
-    virtual int64_t n_point() const = 0;  ///< points that this rank computes
+    virtual int64_t bytes() const = 0;            ///< of memory
+    virtual int64_t n_point() const = 0;          ///< points that this rank computes
+    virtual int64_t n_node() const { return 0; }  ///< rows of ports at nodes, the same on all ranks
     virtual std::vector<LayerCost> costs() const = 0;
 
     /// What else the table of the plan should say, a line each: how rows were distributed, what the

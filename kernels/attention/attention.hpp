@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/base/queue.hpp"
+#include "kernels/base/view.hpp"
+
+/// Softmax attention of a tile of queries to keys that come in any number of calls: what families
+/// share. Queries come multiplied by scale * log2(e): scores are in base 2, every exponential is a
+/// power of two.
+///
+///   s_ij = <q_i, k_j> + factor_h distance_ij
+///   M_i  = max_j s_ij
+///   y_i  = sum_j w_j 2^(s_ij - M_i) v_j / sum_j w_j 2^(s_ij - M_i)
+///
+/// Source: online softmax, arXiv:1805.02867.
+namespace surrogate::kernels {
+
+/// Head h owns channels h*d .. (h+1)*d - 1 of queries and keys, h*e .. (h+1)*e - 1 of values.
+struct Heads {
+    int64_t n_head = 1;
+    int64_t n_key_dim = 0;    ///< d
+    int64_t n_value_dim = 0;  ///< e
+
+    int64_t n_key_channel() const { return n_head * n_key_dim; }
+    int64_t n_value_channel() const { return n_head * n_value_dim; }
+};
+
+/// What is added to scores: factor(h) * distance(j, i), in base 2 as they are. No factor: nothing.
+template <class T>
+struct DistanceBias {
+    const T* factor = nullptr;  ///< (H)
+    Tile<const T> distance;     ///< (n_key, n_query): a row for each key, lanes along queries
+};
+
+/// Softmax under way for a tile of at most tile_points queries. One block of memory of `size`
+/// elements (H, e + 2, tile_points): the largest score M of each query, sum_j w_j 2^(s_j - M), and
+/// the same sum with each value channel.
+template <class T>
+struct SoftmaxState {
+    Heads heads;
+    T* data = nullptr;
+
+    static int64_t size(const Heads& heads) {
+        return heads.n_head * (heads.n_value_dim + 2) * tile_points;
+    }
+    T* maximum(int64_t head) const { return data + head * (heads.n_value_dim + 2) * tile_points; }
+    T* sum(int64_t head) const { return maximum(head) + tile_points; }
+    T* value(int64_t head) const { return maximum(head) + 2 * tile_points; }  // (e, tile_points)
+};
+
+template <class T>
+void reset(SoftmaxState<T> state);
+
+/// Adds keys of one weight w (any w >= 0; 0 adds nothing).
+///   q (H*d, n_query), k (H*d, n_key), v (H*e, n_key) tiles, n_query <= tile_points, any n_key
+///   scratch  attend_scratch() elements, of this thread
+/// The split of keys into calls fixes the order of the sums: the same bits on every vector level.
+template <class T>
+void attend(const Queue& queue, const Heads& heads, Tile<const T> q, Tile<const T> k,
+            Tile<const T> v, T w, const DistanceBias<T>& bias, T* scratch, SoftmaxState<T> state);
+
+int64_t attend_scratch(const Heads& heads);
+
+/// y (H*e, n_query) = the finished averages; queries that saw no key get zeros.
+template <class T>
+void finish(const Queue& queue, SoftmaxState<T> state, Tile<T> y);
+
+/// log_sum (H, n_query) = M + log2(sum): what backward needs of a row of the softmax.
+template <class T>
+void log_sums(const Queue& queue, SoftmaxState<T> state, Tile<T> log_sum);
+
+// ---- backward, of keys with weight 1. With p_ij = 2^(s_ij - log_sum_i), dy the gradient of y and
+//
+//   delta_i = sum_c dy_i(c) y_i(c)                                   per head
+//   ds_ij   = p_ij (<dy_i, v_j> - delta_i)
+//   dq_i   += ln(2) sum_j ds_ij k_j        (of q as it came, with scale * log2(e) in it)
+//   dk_j   += ln(2) sum_i ds_ij q_i
+//   dv_j   += sum_i p_ij dy_i
+//   dfactor_h += ln(2) sum_ij ds_ij distance_ij
+//
+// Scores are computed again, once for the queries and once for the keys: lanes run along what is
+// summed up, and no sum crosses lanes.
+
+/// delta (H, n_query) from y and dy (H*e, n_query).
+template <class T>
+void attend_delta(const Queue& queue, const Heads& heads, Tile<const T> y, Tile<const T> dy,
+                  Tile<T> delta);
+
+/// What backward knows of a tile of queries.
+template <class T>
+struct AttendGradient {
+    Tile<const T> q;               ///< (H*d, n_query)
+    Tile<const T> dy;              ///< (H*e, n_query)
+    Tile<const T> log_sum, delta;  ///< (H, n_query)
+};
+
+/// dq (H*d, n_query) +=, and dfactor (H) += unless null. scratch: attend_scratch() elements.
+template <class T>
+void attend_backward_queries(const Queue& queue, const Heads& heads, const AttendGradient<T>& of,
+                             Tile<const T> k, Tile<const T> v, const DistanceBias<T>& bias,
+                             T* scratch, Tile<T> dq, double* dfactor);
+
+/// dk (H*d, n_key) +=, dv (H*e, n_key) +=; n_key <= tile_points. With a bias, bias.distance is
+/// (n_query, n_key): a row for each query. scratch: attend_scratch() elements.
+template <class T>
+void attend_backward_keys(const Queue& queue, const Heads& heads, const AttendGradient<T>& of,
+                          Tile<const T> k, Tile<const T> v, const DistanceBias<T>& bias, T* scratch,
+                          Tile<T> dk, Tile<T> dv);
+
+}  // namespace surrogate::kernels

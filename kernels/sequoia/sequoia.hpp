@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "kernels/attention/attention.hpp"
+#include "kernels/base/queue.hpp"
+#include "kernels/base/tiles.hpp"
+
+/// Attention on a k-ary tree: each node to its ancestors, siblings and children, three softmaxes.
+/// Nodes of a level stand side by side in tiles whose width is a multiple of k, so that siblings share
+/// a tile. Queries come multiplied by log2(e) / sqrt(d): every exponential is a power of two.
+/// Source: Sequoia (NeurIPS 2023 workshop); the specification of the family, section 2.
+namespace surrogate::kernels::sequoia {
+
+/// Width of tiles of nodes: whole groups of siblings, about tile_points nodes.
+constexpr int64_t tile_nodes(int64_t k) {
+    return k >= tile_points ? k : tile_points / k * k;
+}
+
+/// The channels of one node elsewhere: channel c of its key at k[c * row], of its value at
+/// v[c * row].
+template <class T>
+struct Node {
+    const T* k = nullptr;
+    const T* v = nullptr;
+    int64_t row = 0;
+};
+
+/// What surrounds a tile of nodes of one level: groups of k siblings from its first column on; the
+/// last group may be shorter (the end of the level).
+template <class T>
+struct Surroundings {
+    int64_t k = 2;
+    bool has_siblings = true;  ///< false: the neighborhood is dropped
+    /// (n_group, n_ancestor), from the parent upwards; n_ancestor 0: none, or dropped
+    std::span<const Node<T>> ancestors = {};
+    int64_t n_ancestor = 0;
+    Tile<const T> children;  ///< (H*d, n_node): attention to the children, or data null: none
+    /// Times that the last node of the tile counts as a key of its group: 1, or of a short last group
+    /// with ragged = repeat as many as are missing to k, and 1.
+    int64_t n_last = 1;
+};
+
+/// y = (ancestors + siblings + children) / 3, sums in this order; what is missing adds 0.
+///   q, k, v, y (H*d, n_node) tiles, v the values of the siblings; y may be v
+///   scratch    tree_scratch() elements, of this thread
+template <class T>
+void attend_tree(const Queue& queue, const Heads& heads, Tile<const T> q, Tile<const T> k,
+                 Tile<const T> v, const Surroundings<T>& around, T* scratch, Tile<T> y);
+
+/// Attention of parents to their children: y(.., p) of parent p from columns p*k .. of k and v.
+///   q, y (H*d, n_parent), k, v (H*d, n_child) tiles; n_parent = ceil(n_child / k); n_last as above
+template <class T>
+void attend_children(const Queue& queue, const Heads& heads, int64_t k_branch, int64_t n_last,
+                     Tile<const T> q, Tile<const T> k, Tile<const T> v, T* scratch, Tile<T> y);
+
+int64_t tree_scratch(const Heads& heads, int64_t k, int64_t n_ancestor);
+
+// Backward: kernels/sequoia/backward.hpp.
+
+}  // namespace surrogate::kernels::sequoia

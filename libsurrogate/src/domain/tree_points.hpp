@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "kernels/base/buffer.hpp"
+#include "libsurrogate/src/domain/columns.hpp"
+#include "libsurrogate/src/domain/domain.hpp"
+
+namespace surrogate::impl {
+
+/// What a tree of points is made of: their positions as the network sees them, and numbers that
+/// settle ties.
+struct TreePoints {
+    kernels::Buffer<float> x;      ///< (n_axis, n_local): normalised in double, rounded once
+    kernels::Buffer<int64_t> ids;  ///< (n_local), distinct over all ranks
+};
+
+/// The points of `domain`, whose positions are the columns `coordinates` (one an axis).
+/// Numbers are the domain's ids. Without ids: in reproducible mode positions in the canonical order
+/// (equal points are refused, and named); otherwise the ranks' points are numbered through, which
+/// depends on the partition where coordinates are tied.
+/// Collective. Throws, on all ranks: not_finite (a position; the point is named), shape (a domain
+/// without coordinates), invalid_argument (equal ids or points), no_memory.
+TreePoints tree_points(const PointDomain& domain, std::span<const Column> coordinates,
+                       bool is_reproducible);
+
+}  // namespace surrogate::impl

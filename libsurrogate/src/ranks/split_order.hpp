@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/base/queue.hpp"
+#include "libsurrogate/src/core/communicator.hpp"
+
+namespace surrogate::impl {
+
+/// Where the nodes of a tree of median splits are cut.
+class SplitRule {
+public:
+    virtual ~SplitRule() = default;
+
+    /// Points of the left child of a node of n_point points; 0: the node is a leaf. Depends on its
+    /// arguments only. The root has depth 0.
+    virtual int64_t left(int64_t n_point, int depth) const = 0;
+
+    /// Leaves list their points by ascending id, instead of in the order of their parent's split.
+    virtual bool leaves_by_id() const { return false; }
+};
+
+/// Points as a tree sees them. The same number of axes on all ranks.
+struct SplitPoints {
+    int n_axis = 0;                ///< 1 .. 3
+    std::span<const double> x;     ///< (n_axis, n_local), finite; -0.0 counts as +0.0
+    std::span<const int64_t> ids;  ///< (n_local), distinct over all ranks
+};
+
+/// Position of every local point in the order of the leaves of the tree of all points. A node is
+/// split along the axis of its largest extent (max - min in double; the lowest axis wins ties, axis 0
+/// if all are 0): its points, sorted by (coordinate, id), give the first rule.left() to the left child.
+/// A root that is a leaf lists its points by id. The result does not depend on the distribution of
+/// the points.
+///
+/// begins (size + 1): rank r will hold positions begins[r] .. begins[r + 1] - 1, as in RowRoute;
+/// decides who does which work, not the result. Threads of the queue share the work of a rank.
+///
+/// Collective. Throws, on all ranks: invalid_argument (a coordinate that is not finite, equal ids:
+/// the points are named), no_memory.
+///
+/// Method: a node that spans several ranks is cut by exact parallel selection (radix histograms of
+/// coordinates, then of ids where coordinates are tied; all such nodes of a level in one reduction);
+/// then points move once to the rank of their subtree, which finishes it alone, and positions return.
+std::vector<int64_t> split_positions(Communicator& comm, const kernels::Queue& queue,
+                                     const SplitPoints& points, const SplitRule& rule,
+                                     std::span<const int64_t> begins);
+
+}  // namespace surrogate::impl
