@@ -1,61 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/scaling/sphere_case.hpp"
 
-#include <unistd.h>
-
 #include <cmath>
-#include <cstdio>
-#include <fstream>
-
-#include "libsurrogate/src/model/sphere/config.hpp"
-#include "tests/support/model_writer.hpp"
 
 namespace surrogate::bench {
 
 namespace {
-
-/// Weights of trained models' size, as the spec's fill rule has them.
-float weight(const impl::TensorSpec& spec, int64_t i) {
-    const double wave =
-        std::sin(1.3 * static_cast<double>(i) + static_cast<double>(spec.name.size()));
-    if (spec.name.find("norm") != std::string::npos && spec.name.ends_with("weight"))
-        return static_cast<float>(1 + 0.1 * wave);
-    if (spec.name.ends_with("bias")) return static_cast<float>(0.1 * wave);
-    double n = 1;
-    for (size_t d = 1; d < spec.shape.size(); ++d) n *= static_cast<double>(spec.shape[d]);
-    return static_cast<float>(wave / std::sqrt(n));
-}
 
 surrogate_array channels(std::vector<float>& values, int64_t n_point, int64_t n_channel) {
     return {values.data(), {n_point, n_channel}, {1, n_point}, SURROGATE_FLOAT32, SURROGATE_HOST};
 }
 
 }  // namespace
-
-SphereCase::SphereCase(const nlohmann::json& network) {
-    test::ModelWriter writer;
-    writer.card = {{"format", 1}, {"family", "sphere"}, {"network", network}};
-    impl::Card card;
-    card.family = "sphere";
-    card.network = network;
-    for (const impl::TensorSpec& spec :
-         impl::sphere::layout(impl::sphere::parse_config(card), 1 << 20)) {
-        if (spec.is_optional) continue;
-        int64_t n = 1;
-        for (const int64_t extent : spec.shape) n *= extent;
-        std::vector<float> values(static_cast<size_t>(n));
-        for (int64_t i = 0; i < n; ++i) values[static_cast<size_t>(i)] = weight(spec, i);
-        writer.tensors.push_back(test::float_tensor(spec.name, spec.shape, values));
-    }
-    static int n_case = 0;
-    path_ = "sphere_case_" + std::to_string(::getpid()) + "_" + std::to_string(n_case++) +
-            ".safetensors";
-    std::ofstream(path_, std::ios::binary) << writer.bytes();
-}
-
-SphereCase::~SphereCase() {
-    std::remove(path_.c_str());
-}
 
 nlohmann::json paper_transformer(const std::string& mode, int64_t n_lat, int64_t n_lon) {
     return {{"model", "SphericalTransformer"},

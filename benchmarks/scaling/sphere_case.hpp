@@ -6,25 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/scaling/model_case.hpp"
 #include "surrogate/surrogate.hpp"
 
 namespace surrogate::bench {
-
-/// A model of the sphere with weights by formula, written as a model file to a temporary path that
-/// is removed with the object.
-class SphereCase {
-public:
-    /// `network` of the card: official names.
-    explicit SphereCase(const nlohmann::json& network);
-    ~SphereCase();
-    SphereCase(const SphereCase&) = delete;
-    SphereCase& operator=(const SphereCase&) = delete;
-
-    const std::string& path() const { return path_; }
-
-private:
-    std::string path_;
-};
 
 /// The paper's Transformer: 128 x 256 legendre-gauss inside and out, 4 layers of 128 channels,
 /// three fields. mode: "neighborhood" or "global".

@@ -15,7 +15,7 @@ using namespace surrogate;
 
 /// Relative L2 distance from `ref` in double.
 double error_against_reference(const Context& context, const nlohmann::json& network) {
-    const bench::SphereCase small(network);
+    const bench::ModelCase small("sphere", network);
     bench::SphereRun ours(context, small.path(), {});
     bench::SphereRun truth(context, small.path(), {{"backend", "ref"}, {"precision", "fp64"}});
     ours.run();
@@ -36,7 +36,7 @@ void time_case(benchmark::State& state, const nlohmann::json& network, const nlo
         state.SkipWithError("differs from the reference");
         return;
     }
-    const bench::SphereCase model(network);
+    const bench::ModelCase model("sphere", network);
     bench::SphereRun run(context, model.path(), {{"reproducible", reproducible}});
     run.run();
     for (auto _ : state) run.run();

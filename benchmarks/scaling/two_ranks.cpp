@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strong scaling from 1 to 2 ranks, see paired_ranks.hpp:
-//   mpirun -n 2 build/bin/two_ranks flare [rounds]              8 blocks, 40,000 points
-//   mpirun -n 2 build/bin/two_ranks neighborhood|global [rounds]   the sphere's Transformer, 128 x
-//                                                                  256
+//   mpirun -n 2 build/bin/two_ranks CASE [rounds]
+//     flare                            8 blocks, 40,000 points
+//     neighborhood, global             the sphere's Transformer, 128 x 256
+//     bsa, group_compression, sequoia  2 layers, 65,536 points
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
 
+#include "benchmarks/scaling/cloud_case.hpp"
 #include "benchmarks/scaling/flare_case.hpp"
 #include "benchmarks/scaling/paired_ranks.hpp"
 #include "benchmarks/scaling/sphere_case.hpp"
@@ -19,13 +22,13 @@ namespace {
 
 using namespace surrogate;
 
-/// A plan of FLARE with its own arrays on this rank's share of n points.
+/// A plan of FLARE with its own arrays on this rank's share of n points, n a multiple of the ranks.
 struct FlarePart {
     FlarePart(const Context& context, const std::string& path, int64_t n)
-        : x(bench::make_inputs(n)),
-          y(static_cast<size_t>(n)),
+        : x(bench::make_inputs(n / context.size())),
+          y(x.size() / 3),
           model(context, path),
-          domain(context, matrix(x.data(), n, 0)),
+          domain(context, matrix(x.data(), std::ssize(y), 0)),
           plan(model, domain) {}
     void run() {
         const int64_t n = std::ssize(y);
@@ -37,28 +40,38 @@ struct FlarePart {
     Plan plan;
 };
 
-void measure(const std::string& what, int rounds, int rank) {
+/// Rank 0 has the whole problem, both ranks have their parts.
+template <class Part, class... Arguments>
+void measure_part(int rounds, const Context& both, const Context& alone, const Arguments&... with) {
+    Part split(both, with...);
+    std::unique_ptr<Part> whole;
+    if (both.rank() == 0) whole = std::make_unique<Part>(alone, with...);
+    bench::measure_two_ranks(
+        rounds, [&] { whole->run(); }, [&] { split.run(); });
+}
+
+void measure(const std::string& what, int rounds) {
     const Options one_thread{{"threads", "1"}};
     Context both = mpi_context(MPI_COMM_WORLD, one_thread);
     Context alone(one_thread);
-    if (rank == 0) std::printf("%s, %d rounds\n", what.c_str(), rounds);
+    if (both.rank() == 0) std::printf("%s, %d rounds\n", what.c_str(), rounds);
     if (what == "flare") {
-        const int64_t n = 40000;
-        bench::FlareCase flare(8);
-        FlarePart split(both, flare.path(), n / 2);
-        std::unique_ptr<FlarePart> whole;
-        if (rank == 0) whole = std::make_unique<FlarePart>(alone, flare.path(), n);
-        bench::measure_two_ranks(
-            rounds, [&] { whole->run(); }, [&] { split.run(); });
+        const bench::FlareCase flare(8);
+        measure_part<FlarePart>(rounds, both, alone, flare.path(), int64_t{40000});
+    } else if (what == "neighborhood" || what == "global") {
+        const bench::ModelCase sphere("sphere", bench::paper_transformer(what));
+        measure_part<bench::SphereRun>(rounds, both, alone, sphere.path(), Options{});
     } else {
-        const bench::SphereCase sphere(bench::paper_transformer(what));
-        bench::SphereRun split(both, sphere.path(), {});
-        std::unique_ptr<bench::SphereRun> whole;
-        if (rank == 0) whole = std::make_unique<bench::SphereRun>(alone, sphere.path(), Options{});
-        bench::measure_two_ranks(
-            rounds, [&] { whole->run(); }, [&] { split.run(); });
+        const bool is_sequoia = what == "sequoia";
+        const bench::ModelCase cloud(
+            is_sequoia ? "sequoia" : "bsa",
+            is_sequoia ? bench::sequoia_network(2) : bench::bsa_network(what, 2));
+        measure_part<bench::CloudRun>(rounds, both, alone, cloud.path(), int64_t{65536}, Options{});
     }
 }
+
+constexpr const char* cases[] = {"flare", "neighborhood",      "global",
+                                 "bsa",   "group_compression", "sequoia"};
 
 }  // namespace
 
@@ -69,13 +82,13 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const std::string what = argc > 1 ? argv[1] : "";
     const int rounds = argc > 2 ? std::atoi(argv[2]) : 9;
-    const bool is_right =
-        size == 2 && rounds >= 1 && (what == "flare" || what == "neighborhood" || what == "global");
+    const bool is_right = size == 2 && rounds >= 1 && std::ranges::count(cases, what) > 0;
     if (is_right) {
-        measure(what, rounds, rank);
+        measure(what, rounds);
     } else if (rank == 0) {
         std::fprintf(stderr,
-                     "usage: mpirun -n 2 two_ranks flare|neighborhood|global [rounds >= 1]\n");
+                     "usage: mpirun -n 2 two_ranks flare|neighborhood|global|bsa|"
+                     "group_compression|sequoia [rounds >= 1]\n");
     }
     MPI_Finalize();
     return is_right ? 0 : 2;

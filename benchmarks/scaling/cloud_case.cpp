@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/scaling/cloud_case.hpp"
+
+#include <algorithm>
+
+namespace surrogate::bench {
+
+namespace {
+
+/// A number in 0 .. 1 for each seed. Source: the finaliser of splitmix64 (Steele et al., 2014).
+double uniform(uint64_t seed) {
+    uint64_t z = seed * 0x9e3779b97f4a7c15u + 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+/// Rows of a rank's share of n points.
+struct Slab {
+    int64_t first, n;
+};
+Slab slab_of(const Context& context, int64_t n) {
+    const int64_t rank = context.rank(), size = context.size();
+    const int64_t first = rank * (n / size) + std::min(rank, n % size);
+    return {first, n / size + (rank < n % size ? 1 : 0)};
+}
+
+}  // namespace
+
+nlohmann::json bsa_network(const std::string& variant, int64_t depth) {
+    nlohmann::json network = {{"c_in", 64},          {"c_hidden", 64},       {"depth", depth},
+                              {"num_heads", 8},      {"mlp_ratio", 4},       {"ball_size", 256},
+                              {"dimensionality", 3}, {"pos_enc", "fourier"}, {"c_out", 1}};
+    nlohmann::json& attention = network["attention_kwargs"] = nlohmann::json::object();
+    network["attention_type"] = variant == "ball"   ? "ball"
+                                : variant == "full" ? "global"
+                                                    : "sparse";
+    if (variant == "group_compression")
+        attention = {{"use_coarse_q_attn", true}, {"use_coarse_q_importance", true}};
+    if (variant == "no_group") attention = {{"use_group_selection", false}};
+    if (variant == "mean") attention = {{"use_compress_mlp", false}};
+    return network;
+}
+
+nlohmann::json sequoia_network(int64_t depth) {
+    return {{"pos_enc", "fourier"}, {"tree", "points"}, {"num_layers", depth}};
+}
+
+CloudRun::CloudRun(const Context& context, const std::string& path, int64_t n,
+                   const Options& options)
+    : model_(context, path), domain_(make_domain(context, n)), plan_(model_, domain_, options) {
+    y_.resize(ids_.size());
+}
+
+Domain CloudRun::make_domain(const Context& context, int64_t n) {
+    const Slab slab = slab_of(context, n);
+    for (int64_t i = slab.first; i < slab.first + slab.n; ++i) {
+        const auto seed = static_cast<uint64_t>(3 * i);
+        x_.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(n));
+        x_.push_back(uniform(seed));
+        x_.push_back(uniform(seed + 1));
+        ids_.push_back(i);
+    }
+    return Domain(context, matrix(x_.data(), slab.n, 3), ids_.data());
+}
+
+void CloudRun::run() {
+    plan_.run_network({}, {{"y", matrix(y_.data(), std::ssize(y_), 1)}});
+}
+
+void CloudRun::move() {
+    for (size_t i = 1; i < x_.size(); i += 3) x_[i] = 1 - x_[i];
+    domain_.move(matrix(x_.data(), std::ssize(ids_), 3), ids_.data());
+}
+
+}  // namespace surrogate::bench

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace surrogate::bench {
+
+/// A model of any family with weights by formula, written as a model file to a temporary path that
+/// is removed with the object.
+class ModelCase {
+public:
+    /// `network` of the card: official names.
+    ModelCase(const std::string& family, const nlohmann::json& network);
+    ~ModelCase();
+    ModelCase(const ModelCase&) = delete;
+    ModelCase& operator=(const ModelCase&) = delete;
+
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
+
+}  // namespace surrogate::bench
