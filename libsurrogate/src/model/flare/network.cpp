@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/layers/double_layers.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/device_program.hpp"
 #include "libsurrogate/src/model/flare/device_weights.hpp"
@@ -27,7 +28,7 @@ kernels::Operand operand_of(const std::string& precision) {
 class FlareNetwork final : public Network {
 public:
     FlareNetwork(const Config& config, const std::shared_ptr<const MasterWeights>& master)
-        : config_(config), master_(master), layers_(config_, master) {}
+        : config_(config), layers_(config, master) {}
 
     std::vector<Port> inputs() const override { return {{"x", config_.in_dim}}; }
     std::vector<Port> outputs() const override {
@@ -36,9 +37,9 @@ public:
 
     std::unique_ptr<Program> program(const PlanRequest& request) const override {
         const PointDomain& points = points_of(request);
-        if (!request.is_double()) return make_program(config_, layers_, points, request);
-        if (!in_double_) in_double_ = std::make_unique<Layers<double>>(config_, master_);
-        return make_program(config_, *in_double_, points, request);
+        return layers_.with(request.is_double(), [&](const auto& layers) {
+            return make_program(config_, layers, points, request);
+        });
     }
 
     std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
@@ -54,7 +55,7 @@ private:
         std::shared_ptr<const DeviceWeights> weights = kept.lock();
         if (!weights) {
             weights = std::make_shared<const DeviceWeights>(request.device->device(), operand,
-                                                            config_, layers_);
+                                                            config_, layers_.single());
             kept = weights;
         }
         return weights;
@@ -75,9 +76,7 @@ private:
     }
 
     Config config_;
-    std::shared_ptr<const MasterWeights> master_;
-    Layers<float> layers_;
-    mutable std::unique_ptr<const Layers<double>> in_double_;  // from the first plan in double on
+    DoubleLayers<Layers> layers_;
     mutable std::array<std::weak_ptr<const DeviceWeights>, 4> device_weights_;  // by operand
 };
 

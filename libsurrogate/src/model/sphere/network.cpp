@@ -2,6 +2,7 @@
 #include "libsurrogate/src/model/sphere/network.hpp"
 
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/layers/double_layers.hpp"
 #include "libsurrogate/src/model/sphere/program.hpp"
 
 namespace surrogate::impl::sphere {
@@ -66,8 +67,7 @@ public:
     SphereNetwork(const ModelFile& file, const std::shared_ptr<const MasterWeights>& master)
         : config_(config_of(file)),
           ports_(std::visit([](const auto& c) { return ports_of(c); }, config_)),
-          weights_(master),
-          master_(master) {}
+          weights_(master) {}
 
     std::vector<Port> inputs() const override { return ports_.inputs; }
     std::vector<Port> outputs() const override { return ports_.outputs; }
@@ -79,9 +79,8 @@ public:
         const ProgramRequest made_from{on_sphere(request.input, ports_.domains.input, "input"),
                                        on_sphere(request.output, ports_.domains.output, "output"),
                                        request.queue, request.reproducible};
-        if (!request.is_double()) return make(made_from, weights_);
-        if (!in_double_) in_double_ = std::make_unique<Weights<double>>(master_);
-        return make(made_from, *in_double_);
+        return weights_.with(request.is_double(),
+                             [&](const auto& weights) { return make(made_from, weights); });
     }
 
 private:
@@ -112,9 +111,7 @@ private:
 
     Config config_;
     Ports ports_;
-    Weights<float> weights_;
-    std::shared_ptr<const MasterWeights> master_;
-    mutable std::unique_ptr<const Weights<double>> in_double_;  // from the first plan in double on
+    DoubleLayers<Weights> weights_;
 };
 
 }  // namespace
