@@ -15,8 +15,8 @@ class SplitRule {
 public:
     virtual ~SplitRule() = default;
 
-    /// Points of the left child of a node of n_point points; 0: the node is a leaf. Depends on its
-    /// arguments only. The root has depth 0.
+    /// Points of the left child of a node of n_point points. If they are not 1 .. n_point - 1, the
+    /// node is a leaf. Depends on its arguments only. The root has depth 0. Threads call it at once.
     virtual int64_t left(int64_t n_point, int depth) const = 0;
 
     /// Leaves list their points by ascending id, instead of in the order of their parent's split.

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/domain/tree_points.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/domain/canonical_order.hpp"
+
+namespace surrogate::impl {
+
+namespace {
+
+void require_axes(int64_t n_axis) {
+    constexpr int64_t max_axis = 3;
+    if (n_axis >= 1 && n_axis <= max_axis) return;
+    throw Error(Status::shape, "a tree of points needs 1 to " + std::to_string(max_axis) +
+                                   " coordinates, found " + std::to_string(n_axis) +
+                                   (n_axis == 0 ? "; give the domain coordinates" : ""));
+}
+
+kernels::Buffer<float> positions_of(const PointDomain& domain,
+                                    std::span<const Column> coordinates) {
+    const int64_t n = domain.n_local();
+    kernels::Buffer<float> x(std::ssize(coordinates) * n);
+    std::vector<Outside> outside(coordinates.size());  // counted elsewhere
+    const BadValue bad = gather(coordinates, 0, n, x.data(), 1, n, outside.data());
+    if (bad.column < 0) return x;
+    throw Error(Status::not_finite,
+                domain.point_text(bad.point) + ": coordinate " + std::to_string(bad.column) +
+                    " is " + number_text(bad.value) +
+                    ", which is no finite single-precision number once normalised");
+}
+
+/// Of a domain without ids.
+std::vector<int64_t> made_ids(const PointDomain& domain, bool is_reproducible) {
+    if (is_reproducible) return canonical_positions(domain);
+    Communicator& comm = domain.context().comm();
+    const int64_t first = comm.exclusive_sum(domain.n_local());
+    std::vector<int64_t> ids;
+    comm.agree([&] { ids.resize(static_cast<size_t>(domain.n_local())); });
+    for (size_t i = 0; i < ids.size(); ++i) ids[i] = first + static_cast<int64_t>(i);
+    return ids;
+}
+
+}  // namespace
+
+TreePoints tree_points(const PointDomain& domain, std::span<const Column> coordinates,
+                       bool is_reproducible) {
+    TreePoints points;
+    domain.context().comm().agree([&] {
+        require_axes(std::ssize(coordinates));
+        points.x = positions_of(domain, coordinates);
+        points.ids = kernels::Buffer<int64_t>(domain.n_local());
+    });
+    if (domain.has_ids()) {
+        std::copy_n(domain.ids(), domain.n_local(), points.ids.data());
+    } else {
+        std::ranges::copy(made_ids(domain, is_reproducible), points.ids.data());
+    }
+    return points;
+}
+
+}  // namespace surrogate::impl
