@@ -21,7 +21,7 @@ namespace {
 using namespace surrogate;
 using kernels::GridKind;
 
-kernels::sphere::Heads heads_of(const benchmark::State& state) {
+kernels::Heads heads_of(const benchmark::State& state) {
     const int64_t n_head = state.range(1), n_dim = state.range(0) / n_head;
     return {n_head, n_dim, n_dim};
 }

@@ -200,17 +200,17 @@ double NeighborhoodLayer::attention_flops(int64_t first, int64_t end) const {
 
 GlobalLayer::GlobalLayer(const Grid& grid, const Heads& heads)
     : SphereLayer(grid, heads, {}, 1),
-      states_(max_threads * GlobalState<float>::size(heads)),
-      scratch_(max_threads * global_scratch(heads)) {}
+      states_(max_threads * SoftmaxState<float>::size(heads)),
+      scratch_(max_threads * attend_scratch(heads)) {}
 
 void GlobalLayer::attend_tile(const Queue& queue, int64_t row, int64_t first, int thread) {
-    const GlobalState<float> state{heads_,
-                                   states_.data() + thread * GlobalState<float>::size(heads_)};
+    const SoftmaxState<float> state{heads_,
+                                    states_.data() + thread * SoftmaxState<float>::size(heads_)};
     reset(state);
     for (int64_t key_row = 0; key_row < grid_.n_lat; ++key_row)
-        attend_all<float>(queue, heads_, tile(q_, row, first), k().row(key_row), v().row(key_row),
-                          weight_[key_row], scratch_.data() + thread * global_scratch(heads_),
-                          state);
+        kernels::attend<float>(queue, heads_, tile(q_, row, first), k().row(key_row),
+                               v().row(key_row), weight_[key_row], {},
+                               scratch_.data() + thread * attend_scratch(heads_), state);
     finish<float>(queue, state, averages(first, 0, thread));
 }
 
@@ -236,15 +236,15 @@ double GlobalLayer::error(const Queue& queue) {
     attend_tile(one_thread(queue), 1, 0, 0);
     const Tile<float> got = averages(0, 0, 0), queries = tile(q_, 1, 0);
     const Buffer<double> q = doubles(q_), k64 = doubles(k_), v64 = doubles(v_);
-    Buffer<double> data(GlobalState<double>::size(heads_)), want(averages_.size());
-    const GlobalState<double> state{heads_, data.data()};
+    Buffer<double> data(SoftmaxState<double>::size(heads_)), want(averages_.size());
+    const SoftmaxState<double> state{heads_, data.data()};
     const Tile<const double> queries64{q.data() + (queries.data - q_.data()), queries.shape,
                                        queries.stride};
     const Rings<const double> keys{&k_layout_, k64.data()}, values{&v_layout_, v64.data()};
     reset(state);
     for (int64_t row = 0; row < grid_.n_lat; ++row)
-        sphere::ref::attend_all<double>(heads_, queries64, keys.row(row), values.row(row),
-                                        weight_[row], nullptr, state);
+        kernels::ref::attend<double>(heads_, queries64, keys.row(row), values.row(row),
+                                     weight_[row], {}, state);
     const Tile<double> answer{want.data(), got.shape, got.stride};
     finish<double>(queue, state, answer);
     return relative_error<double>(got, answer);

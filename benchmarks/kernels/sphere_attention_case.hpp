@@ -17,7 +17,7 @@ public:
 
 protected:
     /// n_tile_rows: rows of latitude whose averages a thread holds at once.
-    SphereLayer(const kernels::Grid& grid, const kernels::sphere::Heads& heads,
+    SphereLayer(const kernels::Grid& grid, const kernels::Heads& heads,
                 std::span<const kernels::sphere::Strip> strips, int64_t n_tile_rows);
 
     void project(const kernels::Queue& queue);  ///< q, k, v of all points
@@ -32,7 +32,7 @@ protected:
     kernels::sphere::Rings<float> v() { return {&v_layout_, v_.data()}; }
 
     kernels::Grid grid_;
-    kernels::sphere::Heads heads_;
+    kernels::Heads heads_;
     int64_t row_;  ///< distance of channels of a row of points
     kernels::sphere::RingLayout k_layout_, v_layout_;
     kernels::Buffer<float> parameters_, x_, q_, k_, v_, y_;
@@ -44,8 +44,7 @@ protected:
 /// Neighborhood attention of a grid with itself.
 class NeighborhoodLayer : public SphereLayer {
 public:
-    NeighborhoodLayer(const kernels::Grid& grid, const kernels::sphere::Heads& heads,
-                      double theta_cutoff);
+    NeighborhoodLayer(const kernels::Grid& grid, const kernels::Heads& heads, double theta_cutoff);
 
     /// Attention alone, of rows [first, end).
     void attend(const kernels::Queue& queue, int64_t first, int64_t end);
@@ -57,7 +56,7 @@ public:
     int64_t n_lat() const { return grid_.n_lat; }
 
 private:
-    NeighborhoodLayer(const kernels::Grid& grid, const kernels::sphere::Heads& heads,
+    NeighborhoodLayer(const kernels::Grid& grid, const kernels::Heads& heads,
                       kernels::sphere::Stencil stencil);
     void attend_block(const kernels::Queue& queue, int64_t first, int64_t end, int64_t column,
                       int thread);
@@ -72,7 +71,7 @@ private:
 /// Attention of all points to all.
 class GlobalLayer : public SphereLayer {
 public:
-    GlobalLayer(const kernels::Grid& grid, const kernels::sphere::Heads& heads);
+    GlobalLayer(const kernels::Grid& grid, const kernels::Heads& heads);
 
     void attend(const kernels::Queue& queue);  ///< attention alone
     void run(const kernels::Queue& queue);

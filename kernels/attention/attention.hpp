@@ -107,4 +107,36 @@ void attend_backward_keys(const Queue& queue, const Heads& heads, const AttendGr
                           Tile<const T> k, Tile<const T> v, const DistanceBias<T>& bias, T* scratch,
                           Tile<T> dk, Tile<T> dv);
 
+namespace ref {
+template <class T>
+void attend(const Heads& heads, Tile<const T> q, Tile<const T> k, Tile<const T> v, T w,
+            const DistanceBias<T>& bias, SoftmaxState<T> state);
+template <class T>
+void log_sums(SoftmaxState<T> state, Tile<T> log_sum);
+template <class T>
+void attend_delta(const Heads& heads, Tile<const T> y, Tile<const T> dy, Tile<T> delta);
+template <class T>
+void attend_backward_queries(const Heads& heads, const AttendGradient<T>& of, Tile<const T> k,
+                             Tile<const T> v, const DistanceBias<T>& bias, Tile<T> dq,
+                             double* dfactor);
+template <class T>
+void attend_backward_keys(const Heads& heads, const AttendGradient<T>& of, Tile<const T> k,
+                          Tile<const T> v, const DistanceBias<T>& bias, Tile<T> dk, Tile<T> dv);
+}  // namespace ref
+namespace simd {
+void attend(VectorLevel level, const Heads& heads, Tile<const float> q, Tile<const float> k,
+            Tile<const float> v, float w, const DistanceBias<float>& bias, float* scratch,
+            SoftmaxState<float> state);
+void log_sums(VectorLevel level, SoftmaxState<float> state, Tile<float> log_sum);
+void attend_delta(VectorLevel level, const Heads& heads, Tile<const float> y, Tile<const float> dy,
+                  Tile<float> delta);
+void attend_backward_queries(VectorLevel level, const Heads& heads, const AttendGradient<float>& of,
+                             Tile<const float> k, Tile<const float> v,
+                             const DistanceBias<float>& bias, float* scratch, Tile<float> dq,
+                             double* dfactor);
+void attend_backward_keys(VectorLevel level, const Heads& heads, const AttendGradient<float>& of,
+                          Tile<const float> k, Tile<const float> v, const DistanceBias<float>& bias,
+                          float* scratch, Tile<float> dk, Tile<float> dv);
+}  // namespace simd
+
 }  // namespace surrogate::kernels

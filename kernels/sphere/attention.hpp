@@ -3,20 +3,11 @@
 
 #include <span>
 
+#include "kernels/attention/attention.hpp"
 #include "kernels/base/queue.hpp"
 #include "kernels/sphere/rings.hpp"
 
 namespace surrogate::kernels::sphere {
-
-/// Head h owns channels h*d .. (h+1)*d - 1 of queries and keys, h*e .. (h+1)*e - 1 of values.
-struct Heads {
-    int64_t n_head = 1;
-    int64_t n_key_dim = 0;    ///< d
-    int64_t n_value_dim = 0;  ///< e
-
-    int64_t n_key_channel() const { return n_head * n_key_dim; }
-    int64_t n_value_channel() const { return n_head * n_value_dim; }
-};
 
 // Queries come multiplied by scale * log2(e): scores are in base 2, every exponential is a power of
 // two. Attention:
@@ -25,7 +16,8 @@ struct Heads {
 //   M_i  = max_j s_ij
 //   y_i  = sum_j w_j 2^(s_ij - M_i) v_j / sum_j w_j 2^(s_ij - M_i)
 //
-// with w_j the quadrature weight of the row of j. No list of neighbors per point exists.
+// with w_j the quadrature weight of the row of j. No list of neighbors per point exists. Global
+// attention is kernels/attention, called for row after row of keys.
 
 /// Some queries of an output phase row: query i stands in column first_column + i of the call and
 /// sees the strips, whose rows ascend.
@@ -68,39 +60,6 @@ void attend_neighbors(const Queue& queue, const Heads& heads, Tile<const T> q, i
 /// a call, at most.
 int64_t neighborhood_scratch(const Heads& heads, int64_t n_neighbor);
 
-/// Softmax over keys under way for a tile of at most tile_points queries; keys come in any number
-/// of calls. One block of memory of `size` elements (H, e + 2, tile_points): the largest score m of
-/// each query, sum_j w_j 2^(s_j - m), and the same sum with each value channel.
-template <class T>
-struct GlobalState {
-    Heads heads;
-    T* data = nullptr;
-
-    static int64_t size(const Heads& heads) {
-        return heads.n_head * (heads.n_value_dim + 2) * tile_points;
-    }
-    T* maximum(int64_t head) const { return data + head * (heads.n_value_dim + 2) * tile_points; }
-    T* sum(int64_t head) const { return maximum(head) + tile_points; }
-    T* value(int64_t head) const { return maximum(head) + 2 * tile_points; }  // (e, tile_points)
-};
-
-template <class T>
-void reset(GlobalState<T> state);
-
-/// Adds keys of one quadrature weight w (any w >= 0; 0 adds nothing): usually a row of latitude.
-///   q (H*d, n_query), k (H*d, n_key), v (H*e, n_key) tiles, n_query <= tile_points
-///   scratch  global_scratch() elements, of this thread
-/// The split of keys into calls fixes the order of the sums.
-template <class T>
-void attend_all(const Queue& queue, const Heads& heads, Tile<const T> q, Tile<const T> k,
-                Tile<const T> v, T w, T* scratch, GlobalState<T> state);
-
-/// y (H*e, n_query) = the finished averages.
-template <class T>
-void finish(const Queue& queue, GlobalState<T> state, Tile<T> y);
-
-int64_t global_scratch(const Heads& heads);
-
 /// Added to the mean square by normalise_heads: epsilon of single precision, whatever T.
 template <class T>
 constexpr T head_norm_eps = T(0x1p-23);
@@ -116,9 +75,6 @@ void attend_neighbors(const Heads& heads, std::span<const NeighborhoodRow<T>> ro
                       int64_t first_column, Rings<const T> k, Rings<const T> v, const T* weight,
                       T* scratch);
 template <class T>
-void attend_all(const Heads& heads, Tile<const T> q, Tile<const T> k, Tile<const T> v, T w,
-                T* scratch, GlobalState<T> state);
-template <class T>
 void normalise_heads(int64_t n_head, const T* g, Tile<const T> x, Tile<T> y);
 }  // namespace ref
 namespace simd {
@@ -126,8 +82,6 @@ void attend_neighbors(VectorLevel level, const Heads& heads,
                       std::span<const NeighborhoodRow<float>> rows, int64_t first_column,
                       Rings<const float> k, Rings<const float> v, const float* weight,
                       float* scratch);
-void attend_all(VectorLevel level, const Heads& heads, Tile<const float> q, Tile<const float> k,
-                Tile<const float> v, float w, float* scratch, GlobalState<float> state);
 void normalise_heads(VectorLevel level, int64_t n_head, const float* g, Tile<const float> x,
                      Tile<float> y);
 }  // namespace simd

@@ -68,33 +68,6 @@ void attend_neighbors(const Heads& heads, std::span<const NeighborhoodRow<T>> ro
 }
 
 template <class T>
-void attend_all(const Heads& heads, Tile<const T> q, Tile<const T> k, Tile<const T> v, T w, T*,
-                GlobalState<T> state) {
-    if (w == 0) return;
-    const auto [n_head, n_key_dim, n_value_dim] = heads;
-    for (int64_t h = 0; h < n_head; ++h) {
-        for (int64_t i = 0; i < q.shape[1]; ++i) {
-            const auto score = [&, n_dim = n_key_dim, channel = h * n_key_dim](int64_t j) {
-                return product(n_dim, &q(channel, i), q.stride[0], &k(channel, j), k.stride[0]);
-            };
-            T maximum = state.maximum(h)[i];
-            for (int64_t j = 0; j < k.shape[1]; ++j) maximum = std::max(maximum, score(j));
-            T* value = state.value(h) + i;
-            const T rescale = std::exp2(state.maximum(h)[i] - maximum);
-            state.maximum(h)[i] = maximum;
-            state.sum(h)[i] *= rescale;
-            for (int64_t c = 0; c < n_value_dim; ++c) value[c * tile_points] *= rescale;
-            for (int64_t j = 0; j < k.shape[1]; ++j) {
-                const T share = w * std::exp2(score(j) - maximum);
-                state.sum(h)[i] += share;
-                for (int64_t c = 0; c < n_value_dim; ++c)
-                    value[c * tile_points] += share * v(h * n_value_dim + c, j);
-            }
-        }
-    }
-}
-
-template <class T>
 void normalise_heads(int64_t n_head, const T* g, Tile<const T> x, Tile<T> y) {
     const int64_t n_dim = x.shape[0] / n_head;
     for (int64_t first = 0; first < x.shape[0]; first += n_dim) {
@@ -110,13 +83,9 @@ void normalise_heads(int64_t n_head, const T* g, Tile<const T> x, Tile<T> y) {
 
 template void attend_neighbors(const Heads&, std::span<const NeighborhoodRow<float>>, int64_t,
                                Rings<const float>, Rings<const float>, const float*, float*);
-template void attend_all(const Heads&, Tile<const float>, Tile<const float>, Tile<const float>,
-                         float, float*, GlobalState<float>);
 template void normalise_heads(int64_t, const float*, Tile<const float>, Tile<float>);
 template void attend_neighbors(const Heads&, std::span<const NeighborhoodRow<double>>, int64_t,
                                Rings<const double>, Rings<const double>, const double*, double*);
-template void attend_all(const Heads&, Tile<const double>, Tile<const double>, Tile<const double>,
-                         double, double*, GlobalState<double>);
 template void normalise_heads(int64_t, const double*, Tile<const double>, Tile<double>);
 
 }  // namespace surrogate::kernels::sphere::ref

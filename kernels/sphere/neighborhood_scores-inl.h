@@ -11,7 +11,7 @@
 #include <hwy/cache_control.h>
 
 #include "kernels/attention/softmax-inl.h"
-#include "kernels/sphere/block_size.hpp"
+#include "kernels/base/block_size.hpp"
 #include "kernels/sphere/neighborhood_chunk-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -116,14 +116,15 @@ Rows<T> global_layer(const Queue& queue, const Grid& grid, Rows<T> x) {
     Rows<T> q = project(queue, 0, x, query_scale<T>()), k = project(queue, 1, x),
             v = project(queue, 2, x), y(grid.n_lat, grid.n_lon);
     const Latitudes rows = latitudes(grid.kind, grid.n_lat);
-    Buffer<T> data(GlobalState<T>::size(heads)), scratch(global_scratch(heads));
-    const GlobalState<T> state{heads, data.data()};
+    Buffer<T> data(SoftmaxState<T>::size(heads)), scratch(attend_scratch(heads));
+    const SoftmaxState<T> state{heads, data.data()};
     for (int64_t row = 0; row < grid.n_lat; ++row) {
         reset(state);
         for (int64_t key_row = 0; key_row < grid.n_lat; ++key_row)
-            attend_all<T>(
-                queue, heads, q[row].input_view(), k[key_row].input_view(), v[key_row].input_view(),
-                static_cast<T>(rows.weight[static_cast<size_t>(key_row)]), scratch.data(), state);
+            attend<T>(queue, heads, q[row].input_view(), k[key_row].input_view(),
+                      v[key_row].input_view(),
+                      static_cast<T>(rows.weight[static_cast<size_t>(key_row)]), {}, scratch.data(),
+                      state);
         finish<T>(queue, state, y[row].view());
     }
     return project(queue, 3, y);

@@ -137,10 +137,10 @@ void AttentionLayer<T>::prepare(const Frame& frame, const Attention& config, Ran
     prepare_rings(config, phases, ws);
     ws.key_tiles = even_schedule(ws.own_keys, config.in.n_lon, n_thread);
     ws.query_tiles = even_schedule(out_rows, config.out.n_lon, n_thread);
-    const kernels::sphere::Heads heads{config.n_head, config.key_dim(), config.value_dim()};
+    const kernels::Heads heads{config.n_head, config.key_dim(), config.value_dim()};
     if (config.is_global) {
-        ws.states = Buffer<T>(ws.query_tiles.size() * kernels::sphere::GlobalState<T>::size(heads));
-        ws.scratch_step = kernels::sphere::global_scratch(heads);
+        ws.states = Buffer<T>(ws.query_tiles.size() * kernels::SoftmaxState<T>::size(heads));
+        ws.scratch_step = kernels::attend_scratch(heads);
     } else {
         prepare_neighborhood(frame, config, heads, ws);
     }
@@ -176,7 +176,7 @@ void AttentionLayer<T>::prepare_rings(const Attention& config, const Phases& pha
 /// others travel.
 template <class T>
 void AttentionLayer<T>::prepare_neighborhood(const Frame& frame, const Attention& config,
-                                             const kernels::sphere::Heads& heads, Workspace& ws) {
+                                             const kernels::Heads& heads, Workspace& ws) {
     const Range out_rows = ws.queries.rows();
     const int64_t n_column = ws.stencil.n_column;
     const int n_thread = frame.queue.n_thread();

@@ -83,7 +83,7 @@ private:
     };
     static void prepare_rings(const Attention& config, const Phases& phases, Workspace& ws);
     static void prepare_neighborhood(const Frame& frame, const Attention& config,
-                                     const kernels::sphere::Heads& heads, Workspace& ws);
+                                     const kernels::Heads& heads, Workspace& ws);
     void close_rings(Workspace& ws) const;
     void begin_exchange(Workspace& ws) const;
     void finish_exchange(Workspace& ws) const;
@@ -102,7 +102,7 @@ private:
 
     const Frame& frame_;
     Attention config_;
-    kernels::sphere::Heads heads_;
+    kernels::Heads heads_;
     kernels::Linear<T> q_, k_, v_, proj_;
     Derived<T> q_weight_, q_bias_;  // times scale * log2(e)
     const T *q_norm_ = nullptr, *k_norm_ = nullptr;

@@ -129,7 +129,7 @@ void AttentionLayer<T>::attend_block(Workspace& ws, const Work& work, int64_t ph
 /// All queries over some rows of keys.
 template <class T>
 void AttentionLayer<T>::accumulate(Workspace& ws, Range key_rows) const {
-    using State = kernels::sphere::GlobalState<T>;
+    using State = kernels::SoftmaxState<T>;
     const Rings<T> k{&ws.key_layout, ws.key_memory.data()},
         v{&ws.value_layout, ws.value_memory.data()};
     const int64_t size = State::size(heads_), n_tile = ws.query_tiles.size();
@@ -140,10 +140,10 @@ void AttentionLayer<T>::accumulate(Workspace& ws, Range key_rows) const {
         for (int64_t row = key_rows.begin; row < key_rows.end; ++row) {
             for (int64_t i = pass * tiles_a_pass; i < end; ++i) {
                 const Work& work = ws.query_tiles[i];
-                kernels::sphere::attend_all<T>(frame_.queue, heads_,
-                                               ws.queries.tile(work.row, work.first, work.count),
-                                               k.row(row), v.row(row), row_weight_[row], scratch,
-                                               {heads_, ws.states.data() + i * size});
+                kernels::attend<T>(frame_.queue, heads_,
+                                   ws.queries.tile(work.row, work.first, work.count), k.row(row),
+                                   v.row(row), row_weight_[row], {}, scratch,
+                                   {heads_, ws.states.data() + i * size});
             }
         }
     });
@@ -202,10 +202,10 @@ void AttentionLayer<T>::attend_rows(Workspace& ws, const Schedule& schedule,
 template <class T>
 void AttentionLayer<T>::attend_globally(Workspace& ws, Scratch<T>& scratch,
                                         const Sink& sink) const {
-    using State = kernels::sphere::GlobalState<T>;
+    using State = kernels::SoftmaxState<T>;
     const int64_t size = State::size(heads_);
     frame_.queue.parallel_for(ws.query_tiles.size(), [&](int64_t i, int) {
-        kernels::sphere::reset(State{heads_, ws.states.data() + i * size});
+        kernels::reset(State{heads_, ws.states.data() + i * size});
     });
     if (frame_.reproducible || !ws.exchange.has_messages()) {
         finish_exchange(ws);
@@ -219,7 +219,7 @@ void AttentionLayer<T>::attend_globally(Workspace& ws, Scratch<T>& scratch,
     frame_.queue.parallel_for(ws.query_tiles.size(), [&](int64_t i, int thread) {
         const Work& work = ws.query_tiles[i];
         const Tile<T> y = scratch.tile(thread, heads_slot, config_.n_value, work.count);
-        kernels::sphere::finish(frame_.queue, State{heads_, ws.states.data() + i * size}, y);
+        kernels::finish(frame_.queue, State{heads_, ws.states.data() + i * size}, y);
         project(work, y, sink);
     });
 }

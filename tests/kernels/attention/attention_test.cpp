@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/attention/attention.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "kernels/sphere/attention.hpp"
 #include "tests/kernels/base/tile_box.hpp"
 
-namespace surrogate::kernels::sphere::test {
+namespace surrogate::kernels::test {
 namespace {
 
-using namespace surrogate::kernels::test;
-
-class GlobalAttentionOn : public OnTarget {};
-SURROGATE_ON_ALL_TARGETS(GlobalAttentionOn);
+class AttentionOn : public OnTarget {};
+SURROGATE_ON_ALL_TARGETS(AttentionOn);
 
 /// Keys of some rows, each with its quadrature weight.
 struct Row {
@@ -27,8 +26,8 @@ struct Row {
     double weight;
 };
 
-struct GlobalProblem {
-    GlobalProblem(Heads sizes, int64_t n_query, std::mt19937& random, double score_size = 3)
+struct Problem {
+    Problem(Heads sizes, int64_t n_query, std::mt19937& random, double score_size = 3)
         : heads(sizes), q(TileBox<double>::input, sizes.n_key_channel(), n_query) {
         q.fill_normal(random, static_cast<float>(score_size / std::sqrt(sizes.n_key_dim)));
     }
@@ -73,8 +72,8 @@ struct GlobalProblem {
 
     template <class T>
     void run(const Queue& queue, Tile<T> y) const {
-        Buffer<T> data(GlobalState<T>::size(heads)), scratch(global_scratch(heads));
-        const GlobalState<T> state{heads, data.data()};
+        Buffer<T> data(SoftmaxState<T>::size(heads)), scratch(attend_scratch(heads));
+        const SoftmaxState<T> state{heads, data.data()};
         TileBox<T> queries(TileBox<T>::input, heads.n_key_channel(), n_query(), {1, 3});
         queries.fill_from(q);
         std::vector<TileBox<T>> keys, values;
@@ -88,9 +87,9 @@ struct GlobalProblem {
         Traps traps;
         reset(state);
         for (size_t r = 0; r < rows.size(); ++r)
-            attend_all<T>(queue, heads, queries.input_view(), keys[r].input_view(),
-                          values[r].input_view(), static_cast<T>(rows[r].weight), scratch.data(),
-                          state);
+            attend<T>(queue, heads, queries.input_view(), keys[r].input_view(),
+                      values[r].input_view(), static_cast<T>(rows[r].weight), {}, scratch.data(),
+                      state);
         finish<T>(queue, state, y);
     }
 
@@ -100,7 +99,7 @@ struct GlobalProblem {
 };
 
 template <class T>
-void expect_answer(const GlobalProblem& p, Tile<const T> y, double eps) {
+void expect_answer(const Problem& p, Tile<const T> y, double eps) {
     TileBox<double> want(TileBox<double>::output, p.heads.n_value_channel(), p.n_query());
     double size = 0, n = 0;
     p.answer(want.view(), size);
@@ -112,8 +111,8 @@ void expect_answer(const GlobalProblem& p, Tile<const T> y, double eps) {
 const std::vector<Heads> head_sizes = {{1, 1, 1},   {1, 7, 13},  {2, 3, 5},    {4, 8, 8},
                                        {3, 16, 17}, {1, 64, 32}, {1, 128, 128}};
 
-GlobalProblem some_problem(const Heads& heads, int64_t n_query, std::mt19937& random) {
-    GlobalProblem p(heads, n_query, random);
+Problem some_problem(const Heads& heads, int64_t n_query, std::mt19937& random) {
+    Problem p(heads, n_query, random);
     const int64_t n_keys[] = {1, 20, 0, 131, 257};
     for (int64_t n : n_keys)
         p.rows.emplace_back(heads, n, 1e-3 * static_cast<double>(n + 1), random);
@@ -121,21 +120,21 @@ GlobalProblem some_problem(const Heads& heads, int64_t n_query, std::mt19937& ra
     return p;
 }
 
-TEST(GlobalAttentionReference, AgreesWithTheFormulaInDouble) {
+TEST(AttentionReference, AgreesWithTheFormulaInDouble) {
     auto random = generator();
     for (const Heads& heads : head_sizes) {
-        const GlobalProblem p = some_problem(heads, 5, random);
+        const Problem p = some_problem(heads, 5, random);
         TileBox<double> y(TileBox<double>::output, heads.n_value_channel(), 5);
         p.run(Queue(Backend::ref, VectorLevel::scalar, 1), y.view());
         expect_answer<double>(p, y.view(), epsilon<double>);
     }
 }
 
-TEST_P(GlobalAttentionOn, AgreesWithDoubleOnAwkwardSizes) {
+TEST_P(AttentionOn, AgreesWithDoubleOnAwkwardSizes) {
     auto random = generator();
     for (int64_t n_query : {1, 15, 33, 64}) {
         for (const Heads& heads : head_sizes) {
-            const GlobalProblem p = some_problem(heads, n_query, random);
+            const Problem p = some_problem(heads, n_query, random);
             TileBox<float> y(TileBox<float>::output, heads.n_value_channel(), n_query);
             p.run(queue(), y.view());
             y.expect_kept_inside("y");
@@ -144,10 +143,10 @@ TEST_P(GlobalAttentionOn, AgreesWithDoubleOnAwkwardSizes) {
     }
 }
 
-TEST_P(GlobalAttentionOn, ScoresOfTrainedNetworksAndMoreAreHarmless) {
+TEST_P(AttentionOn, ScoresOfTrainedNetworksAndMoreAreHarmless) {
     auto random = generator();
     for (double size : {100.0, 288.0, 4000.0}) {  // 288: logits of +-200
-        GlobalProblem p({2, 16, 5}, 17, random, size);
+        Problem p({2, 16, 5}, 17, random, size);
         for (int64_t n : {40, 1, 130}) p.rows.emplace_back(p.heads, n, 1e-4, random);
         TileBox<float> y(TileBox<float>::output, 10, 17);
         p.run(queue(), y.view());
@@ -155,10 +154,10 @@ TEST_P(GlobalAttentionOn, ScoresOfTrainedNetworksAndMoreAreHarmless) {
     }
 }
 
-TEST_P(GlobalAttentionOn, RisingAndFallingMaximaAgree) {
+TEST_P(AttentionOn, RisingAndFallingMaximaAgree) {
     auto random = generator();
     for (bool rises : {true, false}) {
-        GlobalProblem p({1, 4, 3}, 20, random);
+        Problem p({1, 4, 3}, 20, random);
         for (int step = 0; step < 6; ++step) {
             const double size = std::pow(10.0, rises ? step - 2 : 3 - step);
             p.rows.emplace_back(p.heads, 20, 0.01, random, size);
@@ -169,9 +168,9 @@ TEST_P(GlobalAttentionOn, RisingAndFallingMaximaAgree) {
     }
 }
 
-TEST_P(GlobalAttentionOn, HugeScoresChooseTheLargest) {
+TEST_P(AttentionOn, HugeScoresChooseTheLargest) {
     auto random = generator();
-    GlobalProblem p({1, 3, 4}, 20, random, 1e30);
+    Problem p({1, 3, 4}, 20, random, 1e30);
     for (int64_t n : {7, 130, 20}) p.rows.emplace_back(p.heads, n, 1e-3, random);
     TileBox<float> y(TileBox<float>::output, 4, 20);
     TileBox<double> want(TileBox<double>::output, 4, 20);
@@ -181,9 +180,9 @@ TEST_P(GlobalAttentionOn, HugeScoresChooseTheLargest) {
     expect_close<float>(y.view(), want.view(), 1e-5);
 }
 
-TEST_P(GlobalAttentionOn, ZeroWeightsAddNothingToTheBit) {
+TEST_P(AttentionOn, ZeroWeightsAddNothingToTheBit) {
     auto random = generator();
-    GlobalProblem p({2, 5, 3}, 33, random);
+    Problem p({2, 5, 3}, 33, random);
     for (int64_t n : {40, 70}) p.rows.emplace_back(p.heads, n, 0.3, random);
     TileBox<float> want(TileBox<float>::output, 6, 33), y(TileBox<float>::output, 6, 33);
     p.run(queue(), want.view());
@@ -194,9 +193,9 @@ TEST_P(GlobalAttentionOn, ZeroWeightsAddNothingToTheBit) {
     expect_same_bits<float>(y.view(), want.view());
 }
 
-TEST_P(GlobalAttentionOn, ConstantValuesComeOutAsTheyAre) {
+TEST_P(AttentionOn, ConstantValuesComeOutAsTheyAre) {
     auto random = generator();
-    GlobalProblem p({2, 5, 3}, 33, random, 30);
+    Problem p({2, 5, 3}, 33, random, 30);
     for (int64_t n : {40, 300, 17}) p.rows.emplace_back(p.heads, n, 0.3, random);
     for (Row& row : p.rows) row.v.fill([](int64_t, int64_t) { return 2.5; });
     TileBox<float> y(TileBox<float>::output, 6, 33);
@@ -206,28 +205,28 @@ TEST_P(GlobalAttentionOn, ConstantValuesComeOutAsTheyAre) {
             ASSERT_NEAR(y.view()(c, i), 2.5, 2.5 * 20 * epsilon<float>);
 }
 
-TEST_P(GlobalAttentionOn, TheWeightOfARowCounts) {
+TEST_P(AttentionOn, TheWeightOfARowCounts) {
     // Two keys with equal scores: the average is that of the weights.
     const Heads heads{1, 1, 1};
-    Buffer<float> data(GlobalState<float>::size(heads)), scratch(global_scratch(heads));
-    const GlobalState<float> state{heads, data.data()};
+    Buffer<float> data(SoftmaxState<float>::size(heads)), scratch(attend_scratch(heads));
+    const SoftmaxState<float> state{heads, data.data()};
     TileBox<float> one(TileBox<float>::input, 1, 1), four(TileBox<float>::input, 1, 1);
     TileBox<float> y(TileBox<float>::output, 1, 1);
     one.fill([](int64_t, int64_t) { return 1; });
     four.fill([](int64_t, int64_t) { return 4; });
     reset(state);
-    attend_all<float>(queue(), heads, one.input_view(), one.input_view(), one.input_view(), 3.0f,
-                      scratch.data(), state);
-    attend_all<float>(queue(), heads, one.input_view(), one.input_view(), four.input_view(), 1.0f,
-                      scratch.data(), state);
+    attend<float>(queue(), heads, one.input_view(), one.input_view(), one.input_view(), 3.0f, {},
+                  scratch.data(), state);
+    attend<float>(queue(), heads, one.input_view(), one.input_view(), four.input_view(), 1.0f, {},
+                  scratch.data(), state);
     finish<float>(queue(), state, y.view());
     EXPECT_NEAR(y.view()(0, 0), 1.75, 1e-6);
 }
 
-TEST_P(GlobalAttentionOn, NaNInAKeyReachesEveryQueryOfItsHead) {
+TEST_P(AttentionOn, NaNInAKeyReachesEveryQueryOfItsHead) {
     const Heads heads{2, 2, 2};
-    Buffer<float> data(GlobalState<float>::size(heads)), scratch(global_scratch(heads));
-    const GlobalState<float> state{heads, data.data()};
+    Buffer<float> data(SoftmaxState<float>::size(heads)), scratch(attend_scratch(heads));
+    const SoftmaxState<float> state{heads, data.data()};
     TileBox<float> x(TileBox<float>::input, 4, 18), k(TileBox<float>::input, 4, 18);
     TileBox<float> y(TileBox<float>::output, 4, 18);
     auto random = generator();
@@ -237,8 +236,8 @@ TEST_P(GlobalAttentionOn, NaNInAKeyReachesEveryQueryOfItsHead) {
     std::memcpy(&nan, &payload, sizeof nan);
     k.fill([&](int64_t c, int64_t i) { return c == 3 && i == 11 ? nan : 0.5f; });
     reset(state);
-    attend_all<float>(queue(), heads, x.input_view(), k.input_view(), x.input_view(), 1.0f,
-                      scratch.data(), state);
+    attend<float>(queue(), heads, x.input_view(), k.input_view(), x.input_view(), 1.0f, {},
+                  scratch.data(), state);
     finish<float>(queue(), state, y.view());
     for (int64_t i = 0; i < 18; ++i) {
         EXPECT_FALSE(std::isnan(y.view()(1, i)));
@@ -246,10 +245,10 @@ TEST_P(GlobalAttentionOn, NaNInAKeyReachesEveryQueryOfItsHead) {
     }
 }
 
-TEST(GlobalAttentionLevels, GiveTheSameBits) {
+TEST(AttentionLevels, GiveTheSameBits) {
     auto random = generator();
     for (const Heads& heads : head_sizes) {
-        const GlobalProblem p = some_problem(heads, 37, random);
+        const Problem p = some_problem(heads, 37, random);
         TileBox<float> want(TileBox<float>::output, heads.n_value_channel(), 37),
             y(TileBox<float>::output, heads.n_value_channel(), 37);
         p.run(Queue(Backend::simd, VectorLevel::scalar, 1), want.view());
@@ -260,51 +259,5 @@ TEST(GlobalAttentionLevels, GiveTheSameBits) {
     }
 }
 
-/// Head norm: plain evaluation in double.
-double normalised(const TileBox<float>& x, const std::vector<float>& g, int64_t c, int64_t i) {
-    const auto n_dim = static_cast<int64_t>(g.size()), first = c / n_dim * n_dim;
-    double square = 0;
-    for (int64_t j = first; j < first + n_dim; ++j)
-        square += static_cast<double>(x.input_view()(j, i)) * x.input_view()(j, i);
-    const double scale = 1 / std::sqrt(square / static_cast<double>(n_dim) + 0x1p-23);
-    return x.input_view()(c, i) * scale * (1.0 + g[static_cast<size_t>(c - first)]);
-}
-
-TEST_P(GlobalAttentionOn, HeadNormAgreesWithDoubleAndWorksInPlace) {
-    auto random = generator();
-    for (const TileCase& tile : tile_cases) {
-        for (const auto& [n_head, n_dim] :
-             std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {3, 5}, {2, 16}, {1, 128}}) {
-            std::vector<float> g(static_cast<size_t>(n_dim));
-            for (size_t c = 0; c < g.size(); ++c) g[c] = 0.3f * std::sin(static_cast<float>(c));
-            TileBox<float> x(TileBox<float>::input, n_head * n_dim, tile.n_point, tile.layout);
-            TileBox<float> y(TileBox<float>::output, n_head * n_dim, tile.n_point, tile.layout);
-            x.fill_normal(random, 20);
-            {
-                Traps traps;
-                normalise_heads<float>(queue(), n_head, g.data(), x.input_view(), y.view());
-            }
-            y.expect_kept_inside("y");
-            x.expect_unchanged("x");
-            const double root = std::sqrt(static_cast<double>(n_dim));
-            for (int64_t c = 0; c < n_head * n_dim; ++c)
-                for (int64_t i = 0; i < tile.n_point; ++i)
-                    ASSERT_NEAR(y.view()(c, i), normalised(x, g, c, i),
-                                8 * epsilon<float> * root * root);
-            normalise_heads<float>(queue(), n_head, g.data(), x.input_view(), x.view());
-            expect_same_bits<float>(x.view(), y.view());
-        }
-    }
-}
-
-TEST_P(GlobalAttentionOn, HeadNormOfZeroIsZero) {
-    TileBox<float> x(TileBox<float>::input, 4, 3), y(TileBox<float>::output, 4, 3);
-    x.fill([](int64_t, int64_t) { return 0; });
-    const float g[] = {0.5f, -0.5f};
-    Traps traps;
-    normalise_heads<float>(queue(), 2, g, x.input_view(), y.view());
-    for (int64_t c = 0; c < 4; ++c) EXPECT_EQ(y.view()(c, 2), 0);
-}
-
 }  // namespace
-}  // namespace surrogate::kernels::sphere::test
+}  // namespace surrogate::kernels::test

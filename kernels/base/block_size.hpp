@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace surrogate::kernels::sphere {
+namespace surrogate::kernels {
 
 /// The next of the blocks, at most `most` long and nearly equal, that n things are cut into: single
 /// rows of a register block wait for each other, so that 8 are 4 + 4 and not 6 + 1 + 1.
@@ -29,4 +29,4 @@ void for_blocks_of_6(int64_t n, const Body& body) {
     }
 }
 
-}  // namespace surrogate::kernels::sphere
+}  // namespace surrogate::kernels

@@ -2,22 +2,19 @@
 #include "kernels/base/simd_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/sphere/global_simd.cpp"
+#define HWY_TARGET_INCLUDE "kernels/attention/attention_simd.cpp"
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 
 #include <algorithm>
 
+#include "kernels/attention/attention.hpp"
 #include "kernels/attention/softmax-inl.h"
-#include "kernels/sphere/attention.hpp"
-#include "kernels/sphere/block_size.hpp"
+#include "kernels/base/block_size.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace surrogate::kernels::sphere::HWY_NAMESPACE {
+namespace surrogate::kernels::HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
-using namespace surrogate::kernels::HWY_NAMESPACE;
 
 /// Vectors of queries that go together: 16 lanes at every level that has them.
 constexpr int n_vector = width == 8 ? 2 : 1;
@@ -31,6 +28,18 @@ struct Rows {
     Rows from(int64_t column) const { return {data + column, row, n_dim}; }
 };
 
+/// What is added to scores of one head: factor * distance(key, lane), in front of their sums. Null
+/// distance: nothing.
+struct Bias {
+    float factor;
+    const float* distance;
+    int64_t row;
+
+    Bias from(int64_t key, int64_t query) const {
+        return {factor, distance ? distance + key * row + query : nullptr, row};
+    }
+};
+
 /// Over the keys of a block: the largest score and 0, or NaN if a score is none. The exponential
 /// alone would not carry every NaN on (flare.md).
 struct Extent {
@@ -38,14 +47,17 @@ struct Extent {
 };
 
 /// S(j, lane) of n_key keys for n_lane queries.
-template <int n_key>
-HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, float* scores,
-                              Extent& extent) {
+template <int n_key, bool is_biased>
+HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, const Bias& bias,
+                              float* scores, Extent& extent) {
     Vector sum[n_key][n_vector];
 #pragma GCC unroll 8
     for (int r = 0; r < n_key; ++r) {
+        const float* distance = bias.distance + r * bias.row;
 #pragma GCC unroll 2
-        for (int j = 0; j < n_vector; ++j) sum[r][j] = broadcast(0.0f);
+        for (int j = 0; j < n_vector; ++j)
+            sum[r][j] = is_biased ? hn::Mul(broadcast(bias.factor), load(distance + j * width))
+                                  : broadcast(0.0f);
     }
     const float* query = q.data;
 #pragma GCC unroll 4
@@ -73,15 +85,17 @@ HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, float* scor
 }
 
 /// `maximum` is raised, `taint` set.
-HWY_NOINLINE void score_keys(Rows q, Rows k, int64_t n_key, float* scores, float* maximum,
-                             float* taint) {
+template <bool is_biased>
+HWY_NOINLINE void score_keys(Rows q, Rows k, int64_t n_key, const Bias& bias, float* scores,
+                             float* maximum, float* taint) {
     Extent extent;
     for (int j = 0; j < n_vector; ++j) {
         extent.maximum[j] = load(maximum + j * width);
         extent.taint[j] = broadcast(0.0f);
     }
     for_blocks_of_6(n_key, [&](int64_t i, auto n) HWY_ATTR {
-        score_block<decltype(n)::value>(q, k.data + i, k.row, scores + i * n_lane, extent);
+        score_block<decltype(n)::value, is_biased>(q, k.data + i, k.row, bias.from(i, 0),
+                                                   scores + i * n_lane, extent);
     });
     for (int j = 0; j < n_vector; ++j) {
         store(extent.maximum[j], maximum + j * width);
@@ -135,10 +149,12 @@ struct Lanes {
     float *maximum, *sum, *value;
 };
 
-void attend_block(Rows q, Rows k, Rows v, int64_t n_key, float w, float* scores, Lanes state) {
+void attend_block(Rows q, Rows k, Rows v, int64_t n_key, float w, const Bias& bias, float* scores,
+                  Lanes state) {
     alignas(64) float maximum[n_lane], rescale[n_lane], sum[n_lane], taint[n_lane];
     for (int64_t j = 0; j < n_lane; j += width) store(load(state.maximum + j), maximum + j);
-    score_keys(q, k, n_key, scores, maximum, taint);
+    (bias.distance ? score_keys<true> : score_keys<false>)(q, k, n_key, bias, scores, maximum,
+                                                           taint);
     weigh_block<n_vector>(n_key, scores, maximum, state.maximum, rescale, sum);
     for (int64_t j = 0; j < n_lane; j += width) {
         const Vector old = mul_add(load(state.sum + j), load(rescale + j), load(taint + j));
@@ -147,35 +163,39 @@ void attend_block(Rows q, Rows k, Rows v, int64_t n_key, float w, float* scores,
     gather_values(scores, v, n_key, rescale, w, state.value);
 }
 
-void attend_all(const Heads& heads, Tile<const float> q, Tile<const float> k, Tile<const float> v,
-                float w, float* scratch, GlobalState<float> state) {
+void attend(const Heads& heads, Tile<const float> q, Tile<const float> k, Tile<const float> v,
+            float w, const DistanceBias<float>& bias, float* scratch, SoftmaxState<float> state) {
     if (w == 0) return;
     const int64_t n_key = k.shape[1], n_query = round_up(q.shape[1], lane_count);
+    const int64_t d = heads.n_key_dim, e = heads.n_value_dim;
     for (int64_t h = 0; h < heads.n_head; ++h) {
-        const int64_t d = heads.n_key_dim, e = heads.n_value_dim;
         const Rows queries{q.data + h * d * q.stride[0], q.stride[0], d};
         const Rows keys{k.data + h * d * k.stride[0], k.stride[0], d};
         const Rows values{v.data + h * e * v.stride[0], v.stride[0], e};
+        Bias added{};
+        if (bias.factor) added = {bias.factor[h], bias.distance.data, bias.distance.stride[0]};
         for (int64_t first = 0; first < n_key; first += max_keys) {
             const int64_t count = std::min(max_keys, n_key - first);
             for (int64_t i = 0; i < n_query; i += n_lane)
                 attend_block(queries.from(i), keys.from(first), values.from(first), count, w,
-                             scratch, {state.maximum(h) + i, state.sum(h) + i, state.value(h) + i});
+                             added.from(first, i), scratch,
+                             {state.maximum(h) + i, state.sum(h) + i, state.value(h) + i});
         }
     }
 }
 
 }  // namespace
-}  // namespace surrogate::kernels::sphere::HWY_NAMESPACE
+}  // namespace surrogate::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace surrogate::kernels::sphere::simd {
+namespace surrogate::kernels::simd {
 
-void attend_all(VectorLevel level, const Heads& heads, Tile<const float> q, Tile<const float> k,
-                Tile<const float> v, float w, float* scratch, GlobalState<float> state) {
-    SURROGATE_AT_LEVEL(level, attend_all)(heads, q, k, v, w, scratch, state);
+void attend(VectorLevel level, const Heads& heads, Tile<const float> q, Tile<const float> k,
+            Tile<const float> v, float w, const DistanceBias<float>& bias, float* scratch,
+            SoftmaxState<float> state) {
+    SURROGATE_AT_LEVEL(level, attend)(heads, q, k, v, w, bias, scratch, state);
 }
 
-}  // namespace surrogate::kernels::sphere::simd
+}  // namespace surrogate::kernels::simd
 #endif
