@@ -14,12 +14,15 @@
 namespace surrogate::kernels::bsa {
 
 /// distance(j, i) = |b_j - a_i|.
-///   a (d, n_a), b (d, n_b), distance (n_b, n_a) tiles; d = 1 .. 3
-/// Differences first, then squares: exact for equal points. Sums over axes in order, fused.
+///   a (d, n_a), b (d, n_b), distance (n_b, n_a) tiles; d >= 1
+/// Differences first, then squares: exact for equal points. Sums over axes in order, fused. Squares
+/// of differences must not overflow: coordinates are normalised ones.
 template <class T>
 void distances(const Queue& queue, Tile<const T> a, Tile<const T> b, Tile<T> distance);
 
 /// y(c, b) = mean of x(c, s) over the `l` slots s = (first_block + b) l ..   y (n_channel, n_block)
+///   l a power of two; a block may span tiles of x
+/// Sums over slots in order.
 template <class T>
 void block_means(const Queue& queue, int64_t l, Tiles<const T> x, int64_t first_block, Tile<T> y);
 /// dx(c, s) += dy(c, b) / l
@@ -28,7 +31,7 @@ void block_means_backward(const Queue& queue, int64_t l, Tile<const T> dy, int64
                           Tiles<T> dx);
 
 /// y(t*d + c, b) = x(head*d + c, (first_block + b) l + t): the slots of a block side by side.
-///   y (l*d, n_block)
+///   y (l*d, n_block); d is n_dim
 template <class T>
 void fold_blocks(const Queue& queue, int64_t l, int64_t n_dim, int64_t head, Tiles<const T> x,
                  int64_t first_block, Tile<T> y);
@@ -43,6 +46,7 @@ void fold_blocks_backward(const Queue& queue, int64_t l, int64_t n_dim, int64_t 
 /// the group's own ball before those inside, larger scores first, smaller block numbers first. The
 /// result does not depend on the order in which keys come.
 ///   score (H, n_choice, tile_points), block (H, n_choice, tile_points): best first; block -1: none
+/// Columns behind the last group are used as work space.
 template <class T>
 struct Choice {
     int64_t n_head = 0, n_choice = 0;
@@ -65,15 +69,18 @@ struct OwnBlocks {
     int64_t count = 0;
 };
 
-/// Offers blocks first_block .. first_block + n_key - 1 with scores <q_p, k_b>, in base 2.
-///   q (H*d, n_group), k (H*d, n_key) tiles; scratch: choose_scratch() elements of this thread
-/// Scores are sums over channels in order, fused: the same bits wherever they are computed. Returns
-/// false if a score is not finite; the choice is then meaningless.
+/// Offers blocks first_block .. first_block + n_key - 1 with scores <q_p, k_b>, in base 2. Each block
+/// is offered once.
+///   q (H*d, n_group), k (H*d, n_key) tiles, n_group <= tile_points
+///   scratch  choose_scratch() elements, of this thread
+/// Scores are sums over channels in order, fused: the same bits wherever they are computed, and the
+/// same choice on both backends. Returns false if a score is not finite; the choice is then
+/// meaningless. Throws limit if n_key is 2^30 or more.
 template <class T>
 bool choose(const Queue& queue, const Heads& heads, Tile<const T> q, Tile<const T> k,
             int64_t first_block, const OwnBlocks& own, T* scratch, Choice<T> choice);
 
-int64_t choose_scratch(const Heads& heads);
+int64_t choose_scratch(const Heads& heads, int64_t n_choice);
 
 /// The chosen blocks of a head and group, ascending, to `blocks`; returns how many.
 template <class T>
@@ -87,39 +94,86 @@ struct KeyBlock {
     int64_t row = 0;
 };
 
-/// Attention of each group of `g` slots of a tile to its own few blocks.
-///   q, y  (H*d, n_query), (H*e, n_query) tiles; group of query i: i / g
-///   blocks (n_group, H, n_choice), the choice of a group and head in ascending order
-///   log_sum (H, n_query) as log_sums() gives it; data null: not wanted
-///   scratch  attend_blocks_scratch() elements, of this thread
-/// Keys in the order of blocks: the same bits on every vector level.
+/// The blocks that the groups of a tile of queries attend to. Query i belongs to group i / g; a group
+/// that is larger than the tile is the only one of it.
 template <class T>
-void attend_blocks(const Queue& queue, const Heads& heads, int64_t l, int64_t g, Tile<const T> q,
-                   std::span<const KeyBlock<const T>> blocks, int64_t n_choice, T* scratch,
-                   Tile<T> y, Tile<T> log_sum);
+struct ChosenBlocks {
+    std::span<const KeyBlock<T>> blocks;  ///< (n_group, H, n_choice), each choice ascending
+    int64_t l = 1;                        ///< slots in a block
+    int64_t g = 1;                        ///< queries in a group
+    int64_t n_choice = 0;                 ///< at least 1
+
+    const KeyBlock<T>* of(const Heads& heads, int64_t group, int64_t head) const {
+        return blocks.data() + (group * heads.n_head + head) * n_choice;
+    }
+};
+
+/// Attention of each group of a tile of queries to its own few blocks.
+///   q, y     (H*d, n_query), (H*e, n_query) tiles; n_query <= tile_points
+///   log_sum  (H, n_query) as log_sums() gives it; data null: not wanted
+///   scratch  attend_blocks_scratch() elements, of this thread
+/// Sums run over lane_count partial sums, key j of the list in number j % lane_count, joined by
+/// halves: the same bits on every vector level, wherever the group lies. A NaN in a query or a key
+/// reaches the averages of all queries that see it.
+template <class T>
+void attend_blocks(const Queue& queue, const Heads& heads, Tile<const T> q,
+                   const ChosenBlocks<const T>& chosen, T* scratch, Tile<T> y, Tile<T> log_sum);
 
 int64_t attend_blocks_scratch(const Heads& heads, int64_t l, int64_t n_choice);
 
-/// dq (H*d, n_query) +=, and the gradients of keys and values += in `gradients`, which lie as
-/// `blocks`. Blocks that several groups chose are added to in ascending order of groups.
+/// Heads first .. end - 1.
+struct HeadRange {
+    int64_t first = 0, end = 0;
+};
+
+/// Of the heads of `range`: dq (H*d, n_query) +=, and the gradients of keys and values += in
+/// `gradients`, which lie as `chosen`, with its l, g and n_choice. The formulas are those of
+/// attend_backward_queries(). A group adds to each of its blocks once, the sum over its queries in
+/// ascending order, and groups follow in ascending order. Groups may share blocks, so that only
+/// heads can be given to several threads at once.
+///   scratch  attend_blocks_scratch() elements, of this thread
 template <class T>
-void attend_blocks_backward(const Queue& queue, const Heads& heads, int64_t l, int64_t g,
-                            const AttendGradient<T>& of, std::span<const KeyBlock<const T>> blocks,
-                            std::span<const KeyBlock<T>> gradients, int64_t n_choice, T* scratch,
-                            Tile<T> dq);
+void attend_blocks_backward(const Queue& queue, const Heads& heads, HeadRange range,
+                            const AttendGradient<T>& of, const ChosenBlocks<const T>& chosen,
+                            std::span<const KeyBlock<T>> gradients, T* scratch, Tile<T> dq);
 
 // ---- gates
 
 /// y(h*e + c, i) = sum_b sigmoid(gate(h*n_branch + b, i)) branch_b(h*e + c, i), in the order of b.
-///   gate (H*n_branch, n), branches and y (H*e, n) tiles; y may be a branch
+///   gate (H*n_branch, n), branches and y (H*e, n) tiles, any n; y may be a branch
+/// float: relative error of the sigmoid at most 1e-6, held at sigmoid(-87) = 1.6e-38 below, the same
+/// bits on every vector level. double (ref): libm. A NaN in a gate reaches its head.
 template <class T>
 void combine(const Queue& queue, int64_t n_head, Tile<const T> gate,
              std::span<const Tile<const T>> branches, Tile<T> y);
 
 /// dbranch_b = sigmoid(gate) dy, dgate(h*n_branch + b) = sum_c dy branch_b * sigmoid' .
+///   shapes as in combine(); dbranch_b may be branch_b, dgate may be gate, no other overlap
+/// Sums over channels in order.
 template <class T>
 void combine_backward(const Queue& queue, int64_t n_head, Tile<const T> gate,
                       std::span<const Tile<const T>> branches, Tile<const T> dy,
                       std::span<const Tile<T>> dbranches, Tile<T> dgate);
+
+namespace ref {
+template <class T>
+void distances(Tile<const T> a, Tile<const T> b, Tile<T> distance);
+template <class T>
+bool choose(const Heads& heads, Tile<const T> q, Tile<const T> k, int64_t first_block,
+            const OwnBlocks& own, Choice<T> choice);
+template <class T>
+void attend_blocks(const Heads& heads, Tile<const T> q, const ChosenBlocks<const T>& chosen,
+                   T* scratch, Tile<T> y, Tile<T> log_sum);
+template <class T>
+void attend_blocks_backward(const Heads& heads, HeadRange range, const AttendGradient<T>& of,
+                            const ChosenBlocks<const T>& chosen,
+                            std::span<const KeyBlock<T>> gradients, T* scratch, Tile<T> dq);
+template <class T>
+void combine(int64_t n_head, Tile<const T> gate, std::span<const Tile<const T>> branches,
+             Tile<T> y);
+template <class T>
+void combine_backward(int64_t n_head, Tile<const T> gate, std::span<const Tile<const T>> branches,
+                      Tile<const T> dy, std::span<const Tile<T>> dbranches, Tile<T> dgate);
+}  // namespace ref
 
 }  // namespace surrogate::kernels::bsa
