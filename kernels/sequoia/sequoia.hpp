@@ -12,6 +12,10 @@
 /// Nodes of a level stand side by side in tiles whose width is a multiple of k, so that siblings share
 /// a tile. Queries come multiplied by log2(e) / sqrt(d): every exponential is a power of two.
 /// Source: Sequoia (NeurIPS 2023 workshop); the specification of the family, section 2.
+///
+/// Columns that are no nodes of a call are neither read nor written: q and y may be some columns of
+/// a larger tile. Bits are the same on every vector level, and those of a group of siblings depend
+/// neither on its place in the tile nor on the other groups there.
 namespace surrogate::kernels::sequoia {
 
 /// Width of tiles of nodes: whole groups of siblings, about tile_points nodes.
@@ -37,27 +41,45 @@ struct Surroundings {
     /// (n_group, n_ancestor), from the parent upwards; n_ancestor 0: none, or dropped
     std::span<const Node<T>> ancestors = {};
     int64_t n_ancestor = 0;
-    Tile<const T> children;  ///< (H*d, n_node): attention to the children, or data null: none
+    Tile<const T> children;  ///< (H*e, n_node): attention to the children, or data null: none
     /// Times that the last node of the tile counts as a key of its group: 1, or of a short last group
     /// with ragged = repeat as many as are missing to k, and 1.
     int64_t n_last = 1;
 };
 
 /// y = (ancestors + siblings + children) / 3, sums in this order; what is missing adds 0.
-///   q, k, v, y (H*d, n_node) tiles, v the values of the siblings; y may be v
+///   q, k (H*d, n_node), v, y (H*e, n_node) tiles, v the values of the siblings; y may be v
 ///   scratch    tree_scratch() elements, of this thread
+/// A NaN in a key or a value reaches those that attend to it.
 template <class T>
 void attend_tree(const Queue& queue, const Heads& heads, Tile<const T> q, Tile<const T> k,
                  Tile<const T> v, const Surroundings<T>& around, T* scratch, Tile<T> y);
 
 /// Attention of parents to their children: y(.., p) of parent p from columns p*k .. of k and v.
 ///   q, y (H*d, n_parent), k, v (H*d, n_child) tiles; n_parent = ceil(n_child / k); n_last as above
+///   scratch    tree_scratch() elements, with any n_ancestor
 template <class T>
 void attend_children(const Queue& queue, const Heads& heads, int64_t k_branch, int64_t n_last,
                      Tile<const T> q, Tile<const T> k, Tile<const T> v, T* scratch, Tile<T> y);
 
+/// Also enough for the functions of kernels/sequoia/backward.hpp.
 int64_t tree_scratch(const Heads& heads, int64_t k, int64_t n_ancestor);
 
-// Backward: kernels/sequoia/backward.hpp.
+namespace ref {
+template <class T>
+void attend_tree(const Heads& heads, Tile<const T> q, Tile<const T> k, Tile<const T> v,
+                 const Surroundings<T>& around, T* scratch, Tile<T> y);
+template <class T>
+void attend_children(const Heads& heads, int64_t k_branch, int64_t n_last, Tile<const T> q,
+                     Tile<const T> k, Tile<const T> v, T* scratch, Tile<T> y);
+}  // namespace ref
+namespace simd {
+void attend_tree(VectorLevel level, const Heads& heads, Tile<const float> q, Tile<const float> k,
+                 Tile<const float> v, const Surroundings<float>& around, float* scratch,
+                 Tile<float> y);
+void attend_children(VectorLevel level, const Heads& heads, int64_t k_branch, int64_t n_last,
+                     Tile<const float> q, Tile<const float> k, Tile<const float> v, float* scratch,
+                     Tile<float> y);
+}  // namespace simd
 
 }  // namespace surrogate::kernels::sequoia
