@@ -41,7 +41,8 @@ module surrogate
         surrogate_context_describe, surrogate_context_set_log, surrogate_context_destroy, surrogate_error, &
         surrogate_log_function
     use surrogate_fortran_model, only: surrogate_model, surrogate_check_case, surrogate_field, surrogate_coordinate, &
-        surrogate_points, surrogate_sphere, surrogate_at_input, surrogate_at_output, surrogate_at_clouds, surrogate_real, &
+        surrogate_points, surrogate_sphere, surrogate_at_input, surrogate_at_output, surrogate_at_clouds, surrogate_at_nodes, &
+        surrogate_positions, surrogate_real, &
         surrogate_integer, surrogate_field_info, surrogate_pooled_info, surrogate_domain_info, surrogate_port_info, &
         surrogate_tensor, surrogate_model_load, surrogate_model_load_memory, surrogate_model_create, surrogate_model_save, &
         surrogate_model_n_inputs, surrogate_model_n_outputs, surrogate_model_input, surrogate_model_output, &

@@ -19,7 +19,8 @@ module surrogate_fortran_model
 
     integer(c_int), parameter, public :: surrogate_field = 0, surrogate_coordinate = 1
     integer(c_int), parameter, public :: surrogate_points = 0, surrogate_sphere = 1
-    integer(c_int), parameter, public :: surrogate_at_input = 0, surrogate_at_output = 1, surrogate_at_clouds = 2
+    integer(c_int), parameter, public :: surrogate_at_input = 0, surrogate_at_output = 1, surrogate_at_clouds = 2, &
+        surrogate_at_nodes = 3, surrogate_positions = 4
     integer(c_int), parameter, public :: surrogate_real = 0, surrogate_integer = 1
 
     ! The structs of the same names, with texts of Fortran.

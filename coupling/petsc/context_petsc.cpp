@@ -28,7 +28,7 @@ struct Option {
     Value fallback;
 };
 
-constexpr std::array<Option<const char*>, 7> text_options = {{
+constexpr std::array<Option<const char*>, 8> text_options = {{
     {"threads", "-surrogate_threads", "threads of a rank, or auto", "auto"},
     {"vector", "-surrogate_vector", "vector level: auto, avx512, avx2, scalar", "auto"},
     {"backend", "-surrogate_backend", "kernels: auto, ref, simd, cuda", "auto"},
@@ -39,6 +39,8 @@ constexpr std::array<Option<const char*>, 7> text_options = {{
     {"timeout_s", "-surrogate_timeout_s",
      "backend cuda: seconds to wait for other ranks' devices, 0: no limit", "0"},
     {"range", "-surrogate_range", "inputs outside the card's ranges: count, warn, error", "count"},
+    {"coordinates", "-surrogate_coordinates",
+     "coordinates of domains: as the card has them, or as the network takes them", "card"},
 }};
 constexpr std::array<Option<PetscBool>, 3> flag_options = {{
     {"reproducible", "-surrogate_reproducible",

@@ -216,6 +216,10 @@ typedef struct surrogate_tensor {
  *                 count: counted; warn: also one line a field through the log, at the first run
  *                 that meets it; error: run then returns SURROGATE_OUT_OF_RANGE, after all
  *                 exchanges and with its predictions written
+ *   coordinates   card, network       what the coordinates of a domain are. card: those of the
+ *                 model's card, in its units, which the plan normalises (and takes as they are if
+ *                 the card names no inputs). network: what the network takes, normalised already;
+ *                 ranges of coordinates are then compared in the network's numbers
  * Given to a context they are the defaults of its plans; given to a plan they apply to that plan.
  */
 SURROGATE_API surrogate_status surrogate_options_create(surrogate_options** options);
@@ -383,11 +387,24 @@ SURROGATE_API surrogate_status surrogate_model_domain(const surrogate_model* mod
  *          input or output domain. Inputs usually live on the input domain and outputs on the
  *          output domain; the queries of an attention layer between two grids are inputs on the
  *          output domain
- *          SURROGATE_AT_CLOUDS: a row for each cloud of the input domain, on every rank
+ *          SURROGATE_AT_CLOUDS: a row for each cloud of the input domain, on every rank (what a
+ *          network reads out of all points)
+ *          SURROGATE_AT_NODES: a row for each node that the network makes of the points, on every
+ *          rank; their number is the plan's counter "nodes"
+ *          SURROGATE_POSITIONS: the points of the input domain; the tensor is their coordinates, an
+ *          axis a channel. The plan takes it from the domain (option `coordinates`), and
+ *          surrogate_plan_run_network is not given it. It is the first input, or there is none; a
+ *          card that names inputs begins with these coordinates
  *   kind   SURROGATE_REAL: SURROGATE_FLOAT32 or SURROGATE_FLOAT64
  *          SURROGATE_INTEGER: SURROGATE_INT32 or SURROGATE_INT64, such as the tokens of a text
- * Networks of today have real ports at points. */
-enum { SURROGATE_AT_INPUT = 0, SURROGATE_AT_OUTPUT = 1, SURROGATE_AT_CLOUDS = 2 };
+ * The card's fields are the channels of the ports, in this order. */
+enum {
+    SURROGATE_AT_INPUT = 0,
+    SURROGATE_AT_OUTPUT = 1,
+    SURROGATE_AT_CLOUDS = 2,
+    SURROGATE_AT_NODES = 3,
+    SURROGATE_POSITIONS = 4
+};
 enum { SURROGATE_REAL = 0, SURROGATE_INTEGER = 1 };
 typedef struct surrogate_port_info {
     const char* name;
@@ -612,7 +629,8 @@ SURROGATE_API surrogate_status surrogate_partition_sphere(const char* kind, int6
 
 /* Everything that one evaluation needs: orders, message patterns, workspace. Collective.
  * output NULL: the same domain as input. options NULL: those of the context.
- * Points without coordinates serve surrogate_plan_run_network only.
+ * Points without coordinates serve surrogate_plan_run_network only, of networks without a port of
+ * positions.
  * Errors: NOT_SUPPORTED (backend, precision; no device; several clouds), DEVICE, SHAPE (coordinates
  * the domain does not have), UNKNOWN_NAME, INVALID_ARGUMENT (model, domain of another context;
  * equal points in reproducible mode), NO_MEMORY. */
@@ -651,6 +669,8 @@ SURROGATE_API surrogate_status surrogate_plan_agree(surrogate_plan* plan, surrog
 /* Tells where a field of the card lies: [n_local, 1], float or double, any stride. Local, cheap;
  * binding again replaces. The memory stays the caller's and is used by every later run; inputs are
  * only read, outputs only written, and they may be the same array.
+ *   Fields at clouds or nodes (surrogate_port_info: the card's fields are the ports' channels) have a
+ *   row for each of these, on every rank; those of integer ports are int32 or int64.
  *   unit   the unit the array is in, or NULL not to check; it must equal the card's
  *   Vectors and tensors are one field a component on the card: velocity.x, velocity.y, velocity.z;
  *   stress.xx, stress.xy, .. The name before the dot binds all of them at once, to an array [n_local,
@@ -695,8 +715,8 @@ SURROGATE_API surrogate_status surrogate_plan_run_failed(surrogate_plan* plan,
 
 /* Evaluates the bare network, without the card's normalisation, coordinates and names: input and
  * output tensors under the names of the family's specification ("x" -> "y" for FLARE), each
- * [n_local, n_channel]; see surrogate_port_info. Same collectivity and errors as
- * surrogate_plan_run. */
+ * [n_local, n_channel], or with the rows that its surrogate_port_info says. Ports of positions are
+ * not given. Same collectivity and errors as surrogate_plan_run. */
 SURROGATE_API surrogate_status surrogate_plan_run_network(surrogate_plan* plan, int32_t n_inputs,
                                                           const surrogate_named_array* inputs,
                                                           int32_t n_outputs,
@@ -736,6 +756,7 @@ SURROGATE_API surrogate_status surrogate_plan_option(const surrogate_plan* plan,
  *   runs             runs so far
  *   workspace_bytes  memory the plan holds (backend cuda: on the device, without weights)
  *   points_local     points this rank computes (differs from the domain's in reproducible mode)
+ *   nodes            rows of ports at nodes
  *   outside_range    values outside the card's ranges, summed over the inputs: see
  *                    surrogate_plan_range */
 SURROGATE_API surrogate_status surrogate_plan_counter(const surrogate_plan* plan, const char* key,

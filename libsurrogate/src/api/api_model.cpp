@@ -10,6 +10,8 @@ using namespace surrogate::impl;
 
 static_assert(static_cast<int>(PortPlace::output_points) == SURROGATE_AT_OUTPUT &&
               static_cast<int>(PortPlace::clouds) == SURROGATE_AT_CLOUDS &&
+              static_cast<int>(PortPlace::nodes) == SURROGATE_AT_NODES &&
+              static_cast<int>(PortPlace::coordinates) == SURROGATE_POSITIONS &&
               static_cast<int>(NumberKind::integer) == SURROGATE_INTEGER);
 
 namespace {

@@ -127,7 +127,7 @@ void require_same_options(Communicator& comm, const Options& options) {
     int64_t extremes[2] = {};  // of a hash of the values, over the ranks
     comm.agree([&] {
         uint64_t hash = 14695981039346656037u;  // FNV-1a
-        for (const char* key : {"backend", "precision", "reproducible", "agree"}) {
+        for (const char* key : {"backend", "precision", "reproducible", "agree", "coordinates"}) {
             for (char c : options.get(key))
                 hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
         }
@@ -137,10 +137,9 @@ void require_same_options(Communicator& comm, const Options& options) {
     comm.all_reduce_max(std::span(extremes));
     comm.agree([&] {
         if (extremes[0] == -extremes[1]) return;
-        throw Error(
-            Status::invalid_argument,
-            "ranks give different values of backend, precision, reproducible or agree; they "
-            "must be the same on all");
+        throw Error(Status::invalid_argument,
+                    "ranks give different values of backend, precision, reproducible, agree or "
+                    "coordinates; they must be the same on all");
     });
 }
 

@@ -33,6 +33,7 @@ const std::vector<Key>& keys() {
         {"check_finite", {"true", "false"}},
         {"agree", {"false", "true"}},
         {"range", {"count", "warn", "error"}},
+        {"coordinates", {"card", "network"}},
     };
     return table;
 }

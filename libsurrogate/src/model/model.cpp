@@ -25,18 +25,55 @@ std::string agreed_path(Context& context, const char* path) {
     return text;
 }
 
+void match_counts(const std::vector<FieldCard>& fields, const std::vector<Port>& ports,
+                  const char* which) {
+    const int64_t n_channel = n_channel_of(ports);
+    if (fields.empty() || std::ssize(fields) == n_channel) return;
+    throw Error(Status::bad_file, "card: " + std::to_string(fields.size()) + " " + which +
+                                      ", but the network has " + std::to_string(n_channel) +
+                                      " channels");
+}
+
+std::string role_of(const FieldCard& field) {
+    return "'" + printable(field.name) + "' is " +
+           (field.is_coordinate ? "coordinate " + std::to_string(field.axis) : "a field");
+}
+
+/// Positions come from the domain: the inputs of that port must say so, axis by axis.
+void match_coordinates(const std::vector<FieldCard>& inputs, const std::vector<Port>& ports) {
+    for (int axis = 0; axis < n_coordinate_of(ports); ++axis) {
+        const FieldCard& input = inputs[static_cast<size_t>(axis)];
+        if (input.is_coordinate && input.axis == axis) continue;
+        throw Error(Status::bad_file,
+                    "card: input " + std::to_string(axis) + " " + role_of(input) +
+                        "; the network's '" + ports.front().name +
+                        "' are positions, so the first " + std::to_string(ports.front().n_channel) +
+                        " inputs must be the coordinates of axes 0, 1, .. in this order");
+    }
+}
+
+/// Integers are names, of tokens for example: they are not normalised, and no coordinates.
+void match_integers(const std::vector<FieldCard>& inputs, const std::vector<Port>& ports) {
+    const FieldCard* input = inputs.data();
+    for (const Port& port : ports) {
+        for (int64_t c = 0; c < port.n_channel; ++c, ++input) {
+            const bool is_plain = !input->is_coordinate && input->mean == 0 && input->std == 1;
+            if (port.kind == NumberKind::real || is_plain) continue;
+            throw Error(Status::bad_file, "card: input '" + printable(input->name) +
+                                              "' is an integer to the network ('" + port.name +
+                                              "'); its role must be field, its mean 0, its std 1");
+        }
+    }
+}
+
 /// The card's fields must be those the network was built for.
 void match_fields(const Card& card, const Network& network) {
-    const auto match = [](const std::vector<FieldCard>& fields, const std::vector<Port>& ports,
-                          const char* which) {
-        const int64_t n_channel = n_channel_of(ports);
-        if (fields.empty() || std::ssize(fields) == n_channel) return;
-        throw Error(Status::bad_file, "card: " + std::to_string(fields.size()) + " " + which +
-                                          ", but the network has " + std::to_string(n_channel) +
-                                          " channels");
-    };
-    match(card.inputs, network.inputs(), "inputs");
-    match(card.outputs, network.outputs(), "outputs");
+    const std::vector<Port> inputs = network.inputs();
+    match_counts(card.inputs, inputs, "inputs");
+    match_counts(card.outputs, network.outputs(), "outputs");
+    if (card.inputs.empty()) return;
+    match_coordinates(card.inputs, inputs);
+    match_integers(card.inputs, inputs);
 }
 
 // Parts of the description are made in their place: trees that go on the way would be destroyed by
@@ -121,14 +158,26 @@ void Model::load(const ModelSource& source) {
         weights_ = make_weights(file);
         card_ = file.card;
         network_ = make_network(file, weights_);
-        match_fields(card_, *network_);
-        const auto inputs = network_->inputs(), outputs = network_->outputs();
-        const CheckTruth truth = check_truth(file.entries, inputs, outputs);
+        set_ports();
+        const CheckTruth truth = check_truth(file.entries, network_->inputs(), network_->outputs());
         description_ = describe(file, weights_->n_parameter(), truth);
-        for (const Port& port : inputs) ports_.push_back({port, false});
-        for (const Port& port : outputs) ports_.push_back({port, true});
         log_check_case(*context_, source, truth);
     });
+}
+
+Model::Model(std::shared_ptr<Context> context, const Card& card, std::unique_ptr<Network> network)
+    : context_(std::move(context)),
+      card_text_("{}"),
+      card_(card),
+      weights_(std::make_shared<MasterWeights>(std::span<const Tensor>())),
+      network_(std::move(network)) {
+    set_ports();
+}
+
+void Model::set_ports() {
+    match_fields(card_, *network_);
+    for (const Port& port : network_->inputs()) ports_.push_back({port, false});
+    for (const Port& port : network_->outputs()) ports_.push_back({port, true});
 }
 
 void Model::save(const char* path) const {

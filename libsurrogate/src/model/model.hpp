@@ -18,6 +18,9 @@ public:
     Model(std::shared_ptr<Context> context, const char* path);
     /// Collective; see surrogate_model_load_memory and surrogate_model_create.
     Model(std::shared_ptr<Context> context, const ModelSource& source);
+    /// A card around a network that comes from no file and has no weights: for tests. Local; throws
+    /// bad_file if they do not fit.
+    Model(std::shared_ptr<Context> context, const Card& card, std::unique_ptr<Network> network);
 
     /// Collective; see surrogate_model_save.
     void save(const char* path) const;
@@ -43,6 +46,7 @@ public:
 
 private:
     void load(const ModelSource& source);
+    void set_ports();
 
     std::shared_ptr<Context> context_;
     std::string card_text_;

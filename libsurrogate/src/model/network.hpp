@@ -42,6 +42,12 @@ inline int64_t n_channel_of(std::span<const Port> ports) {
     return n;
 }
 
+/// Channels of the port of coordinates, which come first; 0: there is none.
+inline int64_t n_coordinate_of(std::span<const Port> inputs) {
+    if (inputs.empty() || inputs.front().place != PortPlace::coordinates) return 0;
+    return inputs.front().n_channel;
+}
+
 using kernels::Grid;
 
 /// Which domains a network works on: grids on the sphere, or points if there are none.

@@ -63,7 +63,8 @@ public:
     virtual bool follow() { return false; }
 
     /// Local: reads and normalises the columns, which stand in the order of the ports, channel by
-    /// channel; those of a port of coordinates are as in PlanRequest::coordinates. Returns the first value that is not finite; counts those outside of ranges.
+    /// channel; those of a port of coordinates are as in PlanRequest::coordinates. Returns the first
+    /// value that is not finite; counts those outside of ranges.
     virtual BadValue gather(std::span<const Column> inputs, OutsideCounts& outside) = 0;
 
     /// Collective: inputs to predictions. alive: this rank's inputs are good. Returns whether the

@@ -95,7 +95,24 @@ void Plan::set_column(size_t slot, const Column& memory, bool is_input) {
     column.lattice = memory.lattice;
     Slot& bound = (is_input ? input_slots_ : output_slots_)[slot];
     bound.is_bound = true;
-    bound.n_point = (is_input ? input_ : output_)->n_local();
+    bound.n_row = n_row(bound.place);
+}
+
+/// The array must have a row for each of what the fields stand for: points, clouds or nodes.
+void Plan::require_rows(const std::string& what, std::span<const size_t> found,
+                        const surrogate_array& array, bool is_input) const {
+    for (const size_t i : found) {
+        const PortPlace place = slots(is_input)[i].place;
+        const int64_t expected[] = {n_row(place), std::ssize(found)};
+        if (std::ranges::equal(array.shape, expected)) continue;
+        const bool is_turned = array.shape[0] == expected[1] && array.shape[1] == expected[0];
+        const char* who = place == PortPlace::clouds  ? "the domain's clouds ask for "
+                          : place == PortPlace::nodes ? "the plan's nodes ask for "
+                                                      : "the domain asks for ";
+        throw Error(Status::shape, what + ": array has shape " + shape_text(array.shape) + ", " +
+                                       who + shape_text(expected) +
+                                       (is_turned ? "; it looks transposed" : ""));
+    }
 }
 
 void Plan::bind(const char* name, const char* unit, const surrogate_array* array, bool is_input) {
@@ -106,24 +123,24 @@ void Plan::bind(const char* name, const char* unit, const surrogate_array* array
     const std::vector<size_t> found = find_slots(name, is_input);
     const std::string what = field_text(name, found, is_input);
     require_unit(found, unit, is_input);
-    check_array(*array, what, device_ != nullptr);
-    const int64_t expected[] = {(is_input ? input_ : output_)->n_local(), std::ssize(found)};
-    if (!std::ranges::equal(array->shape, expected)) {
-        const bool is_turned = array->shape[0] == expected[1] && array->shape[1] == expected[0];
-        throw Error(Status::shape, what + ": array has shape " + shape_text(array->shape) +
-                                       ", the domain asks for " + shape_text(expected) +
-                                       (is_turned ? "; it looks transposed" : ""));
-    }
+    for (const size_t i : found)
+        check_array(*array, what, device_ != nullptr, slots(is_input)[i].kind);
+    require_rows(what, found, *array, is_input);
     for (size_t c = 0; c < found.size(); ++c)
         set_column(found[c], column_of(*array, static_cast<int64_t>(c)), is_input);
 }
 
 namespace {
 
-/// Throws not_supported unless blocks serve the domain and the backend.
-void require_blocks(const std::string& what, const Domain& domain, bool is_on_device) {
+/// Throws not_supported unless blocks serve the domain, what stands there, and the backend.
+void require_blocks(const std::string& what, const Domain& domain, PortPlace place, NumberKind kind,
+                    bool is_on_device) {
     const char* reason = nullptr;
-    if (!dynamic_cast<const PointDomain*>(&domain)) {
+    if (place == PortPlace::clouds || place == PortPlace::nodes) {
+        reason = ": a block holds points, and this field has none; bind an array";
+    } else if (kind == NumberKind::integer) {
+        reason = ": a block holds real numbers, and the network takes integers; bind an array";
+    } else if (!dynamic_cast<const PointDomain*>(&domain)) {
         reason =
             ": a block is for scattered points, and the domain is a grid on the sphere; give the "
             "domain lat_step and lon_step, and bind an array from its first inner point";
@@ -144,8 +161,9 @@ void Plan::bind(const char* name, const char* unit, const surrogate_block* block
     }
     const std::vector<size_t> found = find_slots(name, is_input);
     const std::string what = field_text(name, found, is_input);
-    const Domain& domain = is_input ? *input_ : *output_;
-    require_blocks(what, domain, device_ != nullptr);
+    const Slot& slot = slots(is_input)[found.front()];
+    const Domain& domain = domain_of(slot.place);
+    require_blocks(what, domain, slot.place, slot.kind, device_ != nullptr);
     if (found.size() > 1)
         throw Error(Status::shape, what + ": a block holds one field; bind each component");
     require_unit(found, unit, is_input);

@@ -16,29 +16,58 @@ void Plan::require_clouds() const {
                     "' mixes all points it is given; make a domain and a plan of each cloud");
 }
 
+namespace {
+
+/// The port of a channel; all channels of all ports are numbered through.
+const Port& port_of(std::span<const Port> ports, size_t channel) {
+    auto port = ports.begin();
+    for (int64_t c = static_cast<int64_t>(channel); c >= port->n_channel; ++port)
+        c -= port->n_channel;
+    return *port;
+}
+
+}  // namespace
+
+/// The card's inputs; with coordinates=network, coordinates have gone through its numbers already.
+void Plan::set_fields() {
+    fields_ = model_->card().inputs;
+    if (options_.get("coordinates") == "card") return;
+    for (FieldCard& field : fields_) {
+        if (!field.is_coordinate) continue;
+        field.min = (field.min - field.mean) / field.std;
+        field.max = (field.max - field.mean) / field.std;
+        field.mean = 0;
+        field.std = 1;
+        field.unit.clear();
+    }
+}
+
 void Plan::set_slots() {
-    const Card& card = model_->card();
-    for (const FieldCard& field : card.inputs) {
+    const std::vector<Port> inputs = model_->network().inputs();
+    const std::vector<Port> outputs = model_->network().outputs();
+    for (const FieldCard& field : fields_) {
+        const Port& port = port_of(inputs, inputs_.size());
         Column column{nullptr, 1, true, field.mean, field.std, false, field.is_coordinate};
         if (!field.is_coordinate) {
             column.min = field.min;
             column.max = field.max;
         }
         outside_.emplace_back();
-        input_slots_.push_back({field.name, field.unit, field.is_coordinate, false});
+        input_slots_.push_back(
+            {field.name, field.unit, field.is_coordinate, port.place, port.kind});
         inputs_.push_back(column);
     }
     is_warned_.resize(inputs_.size());
-    for (const FieldCard& field : card.outputs) {
-        output_slots_.push_back({field.name, field.unit, false, false});
+    for (const FieldCard& field : model_->card().outputs) {
+        const Port& port = port_of(outputs, outputs_.size());
+        output_slots_.push_back({field.name, field.unit, false, port.place, port.kind});
         outputs_.push_back({nullptr, 1, true, field.mean, field.std, false, false});
     }
-    const std::vector<Port> inputs = model_->network().inputs();
-    const std::vector<Port> outputs = model_->network().outputs();
     for (const Port& port : inputs)
         input_ports_.push_back({port, "network input '" + port.name + "'"});
     for (const Port& port : outputs)
         output_ports_.push_back({port, "network output '" + port.name + "'"});
+    positions_.resize(static_cast<size_t>(n_coordinate_of(inputs)));
     port_inputs_.resize(static_cast<size_t>(n_channel_of(inputs)));
     port_outputs_.resize(static_cast<size_t>(n_channel_of(outputs)));
     set_coordinates();
@@ -48,7 +77,7 @@ void Plan::set_slots() {
 void Plan::set_coordinates() {
     n_input_point_ = input_->n_local();
     for (size_t i = 0; i < inputs_.size(); ++i) {
-        const FieldCard& field = model_->card().inputs[i];
+        const FieldCard& field = fields_[i];
         if (!field.is_coordinate) continue;
         const bool is_there = field.axis < input_->n_axis();
         // Points without any coordinates are fine for run_network; run() refuses them.
@@ -63,6 +92,31 @@ void Plan::set_coordinates() {
         input_slots_[i].is_bound = is_there || input_->n_global() == 0;
         outside_[i] = Coordinates::outside(*input_, field);
     }
+    set_positions();
+}
+
+/// The columns of the port of coordinates: those of the card's first inputs, if it names inputs.
+void Plan::set_positions() {
+    if (positions_.empty()) return;
+    const int64_t n_axis = std::ssize(positions_);
+    if (input_->n_axis() < n_axis && input_->n_global() > 0) {
+        throw Error(Status::shape, input_ports_.front().text + " takes the " +
+                                       std::to_string(n_axis) +
+                                       " coordinates of each point from the domain, whose points "
+                                       "have " +
+                                       std::to_string(input_->n_axis()) + " coordinates");
+    }
+    for (int axis = 0; axis < n_axis; ++axis) {
+        Column& column = positions_[static_cast<size_t>(axis)];
+        if (!inputs_.empty()) {
+            column = inputs_[static_cast<size_t>(axis)];
+            continue;
+        }
+        const bool is_there = axis < input_->n_axis();
+        column = {nullptr, 1, true, 0, 1, false, true};
+        if (is_there) column.data = const_cast<double*>(input_->coordinate(axis));
+    }
+    std::ranges::copy(positions_, port_inputs_.begin());
 }
 
 void Plan::unbind() {
@@ -81,13 +135,15 @@ void Plan::require_bound() const {
 }
 
 void Plan::require_bound(const Slot& slot, bool is_input) const {
-    const int64_t n = (is_input ? input_ : output_)->n_local();
-    if (slot.is_bound && (slot.from_domain || slot.n_point == n)) return;
+    const int64_t n = n_row(slot.place);
+    if (slot.is_bound && (slot.from_domain || slot.n_row == n)) return;
     const std::string what = std::string(is_input ? "input" : "output") + " '" + slot.name + "'";
     if (slot.is_bound) {
-        throw Error(Status::shape, what + " is bound to an array of " +
-                                       std::to_string(slot.n_point) +
-                                       " points, but the points have moved and the domain has " +
+        const bool is_at_points = slot.place != PortPlace::clouds && slot.place != PortPlace::nodes;
+        throw Error(Status::shape, what + " is bound to an array of " + std::to_string(slot.n_row) +
+                                       (is_at_points ? " points" : " rows") +
+                                       ", but the points have moved and the " +
+                                       (is_at_points ? "domain" : "plan") + " has " +
                                        std::to_string(n) + "; bind it again");
     }
     throw Error(Status::invalid_argument,
@@ -96,22 +152,39 @@ void Plan::require_bound(const Slot& slot, bool is_input) const {
                                            "surrogate_plan_bind_output first"));
 }
 
-const Domain& Plan::domain_of(const Port& port) const {
-    return port.place == PortPlace::output_points ? *output_ : *input_;
+const Domain& Plan::domain_of(PortPlace place) const {
+    return place == PortPlace::output_points ? *output_ : *input_;
+}
+
+/// Rows of an array of this rank.
+int64_t Plan::n_row(PortPlace place) const {
+    if (place == PortPlace::clouds) return input_->n_cloud();
+    if (place == PortPlace::nodes) return execution_ ? execution_->n_node() : 0;
+    return domain_of(place).n_local();
+}
+
+std::string Plan::row_text(PortPlace place, int64_t row) const {
+    if (place == PortPlace::clouds) return "cloud " + std::to_string(row);
+    if (place == PortPlace::nodes) return "node " + std::to_string(row);
+    return is_behind() ? "local point " + std::to_string(row) + " before the points moved"
+                       : domain_of(place).point_text(row);
 }
 
 void Plan::set_port_columns(std::span<const surrogate_named_array> given, bool is_input) {
     const std::vector<NamedPort>& ports = is_input ? input_ports_ : output_ports_;
     Column* column = (is_input ? port_inputs_ : port_outputs_).data();
+    size_t n_expected = 0;
     for (const NamedPort& p : ports) {
+        if (p.port.place == PortPlace::coordinates) {
+            column += p.port.n_channel;  // set_positions()
+            continue;
+        }
+        ++n_expected;
         const auto found = std::ranges::find_if(
             given, [&](const surrogate_named_array& g) { return g.name && p.port.name == g.name; });
         if (found == given.end()) throw Error(Status::unknown_name, p.text + " is missing");
         check_array(found->array, p.text, device_ != nullptr, p.port.kind);
-        const Domain& domain = domain_of(p.port);
-        const bool by_cloud = p.port.place == PortPlace::clouds;
-        const int64_t expected[] = {by_cloud ? domain.n_cloud() : domain.n_local(),
-                                    p.port.n_channel};
+        const int64_t expected[] = {n_row(p.port.place), p.port.n_channel};
         if (!std::ranges::equal(found->array.shape, expected)) {
             throw Error(Status::shape, p.text + ": array has shape " +
                                            shape_text(found->array.shape) + ", the plan asks for " +
@@ -119,10 +192,13 @@ void Plan::set_port_columns(std::span<const surrogate_named_array> given, bool i
         }
         for (int64_t c = 0; c < p.port.n_channel; ++c) *column++ = column_of(found->array, c);
     }
-    if (given.size() == ports.size()) return;
-    throw Error(Status::unknown_name, std::string("the network has ") +
-                                          std::to_string(ports.size()) +
-                                          (is_input ? " inputs, " : " outputs, ") +
+    if (given.size() == n_expected) return;
+    const bool has_positions = n_expected < ports.size();
+    throw Error(Status::unknown_name, std::string("the network has ") + std::to_string(n_expected) +
+                                          (is_input ? " inputs" : " outputs") +
+                                          (has_positions ? " besides '" + ports.front().port.name +
+                                                               "', which come from the domain, "
+                                                         : ", ") +
                                           std::to_string(given.size()) + " were given");
 }
 

@@ -13,19 +13,15 @@ std::string Plan::bad_value_text(const BadValue& bad, bool is_input, bool by_por
     int column = bad.column;
     std::string where = std::string(is_input ? "input '" : "output '");
     std::string place;
-    const auto point_text = [&](const Domain& domain) {
-        return is_behind() ? "local point " + std::to_string(bad.point) + " before the points moved"
-                           : domain.point_text(bad.point);
-    };
     if (!by_port) {
-        place = point_text(is_input ? *input_ : *output_);
-        where += (is_input ? input_slots_ : output_slots_)[static_cast<size_t>(column)].name + "'";
+        const Slot& slot = slots(is_input)[static_cast<size_t>(column)];
+        place = row_text(slot.place, bad.point);
+        where += slot.name + "'";
     } else {
         auto port = (is_input ? input_ports_ : output_ports_).begin();
         for (; column >= port->port.n_channel; ++port)
             column -= static_cast<int>(port->port.n_channel);
-        place = port->port.place == PortPlace::clouds ? "cloud " + std::to_string(bad.point)
-                                                      : point_text(domain_of(port->port));
+        place = row_text(port->port.place, bad.point);
         where = port->text + ", channel " + std::to_string(column) + ",";
     }
     char value[40] = "bad";
@@ -35,7 +31,7 @@ std::string Plan::bad_value_text(const BadValue& bad, bool is_input, bool by_por
 }
 
 std::string Plan::outside_text(int input, const Outside& outside) const {
-    const FieldCard& field = model_->card().inputs[static_cast<size_t>(input)];
+    const FieldCard& field = fields_[static_cast<size_t>(input)];
     Communicator& comm = context().comm();
     const std::string points = std::to_string(n_input_point_) + " points" +
                                (comm.size() > 1 ? " of rank " + std::to_string(comm.rank()) : "");
@@ -58,6 +54,7 @@ int64_t Plan::counter(const char* key) const {
         {"runs", n_run_},
         {"workspace_bytes", execution_ ? execution_->workspace_bytes() : 0},
         {"points_local", execution_ ? execution_->n_point() : 0},
+        {"nodes", execution_ ? execution_->n_node() : 0},
         {"outside_range", n_outside()},
     };
     std::vector<std::string> names;
@@ -68,7 +65,7 @@ int64_t Plan::counter(const char* key) const {
     throw Error(Status::unknown_name, "counter '" + printable(key) +
                                           "' does not exist (counters are: bytes_sent, "
                                           "collectives, runs, workspace_bytes, points_local, "
-                                          "outside_range)" +
+                                          "nodes, outside_range)" +
                                           did_you_mean(key, names));
 }
 
@@ -87,8 +84,8 @@ std::string line(const LayerCost& cost) {
 
 std::string Plan::ranges_text() const {
     std::string text, without;
-    for (const std::string& line : coordinates_.lines(model_->card().inputs)) text += line + "\n";
-    for (const FieldCard& field : model_->card().inputs) {
+    for (const std::string& line : coordinates_.lines(fields_)) text += line + "\n";
+    for (const FieldCard& field : fields_) {
         if (!field.is_coordinate && std::isinf(field.min) && std::isinf(field.max))
             without += (without.empty() ? "" : ", ") + field.name;
     }
@@ -108,6 +105,7 @@ std::string Plan::describe() const {
                             "check_finite", "agree", "range"}) {
         text += std::string(key) + "=" + options_.get(key) + " ";
     }
+    if (options_.get("coordinates") != "card") text += "coordinates=network ";
     text += "transport=" + std::string(context().comm().transport()) + "\n";
     if (device_) {
         text += "device " + device_->device_text() + "\n";

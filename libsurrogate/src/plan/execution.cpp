@@ -36,6 +36,7 @@ public:
     std::span<const Outside> outside() const override { return outside_.joined(); }
     int64_t workspace_bytes() const override { return program_->bytes(); }
     int64_t n_point() const override { return program_->n_point(); }
+    int64_t n_node() const override { return program_->n_node(); }
     std::vector<LayerCost> costs() const override { return program_->costs(); }
     std::vector<std::string> notes() const override { return program_->notes(); }
 

@@ -73,7 +73,8 @@ public:
     static constexpr int64_t max_pending = 64;
 
     virtual int64_t workspace_bytes() const = 0;
-    virtual int64_t n_point() const = 0;  ///< points this rank computes
+    virtual int64_t n_point() const = 0;          ///< points this rank computes
+    virtual int64_t n_node() const { return 0; }  ///< see Program::n_node
     virtual std::vector<LayerCost> costs() const = 0;
     virtual std::vector<std::string> notes() const = 0;
 };

@@ -14,7 +14,7 @@ void Plan::follow() {
         require_clouds();
         set_coordinates();
     });
-    coordinates_ = Coordinates(*input_, model_->card().inputs);
+    coordinates_ = Coordinates(*input_, fields_);
     const bool is_new = !execution_ || !execution_->follow();
     if (is_new) add_execution();
     followed_ = revisions();
@@ -41,6 +41,7 @@ void Plan::add_execution() {
         request->reproducible = options_.get("reproducible") == "true";
         request->device = device_;
         request->inputs = inputs_;
+        request->coordinates = positions_;
         request->stops_at_range = stops_at_range_;
     });
     execution_ = make_execution(model_->network(), *request);

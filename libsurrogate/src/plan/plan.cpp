@@ -18,13 +18,14 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<Domain> input,
         require_clouds();
         options_ = options.over(context().options());
         queue_ = context().make_queue(options_);
+        set_fields();
         set_slots();
     });
     require_same_options(comm, options_);
     agrees_ = options_.get("agree") == "true";
     stops_at_range_ = options_.get("range") == "error";
     warns_ = options_.get("range") == "warn";
-    coordinates_ = Coordinates(*input_, model_->card().inputs);
+    coordinates_ = Coordinates(*input_, fields_);
     if (wants_device(options_)) device_ = &context().open_device(options_);
     add_execution();
     followed_ = revisions();
@@ -88,7 +89,8 @@ void Plan::run_network(std::span<const surrogate_named_array> inputs,
     follow_if_behind();
     by_port_ = true;
     const auto check = [&] {
-        if (!inputs.data() || !outputs.data())
+        const bool is_nothing_asked = positions_.size() == port_inputs_.size();
+        if ((!inputs.data() && !is_nothing_asked) || !outputs.data())
             throw Error(Status::invalid_argument, "the list of network inputs or outputs is NULL");
         set_port_columns(inputs, true);
         set_port_columns(outputs, false);
@@ -165,13 +167,12 @@ void Plan::require_in_range(int input, const Outside& outside, const std::string
 }
 
 surrogate_range_info Plan::range(int32_t input) const {
-    const std::vector<FieldCard>& fields = model_->card().inputs;
-    if (input < 0 || input >= std::ssize(fields)) {
+    if (input < 0 || input >= std::ssize(fields_)) {
         throw Error(Status::invalid_argument, "input " + std::to_string(input) + " of " +
-                                                  std::to_string(fields.size()) +
+                                                  std::to_string(fields_.size()) +
                                                   " does not exist");
     }
-    const FieldCard& field = fields[static_cast<size_t>(input)];
+    const FieldCard& field = fields_[static_cast<size_t>(input)];
     const Outside& outside = outside_[static_cast<size_t>(input)];
     return {field.name.c_str(), field.min, field.max, n_input_point_, outside.n, outside.worst};
 }

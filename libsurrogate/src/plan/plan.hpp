@@ -60,8 +60,10 @@ private:
         std::string name;
         std::string unit;
         bool from_domain = false;
+        PortPlace place = PortPlace::input_points;
+        NumberKind kind = NumberKind::real;
         bool is_bound = false;
-        int64_t n_point = 0;  ///< of what is bound
+        int64_t n_row = 0;  ///< of what is bound
     };
 
     /// The domains that a plan is made for.
@@ -76,8 +78,10 @@ private:
     };
 
     void require_clouds() const;
+    void set_fields();
     void set_slots();
     void set_coordinates();
+    void set_positions();
     void add_execution();
     Revisions revisions() const { return {input_->revision(), output_->revision()}; }
     bool is_behind() const { return followed_ != revisions(); }
@@ -91,6 +95,8 @@ private:
     void require_unit(std::span<const size_t> found, const char* unit, bool is_input) const;
     void bind(const char* name, const char* unit, const surrogate_array* array, bool is_input);
     void bind(const char* name, const char* unit, const surrogate_block* block, bool is_input);
+    void require_rows(const std::string& what, std::span<const size_t> found,
+                      const surrogate_array& array, bool is_input) const;
     void set_column(size_t slot, const Column& memory, bool is_input);
     std::string field_text(const char* name, std::span<const size_t> found, bool is_input) const;
     const std::vector<Slot>& slots(bool is_input) const {
@@ -98,7 +104,9 @@ private:
     }
     void require_bound() const;
     void require_bound(const Slot& slot, bool is_input) const;
-    const Domain& domain_of(const Port& port) const;
+    const Domain& domain_of(PortPlace place) const;
+    int64_t n_row(PortPlace place) const;
+    std::string row_text(PortPlace place, int64_t row) const;
     void set_port_columns(std::span<const surrogate_named_array> given, bool is_input);
     template <class Work>
     void agreed(const Work& work);
@@ -121,12 +129,14 @@ private:
     std::shared_ptr<Domain> input_, output_;
     Options options_;  // in force, "auto" resolved
     kernels::Queue queue_;
-    std::unique_ptr<Execution> execution_;          // null: no memory for it when the points moved
-    Revisions followed_;                            // of the domains, by the execution
-    std::optional<kernels::Stream> stream_;         // of the caller's
-    std::exception_ptr found_before_move_;          // by runs that were only enqueued
-    std::vector<Slot> input_slots_, output_slots_;  // fields of the card
-    std::vector<Column> inputs_, outputs_;          // what they are bound to
+    std::unique_ptr<Execution> execution_;   // null: no memory for it when the points moved
+    Revisions followed_;                     // of the domains, by the execution
+    std::optional<kernels::Stream> stream_;  // of the caller's
+    std::exception_ptr found_before_move_;   // by runs that were only enqueued
+    std::vector<FieldCard> fields_;          // inputs of the card, as option coordinates asks
+    std::vector<Slot> input_slots_, output_slots_;    // the same, and outputs
+    std::vector<Column> inputs_, outputs_;            // what they are bound to
+    std::vector<Column> positions_;                   // of the port of coordinates, if there is one
     std::vector<Column> port_inputs_, port_outputs_;  // of run_network, channel by channel
     std::vector<NamedPort> input_ports_, output_ports_;
     DeviceContext* device_ = nullptr;              // backend cuda
