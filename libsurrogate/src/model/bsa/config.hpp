@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "kernels/attention/attention.hpp"
+#include "libsurrogate/src/model/network.hpp"
+
+namespace surrogate::impl::bsa {
+
+enum class AttentionType {
+    sparse,  ///< balls, compressed blocks and selected blocks
+    ball,    ///< balls only, without gates
+    full,    ///< all slots
+};
+
+/// What the features of a point are made of.
+enum class Features {
+    fourier,  ///< cosines and sines of its coordinates
+    linear,   ///< an affine map of its coordinates
+    given,    ///< the caller's fields
+};
+
+/// Hyperparameters of the official code, checked, and what they decide. Letters as in the
+/// specification of the family.
+struct Config {
+    AttentionType attention = AttentionType::sparse;
+    Features features = Features::fourier;
+    /// The ball attention of Erwin alone: port x to port y, without norm, residual and embedding;
+    /// points stand in the order of their ids, m of them a ball.
+    bool is_single_layer = false;
+
+    int64_t n_axis = 3;       ///< d
+    int64_t n_feature = 64;   ///< c_in
+    int64_t n_output = 1;     ///< c_out
+    int64_t n_channel = 64;   ///< C
+    int64_t n_head = 8;       ///< H
+    int64_t n_hidden = 256;   ///< of SwiGLU
+    int64_t depth = 18;       ///< layers
+    int64_t ball_size = 256;  ///< m, unless the cloud has fewer slots
+    int64_t residual_every = 6;  ///< layers between block residuals; 0: there are none
+
+    int64_t block_size = 8;        ///< l
+    int64_t group_size = 8;        ///< g; 1 without group selection
+    int64_t n_choice = 4;          ///< k
+    int64_t n_coarse_hidden = 128; ///< E, of the networks that compress blocks
+    bool compresses_by_mlp = true; ///< keys and values; otherwise means
+    bool has_query_mlp = false;    ///< queries too
+    bool compresses_groups = false;  ///< compressed attention of whole blocks of queries
+    bool avoids_own_ball = true;     ///< in the choice of blocks
+    bool has_token_gates = true;     ///< otherwise one gate a head and branch
+
+    bool is_rotated = true;         ///< odd layers work in the rotated order
+    bool is_rotated_fully = true;   ///< down to pairs; otherwise down to balls, by ascending slot
+    std::array<double, 9> rotation{};  ///< (d, d)
+    bool trains_sigma = false;
+
+    bool is_sparse() const { return attention == AttentionType::sparse; }
+    bool has_balls() const { return attention != AttentionType::full; }
+    bool is_layer_rotated(int64_t layer) const { return is_rotated && layer % 2 == 1; }
+    bool adds_residual(int64_t layer) const {
+        return residual_every > 0 && ((layer + 1) % residual_every == 0 || layer + 1 == depth);
+    }
+    int64_t head_dim() const { return n_channel / n_head; }
+    kernels::Heads heads() const { return {n_head, head_dim(), head_dim()}; }
+    /// Slots that even the smallest cloud has.
+    int64_t min_slots() const;
+    int64_t n_tensor() const;  ///< of layout
+};
+
+/// The card's `network` object; throws bad_file with the key, the value, the limit and what would
+/// help.
+Config parse_config(const nlohmann::json& network);
+
+/// All weights in the order of the official state_dict.
+std::vector<TensorSpec> layout(const Config& config);
+
+}  // namespace surrogate::impl::bsa
