@@ -29,6 +29,16 @@ bool is_integer(const nlohmann::json& value, int64_t low, int64_t high) {
     return value.get<int64_t>() >= low && value.get<int64_t>() <= high;
 }
 
+size_t index_of(const char* key, const std::string& found, const std::vector<std::string>& known) {
+    const auto entry = std::ranges::find(known, found);
+    if (entry != known.end()) return static_cast<size_t>(entry - known.begin());
+    std::string list;
+    for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+    throw Error(Status::bad_file, std::string("card: network.") + key + " is '" +
+                                      printable(found, 60) + "' (known: " + list + ")" +
+                                      did_you_mean(found, known));
+}
+
 std::string range_text(int64_t low, int64_t high) {
     return "from " + std::to_string(low) + " to " + std::to_string(high);
 }
@@ -93,14 +103,24 @@ std::vector<int64_t> Hyperparameters::integers(const char* key, int64_t low, int
 
 size_t Hyperparameters::choice(const char* key, const std::vector<std::string>& known,
                                size_t fallback) {
-    const std::string found = text(key, known[fallback]);
-    const auto entry = std::ranges::find(known, found);
-    if (entry != known.end()) return static_cast<size_t>(entry - known.begin());
-    std::string list;
-    for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
-    throw Error(Status::bad_file, std::string("card: network.") + key + " is '" +
-                                      printable(found, 60) + "' (known: " + list + ")" +
-                                      did_you_mean(found, known));
+    return index_of(key, text(key, known[fallback]), known);
+}
+
+std::vector<size_t> Hyperparameters::choices(const char* key,
+                                             const std::vector<std::string>& known) {
+    const nlohmann::json* value = find(key);
+    std::vector<size_t> found;
+    if (!value) return found;
+    if (!value->is_array() || value->size() > known.size())
+        refuse(key, "a list of at most " + std::to_string(known.size()) + " strings", *value);
+    for (const nlohmann::json& element : *value) {
+        if (!element.is_string()) refuse(key, "a list of strings", *value);
+        found.push_back(index_of(key, element.get<std::string>(), known));
+    }
+    std::ranges::sort(found);
+    if (std::ranges::adjacent_find(found) != found.end())
+        refuse(key, "a list of different strings", *value);
+    return found;
 }
 
 void Hyperparameters::refuse_unknown() const {
