@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/sequoia/tree.hpp"
+
+#include <algorithm>
+
+namespace surrogate::impl::sequoia {
+
+std::vector<int64_t> level_sizes(int64_t n_leaf, int64_t k) {
+    std::vector<int64_t> sizes = {n_leaf};
+    while (sizes.back() > 1) sizes.push_back((sizes.back() - 1) / k + 1);
+    return sizes;
+}
+
+std::vector<int> visits(Schedule schedule, int n_level) {
+    std::vector<int> list;
+    for (int i = 0; i < n_level; ++i) {
+        if (schedule != Schedule::top_down) list.push_back(i);
+        if (schedule == Schedule::top_down || schedule == Schedule::interleaved)
+            list.push_back(n_level - 1 - i);
+    }
+    if (schedule == Schedule::complete) {
+        for (int l = n_level - 1; l >= 0; --l) list.push_back(l);
+    }
+    return list;
+}
+
+namespace {
+
+/// The highest level of at least n nodes, 0 if there is none.
+int highest_level(const std::vector<int64_t>& sizes, int64_t n) {
+    int highest = 0;
+    for (int l = 0; l < static_cast<int>(sizes.size()); ++l) {
+        if (sizes[static_cast<size_t>(l)] >= n) highest = l;
+    }
+    return highest;
+}
+
+int cut_level(const std::vector<int64_t>& sizes, int size) {
+    constexpr int64_t nodes_per_rank = 8;  // one more or less is then an eighth of a rank's work
+    int cut = highest_level(sizes, nodes_per_rank * size);
+    if (cut == 0) cut = highest_level(sizes, size);
+    return std::max(cut, std::min(1, static_cast<int>(sizes.size()) - 1));
+}
+
+}  // namespace
+
+Tree::Tree(int64_t n_leaf, int64_t k, int rank, int size) : k_(k), rank_(rank), size_(size) {
+    const std::vector<int64_t> sizes = level_sizes(n_leaf, k);
+    cut_ = cut_level(sizes, size);
+    for (const int64_t n : sizes) levels_.push_back({n, {0, n}});
+    for (int l = 0; l < cut_; ++l) levels_[static_cast<size_t>(l)].held = owned(l);
+}
+
+Range Tree::owned(int l, int rank) const {
+    Range range = balanced_range(level(cut_).n, rank, size_);
+    for (int above = cut_; above > l; --above) {
+        range.begin = std::min(range.begin * k_, level(above - 1).n);
+        range.end = std::min(range.end * k_, level(above - 1).n);
+    }
+    return range;
+}
+
+std::vector<int64_t> Tree::begins(int l) const {
+    std::vector<int64_t> begins;
+    for (int rank = 0; rank < size_; ++rank) begins.push_back(owned(l, rank).begin);
+    begins.push_back(level(l).n);
+    return begins;
+}
+
+int64_t Tree::n_node() const {
+    int64_t n = 0;
+    for (const Level& level : levels_) n += level.n;
+    return n;
+}
+
+int64_t Tree::n_held() const {
+    int64_t n = 0;
+    for (const Level& level : levels_) n += level.held.size();
+    return n;
+}
+
+int64_t Tree::n_top() const {
+    int64_t n = 0;
+    for (int l = cut_; l < n_level(); ++l) n += level(l).n;
+    return n;
+}
+
+int64_t Tree::n_missing(int l, int64_t tile) const {
+    const Level& nodes = level(l);
+    const int64_t end = std::min(nodes.held.begin + (tile + 1) * tile_nodes(), nodes.held.end);
+    return end == nodes.n ? kernels::round_up(nodes.n, k_) - nodes.n : 0;
+}
+
+}  // namespace surrogate::impl::sequoia
