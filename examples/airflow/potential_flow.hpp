@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <petscksp.h>
+
+#include <vector>
+
+#include "body.hpp"
+#include "box_grid.hpp"
+#include "owner.hpp"
+#include "panel.hpp"
+
+namespace airflow {
+
+/// Planes that reflect the flow: images of the panels stand for what is behind them.
+struct Mirrors {
+    bool middle = true;  ///< y = 0: the body is symmetric, so half of its panels are unknown
+    bool ground = true;  ///< z = 0: no wind through the ground
+};
+
+/// The flow without friction and without swirl around a body in a wind of speed one along x, by the
+/// source panel method of Hess and Smith (1967): on each flat panel a constant source, so strong that
+/// no wind crosses the panel's centre. A dense system of one equation a panel, solved by GMRES with
+/// the rows of the matrix spread over the ranks.
+class PotentialFlow {
+public:
+    /// Collective. All ranks know all panels (a few thousand).
+    PetscErrorCode solve(MPI_Comm comm, const Body& body, const BoxGrid& grid,
+                         const Mirrors& mirrors);
+
+    /// The velocity along the surface at a point of another grid on the same body: of the panels
+    /// around each of the four nearest corners, their mean; between the corners bilinear; what
+    /// points through the surface is taken off. Local.
+    Vector3 velocity_at(const BoxGrid& fine, const BoxGrid::Index& index,
+                        const Vector3& normal) const;
+
+    PetscInt n_iteration() const { return n_iteration_; }
+    const BoxGrid& grid() const { return grid_; }
+
+private:
+    struct Image {
+        double y, z;  // signs
+    };
+
+    void make_panels(const Body& body);
+    Vector3 induced(PetscInt at, PetscInt by) const;
+    PetscErrorCode assemble();
+    PetscErrorCode solve_sources();
+    PetscErrorCode find_velocities();
+    std::vector<Vector3> corner_means(const std::vector<Vector3>& velocity) const;
+    void spread_to_corners(const std::vector<Vector3>& velocity);
+
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    BoxGrid grid_;
+    bool is_half_ = false;
+    std::vector<Image> images_;
+    std::vector<int64_t> cells_;  // of the panels
+    std::vector<Panel> panels_;
+    Owner<Mat, MatDestroy> matrix_;
+    Owner<Vec, VecDestroy> sources_;
+    std::vector<Vector3> corner_velocity_;  // by points of the grid, on all ranks
+    PetscInt n_iteration_ = 0;
+};
+
+}  // namespace airflow
