@@ -32,7 +32,7 @@ void attend(const Queue& queue, const Heads& heads, Tile<const T> q, Tile<const 
 }
 
 int64_t attend_scratch(const Heads&) {
-    return lane_count * 128;
+    return 2 * lane_count * 128;  // backward keeps p and ds of 128 keys, or queries
 }
 
 template <class T>
@@ -51,11 +51,52 @@ void finish(const Queue&, SoftmaxState<T> state, Tile<T> y) {
     }
 }
 
-#define SURROGATE_ATTENTION(T)                                                                    \
-    template void reset(SoftmaxState<T>);                                                         \
-    template void attend(const Queue&, const Heads&, Tile<const T>, Tile<const T>, Tile<const T>, \
-                         T, const DistanceBias<T>&, T*, SoftmaxState<T>);                         \
-    template void finish(const Queue&, SoftmaxState<T>, Tile<T>);
+template <class T>
+void log_sums(const Queue& queue, SoftmaxState<T> state, Tile<T> log_sum) {
+    if (!uses_simd<T>(queue, "log_sums")) return ref::log_sums(state, log_sum);
+    if constexpr (std::is_same_v<T, float>) simd::log_sums(queue.level(), state, log_sum);
+}
+
+template <class T>
+void attend_delta(const Queue& queue, const Heads& heads, Tile<const T> y, Tile<const T> dy,
+                  Tile<T> delta) {
+    if (!uses_simd<T>(queue, "attend_delta")) return ref::attend_delta(heads, y, dy, delta);
+    if constexpr (std::is_same_v<T, float>) simd::attend_delta(queue.level(), heads, y, dy, delta);
+}
+
+template <class T>
+void attend_backward_queries(const Queue& queue, const Heads& heads, const AttendGradient<T>& of,
+                             Tile<const T> k, Tile<const T> v, const DistanceBias<T>& bias,
+                             T* scratch, Tile<T> dq, double* dfactor) {
+    if (!uses_simd<T>(queue, "attend_backward_queries"))
+        return ref::attend_backward_queries(heads, of, k, v, bias, dq, dfactor);
+    if constexpr (std::is_same_v<T, float>)
+        simd::attend_backward_queries(queue.level(), heads, of, k, v, bias, scratch, dq, dfactor);
+}
+
+template <class T>
+void attend_backward_keys(const Queue& queue, const Heads& heads, const AttendGradient<T>& of,
+                          Tile<const T> k, Tile<const T> v, const DistanceBias<T>& bias, T* scratch,
+                          Tile<T> dk, Tile<T> dv) {
+    if (!uses_simd<T>(queue, "attend_backward_keys"))
+        return ref::attend_backward_keys(heads, of, k, v, bias, dk, dv);
+    if constexpr (std::is_same_v<T, float>)
+        simd::attend_backward_keys(queue.level(), heads, of, k, v, bias, scratch, dk, dv);
+}
+
+#define SURROGATE_ATTENTION(T)                                                                     \
+    template void reset(SoftmaxState<T>);                                                          \
+    template void attend(const Queue&, const Heads&, Tile<const T>, Tile<const T>, Tile<const T>,  \
+                         T, const DistanceBias<T>&, T*, SoftmaxState<T>);                          \
+    template void finish(const Queue&, SoftmaxState<T>, Tile<T>);                                  \
+    template void log_sums(const Queue&, SoftmaxState<T>, Tile<T>);                                \
+    template void attend_delta(const Queue&, const Heads&, Tile<const T>, Tile<const T>, Tile<T>); \
+    template void attend_backward_queries(const Queue&, const Heads&, const AttendGradient<T>&,    \
+                                          Tile<const T>, Tile<const T>, const DistanceBias<T>&,    \
+                                          T*, Tile<T>, double*);                                   \
+    template void attend_backward_keys(const Queue&, const Heads&, const AttendGradient<T>&,       \
+                                       Tile<const T>, Tile<const T>, const DistanceBias<T>&, T*,   \
+                                       Tile<T>, Tile<T>);
 SURROGATE_ATTENTION(float)
 SURROGATE_ATTENTION(double)
 #undef SURROGATE_ATTENTION

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of vector lanes with rows of channels: the two micro-steps that attention consists of,
+// forward and backward. Compiled once per vector level. Lanes are queries or keys; what they are
+// multiplied by is broadcast.
+#if defined(SURROGATE_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SURROGATE_LANES_INL_H_
+#undef SURROGATE_LANES_INL_H_
+#else
+#define SURROGATE_LANES_INL_H_
+#endif
+
+#include <hwy/cache_control.h>
+
+#include "kernels/attention/attention.hpp"
+#include "kernels/attention/softmax-inl.h"
+#include "kernels/base/block_size.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace surrogate::kernels::HWY_NAMESPACE {
+
+/// Vectors of lanes that go together: 16 lanes at every level that has them.
+constexpr int n_vector = width == 8 ? 2 : 1;
+constexpr int64_t n_lane = n_vector * width;
+
+/// Rows of channels, all columns of which have one distance.
+struct Rows {
+    const float* data;
+    int64_t row, n_dim;
+
+    Rows from(int64_t column) const { return {data + column, row, n_dim}; }
+};
+
+/// Channels of head h.
+inline Rows rows_of_head(Tile<const float> tile, int64_t h, int64_t n_dim) {
+    return {tile.data + h * n_dim * tile.stride[0], tile.stride[0], n_dim};
+}
+
+/// What is added to scores of one head: factor * distance(r, lane), in front of their sums. Null
+/// distance: nothing.
+struct Bias {
+    float factor;
+    const float* distance;
+    int64_t row;
+
+    Bias from(int64_t r, int64_t lane) const {
+        return {factor, distance ? distance + r * row + lane : nullptr, row};
+    }
+};
+
+inline Bias bias_of_head(const DistanceBias<float>& bias, int64_t h) {
+    if (!bias.factor) return {};
+    return {bias.factor[h], bias.distance.data, bias.distance.stride[0]};
+}
+
+/// sum(r, lane) + sum_c lanes(c, lane) b(c, r) for n_row columns of b, in order of c.
+template <int n_row>
+HWY_INLINE void add_products(Rows lanes, const float* b, int64_t b_row,
+                             Vector (&sum)[n_row][n_vector]) {
+    const float* a = lanes.data;
+#pragma GCC unroll 4
+    for (int64_t c = 0; c < lanes.n_dim; ++c, a += lanes.row, b += b_row) {
+        hwy::Prefetch(b + lane_count);  // the next cache line: other columns of this channel
+        Vector point[n_vector];
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) point[j] = load(a + j * width);
+#pragma GCC unroll 8
+        for (int r = 0; r < n_row; ++r) {
+            const Vector x = broadcast(b[r]);
+#pragma GCC unroll 2
+            for (int j = 0; j < n_vector; ++j) sum[r][j] = mul_add(point[j], x, sum[r][j]);
+        }
+    }
+}
+
+/// Sums of scores at their start.
+template <int n_row, bool is_biased>
+HWY_INLINE void start_scores(const Bias& bias, Vector (&sum)[n_row][n_vector]) {
+#pragma GCC unroll 8
+    for (int r = 0; r < n_row; ++r) {
+        const float* distance = bias.distance + r * bias.row;
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j)
+            sum[r][j] = is_biased ? hn::Mul(broadcast(bias.factor), load(distance + j * width))
+                                  : broadcast(0.0f);
+    }
+}
+
+/// What gather() makes of sums of n_lane lanes and of what was there:
+/// value(c, lane) = rescale(lane) value(c, lane) + w sum(c, lane); rescale null: 1.
+struct Sums {
+    float* value;
+    int64_t row;
+    const float* rescale;
+    float w;
+};
+
+template <int n_row, bool is_rescaled>
+HWY_NOINLINE void gather_rows(const float* weights, const float* v, int64_t v_row, int64_t n,
+                              const Sums& to) {
+    Vector sum[n_row][n_vector];
+#pragma GCC unroll 8
+    for (int r = 0; r < n_row; ++r) {
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) sum[r][j] = broadcast(0.0f);
+    }
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < n; ++i) {
+        Vector weight[n_vector];
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) weight[j] = load(weights + i * n_lane + j * width);
+#pragma GCC unroll 8
+        for (int r = 0; r < n_row; ++r) {
+            const Vector x = broadcast(v[r * v_row + i]);
+#pragma GCC unroll 2
+            for (int j = 0; j < n_vector; ++j) sum[r][j] = mul_add(weight[j], x, sum[r][j]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < n_row; ++r) {
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) {
+            float* place = to.value + r * to.row + j * width;
+            Vector old = load(place);
+            if constexpr (is_rescaled) old = hn::Mul(old, load(to.rescale + j * width));
+            store(mul_add(sum[r][j], broadcast(to.w), old), place);
+        }
+    }
+}
+
+/// sum(c, lane) = sum_i weights(i, lane) v(c, i) over n columns of v, in order of i.
+template <bool is_rescaled>
+HWY_INLINE void gather(const float* weights, Rows v, int64_t n, const Sums& to) {
+    for_blocks_of_6(v.n_dim, [&](int64_t c, auto n_row) HWY_ATTR {
+        gather_rows<decltype(n_row)::value, is_rescaled>(
+            weights, v.data + c * v.row, v.row, n,
+            {to.value + c * to.row, to.row, to.rescale, to.w});
+    });
+}
+
+}  // namespace surrogate::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggle
