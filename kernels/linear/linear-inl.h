@@ -29,13 +29,14 @@ inline Matrix matrix_of(const Linear<float>& layer) {
     return {layer.weight, layer.n_out, layer.n_in, layer.n_in, 1, layer.bias};
 }
 
-/// y = f(W x + b) [+ residual] [+ before], in this order; a null addend is none. Addends may be y
-/// itself. W x + b is kept in `sum` if that is not null.
+/// y = f(W x + b) [factor] [+ residual] [+ before], in this order; what is null is left out. Factor
+/// and addends may be y itself. W x + b is kept in `sum` if that is not null.
 struct Epilogue {
     Activation activation = Activation::identity;
     Tile<const float> residual{};
     Tile<const float> before{};
     Tile<float> sum{};
+    Tile<const float> factor{};
 };
 
 template <class T>
@@ -87,12 +88,14 @@ HWY_INLINE void linear_block(const Matrix& matrix, Tile<const float> x, const Ep
     }
 #pragma GCC unroll 8
     for (int r = 0; r < n_row; ++r) {
+        const float* factor = row(epilogue.factor, o + r, i);
         const float* residual = row(epilogue.residual, o + r, i);
         const float* before = row(epilogue.before, o + r, i);
         float* out = y.data + (o + r) * y.stride[0] + i;
 #pragma GCC unroll 4
         for (int j = 0; j < n_vector; ++j) {
             Vector value = sum[r][j];
+            if (factor) value = hn::Mul(value, load(factor + j * width));
             if (residual) value = hn::Add(value, load(residual + j * width));
             if (before) value = hn::Add(value, load(before + j * width));
             store(value, out + j * width);
