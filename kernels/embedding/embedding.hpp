@@ -12,7 +12,8 @@ namespace surrogate::kernels {
 /// f(c, i) = cos(a), f(n_feature + c, i) = sin(a) with a = sum_k W(c, k) p(k, i).
 ///   weight (n_feature, d) row-major, p (d, n_point), f (2 n_feature, n_point) tiles
 /// float: a is summed in order, fused; sine and cosine are ours, error at most 1e-7 absolute for
-/// |a| <= 1e4, the same bits on every vector level. double (ref): libm.
+/// |a| <= 1e4, the same bits on every vector level; beyond that each lane asks libm in double, which
+/// is as exact and slow. double (ref): libm.
 template <class T>
 void fourier_features(const Queue& queue, int64_t n_feature, const T* weight, Tile<const T> p,
                       Tile<T> f);
@@ -33,5 +34,19 @@ void embed_rows(const Queue& queue, const T* table, const int64_t* row, bool acc
 /// dtable(row(i), c) += dy(c, i), in ascending i.
 template <class T>
 void embed_rows_backward(const Queue& queue, const int64_t* row, Tile<const T> dy, double* dtable);
+
+namespace ref {
+template <class T>
+void fourier_features(int64_t n_feature, const T* weight, Tile<const T> p, Tile<T> f);
+/// da (n_feature, n_point) of fourier_features_backward().
+template <class T>
+void fourier_angles_backward(Tile<const T> f, Tile<const T> df, Tile<T> da);
+}  // namespace ref
+namespace simd {
+void fourier_features(VectorLevel level, int64_t n_feature, const float* weight,
+                      Tile<const float> p, Tile<float> f);
+void fourier_angles_backward(VectorLevel level, Tile<const float> f, Tile<const float> df,
+                             Tile<float> da);
+}  // namespace simd
 
 }  // namespace surrogate::kernels
