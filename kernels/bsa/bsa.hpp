@@ -46,7 +46,6 @@ void fold_blocks_backward(const Queue& queue, int64_t l, int64_t n_dim, int64_t 
 /// the group's own ball before those inside, larger scores first, smaller block numbers first. The
 /// result does not depend on the order in which keys come.
 ///   score (H, n_choice, tile_points), block (H, n_choice, tile_points): best first; block -1: none
-/// Columns behind the last group are used as work space.
 template <class T>
 struct Choice {
     int64_t n_head = 0, n_choice = 0;
@@ -140,7 +139,8 @@ void attend_blocks_backward(const Queue& queue, const Heads& heads, HeadRange ra
 // ---- gates
 
 /// y(h*e + c, i) = sum_b sigmoid(gate(h*n_branch + b, i)) branch_b(h*e + c, i), in the order of b.
-///   gate (H*n_branch, n), branches and y (H*e, n) tiles, any n; y may be a branch
+///   gate (H*n_branch, n), branches and y (H*e, n) tiles, any n, n_branch = 1 .. 4
+///   y may be a branch, no other overlap
 /// float: relative error of the sigmoid at most 1e-6, held at sigmoid(-87) = 1.6e-38 below, the same
 /// bits on every vector level. double (ref): libm. A NaN in a gate reaches its head.
 template <class T>
@@ -175,5 +175,23 @@ template <class T>
 void combine_backward(int64_t n_head, Tile<const T> gate, std::span<const Tile<const T>> branches,
                       Tile<const T> dy, std::span<const Tile<T>> dbranches, Tile<T> dgate);
 }  // namespace ref
+namespace simd {
+void distances(VectorLevel level, Tile<const float> a, Tile<const float> b, Tile<float> distance);
+bool choose(VectorLevel level, const Heads& heads, Tile<const float> q, Tile<const float> k,
+            int64_t first_block, const OwnBlocks& own, float* scratch, Choice<float> choice);
+void attend_blocks(VectorLevel level, const Heads& heads, Tile<const float> q,
+                   const ChosenBlocks<const float>& chosen, float* scratch, Tile<float> y,
+                   Tile<float> log_sum);
+void attend_blocks_backward(VectorLevel level, const Heads& heads, HeadRange range,
+                            const AttendGradient<float>& of,
+                            const ChosenBlocks<const float>& chosen,
+                            std::span<const KeyBlock<float>> gradients, float* scratch,
+                            Tile<float> dq);
+void combine(VectorLevel level, int64_t n_head, Tile<const float> gate,
+             std::span<const Tile<const float>> branches, Tile<float> y);
+void combine_backward(VectorLevel level, int64_t n_head, Tile<const float> gate,
+                      std::span<const Tile<const float>> branches, Tile<const float> dy,
+                      std::span<const Tile<float>> dbranches, Tile<float> dgate);
+}  // namespace simd
 
 }  // namespace surrogate::kernels::bsa

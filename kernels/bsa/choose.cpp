@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <string>
 
 #include "kernels/base/dispatch.hpp"
 #include "kernels/bsa/bsa.hpp"
@@ -25,13 +26,14 @@ bool choose(const Queue& queue, const Heads& heads, Tile<const T> q, Tile<const 
         throw Error(Status::limit, "choose() was given " + std::to_string(k.shape[1]) +
                                        " blocks at once, its limit is below 2^30; offer them in "
                                        "several calls");
-    uses_simd<T>(queue, "choose");
-    static_cast<void>(scratch);
-    return ref::choose(heads, q, k, first_block, own, choice);
+    if (!uses_simd<T>(queue, "choose")) return ref::choose(heads, q, k, first_block, own, choice);
+    if constexpr (std::is_same_v<T, float>)
+        return simd::choose(queue.level(), heads, q, k, first_block, own, scratch, choice);
+    return false;
 }
 
 int64_t choose_scratch(const Heads&, int64_t n_choice) {
-    return 4 * n_choice * lane_count;
+    return 2 * n_choice * lane_count;
 }
 
 template <class T>

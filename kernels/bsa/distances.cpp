@@ -6,8 +6,8 @@ namespace surrogate::kernels::bsa {
 
 template <class T>
 void distances(const Queue& queue, Tile<const T> a, Tile<const T> b, Tile<T> distance) {
-    uses_simd<T>(queue, "distances");
-    ref::distances(a, b, distance);
+    if (!uses_simd<T>(queue, "distances")) return ref::distances(a, b, distance);
+    if constexpr (std::is_same_v<T, float>) simd::distances(queue.level(), a, b, distance);
 }
 
 template void distances(const Queue&, Tile<const float>, Tile<const float>, Tile<float>);

@@ -7,22 +7,27 @@ namespace surrogate::kernels::bsa {
 template <class T>
 void attend_blocks(const Queue& queue, const Heads& heads, Tile<const T> q,
                    const ChosenBlocks<const T>& chosen, T* scratch, Tile<T> y, Tile<T> log_sum) {
-    uses_simd<T>(queue, "attend_blocks");
-    ref::attend_blocks(heads, q, chosen, scratch, y, log_sum);
+    if (!uses_simd<T>(queue, "attend_blocks"))
+        return ref::attend_blocks(heads, q, chosen, scratch, y, log_sum);
+    if constexpr (std::is_same_v<T, float>)
+        simd::attend_blocks(queue.level(), heads, q, chosen, scratch, y, log_sum);
 }
 
 template <class T>
 void attend_blocks_backward(const Queue& queue, const Heads& heads, HeadRange range,
                             const AttendGradient<T>& of, const ChosenBlocks<const T>& chosen,
                             std::span<const KeyBlock<T>> gradients, T* scratch, Tile<T> dq) {
-    uses_simd<T>(queue, "attend_blocks_backward");
-    ref::attend_blocks_backward(heads, range, of, chosen, gradients, scratch, dq);
+    if (!uses_simd<T>(queue, "attend_blocks_backward"))
+        return ref::attend_blocks_backward(heads, range, of, chosen, gradients, scratch, dq);
+    if constexpr (std::is_same_v<T, float>)
+        simd::attend_blocks_backward(queue.level(), heads, range, of, chosen, gradients, scratch,
+                                     dq);
 }
 
 int64_t attend_blocks_scratch(const Heads& heads, int64_t l, int64_t n_choice) {
-    // Keys, values and their gradients, scores of 16 queries.
-    return (2 * (heads.n_key_dim + heads.n_value_dim) + 2 * lane_count) *
-           round_up(l * n_choice, lane_count);
+    // Keys, values, their gradients, and for 8 queries scores and their gradients.
+    const int64_t n_packed = round_up(heads.n_key_dim, 8) + round_up(heads.n_value_dim, 8);
+    return (2 * n_packed + 2 * 8) * round_up(l * n_choice, lane_count);
 }
 
 template void attend_blocks(const Queue&, const Heads&, Tile<const float>,

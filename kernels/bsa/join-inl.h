@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums over the lanes of 8 rows at once, compiled once per vector level.
+#if defined(SURROGATE_JOIN_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SURROGATE_JOIN_INL_H_
+#undef SURROGATE_JOIN_INL_H_
+#else
+#define SURROGATE_JOIN_INL_H_
+#endif
+
+#include "kernels/base/vector-inl.h"
+#include "kernels/base/view.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace surrogate::kernels::HWY_NAMESPACE {
+
+/// lane_count lanes in vectors of this level.
+constexpr int n_part = static_cast<int>(lane_count / width);
+
+/// Rows that are joined together.
+constexpr int n_joined = 8;
+
+#if HWY_TARGET != HWY_SCALAR
+using Pairs = hn::Repartition<double, Tag>;  // two floats moved as one
+
+/// From blocks of four lanes of rows a and b: lanes 0 and 1 of both, and lanes 2 and 3 of both.
+HWY_INLINE Vector lower_pairs(Vector a, Vector b) {
+    const Pairs pairs;
+    return hn::BitCast(Tag(),
+                       hn::InterleaveLower(pairs, hn::BitCast(pairs, a), hn::BitCast(pairs, b)));
+}
+HWY_INLINE Vector upper_pairs(Vector a, Vector b) {
+    const Pairs pairs;
+    return hn::BitCast(Tag(),
+                       hn::InterleaveUpper(pairs, hn::BitCast(pairs, a), hn::BitCast(pairs, b)));
+}
+
+/// Halves onto halves of two rows: half as many lanes of each, side by side.
+HWY_INLINE Vector join_halves(Vector a, Vector b) {
+    return hn::Add(hn::ConcatLowerLower(Tag(), b, a), hn::ConcatUpperUpper(Tag(), b, a));
+}
+#endif
+
+/// sums[r] of the lanes of row r: lane l takes l + 8, then l + 4, l + 2 and l + 1, as
+/// PointSum::join().
+HWY_INLINE void join_rows(const Vector (&row)[n_joined][n_part], float* sums) {
+#if HWY_TARGET == HWY_SCALAR
+    for (int r = 0; r < n_joined; ++r) {
+        float lane[lane_count];
+        for (int j = 0; j < n_part; ++j) lane[j] = row[r][j].raw;
+        for (int64_t n = lane_count / 2; n > 0; n /= 2) {
+            for (int64_t l = 0; l < n; ++l) lane[l] += lane[l + n];
+        }
+        sums[r] = lane[0];
+    }
+#else
+    Vector four[4];  // rows 2 r, 2 r + 1 (16 lanes: 2 r' and 2 r' + 1 of two such), 4 lanes of each
+    if constexpr (width == 16) {
+        Vector eight[4];
+        for (int r = 0; r < 4; ++r) eight[r] = join_halves(row[2 * r][0], row[2 * r + 1][0]);
+        // Blocks (a0 a1 b0 b1) and (c0 c1 d0 d1) become (a c b d), 4 lanes of each.
+        for (int r = 0; r < 2; ++r) {
+            const Vector ab = hn::Add(eight[2 * r], hn::SwapAdjacentBlocks(eight[2 * r]));
+            const Vector cd = hn::Add(eight[2 * r + 1], hn::SwapAdjacentBlocks(eight[2 * r + 1]));
+            four[r] = hn::OddEvenBlocks(cd, ab);
+        }
+    } else {
+        Vector eight[8];
+        for (int r = 0; r < 8; ++r) eight[r] = hn::Add(row[r][0], row[r][n_part - 1]);
+        for (int r = 0; r < 4; ++r) four[r] = join_halves(eight[2 * r], eight[2 * r + 1]);
+    }
+    // Blocks of rows a and e become (a e), 2 lanes of each, and then their sums in lanes 0 and 2.
+    alignas(64) float sum[lane_count];
+    for (int j = 0; j < n_part; ++j) {
+        const Vector a = four[j], e = four[j + n_part];
+        const Vector two = hn::Add(lower_pairs(a, e), upper_pairs(a, e));
+        store(hn::Add(two, hn::Shuffle2301(two)), sum + j * width);
+    }
+    constexpr int place[2][n_joined] = {{0, 4, 8, 12, 2, 6, 10, 14}, {0, 8, 4, 12, 2, 10, 6, 14}};
+    for (int r = 0; r < n_joined; ++r) sums[r] = sum[place[width == 16][r]];
+#endif
+}
+
+}  // namespace surrogate::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggle
