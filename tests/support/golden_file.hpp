@@ -65,6 +65,15 @@ public:
         return golden;
     }
 
+    /// A tensor of type I32 or I64, row-major.
+    std::vector<int64_t> integers(const std::string& name) const {
+        const auto entry = header_.at(name);
+        if (entry.at("dtype") == "I64") return read<int64_t>(entry);
+        if (entry.at("dtype") != "I32") throw std::runtime_error(name + " is neither I64 nor I32");
+        const std::vector<int32_t> narrow = read<int32_t>(entry);
+        return {narrow.begin(), narrow.end()};
+    }
+
     nlohmann::json card() const {
         return nlohmann::json::parse(
             header_.at("__metadata__").at("surrogate.card").get<std::string>());
