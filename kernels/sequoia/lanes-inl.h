@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax attention of some queries of one head, side by side in lanes, to keys that all of them
+// share: the pieces of the family, compiled once per vector level.
+#if defined(SURROGATE_SEQUOIA_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SURROGATE_SEQUOIA_LANES_INL_H_
+#undef SURROGATE_SEQUOIA_LANES_INL_H_
+#else
+#define SURROGATE_SEQUOIA_LANES_INL_H_
+#endif
+
+#include "kernels/attention/softmax-inl.h"
+#include "kernels/base/view.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace surrogate::kernels::sequoia::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using namespace surrogate::kernels::HWY_NAMESPACE;
+
+/// Vectors of queries that go together: 16 lanes at every level that has them.
+constexpr int n_vector = width == 8 ? 2 : 1;
+constexpr int64_t n_lane = n_vector * width;
+
+/// Rows of channels, the columns of which have one distance.
+struct Rows {
+    const float* data;
+    int64_t row, n_dim;
+
+    Rows from(int64_t column) const { return {data + column, row, n_dim}; }
+};
+
+Rows rows_of(Tile<const float> tile, int64_t head, int64_t n_dim) {
+    return {tile.data + head * n_dim * tile.stride[0], tile.stride[0], n_dim};
+}
+
+/// S(j, lane) of n_key columns k.
+template <int n_key>
+HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, float* scores) {
+    Vector sum[n_key][n_vector];
+#pragma GCC unroll 16
+    for (int r = 0; r < n_key; ++r) {
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) sum[r][j] = broadcast(0.0f);
+    }
+    const float* query = q.data;
+#pragma GCC unroll 2
+    for (int64_t c = 0; c < q.n_dim; ++c, query += q.row, k += k_row) {
+        Vector point[n_vector];
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) point[j] = load(query + j * width);
+#pragma GCC unroll 16
+        for (int r = 0; r < n_key; ++r) {
+            const Vector key = broadcast(k[r]);
+#pragma GCC unroll 2
+            for (int j = 0; j < n_vector; ++j) sum[r][j] = mul_add(point[j], key, sum[r][j]);
+        }
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < n_key; ++r) {
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) store(sum[r][j], scores + r * n_lane + j * width);
+    }
+}
+
+/// S(j, lane) of n_key columns. Blocks as large as registers allow: 16 of 32 at AVX-512, 6 x 2 of 16
+/// at AVX2.
+HWY_INLINE void score_columns(Rows q, const float* k, int64_t k_row, int64_t n_key, float* scores) {
+    constexpr int n_most = width == 8 ? 6 : 16;
+    int64_t j = 0;
+    for (; j + n_most <= n_key; j += n_most)
+        score_block<n_most>(q, k + j, k_row, scores + j * n_lane);
+    if constexpr (n_most > 8) {
+        for (; j + 8 <= n_key; j += 8) score_block<8>(q, k + j, k_row, scores + j * n_lane);
+    }
+    for (; j + 4 <= n_key; j += 4) score_block<4>(q, k + j, k_row, scores + j * n_lane);
+    for (; j < n_key; ++j) score_block<1>(q, k + j, k_row, scores + j * n_lane);
+}
+
+/// Scores become weights whose sum is 1, in each lane. A NaN or an infinity gives NaN: the
+/// exponential alone would not carry every NaN on (flare.md).
+HWY_NOINLINE void weigh(int64_t n_key, float* scores) {
+    alignas(64) float maximum[n_lane], sum[n_lane];
+    Vector taint[n_vector];
+    for (int j = 0; j < n_vector; ++j) {
+        Vector largest = broadcast(no_score);
+        taint[j] = broadcast(0.0f);
+        for (int64_t i = 0; i < n_key; ++i) {
+            const Vector score = load(scores + i * n_lane + j * width);
+            largest = at_least(score, largest);  // NaN is no maximum
+            taint[j] = mul_add(score, broadcast(0.0f), taint[j]);
+        }
+        store(tame_huge_scores(largest, n_key, n_lane, scores + j * width), maximum + j * width);
+    }
+    weigh_keys<n_vector>(n_key, maximum, scores, sum);
+    for (int j = 0; j < n_vector; ++j) {
+        const Vector total = hn::Add(load(sum + j * width), taint[j]);
+        const Vector inverse = hn::Div(broadcast(1.0f), total);
+        for (int64_t i = 0; i < n_key; ++i) {
+            float* place = scores + i * n_lane + j * width;
+            store(hn::Mul(load(place), inverse), place);
+        }
+    }
+}
+
+/// What a register block adds up: n_row channels x n_vector vectors of lanes.
+template <int n_row>
+struct Sums {
+    Vector at[n_row][n_vector];
+
+    HWY_INLINE void clear() {
+#pragma GCC unroll 8
+        for (int r = 0; r < n_row; ++r) {
+#pragma GCC unroll 2
+            for (int j = 0; j < n_vector; ++j) at[r][j] = broadcast(0.0f);
+        }
+    }
+    /// at(r, lane) += weight(lane) x(r), with x(r) at x[r * row].
+    HWY_INLINE void add(const float* weight, const float* x, int64_t row) {
+        Vector w[n_vector];
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) w[j] = load(weight + j * width);
+        const float* x_3 = x + 3 * row;  // few pointers, or the compiler keeps one a channel
+        const float* x_6 = x + 6 * row;
+#pragma GCC unroll 8
+        for (int r = 0; r < n_row; ++r) {
+            const float* base = r < 3 ? x : r < 6 ? x_3 : x_6;
+            const Vector value = broadcast(base[r % 3 * row]);
+#pragma GCC unroll 2
+            for (int j = 0; j < n_vector; ++j) at[r][j] = mul_add(w[j], value, at[r][j]);
+        }
+    }
+};
+
+/// Channels that go together: 8 x 1 sums hide the latency of AVX-512, 6 x 2 fill AVX2's registers.
+constexpr int n_channel_block = width == 8 ? 6 : 8;
+
+/// Calls body(c, n) for blocks of n channels, n a constant.
+template <class Body>
+HWY_INLINE void for_channel_blocks(int64_t n_channel, const Body& body) {
+    int64_t c = 0;
+    for (; c + n_channel_block <= n_channel; c += n_channel_block)
+        body(c, std::integral_constant<int, n_channel_block>());
+    for (; c + 2 <= n_channel; c += 2) body(c, std::integral_constant<int, 2>());
+    for (; c < n_channel; ++c) body(c, std::integral_constant<int, 1>());
+}
+
+/// Some columns in memory of our own, where rows have whole vectors: the rest is 0.
+void copy_columns(Rows from, int64_t count, int64_t to_row, float* to) {
+    for (int64_t c = 0; c < from.n_dim; ++c) {
+        for (int64_t i = 0; i < count; ++i) to[c * to_row + i] = from.data[c * from.row + i];
+        for (int64_t i = count; i < to_row; ++i) to[c * to_row + i] = 0;
+    }
+}
+
+}  // namespace
+}  // namespace surrogate::kernels::sequoia::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggle
