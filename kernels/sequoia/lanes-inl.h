@@ -9,7 +9,7 @@
 #endif
 
 #include "kernels/attention/softmax-inl.h"
-#include "kernels/base/view.hpp"
+#include "kernels/sequoia/rows.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sequoia::HWY_NAMESPACE {
@@ -21,18 +21,6 @@ using namespace surrogate::kernels::HWY_NAMESPACE;
 /// Vectors of queries that go together: 16 lanes at every level that has them.
 constexpr int n_vector = width == 8 ? 2 : 1;
 constexpr int64_t n_lane = n_vector * width;
-
-/// Rows of channels, the columns of which have one distance.
-struct Rows {
-    const float* data;
-    int64_t row, n_dim;
-
-    Rows from(int64_t column) const { return {data + column, row, n_dim}; }
-};
-
-Rows rows_of(Tile<const float> tile, int64_t head, int64_t n_dim) {
-    return {tile.data + head * n_dim * tile.stride[0], tile.stride[0], n_dim};
-}
 
 /// S(j, lane) of n_key columns k.
 template <int n_key>
@@ -143,14 +131,6 @@ HWY_INLINE void for_channel_blocks(int64_t n_channel, const Body& body) {
         body(c, std::integral_constant<int, n_channel_block>());
     for (; c + 2 <= n_channel; c += 2) body(c, std::integral_constant<int, 2>());
     for (; c < n_channel; ++c) body(c, std::integral_constant<int, 1>());
-}
-
-/// Some columns in memory of our own, where rows have whole vectors: the rest is 0.
-void copy_columns(Rows from, int64_t count, int64_t to_row, float* to) {
-    for (int64_t c = 0; c < from.n_dim; ++c) {
-        for (int64_t i = 0; i < count; ++i) to[c * to_row + i] = from.data[c * from.row + i];
-        for (int64_t i = count; i < to_row; ++i) to[c * to_row + i] = 0;
-    }
 }
 
 }  // namespace

@@ -56,7 +56,8 @@ void attend_tree(const Queue& queue, const Heads& heads, Tile<const T> q, Tile<c
                  Tile<const T> v, const Surroundings<T>& around, T* scratch, Tile<T> y);
 
 /// Attention of parents to their children: y(.., p) of parent p from columns p*k .. of k and v.
-///   q, y (H*d, n_parent), k, v (H*d, n_child) tiles; n_parent = ceil(n_child / k); n_last as above
+///   q (H*d, n_parent), y (H*e, n_parent), k (H*d, n_child), v (H*e, n_child) tiles
+///   n_parent = ceil(n_child / k), n_child <= tile_nodes(k); n_last as above
 ///   scratch    tree_scratch() elements, with any n_ancestor
 template <class T>
 void attend_children(const Queue& queue, const Heads& heads, int64_t k_branch, int64_t n_last,

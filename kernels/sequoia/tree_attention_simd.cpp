@@ -170,11 +170,6 @@ void attend_tree(VectorLevel level, const Heads& heads, Tile<const float> q, Til
 }
 
 // Not yet written for vectors: the reference in single precision.
-void attend_children(VectorLevel, const Heads& heads, int64_t k_branch, int64_t n_last,
-                     Tile<const float> q, Tile<const float> k, Tile<const float> v, float* scratch,
-                     Tile<float> y) {
-    ref::attend_children(heads, k_branch, n_last, q, k, v, scratch, y);
-}
 void attend_tree_backward(VectorLevel, const Heads& heads, Tile<const float> q, Tile<const float> k,
                           Tile<const float> v, const Surroundings<float>& around,
                           Tile<const float> g, std::span<const NodeGradient<float>> ancestors,

@@ -19,7 +19,9 @@ void expect_answer(TreeProblem<T>& p, Tile<const T> y, double eps) {
     TileBox<double> want = result_box<double>(p.shape);
     double size = 0;
     want.fill([&](int64_t c, int64_t i) { return p.answer(c, i, size); });
-    expect_close<T>(y, want.view(), forward_bound(p.shape, eps, size));
+    expect_close<T>(
+        y, want.view(),
+        forward_bound(p.shape.k + p.shape.n_ancestor, p.shape.heads.n_key_dim, eps, size));
 }
 
 TEST(SequoiaTreeReference, AgreesWithTheFormulaInDouble) {

@@ -51,6 +51,38 @@ inline const std::vector<Shape> tree_shapes = {
     {{1, 6, 5}, 100, 67, 1, true, true, 34},
 };
 
+/// One average of the formula: query q(b), n keys key(j, b) of n_dim channels b, values value(j), the
+/// last key n_last times. `size` becomes the largest |score|.
+inline double average(int64_t n_dim, int64_t n, int64_t n_last, const auto& q, const auto& key,
+                      const auto& value, double& size) {
+    std::vector<double> score(static_cast<size_t>(n));
+    double maximum = -1e300, sum = 0, result = 0;
+    for (int64_t j = 0; j < n; ++j) {
+        double& s = score[static_cast<size_t>(j)];
+        for (int64_t b = 0; b < n_dim; ++b) s += q(b) * key(j, b);
+        maximum = std::max(maximum, s);
+        size = std::max(size, std::abs(s));
+    }
+    for (int64_t j = 0; j < n; ++j) {
+        const double weight = static_cast<double>(j == n - 1 ? n_last : 1) *
+                              std::exp2(score[static_cast<size_t>(j)] - maximum);
+        sum += weight;
+        result += weight * value(j);
+    }
+    return result / sum;
+}
+
+template <class T>
+double number(const TileBox<T>& box, int64_t channel, int64_t column) {
+    return static_cast<double>(box.input_view()(channel, column));
+}
+
+/// Rounding of scores (d products) and of sums (n terms), of numbers of size one.
+inline double forward_bound(int64_t n, int64_t d, double eps, double score_size) {
+    return 8 * eps *
+           (std::sqrt(static_cast<double>(n)) + std::sqrt(static_cast<double>(d)) * score_size);
+}
+
 /// Attention of a tile to its surroundings: memory, and the formula in double. Ancestor a of group g
 /// stands in column g / 2^a of its level, so that some are shared.
 template <class T>
@@ -117,52 +149,25 @@ struct TreeProblem {
         for (TileBox<T>* box : all()) box->expect_unchanged("an input");
     }
 
-    /// One average of the formula: n keys key(j, c) with values value(j, c), the last n_last times.
-    /// `size` becomes the largest |score|.
-    double average(int64_t h, int64_t i, int64_t c, int64_t n, int64_t n_last, const auto& key,
-                   const auto& value, double& size) {
-        std::vector<double> score(static_cast<size_t>(n));
-        double maximum = -1e300, sum = 0, result = 0;
-        for (int64_t j = 0; j < n; ++j) {
-            double& s = score[static_cast<size_t>(j)];
-            for (int64_t b = h * shape.heads.n_key_dim; b < (h + 1) * shape.heads.n_key_dim; ++b)
-                s += static_cast<double>(q.input_view()(b, i)) * key(j, b);
-            maximum = std::max(maximum, s);
-            size = std::max(size, std::abs(s));
-        }
-        for (int64_t j = 0; j < n; ++j) {
-            const double weight = static_cast<double>(j == n - 1 ? n_last : 1) *
-                                  std::exp2(score[static_cast<size_t>(j)] - maximum);
-            sum += weight;
-            result += weight * value(j, c);
-        }
-        return result / sum;
-    }
-
     /// The formula, for channel c of node i.
     double answer(int64_t c, int64_t i, double& size) {
         const int64_t h = c / shape.heads.n_value_dim, g = i / shape.k, first = g * shape.k;
-        const int64_t count = std::min(shape.k, shape.n_node - first);
-        const auto at = [](const TileBox<T>& box, int64_t channel, int64_t column) {
-            return static_cast<double>(box.input_view()(channel, column));
-        };
-        double sum = 0;
+        const int64_t d = shape.heads.n_key_dim, count = std::min(shape.k, shape.n_node - first);
+        const auto query = [&](int64_t b) { return number(q, h * d + b, i); };
+        double sum = shape.has_children ? number(children, c, i) : 0;
         if (shape.n_ancestor > 0)
             sum += average(
-                h, i, c, shape.n_ancestor, 1,
+                d, shape.n_ancestor, 1, query,
                 [&](int64_t a, int64_t b) {
-                    return at(upper_k[static_cast<size_t>(a)], b, column(g, a));
+                    return number(upper_k[static_cast<size_t>(a)], h * d + b, column(g, a));
                 },
-                [&](int64_t a, int64_t b) {
-                    return at(upper_v[static_cast<size_t>(a)], b, column(g, a));
-                },
+                [&](int64_t a) { return number(upper_v[static_cast<size_t>(a)], c, column(g, a)); },
                 size);
         if (shape.has_siblings)
             sum += average(
-                h, i, c, count, first + count == shape.n_node ? shape.n_last : 1,
-                [&](int64_t j, int64_t b) { return at(k, b, first + j); },
-                [&](int64_t j, int64_t b) { return at(v, b, first + j); }, size);
-        if (shape.has_children) sum += at(children, c, i);
+                d, count, first + count == shape.n_node ? shape.n_last : 1, query,
+                [&](int64_t j, int64_t b) { return number(k, h * d + b, first + j); },
+                [&](int64_t j) { return number(v, c, first + j); }, size);
         return sum / 3;
     }
 
@@ -172,13 +177,6 @@ struct TreeProblem {
     std::vector<Node<T>> nodes;
 };
 
-/// Rounding of scores (d products) and of sums (n terms), of numbers of size one.
-inline double forward_bound(const Shape& shape, double eps, double score_size) {
-    const double n = static_cast<double>(shape.k + shape.n_ancestor);
-    const double d = static_cast<double>(shape.heads.n_key_dim);
-    return 8 * eps * (std::sqrt(n) + std::sqrt(d) * score_size);
-}
-
 /// Columns that are no nodes still hold what an output holds at first: NaN.
 template <class T>
 void expect_padding_kept(Tile<const T> y) {
@@ -186,5 +184,82 @@ void expect_padding_kept(Tile<const T> y) {
         for (int64_t i = y.shape[1]; i < round_up(y.shape[1], lane_count); ++i)
             ASSERT_TRUE(std::isnan(y.data[c * y.stride[0] + i])) << "column " << i << " written";
 }
+
+struct ChildrenShape {
+    Heads heads;
+    int64_t k, n_child, n_last = 1;
+
+    int64_t n_parent() const { return (n_child + k - 1) / k; }
+    std::string text() const {
+        return "k " + std::to_string(k) + ", children " + std::to_string(n_child) + ", heads " +
+               std::to_string(heads.n_head) + " of " + std::to_string(heads.n_key_dim) + " and " +
+               std::to_string(heads.n_value_dim);
+    }
+};
+
+/// Whole chunks of lanes and all remainders, of children and of channels.
+inline const std::vector<ChildrenShape> children_shapes = {
+    {{1, 1, 1}, 2, 2},      {{2, 3, 5}, 2, 63, 2},    {{2, 7, 7}, 3, 63},
+    {{2, 5, 16}, 5, 17, 4}, {{1, 13, 33}, 8, 64},     {{3, 4, 4}, 8, 43, 6},
+    {{2, 16, 16}, 16, 64},  {{2, 9, 19}, 16, 33, 16}, {{1, 6, 32}, 16, 1, 16},
+    {{2, 8, 8}, 17, 51},    {{1, 5, 47}, 32, 64},     {{1, 128, 128}, 16, 64},
+    {{2, 3, 20}, 100, 100}, {{1, 6, 5}, 100, 67, 34},
+};
+
+/// Parents and their children: memory, and the formula in double.
+template <class T>
+struct ChildrenProblem {
+    explicit ChildrenProblem(const ChildrenShape& of, Layout layout = {})
+        : shape(of),
+          q(TileBox<T>::input, of.heads.n_key_channel(), of.n_parent(), layout),
+          k(TileBox<T>::input, of.heads.n_key_channel(), of.n_child, {1, 3}),
+          v(TileBox<T>::input, of.heads.n_value_channel(), of.n_child, layout) {}
+    ChildrenProblem(const ChildrenShape& of, std::mt19937& random) : ChildrenProblem(of) {
+        q.fill_normal(random, 3 / std::sqrt(static_cast<double>(of.heads.n_key_dim)));
+        k.fill_normal(random);
+        v.fill_normal(random);
+    }
+    template <class U>
+    explicit ChildrenProblem(ChildrenProblem<U>& other) : ChildrenProblem(other.shape) {
+        q.fill_from(other.q);
+        k.fill_from(other.k);
+        v.fill_from(other.v);
+    }
+    std::vector<TileBox<T>*> all() { return {&q, &k, &v}; }
+    TileBox<T> result_box() const {
+        return {TileBox<T>::output, shape.heads.n_value_channel(), shape.n_parent(), {1, 5}};
+    }
+
+    void run(const Queue& queue, Tile<T> y) {
+        const Traps traps;
+        run_without_traps(queue, y);
+    }
+    void run_without_traps(const Queue& queue, Tile<T> y) {
+        Buffer<T> scratch(tree_scratch(shape.heads, shape.k, 0));
+        attend_children<T>(queue, shape.heads, shape.k, shape.n_last, q.input_view(),
+                           k.input_view(), v.input_view(), scratch.data(), y);
+    }
+
+    /// The formula, for channel c of parent i.
+    double answer(int64_t c, int64_t i, double& size) const {
+        const int64_t h = c / shape.heads.n_value_dim, first = i * shape.k;
+        const int64_t d = shape.heads.n_key_dim, count = std::min(shape.k, shape.n_child - first);
+        return average(
+            d, count, first + count == shape.n_child ? shape.n_last : 1,
+            [&](int64_t b) { return number(q, h * d + b, i); },
+            [&](int64_t j, int64_t b) { return number(k, h * d + b, first + j); },
+            [&](int64_t j) { return number(v, c, first + j); }, size);
+    }
+    void expect_answer(Tile<const T> y, double eps) const {
+        double size = 0;
+        TileBox<double> want(TileBox<double>::output, shape.heads.n_value_channel(),
+                             shape.n_parent());
+        want.fill([&](int64_t c, int64_t i) { return answer(c, i, size); });
+        expect_close<T>(y, want.view(), forward_bound(shape.k, shape.heads.n_key_dim, eps, size));
+    }
+
+    ChildrenShape shape;
+    TileBox<T> q, k, v;
+};
 
 }  // namespace surrogate::kernels::sequoia::test
