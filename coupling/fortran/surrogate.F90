@@ -47,7 +47,8 @@ module surrogate
         surrogate_tensor, surrogate_model_load, surrogate_model_load_memory, surrogate_model_create, surrogate_model_save, &
         surrogate_model_n_inputs, surrogate_model_n_outputs, surrogate_model_input, surrogate_model_output, &
         surrogate_model_pooled, surrogate_model_hash, surrogate_model_domain, surrogate_model_n_ports, &
-        surrogate_model_port, surrogate_model_family, surrogate_model_describe, surrogate_model_destroy, &
+        surrogate_model_port, surrogate_model_port_is_optional, surrogate_model_family, surrogate_model_describe, &
+        surrogate_model_destroy, &
         surrogate_model_check_bound, surrogate_make_tensor, surrogate_check_case_load, surrogate_check_case_n_tensors, &
         surrogate_check_case_tensor, surrogate_check_case_destroy
     use surrogate_fortran_domain, only: surrogate_domain, surrogate_order, surrogate_domain_create_points, &

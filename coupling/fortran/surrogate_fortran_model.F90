@@ -172,6 +172,14 @@ module surrogate_fortran_model
             type(c_port_info), intent(out) :: info
             integer(c_int) :: found
         end function
+        function c_model_port_is_optional(model, index, is_optional) &
+            bind(c, name="surrogate_model_port_is_optional") result(found)
+            import :: c_int, c_int32_t, c_ptr
+            type(c_ptr), value :: model
+            integer(c_int32_t), value :: index
+            integer(c_int32_t), intent(out) :: is_optional
+            integer(c_int) :: found
+        end function
         function c_model_family(model, text, n_text) bind(c, name="surrogate_model_family") result(found)
             import :: c_int, c_int64_t, c_ptr
             type(c_ptr), value :: model, text
@@ -235,7 +243,8 @@ module surrogate_fortran_model
     public :: surrogate_model_load, surrogate_model_load_memory, surrogate_model_create, surrogate_model_save, &
         surrogate_model_n_inputs, surrogate_model_n_outputs, surrogate_model_input, surrogate_model_output, &
         surrogate_model_pooled, surrogate_model_hash, surrogate_model_domain, surrogate_model_n_ports, &
-        surrogate_model_port, surrogate_model_family, surrogate_model_describe, surrogate_model_destroy, &
+        surrogate_model_port, surrogate_model_port_is_optional, surrogate_model_family, surrogate_model_describe, &
+        surrogate_model_destroy, &
         surrogate_model_check_bound, surrogate_make_tensor
     public :: surrogate_check_case_load, surrogate_check_case_n_tensors, surrogate_check_case_tensor, &
         surrogate_check_case_destroy
@@ -436,6 +445,14 @@ contains
             info%kind = given%kind
         end if
         call finish(found, "surrogate_model_port", status)
+    end subroutine
+
+    subroutine surrogate_model_port_is_optional(model, index, is_optional, status)
+        type(surrogate_model), intent(in) :: model
+        integer(c_int32_t), intent(in) :: index
+        integer(c_int32_t), intent(out) :: is_optional
+        integer(c_int), intent(out), optional :: status
+        call finish(c_model_port_is_optional(model%handle, index, is_optional), "surrogate_model_port_is_optional", status)
     end subroutine
 
     subroutine surrogate_model_family(model, text, status)

@@ -417,6 +417,12 @@ SURROGATE_API surrogate_status surrogate_model_n_ports(const surrogate_model* mo
 SURROGATE_API surrogate_status surrogate_model_port(const surrogate_model* model, int32_t index,
                                                     surrogate_port_info* info);
 
+/* 1: runs may leave this input out, such as the mask of a sequence without padding: it is not given to
+ * surrogate_plan_run_network, or its field is not bound. 0: they may not. Local. Since 0.1 */
+SURROGATE_API surrogate_status surrogate_model_port_is_optional(const surrogate_model* model,
+                                                                int32_t index,
+                                                                int32_t* is_optional);
+
 /* The family of the model's card: "flare", .. */
 SURROGATE_API surrogate_status surrogate_model_family(const surrogate_model* model, char* text,
                                                       int64_t* n_text);

@@ -246,6 +246,11 @@ public:
             check(surrogate_model_port(get(), i, &list[static_cast<std::size_t>(i)]));
         return list;
     }
+    bool port_is_optional(int32_t index) const {
+        int32_t is_optional = 0;
+        check(surrogate_model_port_is_optional(get(), index, &is_optional));
+        return is_optional != 0;
+    }
     std::string family() const { return detail::text_of(get(), surrogate_model_family); }
     /// What `surrogate check` allows; see surrogate_model_check_bound.
     double check_bound(const std::string& precision, bool is_double, double official) const {

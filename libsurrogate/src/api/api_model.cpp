@@ -46,6 +46,15 @@ void field_at(const std::vector<FieldCard>& fields, const char* which, int32_t i
              field.max};
 }
 
+const Model::ListedPort& port_at(const Model& model, int32_t index) {
+    const auto& ports = model.ports();
+    if (index < 0 || index >= std::ssize(ports)) {
+        throw Error(Status::invalid_argument, "port " + std::to_string(index) + " of " +
+                                                  std::to_string(ports.size()) + " does not exist");
+    }
+    return ports[static_cast<size_t>(index)];
+}
+
 }  // namespace
 
 surrogate_status surrogate_model_load(surrogate_context* context, const char* path,
@@ -168,15 +177,18 @@ surrogate_status surrogate_model_port(const surrogate_model* model, int32_t inde
     return guarded(owner_of(model), [&] {
         require(model, "model");
         require(info, "info");
-        const auto& ports = model->model->ports();
-        if (index < 0 || index >= std::ssize(ports)) {
-            throw Error(Status::invalid_argument, "port " + std::to_string(index) + " of " +
-                                                      std::to_string(ports.size()) +
-                                                      " does not exist");
-        }
-        const auto& [port, is_output] = ports[static_cast<size_t>(index)];
+        const auto& [port, is_output] = port_at(*model->model, index);
         *info = {port.name.c_str(), port.n_channel, is_output, static_cast<int32_t>(port.place),
                  static_cast<int32_t>(port.kind)};
+    });
+}
+
+surrogate_status surrogate_model_port_is_optional(const surrogate_model* model, int32_t index,
+                                                  int32_t* is_optional) {
+    return guarded(owner_of(model), [&] {
+        require(model, "model");
+        require(is_optional, "is_optional");
+        *is_optional = port_at(*model->model, index).port.is_optional;
     });
 }
 

@@ -26,7 +26,7 @@ CheckTruth check_truth(std::span<const TensorEntry> entries, std::span<const Por
                        std::span<const Port> outputs) {
     if (outputs.size() != 1) return CheckTruth::none;
     for (const Port& port : inputs)
-        if (!has_numbers(entries, "input", port.name)) return CheckTruth::none;
+        if (!port.is_optional && !has_numbers(entries, "input", port.name)) return CheckTruth::none;
     const std::string& y = outputs.front().name;
     if (has_numbers(entries, "output64", y)) return CheckTruth::double_precision;
     return has_numbers(entries, "output", y) ? CheckTruth::single_precision : CheckTruth::none;

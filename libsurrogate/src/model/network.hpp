@@ -33,6 +33,7 @@ struct Port {
     int64_t n_channel = 0;
     PortPlace place = PortPlace::input_points;
     NumberKind kind = NumberKind::real;
+    bool is_optional = false;  ///< runs may leave it out: its columns then have no data
 };
 
 /// Channels of all ports: columns of a run.

@@ -54,13 +54,13 @@ void Plan::set_slots() {
         }
         outside_.emplace_back();
         input_slots_.push_back(
-            {field.name, field.unit, field.is_coordinate, port.place, port.kind});
+            {field.name, field.unit, field.is_coordinate, port.place, port.kind, port.is_optional});
         inputs_.push_back(column);
     }
     is_warned_.resize(inputs_.size());
     for (const FieldCard& field : model_->card().outputs) {
         const Port& port = port_of(outputs, outputs_.size());
-        output_slots_.push_back({field.name, field.unit, false, port.place, port.kind});
+        output_slots_.push_back({field.name, field.unit, false, port.place, port.kind, false});
         outputs_.push_back({nullptr, 1, true, field.mean, field.std, false, false});
     }
     for (const Port& port : inputs)
@@ -120,7 +120,11 @@ void Plan::set_positions() {
 }
 
 void Plan::unbind() {
-    for (Slot& slot : input_slots_) slot.is_bound = slot.is_bound && slot.from_domain;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+        if (input_slots_[i].from_domain) continue;
+        input_slots_[i].is_bound = false;
+        inputs_[i].data = nullptr;
+    }
     for (Slot& slot : output_slots_) slot.is_bound = false;
 }
 
@@ -137,6 +141,7 @@ void Plan::require_bound() const {
 void Plan::require_bound(const Slot& slot, bool is_input) const {
     const int64_t n = n_row(slot.place);
     if (slot.is_bound && (slot.from_domain || slot.n_row == n)) return;
+    if (!slot.is_bound && slot.is_optional) return;
     const std::string what = std::string(is_input ? "input" : "output") + " '" + slot.name + "'";
     if (slot.is_bound) {
         const bool is_at_points = slot.place != PortPlace::clouds && slot.place != PortPlace::nodes;
@@ -179,10 +184,14 @@ void Plan::set_port_columns(std::span<const surrogate_named_array> given, bool i
             column += p.port.n_channel;  // set_positions()
             continue;
         }
-        ++n_expected;
         const auto found = std::ranges::find_if(
             given, [&](const surrogate_named_array& g) { return g.name && p.port.name == g.name; });
+        if (found == given.end() && p.port.is_optional) {
+            for (int64_t c = 0; c < p.port.n_channel; ++c) *column++ = Column{};
+            continue;
+        }
         if (found == given.end()) throw Error(Status::unknown_name, p.text + " is missing");
+        ++n_expected;
         check_array(found->array, p.text, device_ != nullptr, p.port.kind);
         const int64_t expected[] = {n_row(p.port.place), p.port.n_channel};
         if (!std::ranges::equal(found->array.shape, expected)) {

@@ -62,6 +62,7 @@ private:
         bool from_domain = false;
         PortPlace place = PortPlace::input_points;
         NumberKind kind = NumberKind::real;
+        bool is_optional = false;
         bool is_bound = false;
         int64_t n_row = 0;  ///< of what is bound
     };
