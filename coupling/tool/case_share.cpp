@@ -10,16 +10,25 @@ namespace surrogate::tool {
 namespace {
 
 Share share_of_points(const Job& job, const Context& context, const std::string& partition,
-                      int64_t n_point) {
+                      const CaseTensors& tensors) {
+    const int64_t n_point = tensors.n_point[0];
     int64_t n = 0;
     surrogate::check(
         surrogate_partition(partition.c_str(), n_point, job.rank(), job.size(), nullptr, &n));
     std::vector<int64_t> rows(static_cast<size_t>(n));
     surrogate::check(
         surrogate_partition(partition.c_str(), n_point, job.rank(), job.size(), rows.data(), &n));
-    const double no_coordinate = 0;
-    const int64_t no_row = 0;  // a rank without points still says that points have numbers
-    Domain domain(context, matrix(&no_coordinate, n, 0), rows.empty() ? &no_row : rows.data());
+    const int64_t n_axis = tensors.positions.n_channel;
+    std::vector<double> x;
+    std::vector<int64_t> ids;
+    for (const int64_t row : rows) {
+        ids.push_back(tensors.ids ? tensors.ids[row] : row);
+        for (int64_t axis = 0; axis < n_axis; ++axis)
+            x.push_back(static_cast<double>(tensors.positions.data[row * n_axis + axis]));
+    }
+    x.reserve(1);  // a rank without points still says what points have
+    ids.reserve(1);
+    Domain domain(context, matrix(x.data(), n, n_axis), ids.data());
     return {std::move(domain), std::move(rows)};
 }
 
@@ -42,10 +51,9 @@ std::vector<Share> make_shares(const Job& job, const Context& context, const Loa
     std::vector<Share> shares;
     for (int side = 0; side < 2; ++side) {
         if (side == 1 && is_same_grid(grids[0], grids[1])) break;
-        shares.push_back(
-            grids[side].kind == SURROGATE_SPHERE
-                ? share_of_grid(job, context, partition, grids[side])
-                : share_of_points(job, context, partition, loaded.tensors.n_point[side]));
+        shares.push_back(grids[side].kind == SURROGATE_SPHERE
+                             ? share_of_grid(job, context, partition, grids[side])
+                             : share_of_points(job, context, partition, loaded.tensors));
     }
     return shares;
 }

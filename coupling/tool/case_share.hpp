@@ -19,7 +19,8 @@ struct Share {
 };
 
 /// The shares of the input and the output domain under a named partition; one where both are the
-/// same. Collective. Scattered points have their row as number and no coordinates.
+/// same. Collective. Scattered points have the ids of the case, or their row, and its positions, or
+/// no coordinates.
 std::vector<Share> make_shares(const Job& job, const Context& context, const LoadedCase& loaded,
                                const std::string& partition);
 

@@ -2,65 +2,14 @@
 // Which tensors of a file belong to its network, and whether they fit.
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "coupling/tool/check_case.hpp"
+#include "coupling/tool/case_shape.hpp"
 
 namespace surrogate::tool {
 
 namespace {
-
-std::vector<int64_t> shape_of(const surrogate_tensor& t) {
-    return {t.shape, t.shape + t.n_dim};
-}
-
-std::string text_of(const std::vector<int64_t>& shape) {
-    std::string text;
-    for (const int64_t n : shape) text += (text.empty() ? "" : ", ") + std::to_string(n);
-    return "(" + text + ")";
-}
-
-const char* name_of(int32_t dtype) {
-    switch (dtype) {
-        case SURROGATE_FLOAT32: return "float32";
-        case SURROGATE_FLOAT64: return "float64";
-        case SURROGATE_INT32: return "int32";
-        case SURROGATE_INT64: return "int64";
-        default: return "another type";
-    }
-}
-
-/// The shape a port's tensor must have; -1: free.
-std::vector<int64_t> expected_shape(const surrogate_domain_info& domain, int64_t n_sample,
-                                    int64_t n_point, int64_t n_channel) {
-    if (domain.kind == SURROGATE_SPHERE) return {n_sample, n_channel, domain.n_lat, domain.n_lon};
-    return {n_sample, n_point, n_channel};
-}
-
-bool is_like(const std::vector<int64_t>& shape, const std::vector<int64_t>& expected) {
-    if (shape.size() != expected.size()) return false;
-    for (size_t i = 0; i < shape.size(); ++i)
-        if (expected[i] >= 0 && shape[i] != expected[i]) return false;
-    return true;
-}
-
-void require(const surrogate_tensor& t, int32_t dtype, const std::vector<int64_t>& expected,
-             const surrogate_domain_info& domain) {
-    if (t.dtype == dtype && is_like(shape_of(t), expected)) return;
-    const char* axes = domain.kind == SURROGATE_SPHERE ? "(samples, channels, n_lat, n_lon)"
-                                                       : "(samples, points, channels)";
-    std::string wanted = text_of(expected);
-    for (size_t at; (at = wanted.find("-1")) != std::string::npos;) wanted.replace(at, 2, "any");
-    throw Failure(Exit::bad_usage, std::string("tensor check/") + t.name + " is " +
-                                       name_of(t.dtype) + " " + text_of(shape_of(t)) +
-                                       "; expected " + name_of(dtype) + " " + wanted + " = " +
-                                       axes);
-}
-
-TensorLayout layout_of(const surrogate_domain_info& domain, int64_t n_point, int64_t n_channel) {
-    if (domain.kind == SURROGATE_SPHERE) return {n_channel * n_point, 1, n_point};
-    return {n_point * n_channel, n_channel, 1};
-}
 
 /// Takes the tensors of the ports one by one; the first ones fix the numbers of samples and points.
 class Finder {
@@ -70,62 +19,113 @@ public:
           list_(check_case.tensors()),
           domains_{model.input_domain(), model.output_domain()} {
         for (int side = 0; side < 2; ++side) {
-            const bool is_sphere = domains_[side].kind == SURROGATE_SPHERE;
-            n_point[side] = is_sphere ? domains_[side].n_lat * domains_[side].n_lon : -1;
+            if (domains_[side].kind == SURROGATE_SPHERE)
+                counts.n_point[side] = domains_[side].n_lat * domains_[side].n_lon;
         }
     }
 
-    bool has(const std::string& name) const { return find(name) != nullptr; }
-
-    template <class T>
-    CaseTensor<T> take(const std::string& name, const surrogate_port_info& port, int32_t dtype) {
-        const surrogate_tensor& t = tensor(name);
-        const int side = port.place == SURROGATE_AT_OUTPUT ? 1 : 0;
-        const surrogate_domain_info& domain = domains_[side];
-        require(t, dtype, expected_shape(domain, n_sample, n_point[side], port.n_channel), domain);
-        n_sample = t.shape[0];
-        if (domain.kind == SURROGATE_POINTS)  // both domains are the same points
-            n_point[0] = n_point[1] = t.shape[1];
-        return {port.name, port.n_channel, side, layout_of(domain, n_point[side], port.n_channel),
-                static_cast<const T*>(t.data)};
-    }
-
-    std::vector<int64_t> shape(const std::string& name) const { return shape_of(tensor(name)); }
-
-    int64_t n_sample = -1;
-    int64_t n_point[2] = {-1, -1};
-
-private:
     const surrogate_tensor* find(const std::string& name) const {
         for (const auto& candidate : list_)
             if (name == candidate.name) return &candidate;
         return nullptr;
     }
+
     const surrogate_tensor& tensor(const std::string& name) const {
         if (const surrogate_tensor* found = find(name)) return *found;
         throw Failure(Exit::no_case,
                       file_ + " has no check case: tensor check/" + name + " is missing");
     }
 
+    CaseShape shape(const surrogate_tensor& t, const surrogate_port_info& port,
+                    const std::vector<int32_t>& types) {
+        return read_shape(t, port, domains_[port.place == SURROGATE_AT_OUTPUT ? 1 : 0], types,
+                          counts);
+    }
+
+    template <class T>
+    CaseTensor<T> take(const std::string& name, const surrogate_port_info& port, int32_t dtype) {
+        const surrogate_tensor& t = tensor(name);
+        const CaseShape s = shape(t, port, {dtype});
+        return {port.name, port.n_channel, port.place,
+                s.n_row,   s.layout,       static_cast<const T*>(t.data)};
+    }
+
+    CaseCounts counts;
+
+private:
     const std::string& file_;
     std::vector<surrogate_tensor> list_;
     surrogate_domain_info domains_[2];
 };
 
+template <class T>
+std::unique_ptr<int64_t[]> as_integers(const void* data, int64_t n) {
+    auto values = std::make_unique<int64_t[]>(static_cast<size_t>(n));
+    std::copy_n(static_cast<const T*>(data), n, values.get());
+    return values;
+}
+
+/// Integers of any width, masks among them.
+void take_integers(Finder& finder, const std::string& name, const surrogate_port_info& port,
+                   CaseTensors& tensors) {
+    const surrogate_tensor& t = finder.tensor(name);
+    const CaseShape s = finder.shape(t, port, {SURROGATE_INT64, SURROGATE_INT32, SURROGATE_UINT8});
+    int64_t n = 1;
+    for (int axis = 0; axis < t.n_dim; ++axis) n *= t.shape[axis];
+    tensors.converted.push_back(t.dtype == SURROGATE_INT64   ? as_integers<int64_t>(t.data, n)
+                                : t.dtype == SURROGATE_INT32 ? as_integers<int32_t>(t.data, n)
+                                                             : as_integers<uint8_t>(t.data, n));
+    tensors.integers.push_back(
+        {port.name, port.n_channel, port.place, s.n_row, s.layout, tensors.converted.back().get()});
+}
+
+void take_input(Finder& finder, const surrogate_port_info& port, bool is_optional,
+                CaseTensors& tensors) {
+    const std::string name = std::string("input/") + port.name;
+    if (is_optional && !finder.find(name)) return;
+    if (port.kind == SURROGATE_INTEGER) return take_integers(finder, name, port, tensors);
+    CaseTensor<float> tensor = finder.take<float>(name, port, SURROGATE_FLOAT32);
+    if (port.place != SURROGATE_POSITIONS) {
+        tensors.inputs.push_back(std::move(tensor));
+        return;
+    }
+    if (tensor.layout.sample != 0 && finder.counts.n_sample > 1)
+        throw Failure(Exit::bad_usage, "tensor check/" + name +
+                                           " has other positions for each sample; a check case has "
+                                           "one set of points: give them without the axis of "
+                                           "samples, or one sample");
+    tensors.positions = std::move(tensor);
+}
+
+/// Points are known by their row if the case has no ids.
+void take_ids(Finder& finder, CaseTensors& tensors) {
+    const surrogate_tensor* const gid = finder.find("input/gid");
+    if (!gid) return;
+    const surrogate_port_info ids{"gid", 1, 0, SURROGATE_AT_INPUT, SURROGATE_INTEGER};
+    if (!finder.shape(*gid, ids, {SURROGATE_INT64}).is_shared)
+        throw Failure(Exit::bad_usage,
+                      "tensor check/input/gid has an axis of samples; ids are "
+                      "those of the points: (points)");
+    tensors.ids = static_cast<const int64_t*>(gid->data);
+}
+
 /// Either of the two outputs will do.
 void take_output(Finder& finder, const surrogate_port_info& port, CaseTensors& tensors) {
     const std::string single = std::string("output/") + port.name,
                       exact = std::string("output64/") + port.name;
-    const bool has_exact = finder.has(exact);
-    if (!has_exact || finder.has(single)) {
+    const surrogate_tensor* const has_exact = finder.find(exact);
+    const surrogate_tensor& shown = has_exact ? *has_exact : finder.tensor(single);
+    if (!has_exact || finder.find(single))
         tensors.y = finder.take<float>(single, port, SURROGATE_FLOAT32);
-        tensors.y_shape = finder.shape(single);
+    if (has_exact) {
+        const auto& y = tensors.y64 = finder.take<double>(exact, port, SURROGATE_FLOAT64);
+        tensors.y = {y.name, y.n_channel, y.place, y.n_row, y.layout, tensors.y.data};
     }
-    if (!has_exact) return;
-    tensors.y64 = finder.take<double>(exact, port, SURROGATE_FLOAT64);
-    tensors.y_shape = finder.shape(exact);
-    const auto& y = tensors.y64;
-    tensors.y = {y.name, y.n_channel, y.side, y.layout, tensors.y.data};
+    tensors.y_shape.assign(shown.shape, shown.shape + shown.n_dim);
+    if (tensors.y.layout.sample == 0 && finder.counts.n_sample > 1)
+        throw Failure(Exit::bad_usage, "tensor check/" + std::string(shown.name) +
+                                           " has no axis of samples, but the case has " +
+                                           std::to_string(finder.counts.n_sample) + " samples");
 }
 
 /// A case without numbers says nothing, and shapes without numbers cost nothing: 2^40 samples of no
@@ -143,15 +143,25 @@ void check_counts(const CaseTensors& tensors, const std::string& file) {
 
 }  // namespace
 
+std::vector<std::string> CaseTensors::input_names() const {
+    std::vector<std::string> names;
+    if (positions.data) names.push_back(positions.name);
+    for (const auto& tensor : inputs) names.push_back(tensor.name);
+    for (const auto& tensor : integers) names.push_back(tensor.name);
+    return names;
+}
+
 CaseTensors find_tensors(const Model& model, const CheckCase& check_case, const std::string& file) {
     Finder finder(model, check_case, file);
     CaseTensors tensors;
     std::string y;
-    for (const surrogate_port_info& port : model.ports())
-        if (!port.is_output)
-            tensors.inputs.push_back(
-                finder.take<float>(std::string("input/") + port.name, port, SURROGATE_FLOAT32));
-    for (const surrogate_port_info& port : model.ports()) {
+    const std::vector<surrogate_port_info> ports = model.ports();
+    for (size_t p = 0; p < ports.size(); ++p) {
+        if (!ports[p].is_output)
+            take_input(finder, ports[p], model.port_is_optional(static_cast<int32_t>(p)), tensors);
+    }
+    if (finder.counts.n_sample < 0) finder.counts.n_sample = 1;
+    for (const surrogate_port_info& port : ports) {
         if (!port.is_output) continue;
         if (!y.empty())
             throw Failure(Exit::no_case, file + " has a network of several outputs (" + y + ", " +
@@ -159,8 +169,9 @@ CaseTensors find_tensors(const Model& model, const CheckCase& check_case, const 
         y = port.name;
         take_output(finder, port, tensors);
     }
-    tensors.n_sample = finder.n_sample;
-    std::copy_n(finder.n_point, 2, tensors.n_point);
+    if (model.input_domain().kind == SURROGATE_POINTS) take_ids(finder, tensors);
+    tensors.n_sample = finder.counts.n_sample;
+    std::copy_n(finder.counts.n_point, 2, tensors.n_point);
     check_counts(tensors, file);
     return tensors;
 }

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "coupling/tool/case_share.hpp"
 
@@ -26,7 +27,8 @@ double seconds_since(Clock::time_point begin) {
 // ---- running ----
 
 Options plan_options(const CheckSettings& settings) {
-    Options options{{"reproducible", settings.is_reproducible ? "true" : "false"}};
+    Options options{{"reproducible", settings.is_reproducible ? "true" : "false"},
+                    {"coordinates", "network"}};
     if (!settings.backend.empty()) options.set("backend", settings.backend);
     if (!settings.precision.empty()) options.set("precision", settings.precision);
     if (!settings.threads.empty()) options.set("threads", settings.threads);
@@ -34,36 +36,65 @@ Options plan_options(const CheckSettings& settings) {
     return options;
 }
 
-/// One tensor's values at this rank's points. Scattered points lie as (n_local, n_channel), grids
+/// Which rows of a tensor this rank has.
+struct Rows {
+    std::vector<int64_t> numbers;  ///< in a sample
+    bool is_planar = false;        ///< channel by channel, as solvers on the sphere have them
+    bool is_everywhere = false;    ///< every rank has all
+    int64_t n() const { return static_cast<int64_t>(numbers.size()); }
+};
+
+template <class T>
+Rows rows_of(const CaseTensor<T>& tensor, const std::vector<Share>& shares) {
+    if (tensor.place == SURROGATE_AT_CLOUDS || tensor.place == SURROGATE_AT_NODES) {
+        Rows rows{std::vector<int64_t>(static_cast<size_t>(tensor.n_row)), false, true};
+        std::iota(rows.numbers.begin(), rows.numbers.end(), 0);
+        return rows;
+    }
+    const Share& share = tensor.place == SURROGATE_AT_OUTPUT ? shares.back() : shares.front();
+    return {share.points, share.is_sphere, false};
+}
+
+surrogate_array array_of(std::vector<int64_t>& values, int64_t n, int64_t n_column) {
+    return {values.data(), {n, n_column}, {n_column, 1}, SURROGATE_INT64, SURROGATE_HOST};
+}
+template <class T>
+surrogate_array array_of(std::vector<T>& values, int64_t n, int64_t n_column) {
+    return matrix(values.data(), n, n_column);
+}
+
+/// One tensor's values in this rank's rows. Scattered points lie as (n_local, n_channel), grids
 /// as (n_channel, n_local): each as solvers of that kind have it.
 template <class T>
 class Field {
 public:
-    Field(const Share& share, const std::string& name, int64_t n_channel)
-        : share_(share), name_(name), n_channel_(n_channel) {
-        values_.resize(static_cast<size_t>(share.n() * n_channel));
-        if (share.is_sphere)
-            stride_ = {1, share.n()};
+    template <class Tensor>
+    Field(const Tensor& tensor, const std::vector<Share>& shares)
+        : rows_(rows_of(tensor, shares)), name_(tensor.name), n_channel_(tensor.n_channel) {
+        values_.resize(static_cast<size_t>(rows_.n() * n_channel_));
+        if (rows_.is_planar)
+            stride_ = {1, rows_.n()};
         else
-            stride_ = {n_channel, 1};
+            stride_ = {n_channel_, 1};
     }
 
-    T& at(int64_t point, int64_t channel) {
-        return values_[static_cast<size_t>(point * stride_.point + channel * stride_.channel)];
+    T& at(int64_t row, int64_t channel) {
+        return values_[static_cast<size_t>(row * stride_.row + channel * stride_.channel)];
     }
 
-    void take(const CaseTensor<float>& tensor, int64_t sample) {
+    template <class From>
+    void take(const CaseTensor<From>& tensor, int64_t sample) {
         const TensorLayout& l = tensor.layout;
-        for (int64_t i = 0; i < share_.n(); ++i)
+        for (int64_t i = 0; i < rows_.n(); ++i)
             for (int64_t c = 0; c < n_channel_; ++c)
-                at(i, c) =
+                at(i, c) = static_cast<T>(
                     tensor.data[sample * l.sample +
-                                share_.points[static_cast<size_t>(i)] * l.point + c * l.channel];
+                                rows_.numbers[static_cast<size_t>(i)] * l.point + c * l.channel]);
     }
 
     surrogate_named_array array() {
-        surrogate_array a = matrix(values_.data(), share_.n(), n_channel_);
-        a.stride[0] = stride_.point;
+        surrogate_array a = array_of(values_, rows_.n(), n_channel_);
+        a.stride[0] = stride_.row;
         a.stride[1] = stride_.channel;
         return {name_.c_str(), a};
     }
@@ -71,23 +102,25 @@ public:
     /// Puts the sample into its place in `y` on rank 0.
     void gather(const Job& job, const TensorLayout& layout, int64_t sample,
                 std::vector<double>& y) {
-        std::vector<T> mine;  // (n_local, n_channel)
-        for (int64_t i = 0; i < share_.n(); ++i)
-            for (int64_t c = 0; c < n_channel_; ++c) mine.push_back(at(i, c));
-        const auto points = job.gather(share_.points);
+        const bool has_none = rows_.is_everywhere && !job.is_root();
+        const std::vector<int64_t> given = has_none ? std::vector<int64_t>() : rows_.numbers;
+        std::vector<T> mine;  // (rows, n_channel)
+        for (size_t i = 0; i < given.size(); ++i)
+            for (int64_t c = 0; c < n_channel_; ++c) mine.push_back(at(static_cast<int64_t>(i), c));
+        const auto rows = job.gather(given);
         const auto values = job.gather(mine);
         auto next = values.begin();
-        for (const int64_t point : points)
+        for (const int64_t row : rows)
             for (int64_t c = 0; c < n_channel_; ++c)
-                y[static_cast<size_t>(sample * layout.sample + point * layout.point +
+                y[static_cast<size_t>(sample * layout.sample + row * layout.point +
                                       c * layout.channel)] = *next++;
     }
 
 private:
     struct Stride {
-        int64_t point, channel;
+        int64_t row, channel;
     };
-    const Share& share_;
+    Rows rows_;
     std::string name_;
     int64_t n_channel_;
     Stride stride_{};
@@ -99,20 +132,22 @@ template <class T>
 class Sample {
 public:
     Sample(const CaseTensors& tensors, const std::vector<Share>& shares)
-        : tensors_(tensors),
-          y_(share(shares, tensors.y.side), tensors.y.name, tensors.y.n_channel) {
-        for (const auto& tensor : tensors.inputs)
-            x_.emplace_back(share(shares, tensor.side), tensor.name, tensor.n_channel);
+        : tensors_(tensors), y_(tensors.y, shares) {
+        for (const auto& tensor : tensors.inputs) x_.emplace_back(tensor, shares);
+        for (const auto& tensor : tensors.integers) integers_.emplace_back(tensor, shares);
     }
 
     void take(int64_t sample) {
         for (size_t i = 0; i < x_.size(); ++i) x_[i].take(tensors_.inputs[i], sample);
+        for (size_t i = 0; i < integers_.size(); ++i)
+            integers_[i].take(tensors_.integers[i], sample);
     }
 
     /// Not hindered by a rank that fails: it takes part in the exchanges of the run all the same.
     void run(const Job& job, Plan& plan) {
         std::vector<surrogate_named_array> inputs;
         for (auto& field : x_) inputs.push_back(field.array());
+        for (auto& field : integers_) inputs.push_back(field.array());
         job.agree([&] { plan.run_network(inputs, {y_.array()}); });
     }
 
@@ -121,11 +156,9 @@ public:
     }
 
 private:
-    static const Share& share(const std::vector<Share>& shares, int side) {
-        return side == 1 ? shares.back() : shares.front();
-    }
     const CaseTensors& tensors_;
     std::vector<Field<T>> x_;
+    std::vector<Field<int64_t>> integers_;
     Field<T> y_;
 };
 
@@ -149,6 +182,15 @@ void run_samples(const Job& job, const CaseTensors& tensors, const std::vector<S
         sample.run(job, plan);
         sample.gather(job, s, result.y);
     }
+}
+
+/// Only the plan knows how many nodes there are.
+void require_nodes(const CaseTensors& tensors, int64_t n_node) {
+    if (tensors.y.place != SURROGATE_AT_NODES || tensors.y.n_row == n_node) return;
+    throw Failure(Exit::bad_usage, "tensor check/output/" + tensors.y.name + " has " +
+                                       std::to_string(tensors.y.n_row) +
+                                       " rows; the network makes " + std::to_string(n_node) +
+                                       " nodes of these points");
 }
 
 // ---- judging ----
@@ -196,6 +238,7 @@ CheckResult run_check(const Job& job, const Context& context, const LoadedCase& 
     result.precision = plan.option("precision");
     result.vector = plan.option("vector");
     result.threads = std::stoi(plan.option("threads"));
+    require_nodes(tensors, plan.counter("nodes"));
 
     if (result.precision == "fp64")
         run_samples<double>(job, tensors, shares, plan, result);

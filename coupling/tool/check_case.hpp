@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <surrogate/surrogate.hpp>
 #include <vector>
@@ -30,24 +31,34 @@ template <class T>
 struct CaseTensor {
     std::string name;  ///< of the port
     int64_t n_channel = 0;
-    int side = 0;  ///< of which domain its points are: 0 input, 1 output
-    TensorLayout layout;
+    int32_t place = SURROGATE_AT_INPUT;  ///< of surrogate_port_info: what its rows are
+    int64_t n_row = 0;                   ///< of a sample
+    TensorLayout layout = {};
     const T* data = nullptr;  ///< whole, on every rank
 };
 
 /// The tensors of a check case that belong to the network of its file. Pointers belong to the
-/// CheckCase they were found in.
-///   points  (n_sample, n_point, n_channel)
+/// CheckCase they were found in, or to `converted`.
+///   points  (n_sample, n_point, n_channel), or for all samples alike (n_point, n_channel); integers
+///           of one channel have no axis of channels
 ///   sphere  (n_sample, n_channel, n_lat, n_lon)
+///   clouds  (n_sample, n_channel); each sample is one cloud
+///   nodes   (n_sample, n_node, n_channel), or (n_node, n_channel)
+/// Besides those of ports, check/input/gid (n_point) are the points' global ids.
 struct CaseTensors {
     int64_t n_sample = 0;
-    int64_t n_point[2] = {0, 0};  ///< of the input and the output domain
+    int64_t n_point[2] = {0, 0};       ///< of the input and the output domain
+    CaseTensor<float> positions = {};  ///< of the domain; data null: points have none
+    const int64_t* ids = nullptr;      ///< null: points are known by their row
     std::vector<CaseTensor<float>> inputs = {};
+    std::vector<CaseTensor<int64_t>> integers = {};
+    std::vector<std::unique_ptr<int64_t[]>> converted = {};
     CaseTensor<float> y = {};     ///< the official single precision run; data null if there is none
     CaseTensor<double> y64 = {};  ///< the same in double; data null if there is none, not both are
     std::vector<int64_t> y_shape = {};
-    int64_t n_y() const { return n_sample * n_point[y.side] * y.n_channel; }
+    int64_t n_y() const { return n_sample * y.n_row * y.n_channel; }
     Evidence evidence() const { return {y.data, y64.data, static_cast<size_t>(n_y())}; }
+    std::vector<std::string> input_names() const;
 };
 
 /// More samples than this are refused: each costs at least a run, however small the file.
@@ -83,8 +94,10 @@ struct CheckResult {
 };
 
 /// Spreads the points of the case over the ranks, runs sample after sample on one plan, and
-/// compares. Collective. Scattered points are known by their row number and have no coordinates; a
-/// grid is cut by surrogate_partition_sphere, each of two grids by itself. Ranks may own no point.
+/// compares. Collective. Scattered points are spread by their row. They are known by it, or by the
+/// case's gid, and have coordinates only if the network has a port of positions, as it takes them; a
+/// grid is cut by surrogate_partition_sphere, each of two grids by itself. Ranks may own no point. Of
+/// rows that every rank has those of rank 0 are judged.
 /// Errors: Failure (a run that failed, on any rank), surrogate::Error (options, partition, plan).
 CheckResult run_check(const Job& job, const Context& context, const LoadedCase& loaded,
                       const CheckSettings& settings);

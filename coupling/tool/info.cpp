@@ -97,9 +97,9 @@ std::string check_of(const Context& context, const Model& model, const std::stri
     try {
         const CheckCase check_case(context, file);
         const CaseTensors tensors = find_tensors(model, check_case, file);
-        for (const auto& x : tensors.inputs)
-            inputs += (inputs.empty() ? "" : ", ") + ("input/" + x.name) + " " +
-                      shapes.at("input/" + x.name).dump();
+        for (const std::string& name : tensors.input_names())
+            inputs += (inputs.empty() ? "" : ", ") + ("input/" + name) + " " +
+                      shapes.at("input/" + name).dump();
         outputs = "output/" + tensors.y.name + " " + Json(tensors.y_shape).dump();
     } catch (const Failure& failure) {
         return std::string("not usable: ") + failure.what();
@@ -121,14 +121,31 @@ std::string domain_of(const Model& model) {
     return "sphere, " + in + (in == out ? "" : " -> " + out);
 }
 
+/// What is not said by name and channels of a port: where its rows are, if not at the points where
+/// everybody expects them, and what may stand there.
+std::string about_port(const Model& model, int32_t index, const surrogate_port_info& port) {
+    std::string about;
+    const auto add = [&](const char* text) {
+        about += (about.empty() ? "" : ", ") + std::string(text);
+    };
+    if (!port.is_output && port.place == SURROGATE_AT_OUTPUT) add("at the output points");
+    if (port.place == SURROGATE_AT_CLOUDS) add("one row for all points");
+    if (port.place == SURROGATE_AT_NODES) add("at nodes of the points");
+    if (port.place == SURROGATE_POSITIONS) add("coordinates of the domain");
+    if (port.kind == SURROGATE_INTEGER) add("integers");
+    if (model.port_is_optional(index)) add("may be left out");
+    return about.empty() ? "" : " (" + about + ")";
+}
+
 /// "x 3 -> y 3", "query 6 (at the output points), key 6, value 6 -> y 9"
-std::string ports_of(const std::vector<surrogate_port_info>& ports) {
+std::string ports_of(const Model& model) {
+    const auto ports = model.ports();
     std::string inputs, outputs;
-    for (const auto& port : ports) {
-        std::string& list = port.is_output ? outputs : inputs;
-        list += (list.empty() ? "" : ", ") + std::string(port.name) + " " +
-                std::to_string(port.n_channel);
-        if (!port.is_output && port.place == SURROGATE_AT_OUTPUT) list += " (at the output points)";
+    for (size_t p = 0; p < ports.size(); ++p) {
+        std::string& list = ports[p].is_output ? outputs : inputs;
+        list += (list.empty() ? "" : ", ") + std::string(ports[p].name) + " " +
+                std::to_string(ports[p].n_channel) +
+                about_port(model, static_cast<int32_t>(p), ports[p]);
     }
     return inputs + " -> " + outputs;
 }
@@ -172,7 +189,7 @@ void print_model(const std::string& file, const Model& model, const Json& about,
     Lines lines;
     lines.add("family", plain(about.at("family")));
     lines.add("domain", domain_of(model));
-    lines.add("channels", ports_of(model.ports()));
+    lines.add("channels", ports_of(model));
     lines.add("parameters", grouped(about.at("parameters").get<int64_t>()));
     lines.add("weights", weights_of(about.at("weights")));
     lines.add("network", pairs(network));
