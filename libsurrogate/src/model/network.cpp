@@ -7,6 +7,7 @@
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/file/stored_floats.hpp"
 #include "libsurrogate/src/model/flare/network.hpp"
+#include "libsurrogate/src/model/sequoia/network.hpp"
 #include "libsurrogate/src/model/sphere/network.hpp"
 
 namespace surrogate::impl {
@@ -23,6 +24,7 @@ struct Family {
 const Family& find_family(const std::string& name) {
     static const Family table[] = {
         {"flare", flare::required_tensors, flare::make_network},
+        {"sequoia", sequoia::required_tensors, sequoia::make_network},
         {"sphere", sphere::required_tensors, sphere::make_network},
     };
     std::string built;

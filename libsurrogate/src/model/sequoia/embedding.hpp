@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/base/queue.hpp"
+#include "libsurrogate/src/model/sequoia/config.hpp"
+#include "libsurrogate/src/model/sequoia/layers.hpp"
+#include "libsurrogate/src/model/sequoia/nodes.hpp"
+
+namespace surrogate::impl::sequoia {
+
+/// What the leaves of a rank are made of, in their order, counted from the rank's first own leaf.
+template <class T>
+struct LeafInputs {
+    kernels::Tiles<const T> real = {};  ///< positions, then features
+    const int64_t* tokens = nullptr;    ///< (own leaves)
+};
+
+/// The nodes before the first layer:
+///
+///   leaves      embedded positions or features; or words and positions in the sequence
+///   the others  means of their children, level by level; then of sequences + sinusoid, marker
+template <class T>
+class Embedding {
+public:
+    Embedding(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
+
+    /// For the nodes of `tree`, which must outlive it. Takes memory for more than ever before.
+    void resize(const Tree& tree);
+
+    /// Collective; takes no memory.
+    void run(const LeafInputs<T>& inputs, Communicator& comm, CutGather<T>& gather,
+             const NodeTiles<T>& x);
+
+    /// Channels of the points as they enter the network.
+    static int64_t n_real(const Config& config);
+
+    int64_t bytes() const;
+
+private:
+    /// Memory of one thread.
+    struct Scratch {
+        kernels::Buffer<T> inputs;    // (d or c_in)
+        kernels::Buffer<T> features;  // (c_in), if they are not the inputs
+        kernels::Buffer<int64_t> rows;
+    };
+
+    void embed(int64_t tile, const LeafInputs<T>& inputs, Scratch& scratch, kernels::Tile<T> x);
+    void average(int l, const NodeTiles<T>& x);
+    void mark(int l, const NodeTiles<T>& x);
+
+    const Config& config_;
+    const Layers<T>& layers_;
+    kernels::Queue queue_;
+    const Tree* tree_ = nullptr;
+    NodeTiles<T> sinusoid_;         // (C), if there is one
+    std::vector<Scratch> scratch_;  // (n_thread)
+};
+
+/// Level l + 1 from a tile of level l: the mean of each node's children, in double, in ascending
+/// order; the last child of the level counts 1 + n_missing times.
+template <class T>
+void average_children(const Tree& tree, int l, int64_t tile, bool repeats_last,
+                      const NodeTiles<T>& x);
+
+}  // namespace surrogate::impl::sequoia

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "libsurrogate/src/domain/domain.hpp"
+#include "libsurrogate/src/model/program.hpp"
+#include "libsurrogate/src/model/sequoia/config.hpp"
+
+namespace surrogate::impl::sequoia {
+
+/// The leaf of each local point: by median splits of the positions, or of a sequence by ascending
+/// global id. begins: of the ranks' leaves, see RowRoute.
+/// Collective. Throws, on all ranks, what tree_points() and canonical_positions() throw, and
+/// invalid_argument for a sequence without ids.
+std::vector<int64_t> leaf_positions(const Config& config, const PointDomain& domain,
+                                    const PlanRequest& request, std::span<const int64_t> begins);
+
+}  // namespace surrogate::impl::sequoia

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "libsurrogate/src/model/network.hpp"
+
+/// Sequoia (NeurIPS 2023 workshop; authors' code HySonLab/HierAttention): the network around
+/// kernels/sequoia.
+namespace surrogate::impl::sequoia {
+
+/// At most `n_found` tensors are in the file: a card that asks for far more is refused before its
+/// list is made.
+std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
+
+/// See make_network of the table; `file` has no tensors any more.
+std::unique_ptr<Network> make_network(const ModelFile& file,
+                                      const std::shared_ptr<const MasterWeights>& weights);
+
+}  // namespace surrogate::impl::sequoia

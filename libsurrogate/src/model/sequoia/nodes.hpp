@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/base/tiles.hpp"
+#include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/model/sequoia/tree.hpp"
+
+namespace surrogate::impl::sequoia {
+
+/// Channels of the nodes that a rank holds, from some level upwards, in tiles of whole groups of
+/// siblings.
+template <class T>
+class NodeTiles {
+public:
+    /// Zeros for the nodes of the levels from first_level on. Takes memory for more than ever before.
+    void resize(const Tree& tree, int64_t n_channel, int first_level = 0) {
+        const int64_t row = kernels::round_up(tree.tile_nodes(), kernels::lane_count);
+        levels_.resize(static_cast<size_t>(tree.n_level()));
+        firsts_.resize(levels_.size());
+        int64_t size = 0;
+        for (int l = first_level; l < tree.n_level(); ++l) size += tree.n_tile(l) * n_channel * row;
+        data_.resize(size);
+        std::fill(data_.begin(), data_.end(), T(0));
+        T* data = data_.data();
+        for (int l = 0; l < tree.n_level(); ++l) {
+            const int64_t n = l < first_level ? 0 : tree.level(l).held.size();
+            levels_[static_cast<size_t>(l)] = {data, n_channel, n, tree.tile_nodes(), row};
+            firsts_[static_cast<size_t>(l)] = tree.level(l).held.begin;
+            if (n > 0) data += tree.n_tile(l) * n_channel * row;
+        }
+    }
+
+    const kernels::Tiles<T>& level(int l) const { return levels_[static_cast<size_t>(l)]; }
+    kernels::Tile<T> tile(int l, int64_t tile) const { return level(l).tile(tile); }
+    /// Channel 0 of node i of a level, counted over all ranks; see Tiles::column.
+    T* node(int l, int64_t i) const { return level(l).column(i - firsts_[static_cast<size_t>(l)]); }
+    /// Nodes from `first` on, counted over all ranks, that lie in one tile.
+    kernels::Tile<T> nodes(int l, int64_t first, int64_t count) const {
+        return {node(l, first), {level(l).n_channel, count}, {level(l).row, 1}};
+    }
+    int64_t bytes() const { return data_.bytes(); }
+
+private:
+    kernels::Buffer<T> data_;
+    std::vector<kernels::Tiles<T>> levels_;
+    std::vector<int64_t> firsts_;
+};
+
+/// Rows of the nodes of the cut level on their way from their owners to all ranks.
+template <class T>
+class CutGather {
+public:
+    /// Rows of at most n_channel numbers. Takes memory for more than ever before.
+    void resize(const Tree& tree, int64_t n_channel, int size) {
+        own_range_ = tree.owned(tree.cut());
+        begins_ = tree.begins(tree.cut());
+        n_bytes_.resize(static_cast<size_t>(size));
+        own_.resize(own_range_.size() * n_channel);
+        all_.resize(begins_.back() * n_channel);
+    }
+
+    /// Collective: the columns of this rank's own nodes to those of all nodes on all ranks. Takes no
+    /// memory.
+    void run(Communicator& comm, const kernels::Tiles<T>& nodes) {
+        const int64_t n_channel = nodes.n_channel;
+        for (int64_t i = own_range_.begin; i < own_range_.end; ++i) {
+            T* const row = own_.data() + (i - own_range_.begin) * n_channel;
+            for (int64_t c = 0; c < n_channel; ++c) row[c] = nodes(c, i);
+        }
+        for (size_t r = 0; r < n_bytes_.size(); ++r)
+            n_bytes_[r] = (begins_[r + 1] - begins_[r]) * row_bytes(n_channel);
+        comm.all_gather_v(own_.data(), all_.data(), n_bytes_);
+        for (int64_t i = 0; i < nodes.n_point; ++i) {
+            for (int64_t c = 0; c < n_channel; ++c) nodes(c, i) = all_[i * n_channel + c];
+        }
+    }
+
+    int64_t bytes() const { return own_.bytes() + all_.bytes(); }
+    static int64_t row_bytes(int64_t n_channel) {
+        return n_channel * static_cast<int64_t>(sizeof(T));
+    }
+
+private:
+    Range own_range_;
+    std::vector<int64_t> begins_, n_bytes_;
+    kernels::Buffer<T> own_, all_;
+};
+
+}  // namespace surrogate::impl::sequoia
