@@ -50,7 +50,7 @@ public:
         return list;
     }
 
-    /// A tensor of type F64, or F32 widened.
+    /// A tensor of type F64, or F32 or I64 converted.
     GoldenTensor tensor(const std::string& name) const {
         const auto entry = header_.at(name);
         GoldenTensor golden{entry.at("shape").get<std::vector<int64_t>>(), {}};
@@ -59,8 +59,11 @@ public:
         } else if (entry.at("dtype") == "F32") {
             const std::vector<float> single = read<float>(entry);
             golden.values.assign(single.begin(), single.end());
+        } else if (entry.at("dtype") == "I64") {
+            const std::vector<int64_t> integers = read<int64_t>(entry);
+            golden.values.assign(integers.begin(), integers.end());
         } else {
-            throw std::runtime_error(name + " is neither F64 nor F32");
+            throw std::runtime_error(name + " is neither F64, F32 nor I64");
         }
         return golden;
     }
