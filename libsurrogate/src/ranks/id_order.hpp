@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "libsurrogate/src/core/communicator.hpp"
+
+namespace surrogate::impl {
+
+/// The ids of this rank's rows in ascending order. The i-th of them is said to have number i.
+class IdOrder {
+public:
+    IdOrder() = default;
+    /// Local; throws bad_alloc. `ids` outlive the order. Memory: none if they are sorted, else 16
+    /// bytes a row, and 32 while they are sorted.
+    explicit IdOrder(std::span<const int64_t> ids);
+
+    std::span<const int64_t> sorted() const { return sorted_; }
+    int64_t id(uint64_t number) const { return sorted_[number]; }
+    bool is_in_rows() const { return rows_.empty(); }  ///< numbers are rows
+    int64_t row(uint64_t number) const {
+        return is_in_rows() ? static_cast<int64_t>(number) : rows_[number];
+    }
+    /// How many ids are smaller.
+    int64_t n_below(int64_t id) const;
+
+private:
+    std::vector<int64_t> storage_, rows_;  // (n), empty if the rows are in order
+    std::span<const int64_t> sorted_;
+};
+
+/// Throws invalid_argument, on all ranks, if an id is given twice; the message names it. Collective.
+/// Ids of the ranks in ranges that do not overlap cost one small message. Ids that are dense (on
+/// average one in 16 numbers is used) travel once. Others are sorted over the ranks.
+void require_distinct(Communicator& comm, const IdOrder& order);
+
+}  // namespace surrogate::impl
