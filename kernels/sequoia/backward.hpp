@@ -31,10 +31,11 @@ struct NodeGradient {
 /// Of attend_tree(), for ancestors and siblings; the gradient of `children` is g itself.
 ///   q, k, v, around  as forward read them (v before it was overwritten)
 ///   g         (H*e, n_node) tile, from take_thirds()
-///   ancestors (n_group, n_ancestor): what each group adds to the gradients of its ancestors' keys
-///             and values. Groups are added in ascending order, each as one sum. Threads whose
-///             groups have an ancestor in common need memory of their own for it; the caller adds it
-///             up. Parents are never shared: their place may be the final one.
+///   ancestors (n_group, n_ancestor): where each group's share of the gradients of its ancestors' keys
+///             and values is added. Groups come in ascending order; the share of lane_count siblings
+///             is summed up first, then added. Threads whose groups have an ancestor in common need
+///             memory of their own for it, which the caller joins. Parents are never shared: their
+///             place may be the final one.
 ///   dq, dk (H*d, n_node), dv (H*e, n_node) tiles, added to; they overlap nothing
 template <class T>
 void attend_tree_backward(const Queue& queue, const Heads& heads, Tile<const T> q, Tile<const T> k,

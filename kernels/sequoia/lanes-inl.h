@@ -18,9 +18,8 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace surrogate::kernels::HWY_NAMESPACE;
 
-/// Vectors of queries that go together: 16 lanes at every level that has them.
-constexpr int n_vector = width == 8 ? 2 : 1;
-constexpr int64_t n_lane = n_vector * width;
+/// Vectors of queries that go together: lane_count lanes at every level.
+constexpr int n_vector = static_cast<int>(lane_count / width);
 
 /// S(j, lane) of n_key columns k.
 template <int n_key>
@@ -47,45 +46,46 @@ HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, float* scor
 #pragma GCC unroll 16
     for (int r = 0; r < n_key; ++r) {
 #pragma GCC unroll 2
-        for (int j = 0; j < n_vector; ++j) store(sum[r][j], scores + r * n_lane + j * width);
+        for (int j = 0; j < n_vector; ++j) store(sum[r][j], scores + r * lane_count + j * width);
     }
 }
 
 /// S(j, lane) of n_key columns. Blocks as large as registers allow: 16 of 32 at AVX-512, 6 x 2 of 16
 /// at AVX2.
 HWY_INLINE void score_columns(Rows q, const float* k, int64_t k_row, int64_t n_key, float* scores) {
-    constexpr int n_most = width == 8 ? 6 : 16;
+    constexpr int n_most = width == 16 ? 16 : width == 8 ? 6 : 4;
     int64_t j = 0;
     for (; j + n_most <= n_key; j += n_most)
-        score_block<n_most>(q, k + j, k_row, scores + j * n_lane);
+        score_block<n_most>(q, k + j, k_row, scores + j * lane_count);
     if constexpr (n_most > 8) {
-        for (; j + 8 <= n_key; j += 8) score_block<8>(q, k + j, k_row, scores + j * n_lane);
+        for (; j + 8 <= n_key; j += 8) score_block<8>(q, k + j, k_row, scores + j * lane_count);
     }
-    for (; j + 4 <= n_key; j += 4) score_block<4>(q, k + j, k_row, scores + j * n_lane);
-    for (; j < n_key; ++j) score_block<1>(q, k + j, k_row, scores + j * n_lane);
+    for (; j + 4 <= n_key; j += 4) score_block<4>(q, k + j, k_row, scores + j * lane_count);
+    for (; j < n_key; ++j) score_block<1>(q, k + j, k_row, scores + j * lane_count);
 }
 
 /// Scores become weights whose sum is 1, in each lane. A NaN or an infinity gives NaN: the
 /// exponential alone would not carry every NaN on (flare.md).
 HWY_NOINLINE void weigh(int64_t n_key, float* scores) {
-    alignas(64) float maximum[n_lane], sum[n_lane];
+    alignas(64) float maximum[lane_count], sum[lane_count];
     Vector taint[n_vector];
     for (int j = 0; j < n_vector; ++j) {
         Vector largest = broadcast(no_score);
         taint[j] = broadcast(0.0f);
         for (int64_t i = 0; i < n_key; ++i) {
-            const Vector score = load(scores + i * n_lane + j * width);
+            const Vector score = load(scores + i * lane_count + j * width);
             largest = at_least(score, largest);  // NaN is no maximum
             taint[j] = mul_add(score, broadcast(0.0f), taint[j]);
         }
-        store(tame_huge_scores(largest, n_key, n_lane, scores + j * width), maximum + j * width);
+        store(tame_huge_scores(largest, n_key, lane_count, scores + j * width),
+              maximum + j * width);
     }
     weigh_keys<n_vector>(n_key, maximum, scores, sum);
     for (int j = 0; j < n_vector; ++j) {
         const Vector total = hn::Add(load(sum + j * width), taint[j]);
         const Vector inverse = hn::Div(broadcast(1.0f), total);
         for (int64_t i = 0; i < n_key; ++i) {
-            float* place = scores + i * n_lane + j * width;
+            float* place = scores + i * lane_count + j * width;
             store(hn::Mul(load(place), inverse), place);
         }
     }
@@ -121,7 +121,7 @@ struct Sums {
 };
 
 /// Channels that go together: 8 x 1 sums hide the latency of AVX-512, 6 x 2 fill AVX2's registers.
-constexpr int n_channel_block = width == 8 ? 6 : 8;
+constexpr int n_channel_block = width == 16 ? 8 : width == 8 ? 6 : 2;
 
 /// Calls body(c, n) for blocks of n channels, n a constant.
 template <class Body>

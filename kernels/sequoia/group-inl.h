@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A group of siblings and what it attends to: what forward and backward share, compiled once per
+// vector level.
+#if defined(SURROGATE_SEQUOIA_GROUP_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SURROGATE_SEQUOIA_GROUP_INL_H_
+#undef SURROGATE_SEQUOIA_GROUP_INL_H_
+#else
+#define SURROGATE_SEQUOIA_GROUP_INL_H_
+#endif
+
+#include <cmath>
+
+#include "kernels/sequoia/lanes-inl.h"
+#include "kernels/sequoia/sequoia.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace surrogate::kernels::sequoia::HWY_NAMESPACE {
+namespace {
+
+/// What the queries of one group attend to, of one head: its ancestors and `count` siblings, the last
+/// of which adds `bonus` to its score.
+struct Group {
+    const Node<float>* ancestors;  ///< (n_ancestor)
+    int64_t n_ancestor;
+    int64_t key_channel, value_channel;  ///< first of the head
+    const float *k, *v;                  ///< first sibling, at the first channel of the head
+    int64_t k_row, v_row;
+    int64_t count;
+    float bonus;
+};
+
+/// Weights of lane_count queries: (n_ancestor + count, lane_count), those of each softmax add up to 1.
+HWY_INLINE void weigh_group(Rows q, const Group& group, float* weights) {
+    for (int64_t a = 0; a < group.n_ancestor; ++a) {
+        const Node<float>& node = group.ancestors[a];
+        score_block<1>(q, node.k + group.key_channel * node.row, node.row,
+                       weights + a * lane_count);
+    }
+    if (group.n_ancestor > 0) weigh(group.n_ancestor, weights);
+    if (group.count == 0) return;
+    float* siblings = weights + group.n_ancestor * lane_count;
+    score_columns(q, group.k, group.k_row, group.count, siblings);
+    if (group.bonus != 0) {
+        float* last = siblings + (group.count - 1) * lane_count;
+        for (int64_t j = 0; j < lane_count; j += width)
+            store(hn::Add(load(last + j), broadcast(group.bonus)), last + j);
+    }
+    weigh(group.count, siblings);
+}
+
+inline Group group_of(const Heads& heads, int64_t h, int64_t n_node, Tile<const float> k,
+                      Tile<const float> v, const Surroundings<float>& around, int64_t first,
+                      int64_t count) {
+    const int64_t d = heads.n_key_dim, e = heads.n_value_dim;
+    const bool has_end = first + count == n_node;
+    return {around.ancestors.data() + first / around.k * around.n_ancestor,
+            around.n_ancestor,
+            h * d,
+            h * e,
+            k.data + h * d * k.stride[0] + first,
+            v.data + h * e * v.stride[0] + first,
+            k.stride[0],
+            v.stride[0],
+            around.has_siblings ? count : 0,
+            has_end ? static_cast<float>(std::log2(around.n_last)) : 0.0f};
+}
+
+}  // namespace
+}  // namespace surrogate::kernels::sequoia::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggle
