@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "coupling/tool/field_places.hpp"
 #include "coupling/tool/grid_domain.hpp"
 #include "coupling/tool/mesh_fields.hpp"
 #include "coupling/tool/mesh_output.hpp"
@@ -14,6 +15,7 @@
 #include "coupling/tool/predict_target.hpp"
 #include "coupling/tool/progress.hpp"
 #include "coupling/tool/range_watch.hpp"
+#include "coupling/tool/text.hpp"
 
 namespace surrogate::tool {
 
@@ -131,14 +133,22 @@ std::vector<std::vector<T>> as_type(const std::vector<std::vector<double>>& list
     return result;
 }
 
-/// The outputs at the sample's points, in the type of the mesh's arrays, returned as double.
+/// Outputs at the sample's points, in the type of the mesh's arrays, returned as double, and those
+/// that are one number for all points.
+struct Prediction {
+    std::vector<std::vector<double>> at_points;
+    std::vector<double> of_all;
+};
+
 template <class T>
-std::vector<std::vector<double>> evaluate(const Job& job, const Model& model, const Domain& domain,
-                                          const Options& options, const FieldPlan& fields,
-                                          const Sample& sample, Progress& progress) {
+Prediction evaluate(const Job& job, const Model& model, const Domain& domain,
+                    const Options& options, const FieldPlan& fields, const OutputPlaces& places,
+                    const Sample& sample, Progress& progress) {
     auto in = as_type<T>(sample.fields);
     std::vector<std::vector<T>> out(fields.outputs.size(),
                                     std::vector<T>(static_cast<size_t>(sample.n())));
+    Prediction result;
+    result.of_all.resize(places.of_all.size());
     std::optional<Plan> plan;
     job.agree([&] {
         plan.emplace(model, domain, options);
@@ -146,11 +156,12 @@ std::vector<std::vector<double>> evaluate(const Job& job, const Model& model, co
             plan->bind_input(fields.inputs[i].field.name, column(in[i].data(), sample.n()));
         for (size_t i = 0; i < out.size(); ++i)
             plan->bind_output(fields.outputs[i].first.name, column(out[i].data(), sample.n()));
+        for (size_t i = 0; i < places.of_all.size(); ++i)
+            plan->bind_output(places.of_all[i].name, column(&result.of_all[i], 1));
     });
     progress.stage("evaluating the model");
     job.agree([&] { plan->run(); });  // a rank that fails takes part in all exchanges of the run
-    std::vector<std::vector<double>> result;
-    for (const auto& values : out) result.emplace_back(values.begin(), values.end());
+    for (const auto& values : out) result.at_points.emplace_back(values.begin(), values.end());
     return result;
 }
 
@@ -187,6 +198,16 @@ std::string fields_without_unit(const FieldPlan& plan) {
         list += (list.empty() ? "" : ", ") + std::string(source.field.name) + " [" + unit + "]";
     }
     return list;
+}
+
+/// What no mesh has a place for: the numbers themselves, also with --quiet.
+void print_of_all(const Job& job, const OutputPlaces& places, const std::vector<double>& values) {
+    if (!job.is_root()) return;
+    for (size_t i = 0; i < values.size(); ++i) {
+        const std::string unit = places.of_all[i].unit;
+        print(one_line(places.of_all[i].name) + " = " + number(values[i]) +
+              (unit.empty() ? "" : " " + one_line(unit)) + "\n");
+    }
 }
 
 void report(const Job& job, const PredictArguments& arguments, const FieldPlan& plan,
@@ -228,7 +249,8 @@ void predict(Job& job, const PredictArguments& arguments) {
         context.emplace(job.make_context());
         model.emplace(*context, arguments.model);
     });
-    check_maps(arguments.maps, model->inputs(), model->outputs());
+    const OutputPlaces places = output_places(*model);
+    check_maps(arguments.maps, model->inputs(), places.at_points);
 
     progress.stage("reading the mesh");
     std::optional<MeshFile> mesh;
@@ -240,7 +262,7 @@ void predict(Job& job, const PredictArguments& arguments) {
     const MeshArrays arrays = agree_arrays(job, *mesh);
     const FieldPlan plan = plan_fields(
         {arguments.mesh, arguments.maps, sphere ? "points" : arguments.at, arguments.ignore_units},
-        arrays, model->inputs(), model->outputs());
+        arrays, model->inputs(), places.at_points);
     job.agree([&] { check_piece(*mesh, plan); });
 
     progress.stage("matching shared points");
@@ -254,18 +276,24 @@ void predict(Job& job, const PredictArguments& arguments) {
     std::optional<Domain> domain;
     job.agree([&] { domain.emplace(placement->make_domain(*context)); });
     const auto evaluated =
-        plan.is_float ? evaluate<float>(job, *model, *domain, options, plan, sample, progress)
-                      : evaluate<double>(job, *model, *domain, options, plan, sample, progress);
+        plan.is_float
+            ? evaluate<float>(job, *model, *domain, options, plan, places, sample, progress)
+            : evaluate<double>(job, *model, *domain, options, plan, places, sample, progress);
     std::vector<std::vector<double>> outputs;
-    for (const auto& values : evaluated) outputs.push_back(placement->spread(job, values));
+    for (const auto& values : evaluated.at_points)
+        outputs.push_back(placement->spread(job, values));
 
     progress.stage("writing the mesh");
-    write_mesh(job, arguments.mesh, target, *mesh, plan, outputs);
+    const bool has_arrays = !places.at_points.empty();
+    if (has_arrays) write_mesh(job, arguments.mesh, target, *mesh, plan, outputs);
     progress.finish();
     report(job, arguments, plan, *placement, mesh->n_rows(plan.location), sample);
     if (!ranges.empty())
         say(job, arguments, "share of points outside the training data:\n" + range_table(ranges));
-    say(job, arguments, "wrote " + arguments.out);
+    print_of_all(job, places, evaluated.of_all);
+    say(job, arguments,
+        has_arrays ? "wrote " + arguments.out
+                   : "no output of the model is at points: " + arguments.out + " is not written");
 }
 
 }  // namespace surrogate::tool

@@ -26,7 +26,8 @@ struct PredictArguments {
 };
 
 /// Evaluates a model at the points or cell centres of a mesh file and writes the mesh with the
-/// predicted arrays. Collective over the job; a report goes to rank 0's stdout, progress and
+/// predicted arrays. Outputs that are one number for all points are printed; a model that has no
+/// others writes no mesh. Collective over the job; a report goes to rank 0's stdout, progress and
 /// warnings (inputs outside the training ranges) to its stderr. Names, --at and --map are looked at
 /// before the mesh is read. Errors: Failure, on every rank with the same text: not_passed for
 /// --strict and for results that are not finite, else bad_usage; nothing is written then, and an
