@@ -51,9 +51,10 @@ BadValue PointPorts<T>::for_solver_tiles(const Body& body) {
 }
 
 template <class T>
-BadValue PointPorts<T>::gather(std::span<const Column> inputs, OutsideCounts& outside) {
-    return for_solver_tiles([&](int64_t first, int64_t count, int thread) {
-        Outside* const counts = outside.of(thread);
+BadValue PointPorts<T>::gather(std::span<const Column> inputs, OutsideCounts& outside,
+                               int first_column) {
+    BadValue bad = for_solver_tiles([&](int64_t first, int64_t count, int thread) {
+        Outside* const counts = outside.of(thread) + first_column;
         if (rows_) {
             T* const rows = rows_->solver() + first * n_input_;
             return impl::gather<T>(inputs, first, count, rows, n_input_, 1, counts);
@@ -61,6 +62,8 @@ BadValue PointPorts<T>::gather(std::span<const Column> inputs, OutsideCounts& ou
         T* const tile = input(first / tile_points).data;
         return impl::gather<T>(inputs, first, count, tile, 1, tile_points, counts);
     });
+    if (bad.column >= 0) bad.column += first_column;
+    return bad;
 }
 
 template <class T>

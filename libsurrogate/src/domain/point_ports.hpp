@@ -50,8 +50,9 @@ public:
     kernels::Tile<T> input(int64_t tile) { return tile_of(input_, tile, n_input_, n_point_); }
     kernels::Tile<T> output(int64_t tile) { return tile_of(output_, tile, n_output_, n_point_); }
 
-    /// Local: reads the solver's columns; see Program::gather.
-    BadValue gather(std::span<const Column> inputs, OutsideCounts& outside);
+    /// Local: reads the solver's columns; see Program::gather. first_column: number of the first of
+    /// them among the columns of the run, if the program reads those before it in another way.
+    BadValue gather(std::span<const Column> inputs, OutsideCounts& outside, int first_column = 0);
     /// Collective: what gather() read to input tiles. Does nothing without another order.
     void deliver();
     /// Collective: output tiles to the solver's columns, or NaN if not alive.

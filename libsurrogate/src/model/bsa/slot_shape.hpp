@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/base/tiles.hpp"
+#include "libsurrogate/src/ranks/partition.hpp"
+
+namespace surrogate::impl::bsa {
+
+/// This rank's slots, in whole balls, and the tiles in which their values lie. A ball of up to
+/// n_column slots is one tile; a larger one is several whole tiles, and blocks and groups never cross
+/// the end of a tile. Balls of fewer than lane_count slots leave columns of a tile unused.
+struct SlotShape {
+    int64_t n_slot = 0;  ///< of all ranks
+    int64_t ball = 1;    ///< slots of a ball
+    Range own;           ///< slots of this rank
+    int64_t n_column = kernels::tile_points;
+
+    int64_t n_local() const { return own.size(); }
+    int64_t n_tile() const { return n_local() / n_column; }
+    int64_t row() const { return kernels::round_up(n_column, kernels::lane_count); }
+    /// Elements of a field of n_channel channels.
+    int64_t size(int64_t n_channel) const { return n_tile() * n_channel * row(); }
+
+    template <class T>
+    kernels::Tiles<T> tiles(T* data, int64_t n_channel) const {
+        return {data, n_channel, n_local(), n_column, row()};
+    }
+
+    /// Attention works on pieces of at most tile_points queries.
+    int64_t piece() const { return std::min(n_column, kernels::tile_points); }
+    int64_t n_piece() const { return n_local() / std::max<int64_t>(1, piece()); }
+    template <class T>
+    kernels::Tile<T> piece_of(const kernels::Tiles<T>& field, int64_t index) const {
+        const int64_t first = index * piece();
+        return kernels::points(field.tile(first / n_column), first % n_column, piece());
+    }
+};
+
+}  // namespace surrogate::impl::bsa

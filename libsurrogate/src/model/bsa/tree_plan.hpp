@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/base/queue.hpp"
+#include "libsurrogate/src/domain/point_ports.hpp"
+#include "libsurrogate/src/domain/tree_points.hpp"
+#include "libsurrogate/src/model/bsa/config.hpp"
+#include "libsurrogate/src/model/bsa/slot_shape.hpp"
+#include "libsurrogate/src/model/bsa/slots.hpp"
+
+namespace surrogate::impl::bsa {
+
+/// Where the points of a plan stand in its ball trees: the main order of slots, the rotated order,
+/// the ways between them, and what layers need of positions.
+template <class T>
+class TreePlan {
+public:
+    /// Local. All must outlive it.
+    TreePlan(const Config& config, const PointDomain& domain, const kernels::Queue& queue);
+
+    /// Collective: the trees of the points as they are now, whose coordinates are these columns.
+    /// `ports` will have the points in the order of the main tree. Throws on all ranks as
+    /// tree_points() and split_positions(); shape if the cloud does not fit a single layer.
+    void build(std::span<const Column> coordinates, bool is_reproducible, PointPorts<T>& ports);
+
+    const SlotShape& shape() const { return shape_; }
+    const Slots& slots() const { return slots_; }
+    bool is_rotated() const { return rotated_.has_value(); }
+    /// First slot of each rank, and n (size + 1).
+    std::span<const int64_t> begins() const { return begins_; }
+
+    /// Points of this rank, and of each the slot of its original, counted from the first one of the
+    /// rank. Copies follow their original.
+    int64_t n_point() const { return slot_of_.size(); }
+    const int64_t* slot_of() const { return slot_of_.data(); }
+
+    /// Coordinates of a tile of tile_points points, (d, n): single precision in T.
+    kernels::Tile<const T> coordinates(int64_t tile) const;
+
+    /// Positions less the centre of their ball, (d) a slot, in the main or the rotated order.
+    kernels::Tiles<const T> relative(bool rotated) const;
+
+    /// Collective: the values of x move from the main to the rotated order, or back.
+    ///   memory  move_size(n_channel) elements
+    void move(kernels::Tiles<T> x, bool to_rotated, T* memory) const;
+    int64_t move_size(int64_t n_channel) const { return 4 * shape_.n_local() * n_channel; }
+    /// Bytes that a move of C channels sends.
+    int64_t move_bytes(int64_t n_channel) const;
+
+    int64_t bytes() const;
+
+private:
+    std::vector<int64_t> positions(const TreePoints& points, std::span<const int64_t> begins) const;
+    void set_coordinates(const RowRoute& route, const TreePoints& points);
+    void set_rotated(std::span<const float> slots);
+    void set_relative(std::span<const float> slots, kernels::Buffer<T>& relative) const;
+    void set_slots();
+    std::vector<double> rotate(std::span<const float> slots) const;
+
+    const Config& config_;
+    const PointDomain& domain_;
+    kernels::Queue queue_;
+    Communicator& comm_;
+    Slots slots_;
+    SlotShape shape_;
+    std::vector<int64_t> begins_;            // of slots
+    kernels::Buffer<int64_t> slot_of_;       // (n_point)
+    kernels::Buffer<T> coordinates_;         // (n_tile of points, d, tile_points)
+    kernels::Buffer<T> main_, in_rotated_;   // positions in balls: tiles of slots, d channels
+    kernels::Buffer<float> rows_, scratch_;  // positions on their way: (n, d)
+    std::optional<RowRoute> rotated_;        // main slots to the rotated order
+};
+
+}  // namespace surrogate::impl::bsa
