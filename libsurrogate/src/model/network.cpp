@@ -6,6 +6,7 @@
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/file/stored_floats.hpp"
+#include "libsurrogate/src/model/bsa/network.hpp"
 #include "libsurrogate/src/model/flare/network.hpp"
 #include "libsurrogate/src/model/sequoia/network.hpp"
 #include "libsurrogate/src/model/sphere/network.hpp"
@@ -23,6 +24,7 @@ struct Family {
 
 const Family& find_family(const std::string& name) {
     static const Family table[] = {
+        {"bsa", bsa::required_tensors, bsa::make_network},
         {"flare", flare::required_tensors, flare::make_network},
         {"sequoia", sequoia::required_tensors, sequoia::make_network},
         {"sphere", sphere::required_tensors, sphere::make_network},

@@ -62,8 +62,15 @@ std::array<double, 9> rotation_of(double degrees, int64_t n_axis) {
     const double s = degrees == 45 ? 0x1.6a09e667f3bccp-1 : std::sin(angle);
     if (n_axis == 2) return {c, -s, s, c};
     // Three Euler angles, all equal.
-    return {c * c, s * c * (s - 1), s * (s + c * c), s * c, s * s * s + c * c, s * c * (s - 1),
-            -s,    s * c,           c * c};
+    return {c * c,
+            s * c * (s - 1),
+            s * (s + c * c),
+            s * c,
+            s * s * s + c * c,
+            s * c * (s - 1),
+            -s,
+            s * c,
+            c * c};
 }
 
 double hex_number(const nlohmann::json& entry) {
@@ -75,8 +82,7 @@ double hex_number(const nlohmann::json& entry) {
         if (text.starts_with("0x")) {
             double value = 0;
             const char* const end = text.data() + text.size();
-            const auto read =
-                std::from_chars(text.data() + 2, end, value, std::chars_format::hex);
+            const auto read = std::from_chars(text.data() + 2, end, value, std::chars_format::hex);
             if (read.ec == std::errc() && read.ptr == end && std::isfinite(value))
                 return is_negative ? -value : value;
         }
@@ -137,10 +143,11 @@ void read_attention(const nlohmann::json& network, Hyperparameters& outer, Confi
     require_at_most_ball("attention_kwargs.compress_block_size", c.block_size, c.ball_size);
     require_at_most_ball("attention_kwargs.group_selection_size", c.group_size, c.ball_size);
     if ((c.compresses_groups || c.has_query_mlp) && c.group_size != c.block_size) {
-        refuse("attention_kwargs.use_coarse_q_attn and use_coarse_q_importance take a block of "
-               "queries for a group: group_selection_size (" +
-               std::to_string(c.group_size) + (groups ? "" : ", without use_group_selection") +
-               ") must be compress_block_size (" + std::to_string(c.block_size) + ")");
+        refuse(
+            "attention_kwargs.use_coarse_q_attn and use_coarse_q_importance take a block of "
+            "queries for a group: group_selection_size (" +
+            std::to_string(c.group_size) + (groups ? "" : ", without use_group_selection") +
+            ") must be compress_block_size (" + std::to_string(c.block_size) + ")");
     }
 }
 

@@ -33,28 +33,28 @@ struct Config {
     /// points stand in the order of their ids, m of them a ball.
     bool is_single_layer = false;
 
-    int64_t n_axis = 3;       ///< d
-    int64_t n_feature = 64;   ///< c_in
-    int64_t n_output = 1;     ///< c_out
-    int64_t n_channel = 64;   ///< C
-    int64_t n_head = 8;       ///< H
-    int64_t n_hidden = 256;   ///< of SwiGLU
-    int64_t depth = 18;       ///< layers
-    int64_t ball_size = 256;  ///< m, unless the cloud has fewer slots
+    int64_t n_axis = 3;          ///< d
+    int64_t n_feature = 64;      ///< c_in
+    int64_t n_output = 1;        ///< c_out
+    int64_t n_channel = 64;      ///< C
+    int64_t n_head = 8;          ///< H
+    int64_t n_hidden = 256;      ///< of SwiGLU
+    int64_t depth = 18;          ///< layers
+    int64_t ball_size = 256;     ///< m, unless the cloud has fewer slots
     int64_t residual_every = 6;  ///< layers between block residuals; 0: there are none
 
-    int64_t block_size = 8;        ///< l
-    int64_t group_size = 8;        ///< g; 1 without group selection
-    int64_t n_choice = 4;          ///< k
-    int64_t n_coarse_hidden = 128; ///< E, of the networks that compress blocks
-    bool compresses_by_mlp = true; ///< keys and values; otherwise means
-    bool has_query_mlp = false;    ///< queries too
+    int64_t block_size = 8;          ///< l
+    int64_t group_size = 8;          ///< g; 1 without group selection
+    int64_t n_choice = 4;            ///< k
+    int64_t n_coarse_hidden = 128;   ///< E, of the networks that compress blocks
+    bool compresses_by_mlp = true;   ///< keys and values; otherwise means
+    bool has_query_mlp = false;      ///< queries too
     bool compresses_groups = false;  ///< compressed attention of whole blocks of queries
     bool avoids_own_ball = true;     ///< in the choice of blocks
     bool has_token_gates = true;     ///< otherwise one gate a head and branch
 
-    bool is_rotated = true;         ///< odd layers work in the rotated order
-    bool is_rotated_fully = true;   ///< down to pairs; otherwise down to balls, by ascending slot
+    bool is_rotated = true;        ///< odd layers work in the rotated order
+    bool is_rotated_fully = true;  ///< down to pairs; otherwise down to balls, by ascending slot
     std::array<double, 9> rotation{};  ///< (d, d)
     bool trains_sigma = false;
 

@@ -38,6 +38,10 @@ public:
     /// rank. Copies follow their original.
     int64_t n_point() const { return slot_of_.size(); }
     const int64_t* slot_of() const { return slot_of_.data(); }
+    /// The slot behind the last copy of a point.
+    int64_t end_of(int64_t point) const {
+        return point + 1 < n_point() ? slot_of_[point + 1] : shape_.n_local();
+    }
 
     /// Coordinates of a tile of tile_points points, (d, n): single precision in T.
     kernels::Tile<const T> coordinates(int64_t tile) const;
@@ -55,12 +59,14 @@ public:
     int64_t bytes() const;
 
 private:
+    void set_shape();
+    void require_whole_balls() const;
     std::vector<int64_t> positions(const TreePoints& points, std::span<const int64_t> begins) const;
     void set_coordinates(const RowRoute& route, const TreePoints& points);
-    void set_rotated(std::span<const float> slots);
-    void set_relative(std::span<const float> slots, kernels::Buffer<T>& relative) const;
-    void set_slots();
-    std::vector<double> rotate(std::span<const float> slots) const;
+    void set_slots(Range positions);
+    void set_relative(const kernels::Buffer<float>& slots, kernels::Buffer<T>& relative) const;
+    std::vector<double> rotate() const;
+    void set_rotated();
 
     const Config& config_;
     const PointDomain& domain_;
@@ -68,12 +74,12 @@ private:
     Communicator& comm_;
     Slots slots_;
     SlotShape shape_;
-    std::vector<int64_t> begins_;            // of slots
-    kernels::Buffer<int64_t> slot_of_;       // (n_point)
-    kernels::Buffer<T> coordinates_;         // (n_tile of points, d, tile_points)
-    kernels::Buffer<T> main_, in_rotated_;   // positions in balls: tiles of slots, d channels
-    kernels::Buffer<float> rows_, scratch_;  // positions on their way: (n, d)
-    std::optional<RowRoute> rotated_;        // main slots to the rotated order
+    std::vector<int64_t> begins_;           // of slots
+    kernels::Buffer<int64_t> slot_of_;      // (n_point)
+    kernels::Buffer<T> coordinates_;        // (n_tile of points, d, tile_points)
+    kernels::Buffer<T> main_, in_rotated_;  // positions in balls: tiles of slots, d channels
+    kernels::Buffer<float> rows_of_slots_;  // (n_local, d): positions in the main order
+    std::optional<RowRoute> rotated_;       // from the main to the rotated order of slots
 };
 
 }  // namespace surrogate::impl::bsa

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "kernels/base/queue.hpp"
+#include "libsurrogate/src/model/bsa/coarse.hpp"
+#include "libsurrogate/src/model/bsa/fetch.hpp"
+#include "libsurrogate/src/model/bsa/layers.hpp"
+#include "libsurrogate/src/model/bsa/tree_plan.hpp"
+#include "libsurrogate/src/model/bsa/workspace.hpp"
+
+namespace surrogate::impl::bsa {
+
+/// Sees, and may replace, the blocks that a group has chosen for a head: `blocks` ascending. For
+/// tests. Called by several threads at once; groups and blocks are global numbers of the layer's
+/// order.
+using ChoiceHook =
+    std::function<void(int64_t layer, int64_t head, int64_t group, std::span<int32_t> blocks)>;
+
+/// The branches of attention, for some of this rank's slots at a time.
+template <class T>
+class Branches {
+public:
+    /// All must outlive it.
+    Branches(const Config& config, const kernels::Queue& queue, const TreePlan<T>& plan,
+             Workspace<T>& work, Coarse<T>& coarse, const Fetch<T>& fetch);
+
+    /// Takes memory for more than ever before.
+    void resize();
+
+    /// Slots are cut into chunks of whole pieces and groups.
+    int64_t n_chunk() const { return n_chunk_; }
+    Range pieces_of(int64_t chunk) const {
+        const int64_t n = chunk_slots_ / work_.shape().piece();
+        return {chunk * n, std::min((chunk + 1) * n, work_.shape().n_piece())};
+    }
+
+    /// y of the slots of a chunk = gated ball and compressed branches, and their chosen blocks.
+    /// Returns false if a score is not finite: the chosen blocks are then meaningless.
+    bool mix_chunk(const LayerWeights<T>& w, bool rotated, int64_t chunk, int thread);
+    /// Gives the chosen blocks of a chunk to the hook.
+    void show_chunk(const ChoiceHook& hook, int64_t layer, int64_t chunk);
+    /// y of a piece += gated selected branch.
+    void select_piece(int64_t piece, int thread);
+    /// y of a piece = the ball branch alone.
+    void mix_ball(const LayerWeights<T>& w, bool rotated, int64_t piece, int thread) {
+        attend_ball(w, rotated, piece, work_.shape().piece_of(work_.y(), piece), thread);
+    }
+
+    int64_t bytes() const;
+
+private:
+    /// Buffers of one thread; tiles have tile_points columns.
+    struct Scratch {
+        kernels::Buffer<T> group_queries, averages;  // (C): queries of groups, averages of them
+        kernels::Buffer<T> states;                   // of the pieces of a chunk, or of its blocks
+        kernels::Buffer<T> ball_state, distance;     // distance (n_column, tile_points)
+        kernels::Buffer<T> attend;
+        kernels::Buffer<T> ball, other;  // (C): branches
+        kernels::Buffer<T> gate;         // (2H)
+        kernels::Buffer<T> score;        // of the choice
+        kernels::Buffer<int64_t> block, own, sorted;
+        kernels::Buffer<kernels::bsa::KeyBlock<const T>> keys;
+    };
+
+    kernels::Tile<T> piece_tile(kernels::Buffer<T>& buffer, int64_t n_channel, int64_t n) const {
+        return {buffer.data(), {n_channel, n}, {kernels::tile_points, 1}};
+    }
+    kernels::SoftmaxState<T> state(Scratch& scratch, int64_t index) const {
+        const kernels::Heads heads = config_.heads();
+        return {heads, scratch.states.data() + index * kernels::SoftmaxState<T>::size(heads)};
+    }
+    void set_chunks();
+    Scratch make_scratch() const;
+    bool sweep_keys(const LayerWeights<T>& w, int64_t chunk, Scratch& scratch, int thread);
+    void keep_choice(int64_t chunk, Scratch& scratch);
+    void finish_compressed(int64_t chunk, int64_t piece, Scratch& scratch, kernels::Tile<T> y);
+    void attend_ball(const LayerWeights<T>& w, bool rotated, int64_t piece, kernels::Tile<T> y,
+                     int thread);
+    kernels::bsa::Choice<T> choice(Scratch& scratch) const {
+        return {config_.n_head, work_.n_choice(), scratch.score.data(), scratch.block.data()};
+    }
+    Range groups_of(int64_t chunk) const {
+        const int64_t n = chunk_slots_ / config_.group_size;
+        return {chunk * n, std::min((chunk + 1) * n, work_.n_group())};
+    }
+
+    const Config& config_;
+    kernels::Queue queue_;
+    const TreePlan<T>& plan_;
+    Workspace<T>& work_;
+    Coarse<T>& coarse_;
+    const Fetch<T>& fetch_;
+    int64_t chunk_slots_ = 1, n_chunk_ = 0;
+    std::vector<Scratch> scratch_;  // (n_thread)
+};
+
+}  // namespace surrogate::impl::bsa

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/bsa/fetch.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <limits>
+#include <numeric>
+#include <string>
+
+namespace surrogate::impl::bsa {
+
+using kernels::bsa::KeyBlock;
+
+namespace {
+
+constexpr int64_t word_bits = 64;
+
+/// Rows of round `round` of n_round, of n rows, and where they begin.
+int64_t slice_begin(int64_t n, int64_t round, int64_t n_round) {
+    return n * round / n_round;
+}
+int64_t slice(int64_t n, int64_t round, int64_t n_round) {
+    return slice_begin(n, round + 1, n_round) - slice_begin(n, round, n_round);
+}
+
+int64_t sum_of(const std::vector<int64_t>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), int64_t{0});
+}
+
+}  // namespace
+
+template <class T>
+Fetch<T>::Fetch(const Config& config, const kernels::Queue& queue, Communicator& comm,
+                Workspace<T>& work)
+    : config_(config),
+      queue_(queue),
+      comm_(comm),
+      work_(work),
+      reply_size_(2 * config.block_size * config.head_dim()) {}
+
+template <class T>
+void Fetch<T>::resize(std::span<const int64_t> slot_begins) {
+    begins_.assign(slot_begins.begin(), slot_begins.end());
+    for (int64_t& begin : begins_) begin /= config_.block_size;
+    const auto rank = static_cast<size_t>(comm_.rank());
+    own_ = {begins_[rank], begins_[rank + 1]};
+    traffic_ = {};
+    if (comm_.size() == 1) return;
+    for (Counts* counts : {&n_want_, &n_asked_, &n_send_, &n_receive_})
+        counts->assign(static_cast<size_t>(comm_.size()), 0);
+    for (size_t r = 0; r + 1 < begins_.size(); ++r) {
+        if ((begins_[r + 1] - begins_[r]) * config_.n_head <= std::numeric_limits<int32_t>::max())
+            continue;
+        throw Error(Status::limit, "rank " + std::to_string(r) + " has " +
+                                       std::to_string(begins_[r + 1] - begins_[r]) +
+                                       " blocks, at most 2^31 / " + std::to_string(config_.n_head) +
+                                       " (heads) are allowed; use more ranks");
+    }
+    const int64_t n_word = (begins_.back() * config_.n_head + word_bits - 1) / word_bits;
+    wanted_.resize(n_word);
+    before_.resize(n_word + 1);
+    plan_room(slot_begins);
+}
+
+/// Memory by the most that the algorithm can ask for: k blocks for each group and head, and never
+/// more blocks than there are.
+template <class T>
+void Fetch<T>::plan_room(std::span<const int64_t> slot_begins) {
+    const int64_t n_head = config_.n_head, n_own = own_.size() * n_head;
+    const auto me = static_cast<size_t>(comm_.rank());
+    const auto choices = [&](size_t r) {
+        return (slot_begins[r + 1] - slot_begins[r]) / config_.group_size * n_head *
+               work_.n_choice();
+    };
+    Counts ask(n_want_.size()), asked(n_want_.size());
+    for (size_t r = 0; r < ask.size(); ++r) {
+        if (r == me) continue;
+        ask[r] = std::min(choices(me), (begins_[r + 1] - begins_[r]) * n_head);
+        asked[r] = std::min(choices(r), n_own);
+    }
+    const int64_t n_ask = std::min(sum_of(ask), choices(me)), n_asked = sum_of(asked);
+    const int64_t n_rank = comm_.size();
+    if (n_ask > std::numeric_limits<int32_t>::max()) {
+        throw Error(Status::limit, "a rank may ask for " + std::to_string(n_ask) +
+                                       " blocks of keys, at most 2^31 - 1 are allowed; use more "
+                                       "ranks");
+    }
+    room_ = std::max<int64_t>(1, std::min(n_asked, n_own));
+    requests_.resize(n_ask);
+    place_.resize(n_ask);
+    asked_.resize(n_asked);
+    received_.resize(n_ask * reply_size_ + kernels::lane_count);  // vectors may read behind a row
+    sent_.resize((room_ + n_rank) * reply_size_);
+    const auto reply_bytes = reply_size_ * static_cast<int64_t>(sizeof(T));
+    comm_.reserve_rows(ask, asked, sizeof(int32_t));
+    comm_.reserve_rows(asked, ask, reply_bytes);
+    const int64_t n_round = (n_asked + room_ - 1) / room_;
+    traffic_ = {8 * n_rank + 8 + 4 * n_ask + reply_bytes * n_asked, 3 + n_round};
+}
+
+template <class T>
+bool Fetch<T>::exchange(bool is_good) {
+    if (comm_.size() == 1) return is_good;
+    std::fill(wanted_.begin(), wanted_.end(), uint64_t{0});
+    if (is_good) mark_wanted();
+    count_wanted();
+    if (!is_good) std::fill(n_want_.begin(), n_want_.end(), int64_t{-1});
+    comm_.all_to_all_counts(n_want_, n_asked_);
+    if (std::ranges::find(n_asked_, -1) != n_asked_.end()) return false;
+
+    int64_t n_round = (sum_of(n_asked_) + room_ - 1) / room_;
+    comm_.all_reduce_max(std::span(&n_round, 1));
+    list_requests();
+    comm_.all_to_all(requests_.data(), n_want_, asked_.data(), n_asked_, sizeof(int32_t));
+    for (int64_t round = 0; round < n_round; ++round) answer(round, n_round);
+    const auto reply_bytes = reply_size_ * static_cast<int64_t>(sizeof(T));
+    traffic_ = {8 * (comm_.size() + 1) + 4 * sum_of(n_want_) + reply_bytes * sum_of(n_asked_),
+                3 + n_round};
+    return true;
+}
+
+/// A bit for every (block, head) that a group has chosen and another rank has.
+template <class T>
+void Fetch<T>::mark_wanted() {
+    constexpr int64_t groups_at_once = 64;
+    const int64_t n_group = work_.n_group();
+    queue_.parallel_for((n_group + groups_at_once - 1) / groups_at_once, [&](int64_t item, int) {
+        const int64_t end = std::min((item + 1) * groups_at_once, n_group);
+        for (int64_t group = item * groups_at_once; group < end; ++group) {
+            for (int64_t head = 0; head < config_.n_head; ++head) {
+                for (int64_t i = 0; i < work_.n_choice(); ++i) {
+                    const int64_t block = work_.chosen(group, head)[i];
+                    if (is_own(block)) continue;
+                    const int64_t pair = block * config_.n_head + head;
+                    const std::atomic_ref word(wanted_[pair / word_bits]);
+                    word.fetch_or(uint64_t{1} << pair % word_bits, std::memory_order_relaxed);
+                }
+            }
+        }
+    });
+}
+
+/// Sets before_ and n_want_.
+template <class T>
+void Fetch<T>::count_wanted() {
+    before_[0] = 0;
+    for (int64_t word = 0; word < wanted_.size(); ++word)
+        before_[word + 1] = before_[word] + std::popcount(wanted_[word]);
+    for (size_t r = 0; r < n_want_.size(); ++r) {
+        n_want_[r] =
+            index_of(begins_[r + 1] * config_.n_head) - index_of(begins_[r] * config_.n_head);
+    }
+}
+
+/// Wanted pairs before this one.
+template <class T>
+int64_t Fetch<T>::index_of(int64_t pair) const {
+    const int64_t word = pair / word_bits, bit = pair % word_bits;
+    if (bit == 0) return before_[word];
+    return before_[word] + std::popcount(wanted_[word] & ((uint64_t{1} << bit) - 1));
+}
+
+/// Ascending, hence by owner.
+template <class T>
+void Fetch<T>::list_requests() {
+    int64_t n = 0;
+    size_t owner = 0;
+    for (int64_t word = 0; word < wanted_.size(); ++word) {
+        for (uint64_t bits = wanted_[word]; bits != 0; bits &= bits - 1) {
+            const int64_t pair = word * word_bits + std::countr_zero(bits);
+            while (pair >= begins_[owner + 1] * config_.n_head) ++owner;
+            requests_[n++] = static_cast<int32_t>(pair - begins_[owner] * config_.n_head);
+        }
+    }
+}
+
+/// Collective: the replies of one round. Both ends of a pair of ranks know which rows they are.
+template <class T>
+void Fetch<T>::answer(int64_t round, int64_t n_round) {
+    int64_t n_row = 0, first = 0, n_want = 0, n_before = 0;
+    for (size_t r = 0; r < n_asked_.size(); ++r) {
+        n_send_[r] = slice(n_asked_[r], round, n_round);
+        const int32_t* const pairs =
+            asked_.data() + first + slice_begin(n_asked_[r], round, n_round);
+        queue_.parallel_for(n_send_[r],
+                            [&, to = sent_.data() + n_row * reply_size_](int64_t i, int) {
+                                pack(pairs[i], to + i * reply_size_);
+                            });
+        n_row += n_send_[r];
+        first += n_asked_[r];
+        // Replies of earlier rounds lie before those of this one.
+        n_before += slice_begin(n_want_[r], round, n_round);
+    }
+    int64_t place = n_before;
+    for (size_t r = 0; r < n_want_.size(); ++r) {
+        n_receive_[r] = slice(n_want_[r], round, n_round);
+        const int64_t begin = n_want + slice_begin(n_want_[r], round, n_round);
+        for (int64_t i = 0; i < n_receive_[r]; ++i)
+            place_[begin + i] = static_cast<int32_t>(place++);
+        n_want += n_want_[r];
+    }
+    comm_.all_to_all(sent_.data(), n_send_, received_.data() + n_before * reply_size_, n_receive_,
+                     reply_size_ * static_cast<int64_t>(sizeof(T)));
+}
+
+/// Keys (D, l) and values (D, l) of a (block, head) of this rank.
+template <class T>
+void Fetch<T>::pack(int64_t pair, T* to) const {
+    const int64_t l = config_.block_size;
+    const KeyBlock<const T> from = block(pair % config_.n_head, own_.begin + pair / config_.n_head);
+    for (const T* field : {from.k, from.v}) {
+        for (int64_t c = 0; c < config_.head_dim(); ++c)
+            to = std::copy_n(field + c * from.row, l, to);
+    }
+}
+
+template <class T>
+KeyBlock<const T> Fetch<T>::block(int64_t head, int64_t block) const {
+    const int64_t d = config_.head_dim(), l = config_.block_size;
+    if (is_own(block)) {
+        const kernels::Tiles<T> k = work_.k(), v = work_.v();
+        const int64_t slot = (block - own_.begin) * l, channel = head * d * k.row;
+        return {k.column(slot) + channel, v.column(slot) + channel, k.row};
+    }
+    const T* const reply =
+        received_.data() +
+        static_cast<int64_t>(place_[index_of(block * config_.n_head + head)]) * reply_size_;
+    return {reply, reply + d * l, l};
+}
+
+template <class T>
+int64_t Fetch<T>::bytes() const {
+    return wanted_.bytes() + before_.bytes() + requests_.bytes() + asked_.bytes() + place_.bytes() +
+           sent_.bytes() + received_.bytes();
+}
+
+template class Fetch<float>;
+template class Fetch<double>;
+
+}  // namespace surrogate::impl::bsa

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/bsa/network.hpp"
+
+#include <memory>
+
+#include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/layers/double_layers.hpp"
+#include "libsurrogate/src/model/bsa/config.hpp"
+#include "libsurrogate/src/model/bsa/layers.hpp"
+#include "libsurrogate/src/model/bsa/program.hpp"
+
+namespace surrogate::impl::bsa {
+
+namespace {
+
+class BsaNetwork final : public Network {
+public:
+    BsaNetwork(const Config& config, const std::shared_ptr<const MasterWeights>& master)
+        : config_(config), layers_(config, master) {}
+
+    std::vector<Port> inputs() const override {
+        std::vector<Port> ports{{"positions", config_.n_axis, PortPlace::coordinates}};
+        if (config_.features == Features::given)
+            ports.push_back({config_.is_single_layer ? "x" : "features", config_.n_feature});
+        return ports;
+    }
+    std::vector<Port> outputs() const override {
+        return {{"y", config_.n_output, PortPlace::output_points}};
+    }
+
+    std::unique_ptr<Program> program(const PlanRequest& request) const override {
+        const PointDomain& points = points_of(request);
+        return layers_.with(request.is_double(), [&](const auto& layers) {
+            return make_program(config_, layers, points, request);
+        });
+    }
+
+private:
+    static const PointDomain& points_of(const PlanRequest& request) {
+        const auto* points = dynamic_cast<const PointDomain*>(&request.input);
+        if (!points) {
+            throw Error(Status::not_supported,
+                        "Ball Sparse Attention works on scattered points, the domain is a grid on "
+                        "the sphere");
+        }
+        if (&request.input != &request.output) {
+            throw Error(Status::not_supported,
+                        "Ball Sparse Attention predicts at the points it is given: input and "
+                        "output domain must be the same");
+        }
+        return *points;
+    }
+
+    Config config_;
+    DoubleLayers<Layers> layers_;
+};
+
+}  // namespace
+
+std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
+    if (!card.conventions.empty()) {
+        throw Error(Status::bad_file, "card: Ball Sparse Attention has no conventions, found " +
+                                          printable(card.conventions.dump(), 60));
+    }
+    const Config config = parse_config(card.network);
+    if (config.n_tensor() > 2 * n_found + 100) {
+        throw Error(Status::bad_file, "card: the network has " + std::to_string(config.n_tensor()) +
+                                          " tensors, the file holds " + std::to_string(n_found));
+    }
+    return layout(config);
+}
+
+std::unique_ptr<Network> make_network(const ModelFile& file,
+                                      const std::shared_ptr<const MasterWeights>& weights) {
+    return std::make_unique<BsaNetwork>(parse_config(file.card.network), weights);
+}
+
+}  // namespace surrogate::impl::bsa

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/bsa/tree_plan.hpp"
+
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/domain/canonical_order.hpp"
+#include "libsurrogate/src/ranks/split_rules.hpp"
+
+namespace surrogate::impl::bsa {
+
+using kernels::Buffer;
+using kernels::Tile;
+using kernels::tile_points;
+using kernels::Tiles;
+
+template <class T>
+TreePlan<T>::TreePlan(const Config& config, const PointDomain& domain, const kernels::Queue& queue)
+    : config_(config), domain_(domain), queue_(queue), comm_(domain.context().comm()) {}
+
+template <class T>
+void TreePlan<T>::build(std::span<const Column> coordinates, bool is_reproducible,
+                        PointPorts<T>& ports) {
+    const TreePoints points = tree_points(domain_, coordinates, is_reproducible);
+    std::vector<int64_t> point_begins;
+    comm_.agree([&] {
+        set_shape();
+        point_begins = slots_.point_begins(begins_);
+    });
+    RowRoute route(comm_, positions(points, point_begins), point_begins);
+    set_coordinates(route, points);
+    if (config_.has_balls()) set_relative(rows_of_slots_, main_);
+    if (config_.is_rotated) set_rotated();
+    ports.reorder(std::move(route));
+}
+
+/// What follows from the number of points.
+template <class T>
+void TreePlan<T>::set_shape() {
+    const int64_t n = domain_.n_global();
+    if (config_.is_single_layer) {
+        require_whole_balls();
+        slots_ = Slots::without_copies(n);
+    } else {
+        slots_ = Slots(n, config_.min_slots());
+    }
+    shape_.n_slot = slots_.n_slot();
+    shape_.ball = std::max<int64_t>(1, std::min(config_.ball_size, slots_.n_slot()));
+    const int64_t widest = std::max({tile_points, config_.block_size, config_.group_size});
+    shape_.n_column = std::min(shape_.ball, widest);
+    begins_ = slots_.begins(shape_.ball, comm_.size());
+    const auto rank = static_cast<size_t>(comm_.rank());
+    shape_.own = {begins_[rank], begins_[rank + 1]};
+}
+
+template <class T>
+void TreePlan<T>::require_whole_balls() const {
+    const int64_t n = domain_.n_global();
+    if (n % config_.ball_size != 0) {
+        throw Error(Status::shape,
+                    "Erwin's ball attention alone works on whole balls: " + std::to_string(n) +
+                        " points are no multiple of " + std::to_string(config_.ball_size) +
+                        "; the network (family bsa without key model) takes any "
+                        "number of points");
+    }
+    if (n > 0 && !domain_.has_ids()) {
+        throw Error(Status::invalid_argument,
+                    "Erwin's ball attention alone takes its balls from the order of the points: "
+                    "give the domain global ids");
+    }
+}
+
+/// Collective: the place of each point in the order of the main tree.
+template <class T>
+std::vector<int64_t> TreePlan<T>::positions(const TreePoints& points,
+                                            std::span<const int64_t> begins) const {
+    if (config_.is_single_layer) return canonical_positions(domain_, "a layer alone");
+    std::vector<double> x;
+    comm_.agree([&] { x.assign(points.x.begin(), points.x.end()); });
+    const SplitPoints given{static_cast<int>(config_.n_axis), x,
+                            std::span(points.ids.begin(), points.ids.end())};
+    return split_positions(comm_, queue_, given, BallRule(std::max<int64_t>(1, slots_.n_point())),
+                           begins);
+}
+
+/// Collective: coordinates travel once, to the points and slots of this rank.
+template <class T>
+void TreePlan<T>::set_coordinates(const RowRoute& route, const TreePoints& points) {
+    const int64_t d = config_.n_axis, n = route.n_origin();
+    Buffer<float> from, scratch, to;
+    comm_.agree([&] {
+        from = Buffer<float>(n * d);
+        scratch = Buffer<float>(route.scratch_rows() * d);
+        to = Buffer<float>(route.target_rows().size() * d);
+        route.reserve(comm_, d * static_cast<int64_t>(sizeof(float)));
+        for (int64_t i = 0; i < n; ++i)
+            for (int64_t k = 0; k < d; ++k) from[i * d + k] = points.x[k * n + i];
+    });
+    route.to_target(comm_, from.data(), scratch.data(), to.data(),
+                    d * static_cast<int64_t>(sizeof(float)));
+    comm_.agree([&] {
+        set_slots(route.target_rows());
+        resize_tiles(coordinates_, (n_point() + tile_points - 1) / tile_points, d);
+        for (int64_t p = 0; p < n_point(); ++p)
+            for (int64_t k = 0; k < d; ++k)
+                coordinates_[(p / tile_points * d + k) * tile_points + p % tile_points] =
+                    static_cast<T>(to[p * d + k]);
+        rows_of_slots_.resize(shape_.n_local() * d);
+        for (int64_t p = 0; p < n_point(); ++p)
+            for (int64_t s = slot_of_[p]; s < end_of(p); ++s)
+                std::copy_n(to.data() + p * d, d, rows_of_slots_.data() + s * d);
+    });
+}
+
+/// The slot of each point's original.
+template <class T>
+void TreePlan<T>::set_slots(Range positions) {
+    slot_of_.resize(positions.size());
+    for (int64_t s = 0; s < shape_.n_local(); ++s) {
+        const Slots::Entry entry = slots_.at(shape_.own.begin + s);
+        if (entry.is_original) slot_of_[entry.position - positions.begin] = s;
+    }
+}
+
+/// Positions less the centre of their ball, in double: then rounded once.
+template <class T>
+void TreePlan<T>::set_relative(const Buffer<float>& slots, Buffer<T>& relative) const {
+    const int64_t d = config_.n_axis, m = shape_.ball;
+    comm_.agree([&] {
+        relative.resize(shape_.size(d));
+        std::fill(relative.begin(), relative.end(), T(0));
+    });
+    const Tiles<T> to = shape_.tiles(relative.data(), d);
+    queue_.parallel_for(shape_.n_local() / m, [&](int64_t ball, int) {
+        for (int64_t k = 0; k < d; ++k) {
+            double sum = 0;
+            for (int64_t s = ball * m; s < (ball + 1) * m; ++s) sum += slots[s * d + k];
+            const double centre = sum / static_cast<double>(m);
+            for (int64_t s = ball * m; s < (ball + 1) * m; ++s)
+                to(k, s) = static_cast<T>(slots[s * d + k] - centre);
+        }
+    });
+}
+
+/// Row vector times matrix, without fused multiply-add (-ffp-contract=off): a tree must not depend on
+/// the processor.
+template <class T>
+std::vector<double> TreePlan<T>::rotate() const {
+    const int64_t d = config_.n_axis, n = shape_.n_local();
+    std::vector<double> rotated(static_cast<size_t>(n * d));
+    for (int64_t s = 0; s < n; ++s) {
+        for (int64_t k = 0; k < d; ++k) {
+            double sum = 0;
+            for (int64_t j = 0; j < d; ++j)
+                sum += static_cast<double>(rows_of_slots_[s * d + j]) *
+                       config_.rotation[static_cast<size_t>(j * d + k)];
+            rotated[static_cast<size_t>(k * n + s)] = sum;
+        }
+    }
+    return rotated;
+}
+
+/// Collective: the rotated order of slots, the way there, and relative positions in it.
+template <class T>
+void TreePlan<T>::set_rotated() {
+    const int64_t d = config_.n_axis, n = shape_.n_local();
+    std::vector<double> x;
+    std::vector<int64_t> ids;
+    comm_.agree([&] {
+        x = rotate();
+        ids.resize(static_cast<size_t>(n));
+        for (int64_t s = 0; s < n; ++s) ids[static_cast<size_t>(s)] = shape_.own.begin + s;
+    });
+    const HalvesRule rule =
+        config_.is_rotated_fully ? HalvesRule(2, false) : HalvesRule(shape_.ball, true);
+    rotated_.emplace(comm_,
+                     split_positions(comm_, queue_, {static_cast<int>(d), x, ids}, rule, begins_),
+                     begins_);
+    Buffer<float> scratch, to;
+    comm_.agree([&] {
+        scratch = Buffer<float>(rotated_->scratch_rows() * d);
+        to = Buffer<float>(n * d);
+        const int64_t widest = std::max(d, config_.n_channel);
+        rotated_->reserve(comm_, widest * static_cast<int64_t>(sizeof(double)));
+    });
+    rotated_->to_target(comm_, rows_of_slots_.data(), scratch.data(), to.data(),
+                        d * static_cast<int64_t>(sizeof(float)));
+    set_relative(to, in_rotated_);
+}
+
+template <class T>
+Tile<const T> TreePlan<T>::coordinates(int64_t tile) const {
+    const int64_t d = config_.n_axis, first = tile * tile_points;
+    return {coordinates_.data() + first * d,
+            {d, std::min(tile_points, n_point() - first)},
+            {tile_points, 1}};
+}
+
+template <class T>
+Tiles<const T> TreePlan<T>::relative(bool rotated) const {
+    return shape_.tiles((rotated ? in_rotated_ : main_).data(), config_.n_axis);
+}
+
+namespace {
+
+/// Values of slots from tiles to rows, or back.
+template <class T, class Copy>
+void for_slots(const kernels::Queue& queue, const SlotShape& shape, const Tiles<T>& x,
+               const Copy& copy) {
+    queue.parallel_for(shape.n_tile(), [&](int64_t t, int) {
+        const Tile<T> tile = x.tile(t);
+        for (int64_t i = 0; i < tile.shape[1]; ++i)
+            for (int64_t c = 0; c < tile.shape[0]; ++c)
+                copy(tile(c, i), (t * shape.n_column + i) * tile.shape[0] + c);
+    });
+}
+
+}  // namespace
+
+template <class T>
+void TreePlan<T>::move(Tiles<T> x, bool to_rotated, T* memory) const {
+    const int64_t size = shape_.n_local() * x.n_channel;
+    T* const from = memory;
+    T* const scratch = memory + size;
+    T* const to = memory + 3 * size;
+    const int64_t row_bytes = x.n_channel * static_cast<int64_t>(sizeof(T));
+    for_slots(queue_, shape_, x, [&](T& value, int64_t i) { from[i] = value; });
+    if (comm_.size() == 1) {
+        if (to_rotated) rotated_->to_target_alone(from, to, row_bytes);
+        if (!to_rotated) rotated_->to_origin_alone(from, to, row_bytes);
+    } else {
+        if (to_rotated) rotated_->to_target(comm_, from, scratch, to, row_bytes);
+        if (!to_rotated) rotated_->to_origin(comm_, from, scratch, to, row_bytes);
+    }
+    for_slots(queue_, shape_, x, [&](T& value, int64_t i) { value = to[i]; });
+}
+
+template <class T>
+int64_t TreePlan<T>::move_bytes(int64_t n_channel) const {
+    return comm_.size() == 1 ? 0 : shape_.n_local() * n_channel * static_cast<int64_t>(sizeof(T));
+}
+
+template <class T>
+int64_t TreePlan<T>::bytes() const {
+    return slot_of_.bytes() + coordinates_.bytes() + main_.bytes() + in_rotated_.bytes() +
+           rows_of_slots_.bytes() + (rotated_ ? rotated_->bytes() : 0);
+}
+
+template class TreePlan<float>;
+template class TreePlan<double>;
+
+}  // namespace surrogate::impl::bsa
