@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Air around car-like bodies: the pressure on their surface from a panel method with PETSc, and from a
+// trained Ball Sparse Attention model that sees the points of the surface and their normals.
+//
+// Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
+// build/bin/airflow):
+//     cmake -S examples/airflow -B build-airflow -DCMAKE_PREFIX_PATH=PREFIX && cmake --build
+//     build-airflow
+//
+// Sample runs:
+//     mpirun -n 2 airflow -output out                 one body of 20,000 points; out/cars.pvd, out/car_1.png
+//     mpirun -n 2 airflow -seed 3000 -shapes 20       twenty bodies that the model has not seen
+//     mpirun -n 4 airflow -surrogate_reproducible     the same bits of the prediction on any ranks
+//     airflow -panels 20000 -points 100000            a finer flow, a finer mesh
+//     airflow -model "" -ksp_monitor                  the solver alone; every option of PETSc works
+//     airflow -samples data -sample_points 1900,3800 -seed 1000 -shapes 200
+//                                                     data for training (train/README.md)
+//
+// Prints a row a body: seconds of the solver, of planning, and of the surrogate, the distance of the
+// two pressures, drag and lift of both.
+//
+// Where to look for the coupling: predictor.cpp (all calls of libsurrogate) and output.cpp (files).
+#include <cstdio>
+#include <exception>
+
+#include "output.hpp"
+#include "picture.hpp"
+#include "report.hpp"
+#include "samples.hpp"
+
+namespace airflow {
+
+namespace {
+
+PetscErrorCode write_samples(MPI_Comm comm, const Settings& settings, Study& study) {
+    PetscFunctionBegin;
+    for (PetscInt k = 0; k < settings.n_shape; ++k) {
+        Result result;
+        PetscCall(
+            study.solve(settings.seed + k, settings.sample_points[0], settings.n_panel, &result));
+        for (const PetscInt n : settings.sample_points) {
+            char name[32];
+            std::snprintf(name, sizeof name, "/car_%05d_%06d.npy", int(settings.seed + k), int(n));
+            PetscCall(study.sample(n));
+            PetscCall(write_sample(settings.samples + name, study.surface(), study.pressure()));
+        }
+        PetscCall(
+            PetscPrintf(comm, "body %d: %s\n", int(settings.seed + k), study.body_text().c_str()));
+    }
+    PetscFunctionReturn(0);
+}
+
+/// Files of one body: a step of the series, and its picture.
+PetscErrorCode write_files(const Settings& settings, const Study& study, const Result& result,
+                           int number, Output* output) {
+    PetscFunctionBegin;
+    std::vector<NamedField> fields = {{"pressure_coefficient", study.pressure(), -1.5, 1, false}};
+    if (study.predictor().is_ready()) {
+        fields.push_back({"pressure_coefficient_surrogate", study.prediction(), -1.5, 1, false});
+        fields.push_back({"error", study.error(), -0.25, 0.25, true});
+    }
+    PetscCall(output->write(number, study.surface(), fields));
+    PetscCall(write_picture(settings.output + "/car_" + std::to_string(result.seed) + ".png",
+                            study.surface(), fields));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode run(MPI_Comm comm, const Settings& settings, Study& study) {
+    PetscFunctionBegin;
+    const bool has_surrogate = study.predictor().is_ready();
+    Output output;
+    if (!settings.output.empty()) PetscCall(output.create(comm, settings.output));
+    PetscCall(print_head(comm, settings, study.predictor()));
+    std::vector<Result> results(std::size_t(settings.n_shape));
+    for (int k = 0; k < settings.n_shape; ++k) {
+        Result& result = results[std::size_t(k)];
+        PetscCall(study.solve(settings.seed + k, settings.n_point, settings.n_panel, &result));
+        if (has_surrogate) PetscCall(study.compare(&result));
+        PetscCall(print_row(comm, result, has_surrogate));
+        if (!settings.output.empty()) PetscCall(write_files(settings, study, result, k, &output));
+    }
+    PetscCall(print_end(comm, results, has_surrogate));
+    if (!settings.output.empty())
+        PetscCall(
+            PetscPrintf(comm,
+                        "%s/cars.pvd: for ParaView, a body a step; car_*.png: solver, surrogate, "
+                        "their difference (-0.25 .. 0.25)\n",
+                        settings.output.c_str()));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode program(MPI_Comm comm) {
+    PetscFunctionBegin;
+    Settings settings;
+    PetscCall(settings.read(comm));
+    Study study;
+    PetscCall(study.create(comm, settings.samples.empty() ? settings.model : ""));
+    if (settings.samples.empty())
+        PetscCall(run(comm, settings, study));
+    else
+        PetscCall(write_samples(comm, settings, study));
+    PetscFunctionReturn(0);
+}
+
+}  // namespace
+
+}  // namespace airflow
+
+int main(int argc, char** argv) {
+    PetscCall(
+        PetscInitialize(&argc, &argv, nullptr,
+                        "Air around car-like bodies: a panel method, and a trained surrogate.\n"));
+    PetscErrorCode error = 0;
+    try {
+        error = airflow::program(PETSC_COMM_WORLD);
+    } catch (const std::exception& problem) {
+        std::fprintf(stderr, "airflow: %s\n", problem.what());
+        error = PETSC_ERR_LIB;
+    }
+    if (error) MPI_Abort(PETSC_COMM_WORLD, int(error));
+    PetscCall(PetscFinalize());
+    return 0;
+}

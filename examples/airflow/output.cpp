@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "output.hpp"
+
+#include <filesystem>
+
+namespace airflow {
+
+PetscErrorCode Output::create(MPI_Comm comm, const std::string& directory) {
+    PetscFunctionBegin;
+    comm_ = comm;
+    PetscMPIInt rank = 0, size = 0;
+    PetscCallMPI(MPI_Comm_rank(comm, &rank));
+    PetscCallMPI(MPI_Comm_size(comm, &size));
+    std::error_code error;
+    if (rank == 0) std::filesystem::create_directories(directory, error);
+    int failed = error ? 1 : 0;
+    PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, comm));
+    PetscCheck(!failed, comm, PETSC_ERR_FILE_OPEN, "-output %s: the directory cannot be made",
+               directory.c_str());
+    series_.emplace(directory + "/cars.pvd", rank, size);
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Output::write(int number, const Surface& surface,
+                             const std::vector<NamedField>& fields) {
+    PetscFunctionBegin;
+    PetscMPIInt rank = 0, size = 0;
+    PetscCallMPI(MPI_Comm_rank(comm_, &rank));
+    PetscCallMPI(MPI_Comm_size(comm_, &size));
+    const int64_t n_point = surface.n_local(), n_cell = surface.n_cell();
+    std::vector<std::vector<double>> values(fields.size());
+    std::vector<surrogate_series_field> named;
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+        PetscCall(surface.local_values(fields[f].field, &values[f]));
+        named.push_back(surrogate::point_field(fields[f].name,
+                                               surrogate::column(values[f].data(), n_point), "1"));
+    }
+    named.push_back(surrogate::point_field(
+        "normal", surrogate::matrix(&surface.normal().data()->x, n_point, 3), "1"));
+    std::vector<int64_t> offsets(std::size_t(n_cell) + 1);
+    for (int64_t c = 0; c <= n_cell; ++c) offsets[std::size_t(c)] = 4 * c;
+    const std::vector<uint8_t> types(std::size_t(n_cell), 9);  // VTK's quadrangle
+    const auto mesh = surrogate::cells(surrogate::matrix(&surface.place().data()->x, n_point, 3),
+                                       offsets, surface.corners(), types);
+    const surrogate_piece mine = series_->write(number, mesh, named);
+    std::vector<surrogate_piece> all(rank == 0 ? std::size_t(size) : 0);
+    PetscCallMPI(
+        MPI_Gather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, 0, comm_));
+    if (rank == 0) series_->publish(all);
+    PetscFunctionReturn(0);
+}
+
+}  // namespace airflow

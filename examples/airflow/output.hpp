@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <surrogate/surrogate_vtk.hpp>
+#include <vector>
+
+#include "surface.hpp"
+
+namespace airflow {
+
+/// A field of the points for files and pictures.
+struct NamedField {
+    const char* name;
+    Vec field;
+    double min, max;  ///< ends of the colour map
+    bool is_difference;
+};
+
+/// The bodies one after the other as a series: DIR/cars.pvd, one body a step, one piece a rank.
+class Output {
+public:
+    /// Makes the directory. Collective.
+    PetscErrorCode create(MPI_Comm comm, const std::string& directory);
+    /// Fields are dimensionless. Collective.
+    PetscErrorCode write(int number, const Surface& surface, const std::vector<NamedField>& fields);
+
+private:
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    std::optional<surrogate::Series> series_;
+};
+
+}  // namespace airflow

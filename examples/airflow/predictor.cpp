@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predictor.hpp"
+
+#include <surrogate/surrogate_petsc.h>
+
+#include <algorithm>
+
+namespace airflow {
+
+namespace {
+
+/// Inputs of the model that are fields, as its card names them, in the order of feature_of().
+constexpr const char* feature_names[] = {"along",        "across",        "height",
+                                         "normal.along", "normal.across", "normal.up"};
+constexpr const char* feature_units[] = {"m", "m", "m", "1", "1", "1"};
+constexpr int n_feature = 6;
+
+/// The body is symmetric, so that the model knows one side only: left counts as right.
+std::array<double, n_feature> feature_of(const Vector3& place, const Vector3& normal) {
+    const double side = place.y < 0 ? -1 : 1;
+    return {place.x, side * place.y, place.z, normal.x, side * normal.y, normal.z};
+}
+
+}  // namespace
+
+/// Runs `work`, whose errors are alike on all ranks: PETSc's are not printed, the library's not
+/// thrown; problem_ has the text, and is empty after success.
+PetscErrorCode Predictor::attempt(const std::function<PetscErrorCode()>& work) {
+    PetscFunctionBegin;
+    problem_.clear();
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, nullptr));
+    try {
+        if (const PetscErrorCode error = work()) {
+            char* text = nullptr;
+            std::ignore = PetscErrorMessage(error, nullptr, &text);
+            problem_ = text && *text ? text : "unknown error";
+        }
+    } catch (const surrogate::Error& error) {
+        problem_ = error.what();
+    }
+    PetscCall(PetscPopErrorHandler());
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Predictor::create(MPI_Comm comm, const std::string& path) {
+    PetscFunctionBegin;
+    PetscCall(attempt([&]() -> PetscErrorCode {
+        PetscFunctionBegin;
+        surrogate_context* context = nullptr;
+        PetscCall(surrogate_context_create_petsc(comm, nullptr, &context));
+        context_.emplace(context);
+        model_.emplace(*context_, path);
+        PetscFunctionReturn(0);
+    }));
+    if (!problem_.empty()) model_.reset();
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Predictor::set_features(const Surface& surface) {
+    PetscFunctionBegin;
+    PetscScalar* values = nullptr;
+    PetscCall(VecCreate(surface.comm(), features_.out()));
+    PetscCall(VecSetSizes(features_, PetscInt(n_feature * surface.n_owned()), PETSC_DETERMINE));
+    PetscCall(VecSetBlockSize(features_, n_feature));
+    PetscCall(VecSetType(features_, VECSTANDARD));
+    PetscCall(VecGetArrayWrite(features_, &values));
+    for (int64_t p = 0; p < surface.n_owned(); ++p) {
+        const auto features = feature_of(surface.place()[p], surface.normal()[p]);
+        std::copy(features.begin(), features.end(), values + n_feature * p);
+    }
+    PetscCall(VecRestoreArrayWrite(features_, &values));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Predictor::plan(const Surface& surface) {
+    PetscFunctionBegin;
+    PetscCall(set_features(surface));
+    PetscCall(attempt([&]() -> PetscErrorCode {
+        plan_.reset();
+        domain_.reset();
+        // Vector3 is three doubles: the places of the points that this rank owns are a matrix.
+        static_assert(sizeof(Vector3) == 3 * sizeof(double));
+        domain_.emplace(*context_,
+                        surrogate::matrix(&surface.place().data()->x, surface.n_owned(), 3),
+                        surface.id().data());
+        plan_.emplace(*model_, *domain_);
+        return 0;
+    }));
+    PetscCheck(problem_.empty(), PETSC_COMM_SELF, PETSC_ERR_LIB, "%s", problem_.c_str());
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Predictor::predict(Vec pressure) {
+    PetscFunctionBegin;
+    surrogate_vec in[n_feature];
+    for (int f = 0; f < n_feature; ++f)
+        in[f] = {feature_names[f], feature_units[f], features_, f, n_feature};
+    const surrogate_vec out = {"pressure_coefficient", "1", pressure, 0, 1};
+    PetscCall(surrogate_plan_run_vec(plan_->get(), n_feature, in, 1, &out));
+    PetscFunctionReturn(0);
+}
+
+std::string Predictor::how() const {
+    std::string text;
+    for (const char* key : {"backend", "vector", "threads"})
+        text += (text.empty() ? "" : ", ") + std::string(key) + " " + plan_->option(key);
+    return text;
+}
+
+PetscErrorCode Predictor::share_outside(double* share) const {
+    PetscFunctionBegin;
+    *share = 0;
+    const auto n_input = static_cast<int32_t>(model_->inputs().size());
+    for (int32_t input = 0; input < n_input; ++input) {
+        const surrogate_range_info info = plan_->range(input);
+        double counts[2] = {double(info.n_outside), double(info.n_points)};
+        context_->reduce(SURROGATE_SUM, 2, counts);
+        *share = std::max(*share, counts[0] / counts[1]);
+    }
+    PetscFunctionReturn(0);
+}
+
+}  // namespace airflow

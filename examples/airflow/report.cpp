@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report.hpp"
+
+namespace airflow {
+
+PetscErrorCode print_head(MPI_Comm comm, const Settings& settings, const Predictor& predictor) {
+    PetscFunctionBegin;
+    PetscMPIInt size = 0;
+    PetscCallMPI(MPI_Comm_size(comm, &size));
+    PetscCall(PetscPrintf(
+        comm, "Air around car-like bodies: about %d points and %d panels each, %d rank%s\n",
+        int(settings.n_point), int(settings.n_panel), size, size == 1 ? "" : "s"));
+    if (predictor.is_ready())
+        PetscCall(PetscPrintf(comm, "Surrogate: %s\n", settings.model.c_str()));
+    else if (!settings.model.empty())
+        PetscCall(PetscPrintf(comm, "surrogate not available: %s\nThe solver goes on by itself.\n",
+                              predictor.problem().c_str()));
+    PetscCall(PetscPrintf(comm, "\n%6s %8s %5s %9s %8s %13s %8s %8s %17s %17s\n", "seed", "points",
+                          "its", "solver[s]", "plan[s]", "surrogate[s]", "error", "largest",
+                          "drag [m^2]", "lift [m^2]"));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode print_row(MPI_Comm comm, const Result& r, bool has_surrogate) {
+    PetscFunctionBegin;
+    PetscCall(PetscPrintf(comm, "%6lld %8lld %5d %9.3f", static_cast<long long>(r.seed),
+                          static_cast<long long>(r.n_point), int(r.n_iteration), r.seconds_solver));
+    if (!has_surrogate) {
+        PetscCall(PetscPrintf(comm, " %8s %13s %8s %8s %8.4f %8s %8.4f\n", "-", "-", "-", "-",
+                              r.force_solver.x, "-", r.force_solver.z));
+        PetscFunctionReturn(0);
+    }
+    PetscCall(PetscPrintf(comm, " %8.3f %13.3f %6.2f %% %8.2f %8.4f %8.4f %8.4f %8.4f\n",
+                          r.seconds_plan, r.seconds_surrogate, 100 * r.relative_error,
+                          r.largest_error, r.force_solver.x, r.force_surrogate.x, r.force_solver.z,
+                          r.force_surrogate.z));
+    if (r.share_outside > 0.01)
+        PetscCall(PetscPrintf(comm, "       %.0f %% of its points lie outside the training data\n",
+                              100 * r.share_outside));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode print_end(MPI_Comm comm, const std::vector<Result>& results, bool has_surrogate) {
+    PetscFunctionBegin;
+    double sum = 0;
+    for (const Result& result : results) sum += result.relative_error;
+    if (has_surrogate && results.size() > 1)
+        PetscCall(PetscPrintf(comm, "mean error %.2f %%\n", 100 * sum / double(results.size())));
+    PetscCall(PetscPrintf(comm,
+                          "\nPressure coefficient on the surface: by the panel solver (seconds: "
+                          "panels, %s, points) and by\n"
+                          "the surrogate. error: relative L2 distance over the points; largest: of "
+                          "a point; drag, lift:\n"
+                          "force / dynamic pressure by the solver, then by the surrogate. A flow "
+                          "without friction has no\n"
+                          "drag: what the solver shows is its own error.\n",
+                          "iterations"));
+    PetscFunctionReturn(0);
+}
+
+}  // namespace airflow

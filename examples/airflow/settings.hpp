@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <petscsys.h>
+
+#include <string>
+#include <vector>
+
+namespace airflow {
+
+/// The command line; defaults as -help prints them.
+struct Settings {
+    PetscInt n_point = 20000;
+    PetscInt n_panel = 10000;
+    PetscInt seed = 1;
+    PetscInt n_shape = 1;
+    std::string model;    ///< "": without a surrogate
+    std::string output;   ///< directory, or "": nothing is written
+    std::string samples;  ///< directory of samples for training, or ""
+    std::vector<PetscInt> sample_points;
+
+    /// Errors: a number out of its range. Collective.
+    PetscErrorCode read(MPI_Comm comm);
+
+private:
+    PetscErrorCode check(MPI_Comm comm) const;
+};
+
+}  // namespace airflow

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study.hpp"
+
+namespace airflow {
+
+namespace {
+
+PetscErrorCode force_of(const Surface& surface, Vec coefficient, Vector3* force) {
+    PetscFunctionBegin;
+    PetscCall(surface.integrate(coefficient, force));
+    *force = -1 * *force;
+    PetscFunctionReturn(0);
+}
+
+}  // namespace
+
+PetscErrorCode Study::create(MPI_Comm comm, const std::string& model) {
+    PetscFunctionBegin;
+    comm_ = comm;
+    if (!model.empty()) PetscCall(predictor_.create(comm, model));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Study::seconds_since(double begin, double* seconds) const {
+    PetscFunctionBegin;
+    *seconds = MPI_Wtime() - begin;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, comm_));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Study::solve(int64_t seed, int64_t n_point, int64_t n_panel, Result* result) {
+    PetscFunctionBegin;
+    const CarShape car = random_car(uint64_t(seed));
+    body_ = car_body(car);
+    body_text_ = describe(car);
+    result->seed = seed;
+    const double begin = MPI_Wtime();
+    PetscCall(flow_.solve(comm_, body_, BoxGrid::of_points(n_panel, body_.extent), {true, true}));
+    PetscCall(sample(n_point));
+    PetscCall(seconds_since(begin, &result->seconds_solver));
+    result->n_point = surface_.grid().n_point();
+    result->n_iteration = flow_.n_iteration();
+    PetscCall(force_of(surface_, pressure_, &result->force_solver));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Study::sample(int64_t n_point) {
+    PetscFunctionBegin;
+    PetscScalar* coefficient = nullptr;
+    PetscCall(surface_.create(comm_, body_, n_point));
+    PetscCall(surface_.new_field(&pressure_));
+    PetscCall(VecGetArrayWrite(pressure_, &coefficient));
+    for (int64_t p = 0; p < surface_.n_owned(); ++p) {
+        const BoxGrid::Index index = surface_.grid().point(surface_.id()[p]);
+        const Vector3 v = flow_.velocity_at(surface_.grid(), index, surface_.normal()[p]);
+        coefficient[p] = 1 - dot(v, v);  // Bernoulli: pressure over dynamic pressure
+    }
+    PetscCall(VecRestoreArrayWrite(pressure_, &coefficient));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Study::compare(Result* result) {
+    PetscFunctionBegin;
+    PetscReal error = 0, whole = 0, largest = 0;
+    PetscCall(surface_.new_field(&prediction_));
+    double begin = MPI_Wtime();
+    PetscCall(predictor_.plan(surface_));
+    PetscCall(seconds_since(begin, &result->seconds_plan));
+    begin = MPI_Wtime();
+    PetscCall(predictor_.predict(prediction_));
+    PetscCall(seconds_since(begin, &result->seconds_surrogate));
+    PetscCall(predictor_.share_outside(&result->share_outside));
+    PetscCall(surface_.new_field(&error_));
+    PetscCall(VecWAXPY(error_, -1, pressure_, prediction_));
+    PetscCall(VecNorm(error_, NORM_2, &error));
+    PetscCall(VecNorm(error_, NORM_INFINITY, &largest));
+    PetscCall(VecNorm(pressure_, NORM_2, &whole));
+    result->relative_error = error / whole;
+    result->largest_error = largest;
+    PetscCall(force_of(surface_, prediction_, &result->force_surrogate));
+    PetscFunctionReturn(0);
+}
+
+}  // namespace airflow

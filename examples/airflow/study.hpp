@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "potential_flow.hpp"
+#include "predictor.hpp"
+#include "surface.hpp"
+
+namespace airflow {
+
+/// What came out for one body. Seconds are those of the slowest rank.
+struct Result {
+    int64_t seed = 0, n_point = 0;
+    PetscInt n_iteration = 0;
+    double seconds_solver = 0, seconds_plan = 0, seconds_surrogate = 0;
+    double relative_error = 0;  ///< L2 norm over the points, of that of the solver's coefficients
+    double largest_error = 0;
+    /// Forces over dynamic pressure (m^2): minus the integral of coefficient times normal. x is drag,
+    /// z is lift.
+    Vector3 force_solver, force_surrogate;
+    double share_outside = 0;  ///< of the points, with an input outside the training data
+};
+
+/// One body at a time: its mesh, its flow, the surrogate's prediction.
+class Study {
+public:
+    PetscErrorCode create(MPI_Comm comm, const std::string& model);
+
+    /// Mesh and flow of the body of a seed; pressure() is the solver's. Collective.
+    PetscErrorCode solve(int64_t seed, int64_t n_point, int64_t n_panel, Result* result);
+    /// The surrogate's prediction for the same mesh, and what it differs by. Collective.
+    PetscErrorCode compare(Result* result);
+    /// The pressure of the flow solved last on another mesh of the same body. Collective.
+    PetscErrorCode sample(int64_t n_point);
+
+    const Predictor& predictor() const { return predictor_; }
+    const Surface& surface() const { return surface_; }
+    Vec pressure() const { return pressure_; }
+    Vec prediction() const { return prediction_; }
+    Vec error() const { return error_; }
+    const std::string& body_text() const { return body_text_; }
+
+private:
+    PetscErrorCode seconds_since(double begin, double* seconds) const;
+
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    Body body_;
+    std::string body_text_;
+    PotentialFlow flow_;
+    Surface surface_;
+    Predictor predictor_;
+    OwnedVec pressure_, prediction_, error_;
+};
+
+}  // namespace airflow
