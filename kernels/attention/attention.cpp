@@ -32,7 +32,8 @@ void attend(const Queue& queue, const Heads& heads, Tile<const T> q, Tile<const 
 }
 
 int64_t attend_scratch(const Heads&) {
-    return 2 * lane_count * 128;  // backward keeps p and ds of 128 keys, or queries
+    // Backward keeps p and ds of 128 rows, for two vectors of lanes.
+    return 2 * 2 * lane_count * 128;
 }
 
 template <class T>

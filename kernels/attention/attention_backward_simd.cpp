@@ -54,12 +54,12 @@ struct Factors {
 };
 
 /// p and ds of n_row rows, (n_row, n_lane) each.
-template <int n_row, bool is_biased, class Of>
+template <int n_row, int n_vector, bool is_biased, class Of>
 HWY_NOINLINE void weigh_rows_again(const Factors& factors, int64_t at, const Of& of,
                                    const Bias& bias, float* p, float* ds) {
     Vector x[n_row][n_vector], gradient[n_row][n_vector];
-    start_scores<n_row, is_biased>(bias, x);
-    add_products<n_row>(factors.a, factors.b.data + at, factors.b.row, x);
+    start_scores<is_biased>(bias, x);
+    add_products(factors.a, factors.b.data + at, factors.b.row, x);
     Vector power[n_row * n_vector];
 #pragma GCC unroll 8
     for (int r = 0; r < n_row; ++r) {
@@ -72,36 +72,38 @@ HWY_NOINLINE void weigh_rows_again(const Factors& factors, int64_t at, const Of&
     for (int r = 0; r < n_row; ++r) {
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) {
-            store(power[r * n_vector + j], p + r * n_lane + j * width);
+            store(power[r * n_vector + j], p + (r * n_vector + j) * width);
             gradient[r][j] = hn::Sub(broadcast(0.0f), of.delta_of(at + r, j));
         }
     }
-    add_products<n_row>(factors.da, factors.db.data + at, factors.db.row, gradient);
+    add_products(factors.da, factors.db.data + at, factors.db.row, gradient);
 #pragma GCC unroll 8
     for (int r = 0; r < n_row; ++r) {
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) {
-            const int64_t to = r * n_lane + j * width;
+            const int64_t to = (r * n_vector + j) * width;
             store(hn::Mul(load(p + to), gradient[r][j]), ds + to);
         }
     }
 }
 
 /// The same for n rows.
-template <class Of>
+template <int n_vector, class Of>
 void weigh_again(const Factors& factors, int64_t n, const Of& of, const Bias& bias, float* p,
                  float* ds) {
     for_blocks_of_6(n, [&](int64_t r, auto n_row) HWY_ATTR {
         constexpr int size = decltype(n_row)::value;
-        const auto weigh =
-            bias.distance ? weigh_rows_again<size, true, Of> : weigh_rows_again<size, false, Of>;
-        weigh(factors, r, of, bias.from(r, 0), p + r * n_lane, ds + r * n_lane);
+        const auto weigh = bias.distance ? weigh_rows_again<size, n_vector, true, Of>
+                                         : weigh_rows_again<size, n_vector, false, Of>;
+        weigh(factors, r, of, bias.from(r, 0), p + r * n_vector * width, ds + r * n_vector * width);
     });
 }
 
 /// sum over n keys and the first n_query lanes of ds distance: along keys in float, lanes in double,
 /// both in order.
+template <int n_vector>
 double factor_gradient(const float* ds, const Bias& bias, int64_t n, int64_t n_query) {
+    constexpr int64_t n_lane = n_vector * width;
     alignas(64) float lane[n_lane];
     for (int j = 0; j < n_vector; ++j) {
         Vector sum = broadcast(0.0f);
@@ -119,9 +121,9 @@ void attend_backward_queries(const Heads& heads, const AttendGradient<float>& of
                              Tile<const float> k, Tile<const float> v,
                              const DistanceBias<float>& bias, float* scratch, Tile<float> dq,
                              double* dfactor) {
-    const auto [n_head, d, e] = heads;
+    const int64_t n_head = heads.n_head, d = heads.n_key_dim, e = heads.n_value_dim;
     const int64_t n_key = k.shape[1], n_query = of.q.shape[1];
-    float *p = scratch, *ds = scratch + lane_count * max_keys;
+    float *p = scratch, *ds = scratch + most_vectors * width * max_keys;
     for (int64_t h = 0; h < n_head; ++h) {
         const Factors all{rows_of_head(of.q, h, d), rows_of_head(of.dy, h, e),
                           rows_of_head(k, h, d), rows_of_head(v, h, e)};
@@ -129,15 +131,17 @@ void attend_backward_queries(const Heads& heads, const AttendGradient<float>& of
         double factor_sum = 0;
         for (int64_t first = 0; first < n_key; first += max_keys) {
             const int64_t count = std::min(max_keys, n_key - first);
-            for (int64_t i = 0; i < n_query; i += n_lane) {
+            for_lanes(round_up(n_query, lane_count), [&](int64_t i, auto n) HWY_ATTR {
+                constexpr int n_vector = decltype(n)::value;
                 const Factors factors = all.from(i, first);
                 const Bias at = added.from(first, i);
                 const OfQueries queries{&of.log_sum(h, i), &of.delta(h, i)};
-                weigh_again(factors, count, queries, at, p, ds);
-                gather<false>(ds, factors.b, count, {&dq(h * d, i), dq.stride[0], nullptr, ln_2});
+                weigh_again<n_vector>(factors, count, queries, at, p, ds);
+                gather<n_vector, false>(ds, factors.b, count,
+                                        {&dq(h * d, i), dq.stride[0], nullptr, ln_2});
                 if (dfactor && bias.factor)
-                    factor_sum += factor_gradient(ds, at, count, n_query - i);
-            }
+                    factor_sum += factor_gradient<n_vector>(ds, at, count, n_query - i);
+            });
         }
         if (dfactor) dfactor[h] += factor_sum * 0.69314718055994531;
     }
@@ -146,22 +150,25 @@ void attend_backward_queries(const Heads& heads, const AttendGradient<float>& of
 void attend_backward_keys(const Heads& heads, const AttendGradient<float>& of, Tile<const float> k,
                           Tile<const float> v, const DistanceBias<float>& bias, float* scratch,
                           Tile<float> dk, Tile<float> dv) {
-    const auto [n_head, d, e] = heads;
+    const int64_t n_head = heads.n_head, d = heads.n_key_dim, e = heads.n_value_dim;
     const int64_t n_key = k.shape[1], n_query = of.q.shape[1];
-    float *p = scratch, *ds = scratch + lane_count * max_keys;
+    float *p = scratch, *ds = scratch + most_vectors * width * max_keys;
     for (int64_t h = 0; h < n_head; ++h) {
         const Factors all{rows_of_head(k, h, d), rows_of_head(v, h, e), rows_of_head(of.q, h, d),
                           rows_of_head(of.dy, h, e)};
         const Bias added = bias_of_head(bias, h);
         for (int64_t first = 0; first < n_query; first += max_keys) {
             const int64_t count = std::min(max_keys, n_query - first);
-            for (int64_t j = 0; j < n_key; j += n_lane) {
+            for_lanes(round_up(n_key, lane_count), [&](int64_t j, auto n) HWY_ATTR {
+                constexpr int n_vector = decltype(n)::value;
                 const Factors factors = all.from(j, first);
                 const OfKeys queries{&of.log_sum(h, first), &of.delta(h, first)};
-                weigh_again(factors, count, queries, added.from(first, j), p, ds);
-                gather<false>(ds, factors.b, count, {&dk(h * d, j), dk.stride[0], nullptr, ln_2});
-                gather<false>(p, factors.db, count, {&dv(h * e, j), dv.stride[0], nullptr, 1.0f});
-            }
+                weigh_again<n_vector>(factors, count, queries, added.from(first, j), p, ds);
+                gather<n_vector, false>(ds, factors.b, count,
+                                        {&dk(h * d, j), dk.stride[0], nullptr, ln_2});
+                gather<n_vector, false>(p, factors.db, count,
+                                        {&dv(h * e, j), dv.stride[0], nullptr, 1.0f});
+            });
         }
     }
 }

@@ -15,22 +15,23 @@ namespace {
 
 /// Over the keys of a block: the largest score and 0, or NaN if a score is none. The exponential
 /// alone would not carry every NaN on (flare.md).
+template <int n_vector>
 struct Extent {
     Vector maximum[n_vector], taint[n_vector];
 };
 
 /// S(j, lane) of n_key keys for n_lane queries.
-template <int n_key, bool is_biased>
+template <int n_key, int n_vector, bool is_biased>
 HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, const Bias& bias,
-                              float* scores, Extent& extent) {
+                              float* scores, Extent<n_vector>& extent) {
     Vector sum[n_key][n_vector];
-    start_scores<n_key, is_biased>(bias, sum);
-    add_products<n_key>(q, k, k_row, sum);
+    start_scores<is_biased>(bias, sum);
+    add_products(q, k, k_row, sum);
 #pragma GCC unroll 8
     for (int r = 0; r < n_key; ++r) {
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) {
-            store(sum[r][j], scores + r * n_lane + j * width);
+            store(sum[r][j], scores + (r * n_vector + j) * width);
             extent.maximum[j] = at_least(sum[r][j], extent.maximum[j]);  // NaN is no maximum
             extent.taint[j] = mul_add(sum[r][j], broadcast(0.0f), extent.taint[j]);
         }
@@ -38,17 +39,17 @@ HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, const Bias&
 }
 
 /// `maximum` is raised, `taint` set.
-template <bool is_biased>
+template <int n_vector, bool is_biased>
 HWY_NOINLINE void score_keys(Rows q, Rows k, int64_t n_key, const Bias& bias, float* scores,
                              float* maximum, float* taint) {
-    Extent extent;
+    Extent<n_vector> extent;
     for (int j = 0; j < n_vector; ++j) {
         extent.maximum[j] = load(maximum + j * width);
         extent.taint[j] = broadcast(0.0f);
     }
     for_blocks_of_6(n_key, [&](int64_t i, auto n) HWY_ATTR {
-        score_block<decltype(n)::value, is_biased>(q, k.data + i, k.row, bias.from(i, 0),
-                                                   scores + i * n_lane, extent);
+        score_block<decltype(n)::value, n_vector, is_biased>(q, k.data + i, k.row, bias.from(i, 0),
+                                                             scores + i * n_vector * width, extent);
     });
     for (int j = 0; j < n_vector; ++j) {
         store(extent.maximum[j], maximum + j * width);
@@ -61,18 +62,20 @@ struct Lanes {
     float *maximum, *sum, *value;
 };
 
+template <int n_vector>
 void attend_block(Rows q, Rows k, Rows v, int64_t n_key, float w, const Bias& bias, float* scores,
                   Lanes state) {
+    constexpr int64_t n_lane = n_vector * width;
     alignas(64) float maximum[n_lane], rescale[n_lane], sum[n_lane], taint[n_lane];
     for (int64_t j = 0; j < n_lane; j += width) store(load(state.maximum + j), maximum + j);
-    (bias.distance ? score_keys<true> : score_keys<false>)(q, k, n_key, bias, scores, maximum,
-                                                           taint);
+    (bias.distance ? score_keys<n_vector, true>
+                   : score_keys<n_vector, false>)(q, k, n_key, bias, scores, maximum, taint);
     weigh_block<n_vector>(n_key, scores, maximum, state.maximum, rescale, sum);
     for (int64_t j = 0; j < n_lane; j += width) {
         const Vector old = mul_add(load(state.sum + j), load(rescale + j), load(taint + j));
         store(mul_add(load(sum + j), broadcast(w), old), state.sum + j);
     }
-    gather<true>(scores, v, n_key, {state.value, tile_points, rescale, w});
+    gather<n_vector, true>(scores, v, n_key, {state.value, tile_points, rescale, w});
 }
 
 void attend(const Heads& heads, Tile<const float> q, Tile<const float> k, Tile<const float> v,
@@ -86,10 +89,12 @@ void attend(const Heads& heads, Tile<const float> q, Tile<const float> k, Tile<c
         const Bias added = bias_of_head(bias, h);
         for (int64_t first = 0; first < n_key; first += max_keys) {
             const int64_t count = std::min(max_keys, n_key - first);
-            for (int64_t i = 0; i < n_query; i += n_lane)
-                attend_block(queries.from(i), keys.from(first), values.from(first), count, w,
-                             added.from(first, i), scratch,
-                             {state.maximum(h) + i, state.sum(h) + i, state.value(h) + i});
+            for_lanes(n_query, [&](int64_t i, auto n) HWY_ATTR {
+                attend_block<decltype(n)::value>(
+                    queries.from(i), keys.from(first), values.from(first), count, w,
+                    added.from(first, i), scratch,
+                    {state.maximum(h) + i, state.sum(h) + i, state.value(h) + i});
+            });
         }
     }
 }

@@ -18,9 +18,18 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 
-/// Vectors of lanes that go together: 16 lanes at every level that has them.
-constexpr int n_vector = width == 8 ? 2 : 1;
-constexpr int64_t n_lane = n_vector * width;
+/// Vectors of lanes that go together: two where a machine has vectors at all, so that twelve sums are
+/// under way. With AVX-512 that are 32 lanes, and a rest of 16 goes alone.
+constexpr int most_vectors = width == 1 ? 1 : 2;
+
+/// Calls body(lane, vectors) for groups of lanes; vectors is a constant of the compiler.
+template <class Body>
+HWY_INLINE void for_lanes(int64_t n, const Body& body) {
+    int64_t lane = 0;
+    for (; lane + most_vectors * width <= n; lane += most_vectors * width)
+        body(lane, std::integral_constant<int, most_vectors>());
+    for (; lane < n; lane += width) body(lane, std::integral_constant<int, 1>());
+}
 
 /// Rows of channels, all columns of which have one distance.
 struct Rows {
@@ -53,7 +62,7 @@ inline Bias bias_of_head(const DistanceBias<float>& bias, int64_t h) {
 }
 
 /// sum(r, lane) + sum_c lanes(c, lane) b(c, r) for n_row columns of b, in order of c.
-template <int n_row>
+template <int n_row, int n_vector>
 HWY_INLINE void add_products(Rows lanes, const float* b, int64_t b_row,
                              Vector (&sum)[n_row][n_vector]) {
     const float* a = lanes.data;
@@ -73,7 +82,7 @@ HWY_INLINE void add_products(Rows lanes, const float* b, int64_t b_row,
 }
 
 /// Sums of scores at their start.
-template <int n_row, bool is_biased>
+template <bool is_biased, int n_row, int n_vector>
 HWY_INLINE void start_scores(const Bias& bias, Vector (&sum)[n_row][n_vector]) {
 #pragma GCC unroll 8
     for (int r = 0; r < n_row; ++r) {
@@ -85,7 +94,7 @@ HWY_INLINE void start_scores(const Bias& bias, Vector (&sum)[n_row][n_vector]) {
     }
 }
 
-/// What gather() makes of sums of n_lane lanes and of what was there:
+/// What gather() makes of sums and of what was there:
 /// value(c, lane) = rescale(lane) value(c, lane) + w sum(c, lane); rescale null: 1.
 struct Sums {
     float* value;
@@ -94,7 +103,7 @@ struct Sums {
     float w;
 };
 
-template <int n_row, bool is_rescaled>
+template <int n_row, int n_vector, bool is_rescaled>
 HWY_NOINLINE void gather_rows(const float* weights, const float* v, int64_t v_row, int64_t n,
                               const Sums& to) {
     Vector sum[n_row][n_vector];
@@ -107,7 +116,7 @@ HWY_NOINLINE void gather_rows(const float* weights, const float* v, int64_t v_ro
     for (int64_t i = 0; i < n; ++i) {
         Vector weight[n_vector];
 #pragma GCC unroll 2
-        for (int j = 0; j < n_vector; ++j) weight[j] = load(weights + i * n_lane + j * width);
+        for (int j = 0; j < n_vector; ++j) weight[j] = load(weights + (i * n_vector + j) * width);
 #pragma GCC unroll 8
         for (int r = 0; r < n_row; ++r) {
             const Vector x = broadcast(v[r * v_row + i]);
@@ -128,10 +137,10 @@ HWY_NOINLINE void gather_rows(const float* weights, const float* v, int64_t v_ro
 }
 
 /// sum(c, lane) = sum_i weights(i, lane) v(c, i) over n columns of v, in order of i.
-template <bool is_rescaled>
+template <int n_vector, bool is_rescaled>
 HWY_INLINE void gather(const float* weights, Rows v, int64_t n, const Sums& to) {
     for_blocks_of_6(v.n_dim, [&](int64_t c, auto n_row) HWY_ATTR {
-        gather_rows<decltype(n_row)::value, is_rescaled>(
+        gather_rows<decltype(n_row)::value, n_vector, is_rescaled>(
             weights, v.data + c * v.row, v.row, n,
             {to.value + c * to.row, to.row, to.rescale, to.w});
     });
