@@ -15,33 +15,22 @@ namespace {
 
 constexpr float ln_2 = 0.6931471806f;
 
-/// Logarithms of sums, and the lowest scores beside them that count. Scores of lanes in the padding
-/// are garbage: whatever they are, 2^(s - log_sum) stays within 2^-125 and 1.
-struct Limit {
-    Vector log_sum, lowest;
-
-    explicit Limit(Vector log) : log_sum(log), lowest(lowest_beside(log)) {}
-    HWY_INLINE Vector exponent(Vector score) const {
-        const Vector x = hn::Sub(at_least(lowest, score), log_sum);
-        return at_most(broadcast(0.0f), at_least(broadcast(lowest_power), x));
-    }
-};
-
-/// Lanes are queries, rows are keys. What it knows of queries lies in vectors.
+/// Logarithms of sums, the lowest scores beside them that count, and delta: (n_lane) each where lanes
+/// are queries, (n_row) where rows are.
 struct OfQueries {
-    const float *log_sum, *delta;  // (n_lane)
-
-    HWY_INLINE Limit limit(int64_t, int j) const { return Limit(load(log_sum + j * width)); }
-    HWY_INLINE Vector delta_of(int64_t, int j) const { return load(delta + j * width); }
+    const float *log_sum, *lowest, *delta;
 };
 
-/// Lanes are keys, rows are queries.
-struct OfKeys {
-    const float *log_sum, *delta;  // (n_row)
+/// The same of one row and vector of lanes.
+template <bool lanes_are_queries>
+HWY_INLINE Vector element(const float* of, int64_t r, int j) {
+    return lanes_are_queries ? load(of + j * width) : broadcast(of[r]);
+}
 
-    HWY_INLINE Limit limit(int64_t r, int) const { return Limit(broadcast(log_sum[r])); }
-    HWY_INLINE Vector delta_of(int64_t r, int) const { return broadcast(delta[r]); }
-};
+/// lowest (n) beside log_sum (n); both have room for whole vectors.
+void find_lowest(const float* log_sum, int64_t n, float* lowest) {
+    for (int64_t i = 0; i < n; i += width) store(lowest_beside(load(log_sum + i)), lowest + i);
+}
 
 /// The two factors of both products: scores are <a, b>, gradients of weights <da, db>.
 struct Factors {
@@ -53,49 +42,85 @@ struct Factors {
     }
 };
 
-/// p and ds of n_row rows, (n_row, n_lane) each.
-template <int n_row, int n_vector, bool is_biased, class Of>
-HWY_NOINLINE void weigh_rows_again(const Factors& factors, int64_t at, const Of& of,
-                                   const Bias& bias, float* p, float* ds) {
-    Vector x[n_row][n_vector], gradient[n_row][n_vector];
-    start_scores<is_biased>(bias, x);
-    add_products(factors.a, factors.b.data + at, factors.b.row, x);
-    Vector power[n_row * n_vector];
+/// Scores of n_row rows.
+template <int n_row, int n_vector, bool is_biased>
+HWY_NOINLINE void score_rows(Rows a, Rows b, const Bias& bias, float* scores) {
+    Vector sum[n_row][n_vector];
+    start_scores<is_biased>(bias, sum);
+    add_products(a, b.data, b.row, sum);
+#pragma GCC unroll 8
+    for (int r = 0; r < n_row; ++r) {
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) store(sum[r][j], scores + (r * n_vector + j) * width);
+    }
+}
+
+/// Scores of n_row rows become p = 2^(s - log_sum). Scores of lanes in the padding are garbage:
+/// whatever they are, p stays within 2^-125 and 1.
+template <int n_row, int n_vector, bool lanes_are_queries>
+HWY_INLINE void weigh_rows_again(const OfQueries& of, int64_t row, float* scores) {
+    constexpr int n = n_row * n_vector;
+    Vector x[n];
+#pragma GCC unroll 8
+    for (int i = 0; i < n; ++i) {
+        const int64_t r = row + i / n_vector;
+        const Vector lowest = element<lanes_are_queries>(of.lowest, r, i % n_vector),
+                     log_sum = element<lanes_are_queries>(of.log_sum, r, i % n_vector);
+        const Vector below = hn::Sub(at_least(lowest, load(scores + i * width)), log_sum);
+        x[i] = at_most(broadcast(0.0f), at_least(broadcast(lowest_power), below));
+    }
+    powers_of_two(x);
+#pragma GCC unroll 8
+    for (int i = 0; i < n; ++i) store(x[i], scores + i * width);
+}
+
+template <int n_vector, bool lanes_are_queries>
+HWY_NOINLINE void weigh_again(const OfQueries& of, int64_t n, float* scores) {
+    constexpr int n_row = width == 16 ? 4 : 2;  // as in weigh_keys()
+    int64_t r = 0;
+    for (; r + n_row <= n; r += n_row)
+        weigh_rows_again<n_row, n_vector, lanes_are_queries>(of, r, scores + r * n_vector * width);
+    for (; r < n; ++r)
+        weigh_rows_again<1, n_vector, lanes_are_queries>(of, r, scores + r * n_vector * width);
+}
+
+/// ds = p (<da, db> - delta) of n_row rows.
+template <int n_row, int n_vector, bool lanes_are_queries>
+HWY_NOINLINE void slope_rows(Rows da, Rows db, const OfQueries& of, int64_t row, const float* p,
+                             float* ds) {
+    Vector sum[n_row][n_vector];
 #pragma GCC unroll 8
     for (int r = 0; r < n_row; ++r) {
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j)
-            power[r * n_vector + j] = of.limit(at + r, j).exponent(x[r][j]);
+            sum[r][j] = hn::Sub(broadcast(0.0f), element<lanes_are_queries>(of.delta, row + r, j));
     }
-    powers_of_two(power);
+    add_products(da, db.data, db.row, sum);
 #pragma GCC unroll 8
     for (int r = 0; r < n_row; ++r) {
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) {
-            store(power[r * n_vector + j], p + (r * n_vector + j) * width);
-            gradient[r][j] = hn::Sub(broadcast(0.0f), of.delta_of(at + r, j));
-        }
-    }
-    add_products(factors.da, factors.db.data + at, factors.db.row, gradient);
-#pragma GCC unroll 8
-    for (int r = 0; r < n_row; ++r) {
-#pragma GCC unroll 2
-        for (int j = 0; j < n_vector; ++j) {
-            const int64_t to = (r * n_vector + j) * width;
-            store(hn::Mul(load(p + to), gradient[r][j]), ds + to);
+            const int64_t at = (r * n_vector + j) * width;
+            store(hn::Mul(load(p + at), sum[r][j]), ds + at);
         }
     }
 }
 
-/// The same for n rows.
-template <int n_vector, class Of>
-void weigh_again(const Factors& factors, int64_t n, const Of& of, const Bias& bias, float* p,
+/// p and ds (n, lanes) of n rows.
+template <int n_vector, bool lanes_are_queries>
+void find_slopes(const Factors& factors, int64_t n, const OfQueries& of, const Bias& bias, float* p,
                  float* ds) {
+    constexpr int64_t n_lane = n_vector * width;
     for_blocks_of_6(n, [&](int64_t r, auto n_row) HWY_ATTR {
         constexpr int size = decltype(n_row)::value;
-        const auto weigh = bias.distance ? weigh_rows_again<size, n_vector, true, Of>
-                                         : weigh_rows_again<size, n_vector, false, Of>;
-        weigh(factors, r, of, bias.from(r, 0), p + r * n_vector * width, ds + r * n_vector * width);
+        (bias.distance ? score_rows<size, n_vector, true>
+                       : score_rows<size, n_vector, false>)(factors.a, factors.b.from(r),
+                                                            bias.from(r, 0), p + r * n_lane);
+    });
+    weigh_again<n_vector, lanes_are_queries>(of, n, p);
+    for_blocks_of_6(n, [&](int64_t r, auto n_row) HWY_ATTR {
+        slope_rows<decltype(n_row)::value, n_vector, lanes_are_queries>(
+            factors.da, factors.db.from(r), of, r, p + r * n_lane, ds + r * n_lane);
     });
 }
 
@@ -135,8 +160,10 @@ void attend_backward_queries(const Heads& heads, const AttendGradient<float>& of
                 constexpr int n_vector = decltype(n)::value;
                 const Factors factors = all.from(i, first);
                 const Bias at = added.from(first, i);
-                const OfQueries queries{&of.log_sum(h, i), &of.delta(h, i)};
-                weigh_again<n_vector>(factors, count, queries, at, p, ds);
+                alignas(64) float lowest[n_vector * width];
+                find_lowest(&of.log_sum(h, i), n_vector * width, lowest);
+                const OfQueries queries{&of.log_sum(h, i), lowest, &of.delta(h, i)};
+                find_slopes<n_vector, true>(factors, count, queries, at, p, ds);
                 gather<n_vector, false>(ds, factors.b, count,
                                         {&dq(h * d, i), dq.stride[0], nullptr, ln_2});
                 if (dfactor && bias.factor)
@@ -159,11 +186,13 @@ void attend_backward_keys(const Heads& heads, const AttendGradient<float>& of, T
         const Bias added = bias_of_head(bias, h);
         for (int64_t first = 0; first < n_query; first += max_keys) {
             const int64_t count = std::min(max_keys, n_query - first);
+            alignas(64) float lowest[max_keys];
+            find_lowest(&of.log_sum(h, first), count, lowest);
             for_lanes(round_up(n_key, lane_count), [&](int64_t j, auto n) HWY_ATTR {
                 constexpr int n_vector = decltype(n)::value;
                 const Factors factors = all.from(j, first);
-                const OfKeys queries{&of.log_sum(h, first), &of.delta(h, first)};
-                weigh_again<n_vector>(factors, count, queries, added.from(first, j), p, ds);
+                const OfQueries queries{&of.log_sum(h, first), lowest, &of.delta(h, first)};
+                find_slopes<n_vector, false>(factors, count, queries, added.from(first, j), p, ds);
                 gather<n_vector, false>(ds, factors.b, count,
                                         {&dk(h * d, j), dk.stride[0], nullptr, ln_2});
                 gather<n_vector, false>(p, factors.db, count,
