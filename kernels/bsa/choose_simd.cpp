@@ -44,8 +44,9 @@ struct Lists {
     }
 };
 
-/// Own blocks of each lane as keys of the call, and of all lanes together.
+/// Own blocks of each lane, as numbers and as keys of the call, and the keys of all lanes together.
 struct OwnKeys {
+    int64_t first_block[n_lane], end_block[n_lane];
     int32_t first[n_lane], end[n_lane];
     int64_t first_of_all, end_of_all;
 };
@@ -56,19 +57,21 @@ struct Groups {
 };
 
 /// The next float below a finite x; -infinity below the lowest.
-float just_below(float x) {
-    const auto bits = std::bit_cast<uint32_t>(x);
-    if (x == 0) return -std::numeric_limits<float>::denorm_min();
-    return std::bit_cast<float>(x < 0 ? bits + 1 : bits - 1);
+HWY_INLINE float just_below(float x) {
+    const auto bits = std::bit_cast<int32_t>(x);
+    const int32_t next = bits < 0 ? bits + 1 : bits - 1;  // away from zero, and towards it
+    return std::bit_cast<float>((bits & 0x7fffffff) == 0 ? int32_t(0x80000001) : next);
 }
 
 OwnKeys own_keys(const OwnBlocks& own, const Groups& groups, int64_t first_block, int64_t n_key) {
     OwnKeys keys{};
     keys.first_of_all = n_key;
-    for (int64_t i = 0; i < std::min(groups.n, own.count > 0 ? n_lane : 0); ++i) {
-        const int64_t begin = own.first[groups.first + i] - first_block;
-        const int64_t first = std::clamp<int64_t>(begin, 0, n_key);
-        const int64_t end = std::clamp<int64_t>(begin + own.count, first, n_key);
+    for (int64_t i = 0; i < groups.n && own.count > 0; ++i) {
+        const int64_t begin = own.first[groups.first + i];
+        keys.first_block[i] = begin;
+        keys.end_block[i] = begin + own.count;
+        const int64_t first = std::clamp<int64_t>(begin - first_block, 0, n_key);
+        const int64_t end = std::clamp<int64_t>(begin + own.count - first_block, first, n_key);
         keys.first[i] = static_cast<int32_t>(first);
         keys.end[i] = static_cast<int32_t>(end);
         if (first == end) continue;
@@ -79,22 +82,21 @@ OwnKeys own_keys(const OwnBlocks& own, const Groups& groups, int64_t first_block
 }
 
 /// Entries that any block outside the own ball displaces count as -infinity; lanes without a group
-/// take nothing.
-void begin_lists(Choice<float> choice, const OwnBlocks& own, const Groups& groups,
-                 int64_t end_block, const Lists& lists) {
+/// take nothing. Written without branches, which would go wrong about as often as right.
+void begin_lists(Choice<float> choice, const OwnKeys& own, const Groups& groups, int64_t end_block,
+                 const Lists& lists) {
     for (int64_t rank = 0; rank < lists.n_choice; ++rank) {
         const int64_t at = choice.index(groups.head, rank, groups.first);
-        const float key = std::bit_cast<float>(static_cast<int32_t>(-1 - rank));
+        const float *score = choice.score + at, key = std::bit_cast<float>(int32_t(-1 - rank));
+        const int64_t* block = choice.block + at;
+        float* to = lists.score + rank * n_lane;
         for (int64_t i = 0; i < n_lane; ++i) {
-            float& score = lists.score[rank * n_lane + i];
+            const bool is_own = block[i] >= own.first_block[i] && block[i] < own.end_block[i];
+            const float held = block[i] >= end_block ? just_below(score[i]) : score[i];
+            to[i] = block[i] < 0 || is_own ? -infinity : held;
             lists.key[rank * n_lane + i] = key;
-            score = infinity;
-            if (i >= groups.n) continue;
-            const int64_t block = choice.block[at + i];
-            score = choice.score[at + i];
-            if (block >= end_block) score = just_below(score);
-            if (block < 0 || is_own(own, groups.first + i, block)) score = -infinity;
         }
+        std::fill(to + groups.n, to + n_lane, infinity);
     }
 }
 
@@ -105,18 +107,20 @@ void end_lists(const Lists& lists, const Groups& groups, int64_t first_block,
         const int64_t to = choice.index(groups.head, rank, groups.first);
         for (int64_t i = 0; i < groups.n; ++i) {
             const int32_t key = lists.key_at(rank, i);
-            const int64_t from = choice.index(groups.head, -1 - key, groups.first);
-            choice.score[to + i] =
-                key < 0 ? choice.score[from + i] : lists.score[rank * n_lane + i];
-            choice.block[to + i] = key < 0 ? choice.block[from + i] : first_block + key;
+            const int64_t from =
+                choice.index(groups.head, key < 0 ? -1 - key : 0, groups.first) + i;
+            const float score = choice.score[from], new_score = lists.score[rank * n_lane + i];
+            const int64_t block = choice.block[from];
+            choice.score[to + i] = key < 0 ? score : new_score;
+            choice.block[to + i] = key < 0 ? block : first_block + key;
         }
     }
 }
 
 /// One key for one vector of lanes, from the last rank up: a rank takes the entry above it, the key,
 /// or stays as it is.
-HWY_NOINLINE void insert_key(Vector score, int32_t key, int64_t n_choice, float* scores,
-                             float* keys) {
+HWY_INLINE void insert_key(Vector score, int32_t key, int64_t n_choice, float* scores,
+                           float* keys) {
     const Vector number = hn::BitCast(Tag(), hn::Set(IntTag(), key));
     Vector old_score = load(scores + (n_choice - 1) * n_lane);
     Vector old_key = load(keys + (n_choice - 1) * n_lane);
@@ -137,6 +141,17 @@ HWY_NOINLINE void insert_key(Vector score, int32_t key, int64_t n_choice, float*
     store(hn::IfThenElse(is_above, number, old_key), keys);
 }
 
+/// n keys from `key` on, their scores (n, width).
+HWY_NOINLINE void insert_keys(const float* score, int64_t n, int32_t key, int64_t n_choice,
+                              float* scores, float* keys) {
+    const float* worst = scores + (n_choice - 1) * n_lane;
+    for (int64_t r = 0; r < n; ++r) {
+        const Vector x = load(score + r * width);
+        if (hn::AllFalse(Tag(), hn::Gt(x, load(worst)))) continue;
+        insert_key(x, key + static_cast<int32_t>(r), n_choice, scores, keys);
+    }
+}
+
 /// Scores of own blocks become -infinity.
 template <int n_key>
 HWY_INLINE void hide_own(const OwnKeys& own, int64_t key, Vector (&score)[n_key][n_vector]) {
@@ -144,6 +159,7 @@ HWY_INLINE void hide_own(const OwnKeys& own, int64_t key, Vector (&score)[n_key]
     for (int j = 0; j < n_vector; ++j) {
         const auto first = hn::LoadU(ints, own.first + j * width);
         const auto end = hn::LoadU(ints, own.end + j * width);
+#pragma GCC unroll 8
         for (int r = 0; r < n_key; ++r) {
             const auto number = hn::Set(ints, static_cast<int32_t>(key + r));
             const auto is_own = hn::AndNot(hn::VecFromMask(ints, hn::Lt(number, first)),
@@ -182,11 +198,18 @@ HWY_INLINE bool offer_keys(Rows q, Rows k, const OwnKeys& own, int64_t key, cons
             for (int j = 0; j < n_vector; ++j) score[r][j] = mul_add(group[j], x, score[r][j]);
         }
     }
-#pragma GCC unroll 8
-    for (int r = 0; r < n_key; ++r) {
 #pragma GCC unroll 2
-        for (int j = 0; j < n_vector; ++j)
-            taint[j] = mul_add(score[r][j], broadcast(0.0f), taint[j]);
+    for (int j = 0; j < n_vector; ++j) {
+        // 0 for numbers; by twos, as one sum of all would be a long wait.
+        Vector zero[(n_key + 1) / 2];
+#pragma GCC unroll 4
+        for (int r = 0; r < n_key; r += 2) {
+            zero[r / 2] = hn::Mul(score[r][j], broadcast(0.0f));
+            if (r + 1 < n_key) zero[r / 2] = mul_add(score[r + 1][j], broadcast(0.0f), zero[r / 2]);
+        }
+#pragma GCC unroll 4
+        for (int r = 1; r < (n_key + 1) / 2; ++r) zero[0] = hn::Add(zero[0], zero[r]);
+        taint[j] = hn::Add(taint[j], zero[0]);
     }
     if (key < own.end_of_all && key + n_key > own.first_of_all) hide_own(own, key, score);
     bool has_changed = false;
@@ -196,13 +219,13 @@ HWY_INLINE bool offer_keys(Rows q, Rows k, const OwnKeys& own, int64_t key, cons
 #pragma GCC unroll 8
         for (int r = 1; r < n_key; ++r) best = at_least(best, score[r][j]);
         const float* worst = lists.score + (lists.n_choice - 1) * n_lane + j * width;
-        if (hn::AllFalse(Tag(), hn::Gt(best, load(worst)))) continue;
+        if (HWY_LIKELY(hn::AllFalse(Tag(), hn::Gt(best, load(worst))))) continue;
         has_changed = true;
-        for (int r = 0; r < n_key; ++r) {
-            if (hn::AllFalse(Tag(), hn::Gt(score[r][j], load(worst)))) continue;
-            insert_key(score[r][j], static_cast<int32_t>(key + r), lists.n_choice,
-                       lists.score + j * width, lists.key + j * width);
-        }
+        float kept[n_key * width];  // for numbers that change at run time: registers have none
+#pragma GCC unroll 8
+        for (int r = 0; r < n_key; ++r) store(score[r][j], kept + r * width);
+        insert_keys(kept, n_key, static_cast<int32_t>(key), lists.n_choice, lists.score + j * width,
+                    lists.key + j * width);
     }
     return has_changed;
 }
@@ -245,24 +268,35 @@ void offer_own(Rows q, Rows k, const OwnBlocks& own, const OwnKeys& keys, const 
     }
 }
 
+/// n_lane groups of one head.
+bool choose_group(Rows q, Rows k, int64_t n_key, const Groups& groups, int64_t first_block,
+                  const OwnBlocks& own, const OwnKeys& own_keys, const Lists& lists,
+                  Choice<float> choice) {
+    float taint[n_lane];
+    begin_lists(choice, own_keys, groups, first_block + n_key, lists);
+    if (offer_all(q, k, n_key, own_keys, lists, taint))
+        end_lists(lists, groups, first_block, choice);
+    if (!std::all_of(taint, taint + groups.n, [](float x) { return x == 0; })) return false;
+    if (own_keys.end_of_all > 0) offer_own(q, k, own, own_keys, groups, first_block, choice);
+    return true;
+}
+
 bool choose(const Heads& heads, Tile<const float> q, Tile<const float> k, int64_t first_block,
             const OwnBlocks& own, float* scratch, Choice<float> choice) {
     const int64_t n_dim = heads.n_key_dim, n_key = k.shape[1], n_group = q.shape[1];
     const Lists lists{choice.n_choice, scratch, scratch + choice.n_choice * n_lane};
-    for (int64_t first = 0; first < n_group; first += n_lane) {
-        const int64_t n = std::min(n_lane, n_group - first);
-        const OwnKeys keys = own_keys(own, {0, first, n}, first_block, n_key);
-        for (int64_t h = 0; h < heads.n_head; ++h) {
-            const Groups groups{h, first, n};
+    OwnKeys keys[tile_points / n_lane];
+    for (int64_t first = 0; first < n_group; first += n_lane)
+        keys[first / n_lane] =
+            own_keys(own, {0, first, std::min(n_lane, n_group - first)}, first_block, n_key);
+    for (int64_t h = 0; h < heads.n_head; ++h) {  // keys of one head stay in the first-level cache
+        const Rows rows{k.data + h * n_dim * k.stride[0], k.stride[0], n_dim};
+        for (int64_t first = 0; first < n_group; first += n_lane) {
+            const Groups groups{h, first, std::min(n_lane, n_group - first)};
             const Rows queries{q.data + h * n_dim * q.stride[0] + first, q.stride[0], n_dim};
-            const Rows rows{k.data + h * n_dim * k.stride[0], k.stride[0], n_dim};
-            float taint[n_lane];
-            begin_lists(choice, own, groups, first_block + n_key, lists);
-            if (offer_all(queries, rows, n_key, keys, lists, taint))
-                end_lists(lists, groups, first_block, choice);
-            if (!std::all_of(taint, taint + n, [](float x) { return x == 0; })) return false;
-            if (keys.end_of_all > 0)
-                offer_own(queries, rows, own, keys, groups, first_block, choice);
+            if (!choose_group(queries, rows, n_key, groups, first_block, own, keys[first / n_lane],
+                              lists, choice))
+                return false;
         }
     }
     return true;
