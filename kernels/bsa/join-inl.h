@@ -40,9 +40,16 @@ HWY_INLINE Vector join_halves(Vector a, Vector b) {
 }
 #endif
 
-/// sums[r] of the lanes of row r: lane l takes l + 8, then l + 4, l + 2 and l + 1, as
-/// PointSum::join().
-HWY_INLINE void join_rows(const Vector (&row)[n_joined][n_part], float* sums) {
+/// Where join_rows() leaves the sum of row r: what the shuffles give, not put in order.
+HWY_INLINE int joined_place(int64_t r) {
+    constexpr int place[3][n_joined] = {
+        {0, 1, 2, 3, 4, 5, 6, 7}, {0, 4, 8, 12, 2, 6, 10, 14}, {0, 8, 4, 12, 2, 10, 6, 14}};
+    return place[width == 16 ? 2 : width == 8 ? 1 : 0][r];
+}
+
+/// factor times the sum of the lanes of row r, to sums[joined_place(r)] of lane_count elements: lane
+/// l takes l + 8, then l + 4, l + 2 and l + 1, as PointSum::join().
+HWY_INLINE void join_rows(const Vector (&row)[n_joined][n_part], float factor, float* sums) {
 #if HWY_TARGET == HWY_SCALAR
     for (int r = 0; r < n_joined; ++r) {
         float lane[lane_count];
@@ -50,10 +57,10 @@ HWY_INLINE void join_rows(const Vector (&row)[n_joined][n_part], float* sums) {
         for (int64_t n = lane_count / 2; n > 0; n /= 2) {
             for (int64_t l = 0; l < n; ++l) lane[l] += lane[l + n];
         }
-        sums[r] = lane[0];
+        sums[r] = factor * lane[0];
     }
 #else
-    Vector four[4];  // rows 2 r, 2 r + 1 (16 lanes: 2 r' and 2 r' + 1 of two such), 4 lanes of each
+    Vector four[4];  // 4 lanes of each row
     if constexpr (width == 16) {
         Vector eight[4];
         for (int r = 0; r < 4; ++r) eight[r] = join_halves(row[2 * r][0], row[2 * r + 1][0]);
@@ -69,14 +76,12 @@ HWY_INLINE void join_rows(const Vector (&row)[n_joined][n_part], float* sums) {
         for (int r = 0; r < 4; ++r) four[r] = join_halves(eight[2 * r], eight[2 * r + 1]);
     }
     // Blocks of rows a and e become (a e), 2 lanes of each, and then their sums in lanes 0 and 2.
-    alignas(64) float sum[lane_count];
     for (int j = 0; j < n_part; ++j) {
         const Vector a = four[j], e = four[j + n_part];
         const Vector two = hn::Add(lower_pairs(a, e), upper_pairs(a, e));
-        store(hn::Add(two, hn::Shuffle2301(two)), sum + j * width);
+        const Vector one = hn::Add(two, hn::Shuffle2301(two));
+        store(hn::Mul(one, broadcast(factor)), sums + j * width);
     }
-    constexpr int place[2][n_joined] = {{0, 4, 8, 12, 2, 6, 10, 14}, {0, 8, 4, 12, 2, 10, 6, 14}};
-    for (int r = 0; r < n_joined; ++r) sums[r] = sum[place[width == 16][r]];
 #endif
 }
 

@@ -8,6 +8,8 @@
 #define SURROGATE_SELECTED_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
+
 #include <cstring>
 
 #include "kernels/attention/softmax-inl.h"
@@ -79,6 +81,14 @@ HWY_INLINE void pack_rows(const KeyBlock<const float>* blocks,
     }
 }
 
+/// Asks for what pack_rows() will read: blocks lie anywhere, and no processor guesses where.
+HWY_INLINE void prefetch_rows(const KeyBlock<const float>& block, const Heads& heads, int64_t l) {
+    for (int64_t t = 0; t < l; t += lane_count) {
+        for (int64_t c = 0; c < heads.n_key_dim; ++c) hwy::Prefetch(block.k + c * block.row + t);
+        for (int64_t c = 0; c < heads.n_value_dim; ++c) hwy::Prefetch(block.v + c * block.row + t);
+    }
+}
+
 /// products(i, j) = sum_c q(c, i) k(c, j) for n_query queries and n_vector vectors of keys.
 template <int n_query, int n_vector>
 HWY_INLINE void multiply_block(Queries q, const float* k, int64_t row, int64_t n_dim,
@@ -134,8 +144,9 @@ HWY_INLINE void score(Queries q, const Packed& keys, int64_t n_dim, float* score
     }
 }
 
-/// sums[c] = sum_j weight(j) x(c, j) of 8 channels.
-HWY_NOINLINE void average_rows(const float* weights, const float* x, int64_t row, float* sums) {
+/// factor sum_j weight(j) x(c, j) of 8 channels, to sums[joined_place(c)].
+HWY_NOINLINE void average_rows(const float* weights, const float* x, int64_t row, float factor,
+                               float* sums) {
     Vector sum[n_joined][n_part];
 #pragma GCC unroll 8
     for (int c = 0; c < n_joined; ++c) {
@@ -151,7 +162,7 @@ HWY_NOINLINE void average_rows(const float* weights, const float* x, int64_t row
                 sum[c][j] = mul_add(weight, load(x + c * row + first + j * width), sum[c][j]);
         }
     }
-    join_rows(sum, sums);
+    join_rows(sum, factor, sums);
 }
 
 }  // namespace surrogate::kernels::bsa::HWY_NAMESPACE

@@ -45,7 +45,7 @@ HWY_INLINE void weigh(int64_t row, float maximum, float* scores, Vector (&sum)[n
     }
 }
 
-/// Scores of all queries become weights; their maxima and sums (q.n).
+/// Scores of all queries become weights; their maxima (n_query) and sums, as join_rows() gives them.
 HWY_NOINLINE void weigh_all(int64_t n_query, int64_t row, float* scores, float* maximum,
                             float* sums) {
     Vector part[n_joined][n_part];
@@ -56,7 +56,7 @@ HWY_NOINLINE void weigh_all(int64_t n_query, int64_t row, float* scores, float* 
     for (int64_t i = n_query; i < n_joined; ++i) {
         for (int j = 0; j < n_part; ++j) part[i][j] = broadcast(0.0f);
     }
-    join_rows(part, sums);
+    join_rows(part, 1, sums);
 }
 
 /// Where the results of some queries of one head go: channel 0 of the first query, and its log sum.
@@ -68,18 +68,20 @@ struct Results {
 
 void attend_queries(const Heads& heads, Queries q, const Packed& keys, float* scores,
                     const Results& to) {
-    float maximum[n_joined], sum[n_joined], average[n_joined];
+    float maximum[n_joined], sums[lane_count], average[lane_count];
     score(q, keys, heads.n_key_dim, scores);
-    weigh_all(q.n, keys.row, scores, maximum, sum);
+    weigh_all(q.n, keys.row, scores, maximum, sums);
     for (int64_t i = 0; i < q.n; ++i) {
-        const float inverse = 1 / sum[i];
+        const float sum = sums[joined_place(i)], inverse = 1 / sum;
         for (int64_t first = 0; first < heads.n_value_dim; first += n_joined) {
-            average_rows(scores + i * keys.row, keys.v + first * keys.row, keys.row, average);
+            average_rows(scores + i * keys.row, keys.v + first * keys.row, keys.row, inverse,
+                         average);
             const int64_t n = std::min<int64_t>(n_joined, heads.n_value_dim - first);
-            for (int64_t c = 0; c < n; ++c) to.y[(first + c) * to.y_row + i] = average[c] * inverse;
+            float* y = to.y + first * to.y_row + i;
+            for (int64_t c = 0; c < n; ++c) y[c * to.y_row] = average[joined_place(c)];
         }
         if (to.log_sum)
-            to.log_sum[i] = maximum[i] + static_cast<float>(std::log2(static_cast<double>(sum[i])));
+            to.log_sum[i] = maximum[i] + static_cast<float>(std::log2(static_cast<double>(sum)));
     }
 }
 
@@ -91,6 +93,9 @@ Packed pack(const Heads& heads, const KeyBlock<const float>* blocks,
     const Packed keys{n * l, row, scratch, scratch + round_up(d, n_joined) * row};
     pack_rows(blocks, &KeyBlock<const float>::k, n, l, d, row, keys.k);
     pack_rows(blocks, &KeyBlock<const float>::v, n, l, e, row, keys.v);
+    const KeyBlock<const float>* next = blocks + n;
+    for (; next < std::min(blocks + 2 * n, chosen.blocks.data() + chosen.blocks.size()); ++next)
+        prefetch_rows(*next, heads, l);
     *rest = keys.v + round_up(e, n_joined) * row;
     return keys;
 }
@@ -152,16 +157,16 @@ void queries_backward(const Heads& heads, int64_t h, int64_t first, int64_t n,
     const int64_t d = heads.n_key_dim, e = heads.n_value_dim, row = keys.row;
     const Queries q{&of.q(h * d, first), of.q.stride[0], n};
     const Queries dy{&of.dy(h * e, first), of.dy.stride[0], n};
-    float *ds = scores + max_queries * row, sums[n_joined];
+    float *ds = scores + max_queries * row, sums[lane_count];
     score(q, keys, d, scores);
     multiply(dy, keys.v, row, e, ds);
     for (int64_t i = 0; i < n; ++i) {
         weigh_backward(row, of.log_sum(h, first + i), of.delta(h, first + i), scores + i * row,
                        ds + i * row);
         for (int64_t c = 0; c < d; c += n_joined) {
-            average_rows(ds + i * row, keys.k + c * row, row, sums);
+            average_rows(ds + i * row, keys.k + c * row, row, 1, sums);
             for (int64_t r = 0; r < std::min<int64_t>(n_joined, d - c); ++r)
-                dq(h * d + c + r, first + i) += sums[r];
+                dq(h * d + c + r, first + i) += sums[joined_place(r)];
         }
     }
     spread(q, ds, row, d, gradient.k);
@@ -189,6 +194,8 @@ void attend_blocks_backward(const Heads& heads, HeadRange range, const AttendGra
             const KeyBlock<float>* to = gradients.data() + (blocks - chosen.blocks.data());
             float* rest = nullptr;
             const Packed keys = pack(heads, blocks, chosen, scratch, &rest);
+            for (int64_t b = 0; b < chosen.n_choice; ++b)
+                prefetch_rows({to[b].k, to[b].v, to[b].row}, heads, chosen.l);
             const PackedGradient gradient{rest, rest + d * keys.row};
             std::fill_n(rest, (d + e) * keys.row, 0.0f);
             for (int64_t i = begin; i < end; i += max_queries)
