@@ -103,15 +103,16 @@ HWY_INLINE void linear_block(const Matrix& matrix, Tile<const float> x, const Ep
     }
 }
 
+/// AVX2 has 16 registers: 6 x 2 sums, 2 inputs, 1 weight. AVX-512 has 32: 6 x 4, 4 and 1.
+constexpr int n_block_vector = width == 8 ? 2 : 4;
+
 /// n_row outputs from o, points [first, end).
 template <Activation activation, int n_row>
 void linear_rows(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue, Tile<float> y,
                  int64_t o, int64_t first, int64_t end) {
-    // AVX2 has 16 registers: 6 x 2 sums, 2 inputs, 1 weight. AVX-512 has 32: 6 x 4, 4 and 1.
-    constexpr int n_vector = width == 8 ? 2 : 4;
     int64_t i = first;
-    for (; i + n_vector * width <= end; i += n_vector * width)
-        linear_block<activation, n_row, n_vector>(matrix, x, epilogue, y, o, i);
+    for (; i + n_block_vector * width <= end; i += n_block_vector * width)
+        linear_block<activation, n_row, n_block_vector>(matrix, x, epilogue, y, o, i);
     for (; i < end; i += width) linear_block<activation, n_row, 1>(matrix, x, epilogue, y, o, i);
 }
 
@@ -122,10 +123,10 @@ template <Activation activation>
 void linear_layer(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue,
                   Tile<float> y) {
     const int64_t n_lane = round_up(x.shape[1], lane_count);
-    // At least what linear_block takes at once at every level.
+    // At least what linear_block takes at once.
     const int64_t block = std::max<int64_t>(
         resident_inputs / std::max<int64_t>(matrix.n_column, 1) / lane_count * lane_count,
-        2 * lane_count);
+        std::max<int64_t>(n_block_vector * width, 2 * lane_count));
     for (int64_t first = 0; first < n_lane; first += block) {
         const int64_t end = std::min(first + block, n_lane);
         int64_t o = 0;
