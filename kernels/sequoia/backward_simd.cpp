@@ -100,11 +100,7 @@ void add_lanes(Rows q, Rows g, int64_t n_query, const Group& group, const Matric
     const int64_t n_ancestor = group.n_ancestor, count = group.count;
     float* siblings = m.slopes + n_ancestor * lane_count;
     weigh_group(q, group, m.weights);
-    for (int64_t a = 0; a < n_ancestor; ++a) {
-        const Node<float>& node = group.ancestors[a];
-        score_columns(g, node.v + group.value_channel * node.row, node.row, 1,
-                      m.slopes + a * lane_count);
-    }
+    multiply_ancestors(g, group, &Node<float>::v, group.value_channel, m.slopes);
     score_columns(g, group.v, group.v_row, count, siblings);
     differentiate(n_ancestor, m.weights, m.slopes);
     differentiate(count, m.weights + n_ancestor * lane_count, siblings);

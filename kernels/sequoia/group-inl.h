@@ -8,6 +8,7 @@
 #define SURROGATE_SEQUOIA_GROUP_INL_H_
 #endif
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/sequoia/lanes-inl.h"
@@ -29,13 +30,35 @@ struct Group {
     float bonus;
 };
 
+/// <x_lane, y_a> of all ancestors, with y_a a key (at channel `channel` of Node::k) or a value.
+HWY_INLINE void multiply_ancestors(Rows x, const Group& group, const float* Node<float>::*y,
+                                   int64_t channel, float* products) {
+    for (int64_t a = 0; a < group.n_ancestor;) {
+        constexpr int n_most = 6;
+        const float* at[n_most];
+        int64_t row[n_most];
+        const int64_t n = std::min<int64_t>(n_most, group.n_ancestor - a);
+        for (int64_t r = 0; r < n; ++r) {
+            const Node<float>& node = group.ancestors[a + r];
+            at[r] = node.*y + channel * node.row;
+            row[r] = node.row;
+        }
+        float* const to = products + a * lane_count;
+        switch (n) {
+            case 6: multiply_nodes<6>(x, at, row, to); break;
+            case 5: multiply_nodes<5>(x, at, row, to); break;
+            case 4: multiply_nodes<4>(x, at, row, to); break;
+            case 3: multiply_nodes<3>(x, at, row, to); break;
+            case 2: multiply_nodes<2>(x, at, row, to); break;
+            default: multiply_nodes<1>(x, at, row, to);
+        }
+        a += n;
+    }
+}
+
 /// Weights of lane_count queries: (n_ancestor + count, lane_count), those of each softmax add up to 1.
 HWY_INLINE void weigh_group(Rows q, const Group& group, float* weights) {
-    for (int64_t a = 0; a < group.n_ancestor; ++a) {
-        const Node<float>& node = group.ancestors[a];
-        score_block<1>(q, node.k + group.key_channel * node.row, node.row,
-                       weights + a * lane_count);
-    }
+    multiply_ancestors(q, group, &Node<float>::k, group.key_channel, weights);
     if (group.n_ancestor > 0) weigh(group.n_ancestor, weights);
     if (group.count == 0) return;
     float* siblings = weights + group.n_ancestor * lane_count;

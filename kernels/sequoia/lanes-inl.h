@@ -64,6 +64,39 @@ HWY_INLINE void score_columns(Rows q, const float* k, int64_t k_row, int64_t n_k
     for (; j < n_key; ++j) score_block<1>(q, k + j, k_row, scores + j * lane_count);
 }
 
+/// <x_lane, y_a> of n columns elsewhere: column a at y(a), its channels at distance row(a). All in one
+/// loop: a single sum would wait for itself.
+template <int n>
+HWY_NOINLINE void multiply_nodes(Rows x, const float* const* y, const int64_t* row,
+                                 float* products) {
+    Vector sum[n][n_vector];
+    const float* at[n];
+    int64_t step[n];
+#pragma GCC unroll 8
+    for (int r = 0; r < n; ++r) {
+        at[r] = y[r];
+        step[r] = row[r];
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) sum[r][j] = broadcast(0.0f);
+    }
+    const float* point = x.data;
+    for (int64_t c = 0; c < x.n_dim; ++c, point += x.row) {
+#pragma GCC unroll 8
+        for (int r = 0; r < n; ++r) {
+            const Vector value = broadcast(*at[r]);
+            at[r] += step[r];
+#pragma GCC unroll 2
+            for (int j = 0; j < n_vector; ++j)
+                sum[r][j] = mul_add(load(point + j * width), value, sum[r][j]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < n; ++r) {
+#pragma GCC unroll 2
+        for (int j = 0; j < n_vector; ++j) store(sum[r][j], products + r * lane_count + j * width);
+    }
+}
+
 /// Scores become weights whose sum is 1, in each lane. A NaN or an infinity gives NaN: the
 /// exponential alone would not carry every NaN on (flare.md).
 HWY_NOINLINE void weigh(int64_t n_key, float* scores) {
