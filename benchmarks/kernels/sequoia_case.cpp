@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/kernels/sequoia_case.hpp"
 
-#include <algorithm>
 #include <random>
+#include <utility>
 
 namespace surrogate::bench {
 
@@ -104,7 +104,6 @@ void SequoiaStrip<T>::run(const Queue& queue) {
 
 template <class T>
 void SequoiaStrip<T>::backward(const Queue& queue) {
-    std::fill(gradients_.begin(), gradients_.end(), T(0));
     const auto part = [&](int64_t i) { return tile(gradients_, i * n_inner, n_inner); };
     const Tile<T> q = tile(qkv_, 0, n_inner), k = tile(qkv_, n_inner, n_inner),
                   v = tile(qkv_, 2 * n_inner, n_inner);

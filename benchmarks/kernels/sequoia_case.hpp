@@ -23,7 +23,7 @@ public:
     void attend_of_parents(const kernels::Queue& queue);
     void finish(const kernels::Queue& queue);  ///< ff, norm and MLP
     void run(const kernels::Queue& queue);     ///< all of it
-    /// Gradients of both attentions.
+    /// Gradients of both attentions, added to those before.
     void backward(const kernels::Queue& queue);
 
     const kernels::Buffer<T>& result() const { return y_; }

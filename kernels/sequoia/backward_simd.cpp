@@ -46,18 +46,20 @@ HWY_NOINLINE void add_products(Rows x, int64_t n, const float* factor, int64_t f
 template <class Place>
 HWY_INLINE void scatter_products(Rows x, int64_t n, const float* factor, int64_t factor_row,
                                  int64_t count, const Place& place) {
-    for (int64_t c = 0; c < x.n_dim; ++c) {
-        Sums<1> sum;
+    for_channel_blocks(x.n_dim, [&](int64_t c, auto n_row) HWY_ATTR {
+        Sums<decltype(n_row)::value> sum;
         sum.clear();
         for (int64_t i = 0; i < n; ++i)
             sum.add(factor + i * factor_row, x.data + c * x.row + i, x.row);
-        alignas(64) float lane[lane_count];
-        for (int j = 0; j < n_vector; ++j) store(sum.at[0][j], lane + j * width);
+        alignas(64) float lanes[decltype(n_row)::value * lane_count];
+        sum.store_to(lanes);
         for (int64_t a = 0; a < count; ++a) {
-            const auto [to, row] = place(a);
-            to[c * row] += lane[a];
+            auto [to, row] = place(a);
+            to += c * row;
+            for (int r = 0; r < decltype(n_row)::value; ++r, to += row)
+                *to += lanes[r * lane_count + a];
         }
-    }
+    });
 }
 
 /// Slopes <g_i, v_j> (n, lane_count) of one softmax become ds_ij.

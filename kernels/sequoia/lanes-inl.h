@@ -136,6 +136,13 @@ struct Sums {
             for (int j = 0; j < n_vector; ++j) at[r][j] = broadcast(0.0f);
         }
     }
+    HWY_INLINE void store_to(float* place) const {  // (n_row, lane_count)
+#pragma GCC unroll 8
+        for (int r = 0; r < n_row; ++r) {
+#pragma GCC unroll 2
+            for (int j = 0; j < n_vector; ++j) store(at[r][j], place + r * lane_count + j * width);
+        }
+    }
     /// at(r, lane) += weight(lane) x(r), with x(r) at x[r * row].
     HWY_INLINE void add(const float* weight, const float* x, int64_t row) {
         Vector w[n_vector];
