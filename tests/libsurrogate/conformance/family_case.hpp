@@ -43,7 +43,8 @@ struct NetworkCase {
     /// The path of the file, which exists as long as somebody holds the pointer.
     std::function<std::shared_ptr<const std::string>()> file = {};
     bool has_fields = false;  ///< its card names fields
-    /// Small enough for laws that make hundreds of plans. The others obey the laws on numbers.
+    /// Small enough for laws that make hundreds of plans, and with an input of real numbers at points
+    /// and outputs there. The others obey the laws on numbers.
     bool is_small = false;
     bool is_divided = false;  ///< enough points for the work of three threads
     int64_t n_point = 0;      ///< if the model does not say on how many points it works

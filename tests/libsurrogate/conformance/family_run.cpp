@@ -38,6 +38,21 @@ double exact(double value) {
     return static_cast<double>(static_cast<float>(value));
 }
 
+/// Coordinates come from the domain.
+std::vector<surrogate_port_info> given_ports(const Model& model) {
+    std::vector<surrogate_port_info> ports = model.ports();
+    std::erase_if(ports, [](const auto& port) { return port.place == SURROGATE_POSITIONS; });
+    return ports;
+}
+
+/// `n` rows, all on this rank.
+Share whole_share(int64_t n) {
+    Share share{.n_place = n};
+    for (int64_t i = 0; i < n; ++i) share.points.push_back(i);
+    share.places = share.points;
+    return share;
+}
+
 }  // namespace
 
 FamilyDomains::FamilyDomains(const Context& context, const Model& model, const Tested& tested,
@@ -56,11 +71,19 @@ FamilyRun::FamilyRun(const Context& context, const Model& model, const Tested& t
                      const std::string& partition, const Options& options, const Format& format)
     : domains(context, model, tested, partition),
       plan(domains.plan(model, options)),
-      ports(model.ports()),
+      ports(given_ports(model)),
       input_fields(domains.in, 0, format),
       output_fields(domains.out, 0, format) {
-    for (size_t p = 0; p < ports.size(); ++p)
-        port_arrays.emplace_back(share_of(p), ports[p].n_channel, format);
+    for (const surrogate_port_info& port : ports) {
+        if (port.place != SURROGATE_AT_CLOUDS && port.place != SURROGATE_AT_NODES) continue;
+        has_rows_ = true;
+        rows_ = whole_share(port.place == SURROGATE_AT_CLOUDS ? 1 : plan.counter("nodes"));
+    }
+    for (size_t p = 0; p < ports.size(); ++p) {
+        Format own = format;
+        own.is_integer = ports[p].kind == SURROGATE_INTEGER;
+        port_arrays.emplace_back(share_of(p), ports[p].n_channel, own);
+    }
     for (const surrogate_field_info& field : model.inputs()) {
         if (field.role == SURROGATE_COORDINATE) continue;
         inputs.push_back(field.name);
@@ -68,16 +91,19 @@ FamilyRun::FamilyRun(const Context& context, const Model& model, const Tested& t
     }
     for (const surrogate_field_info& field : model.outputs()) outputs.push_back(field.name);
     input_fields = {domains.in, std::ssize(inputs), format};
-    output_fields = {domains.out, std::ssize(outputs), format};
+    output_fields = {out(), std::ssize(outputs), format};
     fill();
     bind();
 }
 
 const Share& FamilyRun::share_of(size_t port) const {
+    if (ports[port].is_output) return out();
     return ports[port].place == SURROGATE_AT_OUTPUT ? domains.out : domains.in;
 }
 
 double FamilyRun::input_value(size_t port, size_t point, int64_t channel) const {
+    if (ports[port].kind == SURROGATE_INTEGER)
+        return static_cast<double>(share_of(port).points[point] * 7 % 11);
     const double phase = 0.6 + 0.5 * static_cast<double>(port) + 2.1 * static_cast<double>(channel);
     return exact(wave_of(share_of(port).points[point], phase));
 }
@@ -149,11 +175,11 @@ std::vector<double> FamilyRun::network_results() const {
     std::vector<const PointArray*> list;
     for (size_t p = 0; p < ports.size(); ++p)
         if (ports[p].is_output) list.push_back(&port_arrays[p]);
-    return rows(list, domains.out.n());
+    return rows(list, out().n());
 }
 
 std::vector<double> FamilyRun::field_results() const {
-    return rows({&output_fields}, domains.out.n());
+    return rows({&output_fields}, out().n());
 }
 
 std::vector<double> FamilyRun::results() const {
@@ -161,7 +187,7 @@ std::vector<double> FamilyRun::results() const {
     for (size_t p = 0; p < ports.size(); ++p)
         if (ports[p].is_output) list.push_back(&port_arrays[p]);
     list.push_back(&output_fields);
-    return rows(list, domains.out.n());
+    return rows(list, out().n());
 }
 
 int64_t FamilyRun::n_column() const {
@@ -186,6 +212,10 @@ std::vector<double> Whole::of(const Share& share) const {
     return own;
 }
 
+Share Whole::all() const {
+    return whole_share(scale.empty() ? 0 : std::ssize(values) / std::ssize(scale));
+}
+
 double Whole::difference(const std::vector<double>& found, const Share& share) const {
     const std::vector<double> expected = of(share);
     if (found.size() != expected.size()) return INFINITY;
@@ -207,7 +237,7 @@ Whole computed_alone(const std::string& path, const Tested& tested, const Option
                 std::vector<double>(static_cast<size_t>(run.n_column()))};
     for (size_t i = 0; i < own.size(); ++i) {
         const size_t n = whole.scale.size(), column = i % n;
-        const auto point = static_cast<size_t>(run.domains.out.points[i / n]);
+        const auto point = static_cast<size_t>(run.out().points[i / n]);
         whole.values[point * n + column] = own[i];
         whole.scale[column] = std::max(whole.scale[column], std::abs(own[i]));
     }

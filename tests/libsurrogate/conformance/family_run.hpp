@@ -40,6 +40,8 @@ public:
     FamilyRun& operator=(const FamilyRun&) = delete;
 
     bool has_points() const { return domains.in.n() > 0 && domains.out.n() > 0; }
+    /// What this rank has of the rows of outputs: those of its points, or all of clouds or nodes.
+    const Share& out() const { return has_rows_ ? rows_ : domains.out; }
     bool has_fields() const { return !outputs.empty(); }
 
     void fill();
@@ -51,7 +53,7 @@ public:
 
     std::vector<surrogate_named_array> arrays(bool are_outputs);
 
-    /// (own points, columns): outputs of the network, then those of the card.
+    /// (rows of out(), columns): outputs of the network, then those of the card.
     std::vector<double> results() const;
     std::vector<double> network_results() const;
     std::vector<double> field_results() const;
@@ -63,7 +65,7 @@ public:
 
     FamilyDomains domains;
     Plan plan;
-    std::vector<surrogate_port_info> ports;
+    std::vector<surrogate_port_info> ports;    ///< those that runs are given
     std::vector<PointArray> port_arrays;       ///< as `ports`
     std::vector<std::string> inputs, outputs;  ///< fields to be bound
     PointArray input_fields, output_fields;
@@ -74,6 +76,8 @@ private:
     const Share& share_of(size_t port) const;
 
     std::vector<std::pair<double, double>> scales_;  ///< mean and standard deviation of `inputs`
+    bool has_rows_ = false;                          ///< outputs are at clouds or nodes
+    Share rows_;                                     ///< these
 };
 
 /// What one rank alone computes, of all points.
@@ -83,6 +87,8 @@ struct Whole {
 
     /// The rows of a share.
     std::vector<double> of(const Share& share) const;
+    /// Of one that has all rows.
+    Share all() const;
     /// Largest difference of `found`, the rows of a share, relative to the scale of the column. NaN
     /// if a value is, infinity if sizes differ.
     double difference(const std::vector<double>& found, const Share& share) const;

@@ -4,74 +4,19 @@
 #include <numeric>
 
 #include "tests/libsurrogate/conformance/family_case.hpp"
+#include "tests/libsurrogate/conformance/point_share.hpp"
 #include "tests/support/darcy_case.hpp"
 #include "tests/support/small_darcy_model.hpp"
 
 namespace surrogate::test {
 namespace {
 
-std::vector<int64_t> rows_of(const std::string& partition, int64_t n, int rank, int size) {
-    if (partition == "first") return first_rows(rank == 0 ? n : 0);
-    if (partition == "middle") return first_rows(rank == size / 2 ? n : 0);
-    if (partition == "last") return first_rows(rank == size - 1 ? n : 0);
-    int64_t n_own = 0;
-    check(surrogate_partition(partition.c_str(), n, rank, size, nullptr, &n_own));
-    std::vector<int64_t> rows(static_cast<size_t>(n_own));
-    check(surrogate_partition(partition.c_str(), n, rank, size, rows.data(), &n_own));
-    return rows;
-}
-
-Share flare_share(const surrogate_domain_info&, int64_t n_point, const std::string& partition,
-                  int rank, int size) {
-    const auto points = std::make_shared<DarcyCase>(rows_of(partition, n_point, rank, size));
-    Share share{.points = points->ids, .places = first_rows(points->n()), .n_place = points->n()};
-    share.create = [points](surrogate_context* context, surrogate_domain** domain) {
-        const surrogate_points given = points->points();
-        return surrogate_domain_create_points(context, &given, domain);
-    };
-    share.name_of = [points](size_t i) { return "id " + std::to_string(points->ids[i]); };
-    return share;
-}
-
 std::string data(const std::string& name) {
     return SURROGATE_TEST_DATA "/flare/" + name + ".safetensors";
 }
 
-/// A file that is there already.
-auto stored(const std::string& path) {
-    return [path] { return std::make_shared<const std::string>(path); };
-}
-
 std::shared_ptr<const std::string> small_model() {
     return std::make_shared<const std::string>(small_darcy_model());
-}
-
-/// `n` points with so many coordinates each, and ids if they are given.
-auto some_points(int64_t n, int64_t n_axis, const std::vector<int64_t>& ids) {
-    return [=](surrogate_context* context, surrogate_domain** input, surrogate_domain**) {
-        const DarcyCase points(first_rows(n));
-        const surrogate_points given{matrix(points.x.data(), n, n_axis),
-                                     ids.empty() ? nullptr : ids.data(), nullptr, nullptr};
-        return surrogate_domain_create_points(context, &given, input);
-    };
-}
-
-surrogate_status two_sets(surrogate_context* context, surrogate_domain** input,
-                          surrogate_domain** output) {
-    check(some_points(5, 2, {})(context, input, output));
-    return some_points(5, 2, {})(context, output, nullptr);
-}
-
-surrogate_status a_sphere(surrogate_context* context, surrogate_domain** input,
-                          surrogate_domain**) {
-    surrogate_sphere sphere{};
-    sphere.grid = "equiangular";
-    sphere.n_lat = 8;
-    sphere.n_lon = sphere.n_lon_local = 16;
-    int32_t rank = 0, size = 0;
-    check(surrogate_context_rank(context, &rank, &size));
-    sphere.n_lat_local = rank == 0 ? 8 : 0;
-    return surrogate_domain_create_sphere(context, &sphere, input);
 }
 
 const OptionList reproducible = {{"reproducible", "true"}};
@@ -107,7 +52,7 @@ FamilyCase make_flare() {
                    {"Reproducible", reproducible, 0},
                    {"Double", {{"precision", "fp64"}}, 1e-12}};
     flare.partitions = {"contiguous", "scattered", "uneven", "first", "middle", "last"};
-    flare.share = flare_share;
+    flare.share = share_of_points;
     for (const char* name : {"tiny", "tiny_options", "odd", "mid", "layers"})
         flare.goldens.push_back({name, data(name), 1e-12});
     flare.refused_plans = {

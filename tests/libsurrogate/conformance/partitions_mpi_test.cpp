@@ -43,7 +43,7 @@ protected:
     }
     void expect_bits(const Whole& whole, const std::string& partition, const Options& options) {
         FamilyRun run(context, model, GetParam(), partition, options);
-        EXPECT_EQ(results(run), whole.of(run.domains.out));
+        EXPECT_EQ(results(run), whole.of(run.out()));
     }
 
     const std::shared_ptr<const std::string> file = GetParam().network->file();
@@ -58,7 +58,7 @@ TEST_P(Partitions, PredictAsOneRankInEveryMode) {
         for (const std::string& partition : family().partitions) {
             SCOPED_TRACE(trace(mode.name, partition));
             FamilyRun run(context, model, GetParam(), partition, options);
-            EXPECT_LE(whole.difference(results(run), run.domains.out), mode.tolerance);
+            EXPECT_LE(whole.difference(results(run), run.out()), mode.tolerance);
             EXPECT_TRUE(run.is_memory_intact());
         }
     }
@@ -85,19 +85,15 @@ TEST_P(Partitions, PredictTheBitsOfOneRankWithTheReferenceBackend) {
         const Whole whole = alone(reference);
         for (const std::string& partition : family().partitions)
             expect_bits(whole, partition, reference);
-        const Context self;
-        const FamilyDomains domains(self, Model(self, *file), GetParam(), "contiguous");
-        EXPECT_LE(whole.difference(alone(options_of(mode.options)).values, domains.out), 1e-5);
+        EXPECT_LE(whole.difference(alone(options_of(mode.options)).values, whole.all()), 1e-5);
     }
 }
 
 TEST_P(Partitions, AreTheSameProblemInEveryMode) {
     const Whole first = alone(options_of(family().modes.front().options));
-    const Context self;
-    const FamilyDomains domains(self, Model(self, *file), GetParam(), "contiguous");
     for (const Mode& mode : family().modes) {
         const Whole other = alone(options_of(mode.options));
-        EXPECT_LE(first.difference(other.of(domains.out), domains.out), 1e-5) << mode.name;
+        EXPECT_LE(first.difference(other.values, first.all()), 1e-5) << mode.name;
     }
 }
 
@@ -195,7 +191,7 @@ TEST_P(Neighbours, OfRanksThatTakeNoPartDoNotMatter) {
         for (const Mode& mode : family().modes) {
             const Options options = options_of(mode.options);
             FamilyRun run(own, loaded, GetParam(), "scattered", options);
-            EXPECT_LE(alone(options).difference(results(run), run.domains.out), mode.tolerance);
+            EXPECT_LE(alone(options).difference(results(run), run.out()), mode.tolerance);
         }
     }
     MPI_Comm_free(&part);

@@ -3,8 +3,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace surrogate::test {
+
+namespace {
+
+/// Stands where no value is.
+template <class T>
+constexpr T nothing = std::numeric_limits<T>::min();
+template <>
+constexpr float nothing<float> = NAN;
+template <>
+constexpr double nothing<double> = NAN;
+
+}  // namespace
 
 PointArray::PointArray(const Share& share, int64_t n_channel, const Format& format)
     : share_(&share),
@@ -13,11 +26,10 @@ PointArray::PointArray(const Share& share, int64_t n_channel, const Format& form
       channel_step_(format.is_planar ? share.n_place + format.gap : 1) {
     const auto n =
         static_cast<size_t>(format.is_planar ? n_channel * channel_step_ : share.n_place * step_);
-    if (format.is_double) {
-        values_ = std::vector<double>(n, NAN);
-    } else {
-        values_ = std::vector<float>(n, NAN);
-    }
+    if (format.is_integer && format.is_double) values_ = std::vector<int64_t>();
+    if (format.is_integer && !format.is_double) values_ = std::vector<int32_t>();
+    if (!format.is_integer && format.is_double) values_ = std::vector<double>();
+    std::visit([&]<class T>(std::vector<T>& values) { values.assign(n, nothing<T>); }, values_);
 }
 
 void PointArray::set(size_t point, int64_t channel, double value) {
@@ -39,20 +51,22 @@ void PointArray::set_all(double value) {
 
 bool PointArray::has_clean_gaps() const {
     PointArray rest = *this;
-    rest.set_all(NAN);
-    return std::visit(
-        [](const auto& values) {
-            return std::ranges::all_of(values, [](auto value) { return std::isnan(value); });
-        },
-        rest.values_);
+    const auto is_clean = [&]<class T>(std::vector<T>& values) {
+        for (size_t i = 0; i < n_point(); ++i)
+            for (int64_t c = 0; c < n_channel_; ++c) values[at(i, c)] = nothing<T>;
+        return std::ranges::all_of(values,
+                                   [](T value) { return value == nothing<T> || value != value; });
+    };
+    return std::visit(is_clean, rest.values_);
 }
 
 surrogate_array PointArray::all() {
-    const bool is_double = std::holds_alternative<std::vector<double>>(values_);
+    constexpr int32_t types[] = {SURROGATE_FLOAT32, SURROGATE_FLOAT64, SURROGATE_INT32,
+                                 SURROGATE_INT64};
     surrogate_array array{nullptr,
                           {share_->n(), n_channel_},
                           {step_, channel_step_},
-                          is_double ? SURROGATE_FLOAT64 : SURROGATE_FLOAT32,
+                          types[values_.index()],
                           SURROGATE_HOST};
     if (share_->n() == 0) return array;
     std::visit([&](auto& values) { array.data = values.data() + share_->first * step_; }, values_);
@@ -63,7 +77,7 @@ surrogate_array PointArray::channel(int64_t channel) {
     surrogate_array array = all();
     array.shape[1] = 1;
     if (!array.data) return array;
-    const int64_t n_byte = array.dtype == SURROGATE_FLOAT64 ? 8 : 4;
+    const int64_t n_byte = values_.index() % 2 == 1 ? 8 : 4;
     array.data = static_cast<char*>(array.data) + channel * channel_step_ * n_byte;
     return array;
 }

@@ -13,12 +13,13 @@ namespace surrogate::test {
 struct Format {
     const char* name = "Float";
     bool is_double = false;
-    bool is_planar = false;  ///< each channel for itself; otherwise those of a point side by side
-    int64_t gap = 0;         ///< numbers between points, or between channels, that are not ours
+    bool is_planar = false;   ///< each channel for itself; otherwise those of a point side by side
+    int64_t gap = 0;          ///< numbers between points, or between channels, that are not ours
+    bool is_integer = false;  ///< the numbers are, and as long as real ones would be
 };
 
-/// Channels of the points of a share in a solver's memory. What lies between is NaN, as are all
-/// values before they are set.
+/// Channels of the points of a share in a solver's memory. What lies between is NaN, or of integers
+/// the least one, as are all values before they are set.
 class PointArray {
 public:
     PointArray(const Share& share, int64_t n_channel, const Format& format);
@@ -41,7 +42,9 @@ private:
 
     const Share* share_;
     int64_t n_channel_, step_, channel_step_;
-    std::variant<std::vector<float>, std::vector<double>> values_;
+    std::variant<std::vector<float>, std::vector<double>, std::vector<int32_t>,
+                 std::vector<int64_t>>
+        values_;
 };
 
 }  // namespace surrogate::test
