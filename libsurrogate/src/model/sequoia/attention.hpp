@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/base/queue.hpp"
+#include "kernels/sequoia/sequoia.hpp"
+#include "libsurrogate/src/model/sequoia/config.hpp"
+#include "libsurrogate/src/model/sequoia/nodes.hpp"
+
+namespace surrogate::impl::sequoia {
+
+/// q, k and v of nodes, and what tiles of a level attend to: from the numbers of nodes to the calls of
+/// kernels/sequoia.
+template <class T>
+class Attention {
+public:
+    /// Memory of one thread.
+    struct Scratch {
+        kernels::Buffer<T> work;                               // tree_scratch()
+        kernels::Buffer<kernels::sequoia::Node<T>> ancestors;  // (n_group, n_ancestor)
+
+        int64_t bytes() const { return work.bytes() + ancestors.bytes(); }
+    };
+
+    /// keeps_leaves: q, k and v of leaves lie here too; otherwise in a tile of the caller's.
+    Attention(const Config& config, const kernels::Queue& queue, bool keeps_leaves)
+        : config_(config),
+          queue_(queue),
+          heads_{config.num_head, config.head_dim, config.head_dim},
+          keeps_leaves_(keeps_leaves) {}
+
+    /// For the nodes of `tree`, which must outlive it. Takes memory for more than ever before.
+    void resize(const Tree& tree);
+    void resize(Scratch& scratch) const;
+
+    const kernels::Heads& heads() const { return heads_; }
+    bool keeps_leaves() const { return keeps_leaves_; }
+    const NodeTiles<T>& qkv() const { return qkv_; }
+    /// (I): of nodes above the leaves, the attention to their children.
+    const NodeTiles<T>& children() const { return children_; }
+
+    /// q, k or v (0, 1, 2) of a tile of three.
+    template <class U>
+    kernels::Tile<U> part(kernels::Tile<U> qkv, int which) const {
+        return kernels::channels(qkv, which * config_.inner_dim(), config_.inner_dim());
+    }
+
+    /// The new v of a tile of level l, in place.
+    void attend(int l, int64_t tile, kernels::Tile<T> qkv, Scratch& scratch) const;
+    /// children() of the parents of a tile of level l.
+    void attend_of_parents(int l, int64_t tile, kernels::Tile<const T> qkv, Scratch& scratch) const;
+
+    /// What surrounds a tile of level l now. It lies in `scratch`.
+    kernels::sequoia::Surroundings<T> around(int l, int64_t tile, Scratch& scratch) const;
+
+    /// Ancestors that each node of level l sees.
+    int64_t n_ancestor(int l) const;
+    /// body(level, node) for the ancestors of each group of a tile, from the parent upwards.
+    template <class Body>
+    void for_ancestors(int l, int64_t tile, const Body& body) const {
+        const int64_t first = tree_->level(l).held.begin + tile * tree_->tile_nodes();
+        const int64_t end = std::min(first + tree_->tile_nodes(), tree_->level(l).held.end);
+        for (int64_t i = first; i < end; i += tree_->k()) {
+            int64_t node = i;
+            for (int64_t above = l + 1; above <= l + n_ancestor(l); ++above)
+                body(static_cast<int>(above), node /= tree_->k());
+        }
+    }
+
+    /// Some parents whose places lie in one tile, and their children in a tile of level l.
+    struct Family {
+        int64_t parent, n_parent;
+        int64_t child, n_child;  ///< columns of the tile
+        int64_t n_last;          ///< see attend_children()
+    };
+    /// body(family) for all parents of a tile of level l: one family, but for parents of the cut
+    /// level, where a rank begins in the midst of a tile.
+    template <class Body>
+    void for_parents(int l, int64_t tile, const Body& body) const {
+        const int64_t k = tree_->k(), width = tree_->tile_nodes();
+        const Range held = tree_->level(l).held;
+        const int64_t n_child = std::min(width, held.size() - tile * width);
+        const int64_t first = (held.begin + tile * width) / k, end = first + (n_child + k - 1) / k;
+        for (int64_t p = first; p < end;) {
+            const int64_t place = p - tree_->level(l + 1).held.begin;
+            const int64_t next = std::min(end, p + width - place % width);
+            const int64_t begin = (p - first) * k;
+            body(Family{p, next - p, begin, std::min(n_child, (next - first) * k) - begin,
+                        next == end ? n_last(l, tile) : 1});
+            p = next;
+        }
+    }
+    /// Columns of a tile.
+    template <class U>
+    static kernels::Tile<U> columns(kernels::Tile<U> tile, int64_t first, int64_t count) {
+        return {tile.data + first, {tile.shape[0], count}, tile.stride};
+    }
+
+    int64_t bytes() const { return qkv_.bytes() + children_.bytes(); }
+
+private:
+    int64_t n_last(int l, int64_t tile) const {
+        return config_.repeats_last ? 1 + tree_->n_missing(l, tile) : 1;
+    }
+
+    const Config& config_;
+    kernels::Queue queue_;
+    kernels::Heads heads_;
+    bool keeps_leaves_;
+    const Tree* tree_ = nullptr;
+    NodeTiles<T> qkv_, children_;
+};
+
+}  // namespace surrogate::impl::sequoia
