@@ -6,6 +6,7 @@
 #include <hwy/foreach_target.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/attention/lanes-inl.h"
 
@@ -13,15 +14,38 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 namespace {
 
-/// Over the keys of a block: the largest score and 0, or NaN if a score is none. The exponential
-/// alone would not carry every NaN on (flare.md).
+/// Whether all |x| < 2^50, padding included: scores of such numbers neither overflow nor are NaN.
+bool are_moderate(Tile<const float> x) {
+    auto largest = hn::Zero(Bits());
+    for (int64_t c = 0; c < x.shape[0]; ++c) {
+        const float* row = x.data + c * x.stride[0];
+        for (int64_t i = 0; i < round_up(x.shape[1], lane_count); i += width) {
+            const auto size = hn::BitCast(Bits(), hn::Abs(load(row + i)));
+            largest = hn::Max(size, largest);  // as integers, a NaN is larger than any number
+        }
+    }
+    const auto limit = hn::BitCast(Bits(), broadcast(0x1p50f));
+    return hn::AllTrue(Bits(), hn::Lt(largest, limit));
+}
+
+bool has_moderate_scores(const Heads& heads, Tile<const float> q, Tile<const float> k,
+                         const DistanceBias<float>& bias) {
+    if (!are_moderate(q) || !are_moderate(k)) return false;
+    if (!bias.factor) return true;
+    for (int64_t h = 0; h < heads.n_head; ++h)
+        if (!(std::abs(bias.factor[h]) < 0x1p50f)) return false;
+    return are_moderate(bias.distance);
+}
+
+/// Over the keys of a block: the largest score, and where scores may be none 0, or NaN if one is. The
+/// exponential alone would not carry every NaN on (flare.md).
 template <int n_vector>
 struct Extent {
     Vector maximum[n_vector], taint[n_vector];
 };
 
 /// S(j, lane) of n_key keys for n_lane queries.
-template <int n_key, int n_vector, bool is_biased>
+template <int n_key, int n_vector, bool is_biased, bool is_careful>
 HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, const Bias& bias,
                               float* scores, Extent<n_vector>& extent) {
     Vector sum[n_key][n_vector];
@@ -33,13 +57,14 @@ HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, const Bias&
         for (int j = 0; j < n_vector; ++j) {
             store(sum[r][j], scores + (r * n_vector + j) * width);
             extent.maximum[j] = at_least(sum[r][j], extent.maximum[j]);  // NaN is no maximum
-            extent.taint[j] = mul_add(sum[r][j], broadcast(0.0f), extent.taint[j]);
+            if constexpr (is_careful)
+                extent.taint[j] = mul_add(sum[r][j], broadcast(0.0f), extent.taint[j]);
         }
     }
 }
 
 /// `maximum` is raised, `taint` set.
-template <int n_vector, bool is_biased>
+template <int n_vector, bool is_biased, bool is_careful>
 HWY_NOINLINE void score_keys(Rows q, Rows k, int64_t n_key, const Bias& bias, float* scores,
                              float* maximum, float* taint) {
     Extent<n_vector> extent;
@@ -48,8 +73,8 @@ HWY_NOINLINE void score_keys(Rows q, Rows k, int64_t n_key, const Bias& bias, fl
         extent.taint[j] = broadcast(0.0f);
     }
     for_blocks_of_6(n_key, [&](int64_t i, auto n) HWY_ATTR {
-        score_block<decltype(n)::value, n_vector, is_biased>(q, k.data + i, k.row, bias.from(i, 0),
-                                                             scores + i * n_vector * width, extent);
+        score_block<decltype(n)::value, n_vector, is_biased, is_careful>(
+            q, k.data + i, k.row, bias.from(i, 0), scores + i * n_vector * width, extent);
     });
     for (int j = 0; j < n_vector; ++j) {
         store(extent.maximum[j], maximum + j * width);
@@ -63,13 +88,16 @@ struct Lanes {
 };
 
 template <int n_vector>
-void attend_block(Rows q, Rows k, Rows v, int64_t n_key, float w, const Bias& bias, float* scores,
-                  Lanes state) {
+void attend_block(Rows q, Rows k, Rows v, int64_t n_key, float w, const Bias& bias, bool is_careful,
+                  float* scores, Lanes state) {
     constexpr int64_t n_lane = n_vector * width;
     alignas(64) float maximum[n_lane], rescale[n_lane], sum[n_lane], taint[n_lane];
     for (int64_t j = 0; j < n_lane; j += width) store(load(state.maximum + j), maximum + j);
-    (bias.distance ? score_keys<n_vector, true>
-                   : score_keys<n_vector, false>)(q, k, n_key, bias, scores, maximum, taint);
+    const auto score = bias.distance ? is_careful ? score_keys<n_vector, true, true>
+                                                  : score_keys<n_vector, true, false>
+                       : is_careful ? score_keys<n_vector, false, true>
+                                     : score_keys<n_vector, false, false>;
+    score(q, k, n_key, bias, scores, maximum, taint);
     weigh_block<n_vector>(n_key, scores, maximum, state.maximum, rescale, sum);
     for (int64_t j = 0; j < n_lane; j += width) {
         const Vector old = mul_add(load(state.sum + j), load(rescale + j), load(taint + j));
@@ -81,6 +109,7 @@ void attend_block(Rows q, Rows k, Rows v, int64_t n_key, float w, const Bias& bi
 void attend(const Heads& heads, Tile<const float> q, Tile<const float> k, Tile<const float> v,
             float w, const DistanceBias<float>& bias, float* scratch, SoftmaxState<float> state) {
     if (w == 0) return;
+    const bool is_careful = !has_moderate_scores(heads, q, k, bias);
     const int64_t n_key = k.shape[1], n_query = round_up(q.shape[1], lane_count);
     for (int64_t h = 0; h < heads.n_head; ++h) {
         const Rows queries = rows_of_head(q, h, heads.n_key_dim),
@@ -92,7 +121,7 @@ void attend(const Heads& heads, Tile<const float> q, Tile<const float> k, Tile<c
             for_lanes(n_query, [&](int64_t i, auto n) HWY_ATTR {
                 attend_block<decltype(n)::value>(
                     queries.from(i), keys.from(first), values.from(first), count, w,
-                    added.from(first, i), scratch,
+                    added.from(first, i), is_careful, scratch,
                     {state.maximum(h) + i, state.sum(h) + i, state.value(h) + i});
             });
         }

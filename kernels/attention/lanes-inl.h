@@ -140,8 +140,7 @@ HWY_NOINLINE void gather_rows(const float* weights, const float* v, int64_t v_ro
 template <int n_vector, bool is_rescaled>
 HWY_INLINE void gather(const float* weights, Rows v, int64_t n, const Sums& to) {
 #if HWY_TARGET == HWY_AVX3  // 8 x 2 sums fit the 32 registers
-    if (v.n_dim == 8)
-        return gather_rows<8, n_vector, is_rescaled>(weights, v.data, v.row, n, to);
+    if (v.n_dim == 8) return gather_rows<8, n_vector, is_rescaled>(weights, v.data, v.row, n, to);
 #endif
     for_blocks_of_6(v.n_dim, [&](int64_t c, auto n_row) HWY_ATTR {
         gather_rows<decltype(n_row)::value, n_vector, is_rescaled>(
