@@ -48,7 +48,7 @@ void fold_blocks_backward(const Queue& queue, int64_t l, int64_t n_dim, int64_t 
 ///   score (H, n_choice, tile_points), block (H, n_choice, tile_points): best first; block -1: none
 template <class T>
 struct Choice {
-    int64_t n_head = 0, n_choice = 0;
+    int64_t n_head = 0, n_choice = 0;  ///< n_choice >= 1
     T* score = nullptr;
     int64_t* block = nullptr;
 

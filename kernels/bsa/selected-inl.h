@@ -128,7 +128,8 @@ HWY_INLINE void multiply_some(Queries q, const float* k, int64_t row, int64_t n_
 }
 
 /// products (q.n, row) of all queries with all keys.
-HWY_NOINLINE void multiply(Queries q, const float* k, int64_t row, int64_t n_dim, float* products) {
+inline HWY_NOINLINE void multiply(Queries q, const float* k, int64_t row, int64_t n_dim,
+                                  float* products) {
     int64_t i = 0;
     for (; i + 4 <= q.n; i += 4)
         multiply_some<4>({q.data + i, q.row, 4}, k, row, n_dim, products + i * row);
@@ -145,8 +146,8 @@ HWY_INLINE void score(Queries q, const Packed& keys, int64_t n_dim, float* score
 }
 
 /// factor sum_j weight(j) x(c, j) of 8 channels, to sums[joined_place(c)].
-HWY_NOINLINE void average_rows(const float* weights, const float* x, int64_t row, float factor,
-                               float* sums) {
+inline HWY_NOINLINE void average_rows(const float* weights, const float* x, int64_t row,
+                                      float factor, float* sums) {
     Vector sum[n_joined][n_part];
 #pragma GCC unroll 8
     for (int c = 0; c < n_joined; ++c) {
