@@ -3,6 +3,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/bsa/choose_simd.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 
 #include <algorithm>
@@ -32,6 +33,7 @@ HWY_INLINE bool offer_keys(Rows q, Rows k, const OwnKeys& own, int64_t key, cons
     }
 #pragma GCC unroll 4
     for (int64_t c = 0; c < q.n_dim; ++c, q.data += q.row, k.data += k.row) {
+        hwy::Prefetch(k.data + lane_count);  // the next cache line: other keys of this channel
         Vector group[n_vector];
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) group[j] = load(q.data + j * width);
