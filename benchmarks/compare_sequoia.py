@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs one layer of Sequoia and the same layer in PyTorch in alternation and prints medians and ratios.
+
+    python3 benchmarks/compare_sequoia.py [--build build] [--rounds 5] [--threads 2] [--only blocks,lists]
+
+CPU, single precision, inference mode, 65,536 leaves, k = 16, C = 128, 4 heads of 128, all ancestors, bottom-up. Ours is the whole
+model of one layer (features, embedding, head), PyTorch's the layer alone, written in two ways:
+  blocks  siblings as batched products (N/k, H, k, k) on views of whole levels, nothing gathered but ancestors; eager or compiled, with
+          products written out or scaled_dot_product_attention: the fastest of the four in one trial each
+  lists   as in the authors' code: lists of indices for every neighborhood, keys and values gathered by them; the lists are made once,
+          before timing (theirs are made in every call)
+PyTorch comes from the Python that runs this; ours from a build with -DSURROGATE_BENCHMARKS=ON, 2 threads. Ours and theirs take
+turns: only ratios of such paired runs mean anything.
+"""
+import argparse
+import sys
+
+from compare_pytorch import measured
+from paired import compare, seconds_of
+
+try:
+    import torch
+    import torch.nn.functional as F
+except ImportError:
+    sys.exit("compare_sequoia.py needs PyTorch: python3 -m venv venv && venv/bin/pip install torch numpy, then run it with "
+             "venv/bin/python3")
+
+N, K, C, H, D, M = 65_536, 16, 128, 4, 128, 128
+SIZES = [N]
+while SIZES[-1] > 1:
+    SIZES.append(-(-SIZES[-1] // K))
+OFFSETS = [sum(SIZES[:level]) for level in range(len(SIZES) + 1)]
+
+
+def products(q, k, v):
+    return torch.softmax(q @ k.transpose(-1, -2) / D ** 0.5, -1) @ v
+
+
+class Layer(torch.nn.Module):
+    """x (T, C) of all levels, leaves first; every group of siblings is full (N is a power of k)."""
+
+    def __init__(self, attend_levels):
+        super().__init__()
+        self.norm1, self.norm2 = torch.nn.LayerNorm(C), torch.nn.LayerNorm(C)
+        self.q, self.k, self.v = (torch.nn.Linear(C, H * D) for _ in range(3))
+        self.ff = torch.nn.Linear(H * D, C)
+        self.mlp = torch.nn.Sequential(torch.nn.Linear(C, M), torch.nn.GELU(), torch.nn.Linear(M, C))
+        self.attend_levels = attend_levels
+
+    def forward(self, x):
+        y = self.norm1(x)
+        x = x + self.ff(self.attend_levels(self.q(y), self.k(y), self.v(y)))
+        return x + self.mlp(self.norm2(x))
+
+
+class Blocks:
+    def __init__(self, attention):
+        self.attention = attention
+
+    def __call__(self, q, k, v):
+        q, k, old = (list(torch.split(t, SIZES)) for t in (q, k, v))
+        new = []
+        for level, n in enumerate(SIZES):
+            group = min(K, n)
+            blocks = lambda t, m: t.view(-1, m, H, D).transpose(1, 2)   # (groups, H, m, D)
+            queries = blocks(q[level], group)
+            y = self.attention(queries, blocks(k[level], group), blocks(old[level], group))
+            if level + 1 < len(SIZES):
+                y = y + self.attention(queries, self.ancestors(k, level), self.ancestors(old, level))
+            y = y.transpose(1, 2).reshape(n, H * D)
+            if level > 0:
+                below = self.attention(blocks(q[level], 1), blocks(k[level - 1], K), blocks(new[level - 1], K))
+                y = y + below.reshape(n, H * D)
+            new.append(y / 3)
+        return torch.cat(new)
+
+    @staticmethod
+    def ancestors(t, level):
+        """(groups, H, n_ancestor, D) of the groups of a level, from the parent upwards."""
+        n_group = SIZES[level + 1]
+        above = [t[a].repeat_interleave(n_group // SIZES[a], 0) for a in range(level + 1, len(SIZES))]
+        return torch.stack(above, 1).view(n_group, -1, H, D).transpose(1, 2)
+
+
+class Lists:
+    def __init__(self):
+        self.of_level = []
+        for level, n in enumerate(SIZES):
+            i, j = torch.arange(n).view(-1, 1), torch.arange(min(K, n)).view(1, -1)
+            lists = [OFFSETS[level] + i // K * K + j]
+            if level + 1 < len(SIZES):
+                lists.append(torch.cat([OFFSETS[a] + i // K ** (a - level) for a in range(level + 1, len(SIZES))], 1))
+            if level > 0:
+                lists.append(OFFSETS[level - 1] + i * K + torch.arange(K).view(1, -1))
+            self.of_level.append(lists)
+
+    def __call__(self, q, k, v):
+        heads = lambda t, n: t.view(n, -1, H, D).transpose(1, 2)   # (n, H, m, D)
+        v = v.clone()
+        for level, lists in enumerate(self.of_level):
+            begin, end = OFFSETS[level], OFFSETS[level + 1]
+            queries = heads(q[begin:end], end - begin)
+            y = sum(products(queries, heads(k[nodes], end - begin), heads(v[nodes], end - begin)) for nodes in lists)
+            v[begin:end] = y.reshape(end - begin, H * D) / 3
+        return v
+
+
+def same_weights(layer, like):
+    layer.load_state_dict(like.state_dict())
+    return layer
+
+
+def fastest(variants, x):
+    """The name and the layer that take the shortest time of a pass, after one to warm up."""
+    times = {}
+    for name, layer in variants.items():
+        try:
+            layer(x)
+            times[name] = seconds_of(lambda: layer(x), 2)[0]
+            print(f"  {name}: {times[name] * 1e3:.0f} ms", flush=True)
+        except Exception as error:   # a machine without a compiler for torch.compile
+            print(f"  {name}: {type(error).__name__}")
+    name = min(times, key=times.get)
+    return name, variants[name]
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--build", default="build")
+    arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--threads", type=int, default=2, help="of PyTorch; ours take 2")
+    arguments.add_argument("--only", default="blocks,lists")
+    options = arguments.parse_args()
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(1)
+    print(f"PyTorch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}, {options.threads} threads, "
+          f"{options.rounds} rounds")
+    x = torch.randn(OFFSETS[-1], C)
+    with torch.inference_mode():
+        written_out = Layer(Blocks(products))
+        fused = same_weights(Layer(Blocks(F.scaled_dot_product_attention)), written_out)
+        lists = same_weights(Layer(Lists()), written_out)
+        difference = max((other(x) - written_out(x)).abs().max().item() for other in (fused, lists))
+        if not difference < 1e-4:
+            sys.exit(f"the three ways of writing the layer differ by {difference}")
+        for name in options.only.split(","):
+            if name == "blocks":
+                variants = {"products": written_out, "fused attention": fused,
+                            "products, compiled": torch.compile(written_out), "fused attention, compiled": torch.compile(fused)}
+                how, layer = fastest(variants, x)
+                name = f"blocks: {how}"
+            else:
+                layer = lists
+            compare(name, lambda: measured(options.build, "tree_model_bench", f"sequoia/{N}/"), lambda: layer(x), "PyTorch",
+                    options.rounds, passes=1 if name == "lists" else 2)
+
+
+if __name__ == "__main__":
+    main()
