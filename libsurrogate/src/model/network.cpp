@@ -59,7 +59,10 @@ void match_tensors(std::span<const TensorSpec> required, std::span<const TensorE
             throw Error(Status::bad_file, "tensor '" + spec.name + "' " + shape_text(spec.shape) +
                                               " is missing" + did_you_mean(spec.name, names));
         }
-        if (entry->second->shape != spec.shape) {
+        // Scalars of PyTorch have no axis; HDF5 and others write one of length 1.
+        const bool is_scalar =
+            spec.shape.empty() && entry->second->shape == std::vector<int64_t>{1};
+        if (entry->second->shape != spec.shape && !is_scalar) {
             throw Error(Status::bad_file,
                         "tensor '" + spec.name + "' has shape " + shape_text(entry->second->shape) +
                             ", the card's network asks for " + shape_text(spec.shape));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/flare/config.hpp"
 
-#include <cmath>
+#include <algorithm>
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/file/hyperparameters.hpp"
@@ -14,32 +14,179 @@ namespace {
 
 constexpr int64_t max_width = 1 << 20;  // bounds every product of two widths below 2^41
 
-int64_t hidden_width(int64_t channels, double ratio, const char* key) {
-    const double width =
-        static_cast<double>(channels) * ratio;  // int(C * ratio): product in double, truncated
-    if (!(width >= 1 && width <= static_cast<double>(max_width))) {
-        throw Error(Status::bad_file, std::string("card: network.") + key +
-                                          " gives a hidden width of " + std::to_string(width) +
-                                          ", outside 1 .. " + std::to_string(max_width));
-    }
-    return static_cast<int64_t>(width);
-}
-
-Activation parse_activation(const std::string& name) {
-    if (name == "gelu") return Activation::gelu_tanh;
-    if (name == "silu") return Activation::silu;
-    throw Error(Status::bad_file,
-                "card: network.act must be gelu, silu or null, is '" + printable(name) + "'");
-}
-
-void require_class(const std::string& model) {
-    if (model == "FLAREModel" || model == "FLAREExperimentalModel") return;
-    if (model == "BigFLAREModel" || model == "ModelWrapper") {
-        throw Error(Status::not_supported,
-                    "FLARE variant '" + model + "' is not built; built: FLAREModel");
-    }
+/// One of the official classes by its name.
+Variant variant_of(const std::string& model) {
+    if (model == "FLAREModel" || model == "FLAREExperimentalModel") return Variant::model;
+    if (model == "BigFLAREModel") return Variant::ablation;
+    if (model == "ModelWrapper") return Variant::sequence;
     throw Error(Status::bad_file, "card: network.model '" + printable(model) +
-                                      "' is not a class of FLARE; built: FLAREModel");
+                                      "' is not a class of FLARE; built: FLAREModel, "
+                                      "FLAREExperimentalModel, BigFLAREModel, ModelWrapper");
+}
+
+void require(bool holds, const std::string& text) {
+    if (!holds) throw Error(Status::bad_file, "card: network." + text);
+}
+
+/// Reads the keys of a class, and makes shapes of them.
+class Reader {
+public:
+    Reader(const nlohmann::json& network, const std::string& model)
+        : network_(network), read_(network, model) {
+        c_.variant = variant_of(read_.text("model", "FLAREModel"));
+    }
+
+    Config config() {
+        switch (c_.variant) {
+            case Variant::model: read_model(); break;
+            case Variant::ablation: read_ablation(); break;
+            case Variant::sequence: read_sequence(); break;
+        }
+        read_.refuse_unknown();
+        require(c_.is_sequence() || c_.in_dim > 0, "in_dim is missing");
+        require(c_.out_dim > 0, c_.is_sequence() ? "num_labels is missing" : "out_dim is missing");
+        require(!c_.is_sequence() || c_.sequence.n_word > 0, "vocab_size is missing");
+        require(c_.num_latents > 0, "num_latents is missing");
+        require(c_.num_heads > 0 && c_.channel_dim % c_.num_heads == 0,
+                "num_heads (" + std::to_string(c_.num_heads) + ") must divide channel_dim (" +
+                    std::to_string(c_.channel_dim) + ")");
+        return c_;
+    }
+
+private:
+    int depth(const char* key, int fallback) {
+        return static_cast<int>(read_.integer(key, -1, 1000, fallback));
+    }
+
+    /// int(C * ratio): product in double, truncated.
+    int64_t width(const char* key) {
+        const double width = static_cast<double>(c_.channel_dim) * read_.positive(key, 1.0);
+        if (!(width >= 1 && width <= static_cast<double>(max_width))) {
+            throw Error(Status::bad_file, std::string("card: network.") + key +
+                                              " gives a hidden width of " + std::to_string(width) +
+                                              ", outside 1 .. " + std::to_string(max_width));
+        }
+        return static_cast<int64_t>(width);
+    }
+
+    void read_widths(int64_t channel_dim, int64_t num_blocks, int64_t num_heads) {
+        c_.channel_dim = read_.integer("channel_dim", 1, max_width, channel_dim);
+        c_.num_blocks = read_.integer("num_blocks", 0, 10000, num_blocks);
+        c_.num_heads = read_.integer("num_heads", 1, c_.channel_dim,
+                                     num_heads > 0 ? num_heads : c_.channel_dim / 8);
+        c_.num_latents = read_.integer("num_latents", 1, max_width, 0);
+        const std::string act = read_.text("act", "gelu");
+        if (act != "gelu" && act != "silu") {
+            throw Error(Status::bad_file, "card: network.act must be gelu, silu or null, is '" +
+                                              printable(act) + "'");
+        }
+        c_.activation = act == "gelu" ? Activation::gelu_tanh : Activation::silu;
+    }
+
+    void read_ends(const char* width_key) {
+        c_.in_dim = read_.integer("in_dim", 1, max_width, 0);
+        c_.out_dim = read_.integer("out_dim", 1, max_width, 0);
+        const int io = depth("num_layers_in_out_proj", 2);
+        const int64_t channels = c_.channel_dim;
+        const int64_t hidden = width_key ? width(width_key) : channels;
+        c_.in_proj = {c_.in_dim, hidden, channels, io, false, true};
+        c_.out_proj = {channels, hidden, c_.out_dim, io, true, false};
+    }
+
+    MlpShape chain(int n_inner, int64_t n_hidden) const {
+        return {c_.channel_dim, n_hidden, c_.channel_dim, n_inner, true, true};
+    }
+
+    void read_model() {
+        read_widths(64, 8, 0);
+        read_ends(nullptr);
+        c_.rmsnorm = read_.boolean("rmsnorm", false);
+        c_.out_proj_norm = read_.boolean("out_proj_norm", true);
+        c_.qk_norm = read_.boolean("qk_norm", false);
+        c_.attn_scale = read_.positive("attn_scale", 1.0);
+        c_.k_proj = chain(depth("num_layers_k_proj", 3), width("k_proj_mlp_ratio"));
+        c_.v_proj = chain(depth("num_layers_v_proj", 3), width("v_proj_mlp_ratio"));
+        c_.ffn = chain(depth("num_layers_ffn", 3), width("ffn_mlp_ratio"));
+    }
+
+    void read_ablation() {
+        read_widths(64, 8, 0);
+        read_ends("in_out_proj_ratio");
+        c_.out_proj_norm = read_.boolean("out_proj_ln", true);
+        c_.k_proj = c_.v_proj = chain(depth("num_layers_kv_proj", 3), width("kv_proj_ratio"));
+        c_.ffn = chain(depth("num_layers_mlp", 3), width("mlp_ratio"));
+        c_.shared_latents = read_.boolean("shared_latents", false);
+        c_.num_latent_blocks = read_.integer("num_latent_blocks", 0, 1000, 0);
+        require(!c_.shared_latents || c_.num_latent_blocks == 0,
+                "num_latent_blocks is " + std::to_string(c_.num_latent_blocks) +
+                    ", but latents that all heads share (shared_latents) pass through no blocks: "
+                    "one of the two must go");
+    }
+
+    void read_sequence();
+    void read_positions();
+    void ignore_dropout();
+
+    const nlohmann::json& network_;
+    Hyperparameters read_;
+    Config c_;
+};
+
+/// Rates matter to training only.
+void Reader::ignore_dropout() {
+    for (const char* key : {"emb_drop", "cls_drop", "attn_drop", "proj_drop"}) {
+        const double rate = read_.number(key, 0);
+        require(rate >= 0 && rate < 1, std::string(key) + " must be in 0 .. 1, below 1");
+    }
+}
+
+void Reader::read_positions() {
+    SequenceConfig& s = c_.sequence;
+    const int64_t length = read_.integer("max_length", 1, int64_t{1} << 32, 256);
+    s.max_length = length + (s.has_class_token() ? 1 : 0);
+    s.position = static_cast<PositionCode>(read_.choice("pos_embed", {"sin", "abs", "rope"}, 0));
+    const int64_t n_head = std::max<int64_t>(1, c_.num_heads);
+    const int64_t pairs_of =
+        s.position == PositionCode::rotary ? c_.channel_dim / n_head : c_.channel_dim;
+    require(s.position == PositionCode::learned || pairs_of % 2 == 0,
+            "pos_embed takes channels in pairs: " +
+                std::string(s.position == PositionCode::rotary ? "channel_dim / num_heads"
+                                                               : "channel_dim") +
+                " is " + std::to_string(pairs_of) + " and must be even");
+}
+
+void Reader::read_sequence() {
+    SequenceConfig& s = c_.sequence;
+    const std::string task = read_.text("task", "");
+    if (task == "retrieval") {
+        throw Error(Status::not_supported,
+                    "FLARE ModelWrapper of task 'retrieval' compares two sequences, which is not "
+                    "built; built: tasks of one sequence");
+    }
+    require(read_.text("backend", "flare") == "flare", "backend must be flare");
+    read_widths(128, 4, 4);
+    // null means no pooling here, and not the default.
+    s.pool = static_cast<Pool>(read_.choice("pool", {"none", "mean", "max", "cls"}, 1));
+    if (network_.contains("pool") && network_["pool"].is_null()) s.pool = Pool::none;
+    s.n_word = read_.integer("vocab_size", 1, int64_t{1} << 32, 0);
+    if (read_.has("pad_id") && s.n_word > 0) {
+        read_.integer("pad_id", 0, s.n_word, 0);
+        ++s.n_word;
+    }
+    read_positions();
+    ignore_dropout();
+    c_.rmsnorm = read_.boolean("rmsnorm", false);
+    c_.attn_scale = read_.positive("attn_scale", 1.0);
+    c_.k_proj = c_.v_proj =
+        chain(depth("num_layers_kv_proj", 3),
+              read_.integer("kv_proj_hidden_dim", 1, max_width, c_.channel_dim));
+    c_.ffn = chain(depth("num_layers_ffn", 3),
+                   read_.integer("ffn_hidden_dim", 1, max_width, c_.channel_dim));
+    c_.out_proj_norm = s.is_normed();
+    c_.out_dim = read_.integer("num_labels", 1, max_width, 0);
+    const std::string deep[] = {"image", "pathfinder32", "pathfinder128", "text"};
+    const int n_inner = std::ranges::find(deep, task) == std::end(deep) ? -1 : 0;
+    c_.out_proj = {c_.channel_dim, c_.channel_dim, c_.out_dim, n_inner, false, false};
 }
 
 }  // namespace
@@ -53,110 +200,12 @@ double MlpShape::flops() const {
            product(n_hidden, n_out);
 }
 
-int64_t Config::n_tensor() const {
-    const int64_t norm = rmsnorm ? 1 : 2;
-    const int64_t block = 2 * norm + 1 + (qk_norm ? 2 * norm : 0) + 2 +
-                          2 * (k_proj.n_layer() + v_proj.n_layer() + ffn.n_layer());
-    return 2 * (in_proj.n_layer() + out_proj.n_layer()) + (out_proj_norm ? norm : 0) +
-           num_blocks * block;
-}
-
 Config parse_config(const nlohmann::json& network) {
-    if (network.is_object() && network.contains("model") && network["model"].is_string()) {
-        require_class(network["model"].get<std::string>());
-    }
-    Hyperparameters read(network, "FLAREModel");
-    Config c;
-    require_class(read.text("model", "FLAREModel"));
-    c.in_dim = read.integer("in_dim", 1, max_width, 0);
-    c.out_dim = read.integer("out_dim", 1, max_width, 0);
-    c.channel_dim = read.integer("channel_dim", 1, max_width, 64);
-    c.num_blocks = read.integer("num_blocks", 0, 10000, 8);
-    c.num_heads = read.integer("num_heads", 1, c.channel_dim, c.channel_dim / 8);
-    c.num_latents = read.integer("num_latents", 1, max_width, 0);
-    c.activation = parse_activation(read.text("act", "gelu"));
-    c.rmsnorm = read.boolean("rmsnorm", false);
-    c.out_proj_norm = read.boolean("out_proj_norm", true);
-    c.qk_norm = read.boolean("qk_norm", false);
-    c.attn_scale = read.positive("attn_scale", 1.0);
-    const int io = static_cast<int>(read.integer("num_layers_in_out_proj", -1, 1000, 2));
-    const int k = static_cast<int>(read.integer("num_layers_k_proj", -1, 1000, 3));
-    const int v = static_cast<int>(read.integer("num_layers_v_proj", -1, 1000, 3));
-    const int ffn = static_cast<int>(read.integer("num_layers_ffn", -1, 1000, 3));
-    const double k_ratio = read.positive("k_proj_mlp_ratio", 1.0);
-    const double v_ratio = read.positive("v_proj_mlp_ratio", 1.0);
-    const double ffn_ratio = read.positive("ffn_mlp_ratio", 1.0);
-    read.refuse_unknown();
-
-    if (c.in_dim == 0) throw Error(Status::bad_file, "card: network.in_dim is missing");
-    if (c.out_dim == 0) throw Error(Status::bad_file, "card: network.out_dim is missing");
-    if (c.num_latents == 0) throw Error(Status::bad_file, "card: network.num_latents is missing");
-    if (c.num_heads == 0 || c.channel_dim % c.num_heads != 0) {
-        throw Error(Status::bad_file, "card: network.num_heads (" + std::to_string(c.num_heads) +
-                                          ") must divide channel_dim (" +
-                                          std::to_string(c.channel_dim) + ")");
-    }
-    const int64_t channels = c.channel_dim;
-    c.in_proj = {c.in_dim, channels, channels, io, false, true};
-    c.out_proj = {channels, channels, c.out_dim, io, true, false};
-    c.k_proj = {channels, hidden_width(channels, k_ratio, "k_proj_mlp_ratio"), channels, k, true,
-                true};
-    c.v_proj = {channels, hidden_width(channels, v_ratio, "v_proj_mlp_ratio"), channels, v, true,
-                true};
-    c.ffn = {channels, hidden_width(channels, ffn_ratio, "ffn_mlp_ratio"), channels, ffn, true,
-             true};
-    return c;
-}
-
-namespace {
-
-using Layout = std::vector<TensorSpec>;
-
-void add_linear(Layout& layout, const std::string& name, int64_t n_in, int64_t n_out) {
-    layout.push_back({name + ".weight", {n_out, n_in}});
-    layout.push_back({name + ".bias", {n_out}});
-}
-
-void add_mlp(Layout& layout, const std::string& name, const MlpShape& mlp) {
-    if (mlp.n_inner < 0) {
-        add_linear(layout, name + ".fc", mlp.n_in, mlp.n_out);
-        return;
-    }
-    add_linear(layout, name + ".fc1", mlp.n_in, mlp.n_hidden);
-    for (int i = 0; i < mlp.n_inner; ++i) {
-        add_linear(layout, name + ".fcs." + std::to_string(i), mlp.n_hidden, mlp.n_hidden);
-    }
-    add_linear(layout, name + ".fc2", mlp.n_hidden, mlp.n_out);
-}
-
-void add_norm(Layout& layout, const std::string& name, int64_t n, bool rms) {
-    layout.push_back({name + ".weight", {n}});
-    if (!rms) layout.push_back({name + ".bias", {n}});
-}
-
-void add_block(Layout& layout, const std::string& name, const Config& c) {
-    add_norm(layout, name + ".norm1", c.channel_dim, c.rmsnorm);
-    layout.push_back({name + ".att.latent_q", {c.channel_dim, c.num_latents}});
-    if (c.qk_norm) {
-        add_norm(layout, name + ".att.q_norm", c.head_dim(), c.rmsnorm);
-        add_norm(layout, name + ".att.k_norm", c.head_dim(), c.rmsnorm);
-    }
-    add_mlp(layout, name + ".att.k_proj", c.k_proj);
-    add_mlp(layout, name + ".att.v_proj", c.v_proj);
-    add_linear(layout, name + ".att.out_proj", c.channel_dim, c.channel_dim);
-    add_norm(layout, name + ".norm2", c.channel_dim, c.rmsnorm);
-    add_mlp(layout, name + ".mlp", c.ffn);
-}
-
-}  // namespace
-
-std::vector<TensorSpec> layout(const Config& c) {
-    Layout layout;
-    add_mlp(layout, "in_proj", c.in_proj);
-    for (int64_t i = 0; i < c.num_blocks; ++i) add_block(layout, "blocks." + std::to_string(i), c);
-    if (c.out_proj_norm) add_norm(layout, "out_proj.0", c.channel_dim, c.rmsnorm);
-    add_mlp(layout, "out_proj.1", c.out_proj);
-    return layout;
+    std::string model = "FLAREModel";
+    if (network.is_object() && network.contains("model") && network["model"].is_string())
+        model = network["model"].get<std::string>();
+    variant_of(model);
+    return Reader(network, model).config();
 }
 
 }  // namespace surrogate::impl::flare

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "kernels/activation/activation.hpp"
@@ -20,25 +21,64 @@ struct MlpShape {
     double flops() const;  ///< a point
 };
 
-/// Hyperparameters of the official FLAREModel, checked. Source: vpuri3/FLARE.py, constructor of
-/// FLAREModel.
+/// How a sequence becomes one prediction; none: each token has its own.
+enum class Pool { none, mean, max, cls };
+
+/// What tells tokens where they stand: a table of sines and cosines with a learned factor, a learned
+/// table, or a turn of the keys.
+enum class PositionCode { sinusoid, learned, rotary };
+
+/// What ModelWrapper has besides the blocks of a FLAREModel.
+struct SequenceConfig {
+    int64_t n_word = 0;      ///< rows of the table of tokens, that of padding included
+    int64_t max_length = 0;  ///< rows of the tables of positions, that of the class token included
+    Pool pool = Pool::mean;
+    PositionCode position = PositionCode::sinusoid;
+
+    bool is_normed() const { return pool == Pool::mean || pool == Pool::max; }
+    bool has_class_token() const { return pool == Pool::cls; }
+};
+
+/// The official classes: FLAREModel (and FLAREExperimentalModel), BigFLAREModel, ModelWrapper.
+enum class Variant { model, ablation, sequence };
+
+/// Hyperparameters of an official class, checked. Source: constructors of vpuri3/FLARE.py.
+///   ablation  besides those of FLAREModel: latents that all heads share, latent_blocks, and widths of
+///             in_proj and out_proj
+///   sequence  in_proj is not there; out_norm and out_proj are final_norm and the head, of which the
+///             first layer, if there are two, ends in PyTorch's GELU
 struct Config {
+    Variant variant = Variant::model;
     int64_t in_dim = 0, out_dim = 0, channel_dim = 64, num_blocks = 8, num_heads = 8,
             num_latents = 0;
     kernels::Activation activation = kernels::Activation::gelu_tanh;
     bool rmsnorm = false, out_proj_norm = true, qk_norm = false;
     double attn_scale = 1.0;
     MlpShape in_proj, out_proj, k_proj, v_proj, ffn;
+    bool shared_latents = false;
+    int64_t num_latent_blocks = 0;
+    SequenceConfig sequence;
 
+    bool is_sequence() const { return variant == Variant::sequence; }
     int64_t head_dim() const { return channel_dim / num_heads; }
-    int64_t n_tensor() const;  ///< of layout
+    int64_t n_tensor() const;  ///< of layout, at most
 };
 
 /// The card's `network` object; throws bad_file with near misses for unknown keys, not_supported
-/// for other classes.
+/// for what is not built of the variants.
 Config parse_config(const nlohmann::json& network);
 
 /// All weights in the order of the official state_dict.
 std::vector<TensorSpec> layout(const Config& config);
+
+/// What the variants call the parts that all have.
+struct TensorNames {
+    std::string norm1, norm2, out_norm, out_proj;
+    std::string out_proj_layers[2];  ///< of an out_proj of two layers
+};
+TensorNames names_of(Variant variant);
+
+/// Names of layer `j` of a ResidualMLP called `name`.
+std::string layer_name(const std::string& name, const MlpShape& mlp, int64_t j);
 
 }  // namespace surrogate::impl::flare

@@ -11,23 +11,24 @@ std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
     const double mixing = 4.0 * static_cast<double>(config.head_dim()) * pairs;
     std::vector<LayerCost> list;
     if (work.is_reordered) {
-        list.push_back({"inputs to canonical order", 0, 0,
-                        work.n_solver * config.in_dim * work.value_bytes, 1});
+        list.push_back({"inputs to canonical order", 0, 0, work.n_solver * work.input_bytes, 1});
     }
-    list.push_back({"in_proj", n * config.in_proj.flops(), 0, 0, 0});
+    if (!config.is_sequence()) list.push_back({"in_proj", n * config.in_proj.flops(), 0, 0, 0});
     for (int64_t i = 0; i < config.num_blocks; ++i) {
         const std::string name = "blocks." + std::to_string(i);
         list.push_back({name + " k, v, encode",
                         n * (config.k_proj.flops() + config.v_proj.flops()) + mixing, pairs,
                         work.reduction_bytes, work.reductions});
+        if (work.latent_flops > 0)
+            list.push_back(
+                {name + " latent blocks", work.latent_flops, work.latent_exponentials, 0, 0});
         list.push_back(
             {name + " decode, ffn", n * (out_proj + config.ffn.flops()) + mixing, pairs, 0, 0});
     }
+    if (config.sequence.pool != Pool::none && config.is_sequence()) return list;
     list.push_back({"out_proj", n * config.out_proj.flops(), 0, 0, 0});
-    if (work.is_reordered) {
-        list.push_back(
-            {"outputs to solver order", 0, 0, work.n_point * config.out_dim * work.value_bytes, 1});
-    }
+    if (work.is_reordered)
+        list.push_back({"outputs to solver order", 0, 0, work.n_point * work.output_bytes, 1});
     return list;
 }
 

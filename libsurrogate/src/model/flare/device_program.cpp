@@ -54,8 +54,9 @@ public:
     int64_t weight_bytes() const override { return weights_->bytes(); }
     int64_t n_point() const override { return n_point_; }
     std::vector<LayerCost> costs() const override {
-        return costs_of(config_, {n_point_, domain_.n_local(), reproducible_, 4,
-                                  maxima().bytes() + sums().bytes(), std::ssize(reductions_)});
+        return costs_of(config_, {n_point_, domain_.n_local(), reproducible_, 4 * config_.in_dim,
+                                  4 * config_.out_dim, maxima().bytes() + sums().bytes(),
+                                  std::ssize(reductions_)});
     }
     std::vector<std::string> notes() const override;
 

@@ -31,15 +31,34 @@ public:
 
     MlpWeights<T> mlp(const std::string& name, const MlpShape& shape) const {
         MlpWeights<T> mlp{{}, config_.activation, shape.residual_in, shape.residual_out};
-        if (shape.n_inner < 0) {
-            mlp.layers.push_back(weights_.linear(name + ".fc"));
-            return mlp;
-        }
-        mlp.layers.push_back(weights_.linear(name + ".fc1"));
-        for (int i = 0; i < shape.n_inner; ++i)
-            mlp.layers.push_back(weights_.linear(name + ".fcs." + std::to_string(i)));
-        mlp.layers.push_back(weights_.linear(name + ".fc2"));
+        for (int64_t j = 0; j < shape.n_layer(); ++j)
+            mlp.layers.push_back(weights_.linear(layer_name(name, shape, j)));
         return mlp;
+    }
+
+    /// Of a sequence: one layer, or two with PyTorch's GELU between.
+    MlpWeights<T> head(const TensorNames& names) const {
+        MlpWeights<T> head{{}, kernels::Activation::gelu, false, false};
+        if (config_.out_proj.n_inner < 0) {
+            head.layers.push_back(weights_.linear(names.out_proj));
+        } else {
+            for (const std::string& name : names.out_proj_layers)
+                head.layers.push_back(weights_.linear(name));
+        }
+        return head;
+    }
+
+    LatentBlockWeights<T> latent_block(const std::string& name) const {
+        LatentBlockWeights<T> block;
+        block.norm1 = weights_.layer_norm(name + ".norm1", 1e-5);
+        block.norm2 = weights_.layer_norm(name + ".norm2", 1e-5);
+        block.qkv_proj = weights_.linear(name + ".att.qkv_proj");
+        block.out_proj = weights_.linear(name + ".att.out_proj");
+        block.mlp = {{weights_.linear(name + ".mlp.fc1"), weights_.linear(name + ".mlp.fc2")},
+                     kernels::Activation::gelu,
+                     false,
+                     false};
+        return block;
     }
 
 private:
@@ -62,10 +81,12 @@ void normalise_row(const Norm<T>& norm, int64_t n, double* row) {
 }
 
 /// latent_q (C, M), a memory view of (H, M, D): normed, times attn_scale * log2(e), in the two
-/// orders of the mixer, (H, M, D) and (H, D, n_row).
+/// orders of the mixer, (H, M, D) and (H, D, n_row). Shared by all heads it is (D, M), a view of
+/// (M, D).
 template <class T>
 struct ScaledQueries {
     kernels::flare::Sizes sizes;
+    bool is_shared;
     double scale;
     const T* latent_q;
     Norm<T> norm;  // no weight: none
@@ -80,7 +101,8 @@ struct ScaledQueries {
         std::vector<double> row(static_cast<size_t>(n_dim));
         for (int64_t i = 0; i < sizes.n_head * sizes.n_latent; ++i) {
             const int64_t head = i / sizes.n_latent, m = i % sizes.n_latent, first = i * n_dim;
-            for (int64_t d = 0; d < n_dim; ++d) row[static_cast<size_t>(d)] = latent_q[first + d];
+            const T* const from = latent_q + (is_shared ? m * n_dim : first);
+            for (int64_t d = 0; d < n_dim; ++d) row[static_cast<size_t>(d)] = from[d];
             if (norm.weight) normalise_row(norm, n_dim, row.data());
             T* const by_dim = to + by_latent_size() + head * n_dim * sizes.n_row() + m;
             for (int64_t d = 0; d < n_dim; ++d) {
@@ -96,6 +118,7 @@ template <class T>
 void set_queries(const Config& config, const Weights<T>& weights, const std::string& name,
                  const Norm<T>& norm, BlockWeights<T>& block) {
     const ScaledQueries<T> scaled{{config.num_heads, config.num_latents, config.head_dim()},
+                                  config.shared_latents,
                                   config.attn_scale * std::numbers::log2e,
                                   weights.at(name),
                                   norm};
@@ -107,8 +130,9 @@ void set_queries(const Config& config, const Weights<T>& weights, const std::str
 template <class T>
 BlockWeights<T> make_block(const Config& config, const std::string& name, const Source<T>& source) {
     BlockWeights<T> block;
-    block.norm1 = source.norm(name + ".norm1");
-    block.norm2 = source.norm(name + ".norm2");
+    const TensorNames names = names_of(config.variant);
+    block.norm1 = source.norm(name + "." + names.norm1);
+    block.norm2 = source.norm(name + "." + names.norm2);
     block.k_proj = source.mlp(name + ".att.k_proj", config.k_proj);
     block.v_proj = source.mlp(name + ".att.v_proj", config.v_proj);
     block.ffn = source.mlp(name + ".mlp", config.ffn);
@@ -119,7 +143,22 @@ BlockWeights<T> make_block(const Config& config, const std::string& name, const 
         block.k_norm = source.norm(name + ".att.k_norm");
     }
     set_queries(config, source.weights(), name + ".att.latent_q", q_norm, block);
+    for (int64_t j = 0; j < config.num_latent_blocks; ++j)
+        block.latent_blocks.push_back(
+            source.latent_block(name + ".att.latent_blocks." + std::to_string(j)));
     return block;
+}
+
+template <class T>
+SequenceWeights<T> make_sequence(const Config& config, const Source<T>& source) {
+    const Weights<T>& weights = source.weights();
+    SequenceWeights<T> sequence;
+    sequence.words = weights.at("token_emb.token_embed.weight");
+    sequence.class_token = weights.find("cls_token");
+    sequence.position_scale = weights.find("pos_emb.pos_scale");
+    sequence.positions = weights.find("pos_emb.pe.weight");
+    if (config.out_proj_norm) sequence.head_norm = source.norm("cls_proj.1");
+    return sequence;
 }
 
 }  // namespace
@@ -128,11 +167,17 @@ template <class T>
 Layers<T>::Layers(const Config& config, std::shared_ptr<const MasterWeights> master)
     : weights(std::move(master)) {
     const Source<T> source(config, weights);
-    in_proj = source.mlp("in_proj", config.in_proj);
+    const TensorNames names = names_of(config.variant);
     for (int64_t i = 0; i < config.num_blocks; ++i)
         blocks.push_back(make_block(config, "blocks." + std::to_string(i), source));
-    if (config.out_proj_norm) out_norm = source.norm("out_proj.0");
-    out_proj = source.mlp("out_proj.1", config.out_proj);
+    if (config.out_proj_norm) out_norm = source.norm(names.out_norm);
+    if (config.is_sequence()) {
+        sequence = make_sequence(config, source);
+        out_proj = source.head(names);
+    } else {
+        in_proj = source.mlp("in_proj", config.in_proj);
+        out_proj = source.mlp(names.out_proj, config.out_proj);
+    }
 }
 
 template struct Layers<float>;

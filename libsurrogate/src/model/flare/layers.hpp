@@ -22,13 +22,32 @@ struct MlpWeights {
     kernels::ResidualMlp<T> view() const { return {layers, activation, residual_in, residual_out}; }
 };
 
+/// A transformer block of the latents of an ablation model.
+template <class T>
+struct LatentBlockWeights {
+    kernels::Norm<T> norm1, norm2;
+    kernels::Linear<T> qkv_proj, out_proj;
+    MlpWeights<T> mlp;
+};
+
 template <class T>
 struct BlockWeights {
     kernels::Norm<T> norm1, norm2, k_norm;
+    std::vector<LatentBlockWeights<T>> latent_blocks;
     MlpWeights<T> k_proj, v_proj, ffn;
     kernels::Linear<T> out_proj;
     Derived<T> scaled_queries;  ///< latent queries, normed and scaled, in both orders of `queries`
     kernels::flare::Queries<T> queries;
+};
+
+/// What a sequence has before and behind its blocks; null: it has none of it.
+template <class T>
+struct SequenceWeights {
+    const T* words = nullptr;  ///< (n_word, C)
+    const T* position_scale = nullptr;
+    const T* positions = nullptr;    ///< (max_length, C)
+    const T* class_token = nullptr;  ///< (C)
+    kernels::Norm<T> head_norm;
 };
 
 /// All layers of a FLARE model in one precision, as the kernels want them.
@@ -41,6 +60,7 @@ struct Layers {
     MlpWeights<T> in_proj, out_proj;
     kernels::Norm<T> out_norm;
     std::vector<BlockWeights<T>> blocks;
+    SequenceWeights<T> sequence;
 };
 
 }  // namespace surrogate::impl::flare

@@ -11,6 +11,7 @@
 #include "libsurrogate/src/model/flare/device_weights.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
 #include "libsurrogate/src/model/flare/program.hpp"
+#include "libsurrogate/src/model/flare/sequence_program.hpp"
 
 namespace surrogate::impl::flare {
 
@@ -30,20 +31,36 @@ public:
     FlareNetwork(const Config& config, const std::shared_ptr<const MasterWeights>& master)
         : config_(config), layers_(config, master) {}
 
-    std::vector<Port> inputs() const override { return {{"x", config_.in_dim}}; }
-    std::vector<Port> outputs() const override {
-        return {{"y", config_.out_dim, PortPlace::output_points}};
+    std::vector<Port> inputs() const override {
+        if (!config_.is_sequence()) return {{"x", config_.in_dim}};
+        return {{"ids", 1, PortPlace::input_points, NumberKind::integer},
+                {"mask", 1, PortPlace::input_points, NumberKind::integer, true}};
     }
+    std::vector<Port> outputs() const override {
+        if (!config_.is_sequence()) return {{"y", config_.out_dim, PortPlace::output_points}};
+        const bool is_by_token = config_.sequence.pool == Pool::none;
+        return {{"logits", config_.out_dim,
+                 is_by_token ? PortPlace::output_points : PortPlace::clouds}};
+    }
+    /// The official double run of a sequence keeps its tables of positions in single precision.
+    double truth_accuracy() const override { return config_.is_sequence() ? 1e-6 : 1e-10; }
 
     std::unique_ptr<Program> program(const PlanRequest& request) const override {
         const PointDomain& points = points_of(request);
         return layers_.with(request.is_double(), [&](const auto& layers) {
-            return make_program(config_, layers, points, request);
+            return config_.is_sequence() ? make_sequence_program(config_, layers, points, request)
+                                         : make_program(config_, layers, points, request);
         });
     }
 
     std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
         const PointDomain& points = points_of(request);
+        if (config_.variant != Variant::model) {
+            throw Error(Status::not_supported,
+                        std::string("FLARE variant '") +
+                            (config_.is_sequence() ? "ModelWrapper" : "BigFLAREModel") +
+                            "' is not built for backend 'cuda'; use backend 'simd' or 'auto'");
+        }
         return make_device_program(config_, device_weights(request), points, request);
     }
 

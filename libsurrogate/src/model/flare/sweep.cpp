@@ -12,8 +12,8 @@ using kernels::tile_points;
 
 template <class T>
 Sweep<T>::Sweep(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
-                PointPorts<T>& ports)
-    : config_(config), layers_(layers), queue_(queue), ports_(ports) {
+                PointPorts<T>& ports, const OfSequence& sequence)
+    : config_(config), layers_(layers), queue_(queue), ports_(ports), sequence_(sequence) {
     resize();
     const int64_t hidden =
         std::max({config.in_proj.n_hidden, config.out_proj.n_hidden, config.k_proj.n_hidden,
@@ -28,8 +28,13 @@ Sweep<T>::Sweep(const Config& config, const Layers<T>& layers, const kernels::Qu
 template <class T>
 void Sweep<T>::resize() {
     n_point_ = ports_.n_point();
-    resize_tiles(x_, ports_.n_tile(), config_.channel_dim);
-    resize_tiles(k_, ports_.n_tile(), config_.channel_dim);
+    const int64_t n_tile = sequence_.tokens ? sequence_.tokens->n_tile() : ports_.n_tile();
+    resize_tiles(x_, n_tile, config_.channel_dim);
+    resize_tiles(k_, n_tile, config_.channel_dim);
+    if (!sequence_.tokens) return;
+    // The last tile of tokens may stand before that of the class token.
+    std::fill(x_.begin(), x_.end(), T(0));
+    std::fill(k_.begin(), k_.end(), T(0));
 }
 
 template <class T>
@@ -48,6 +53,7 @@ void Sweep<T>::finish_block(const BlockWeights<T>& block, int64_t tile, Scratch&
     const Tile<T> y = view_of(scratch.y.data(), tile, config_.channel_dim);
     const Tile<T> normed = view_of(scratch.normed.data(), tile, config_.channel_dim);
     kernels::flare::decode<T>(queue_, block.queries, k, z, y);
+    if (sequence_.tokens) sequence_.tokens->silence(tile, y);
     kernels::linear<T>(queue_, block.out_proj, y, x, x);
     kernels::normalise<T>(queue_, block.norm2, x, normed);
     mlp(block.ffn, normed, scratch, true, x);
@@ -87,35 +93,75 @@ void Sweep<T>::start_block(const BlockWeights<T>& block, int64_t tile, Scratch& 
     const Tile<T> k = tile_of(k_, tile, config_.channel_dim);
     const Tile<T> v = view_of(scratch.v.data(), tile, config_.channel_dim);
     const Tile<T> normed = view_of(scratch.normed.data(), tile, config_.channel_dim);
+    if (sequence_.tokens) sequence_.tokens->add_positions(tile, x);
     kernels::normalise<T>(queue_, block.norm1, x, normed);
     mlp(block.k_proj, normed, scratch, false, k);
     mlp(block.v_proj, normed, scratch, false, v);
     if (config_.qk_norm) normalise_heads(queue_, block.k_norm, config_.num_heads, k);
-    kernels::flare::encode<T>(queue_, block.queries, k, v, partial);
+    if (sequence_.tokens) sequence_.tokens->turn(tile, k, scratch.y.data());
+    encode(block, tile, scratch, k, v, partial);
     if (v_max) raise_maxima<T>(v, config_.num_heads, v_max);
+}
+
+/// Without the tokens that a mask hides.
+template <class T>
+void Sweep<T>::encode(const BlockWeights<T>& block, int64_t tile, Scratch& scratch, Tile<const T> k,
+                      Tile<const T> v, kernels::flare::Partial<T> partial) {
+    if (!sequence_.tokens || !sequence_.tokens->has_hidden(tile)) {
+        kernels::flare::encode<T>(queue_, block.queries, k, v, partial);
+        return;
+    }
+    const int64_t n = sequence_.tokens->visible(tile, k, scratch.y.data());
+    sequence_.tokens->visible(tile, v, scratch.normed.data());
+    if (n == 0) return;
+    const Tile<const T> visible_k{scratch.y.data(), {k.shape[0], n}, k.stride};
+    const Tile<const T> visible_v{scratch.normed.data(), {v.shape[0], n}, v.stride};
+    kernels::flare::encode<T>(queue_, block.queries, visible_k, visible_v, partial);
+}
+
+/// Before the first block.
+template <class T>
+void Sweep<T>::enter(int64_t tile, Scratch& scratch) {
+    const Tile<T> x = tile_of(x_, tile, config_.channel_dim);
+    if (sequence_.tokens) {
+        sequence_.tokens->embed(tile, x);
+    } else {
+        mlp(layers_.in_proj, ports_.input(tile), scratch, false, x);
+    }
+}
+
+/// Behind the last one.
+template <class T>
+void Sweep<T>::leave(int64_t tile, Scratch& scratch) {
+    Tile<const T> last = tile_of(x_, tile, config_.channel_dim);
+    if (config_.out_proj_norm) {
+        const Tile<T> normed = view_of(scratch.normed.data(), tile, config_.channel_dim);
+        kernels::normalise<T>(queue_, layers_.out_norm, last, normed);
+        last = normed;
+    }
+    if (!sequence_.readout) {
+        mlp(layers_.out_proj, last, scratch, false, ports_.output(tile));
+    } else if (config_.sequence.is_normed()) {
+        sequence_.readout->take(tile, last);
+    } else if (sequence_.tokens->is_class_tile(tile)) {
+        sequence_.readout->take_class_token(last);
+    }
 }
 
 template <class T>
 void Sweep<T>::run(int64_t s, int64_t tile, int thread, const T* z,
                    kernels::flare::Partial<T> partial, T* v_max) {
     Scratch& scratch = scratch_[static_cast<size_t>(thread)];
-    const Tile<T> x = tile_of(x_, tile, config_.channel_dim);
     if (s == 0) {
-        mlp(layers_.in_proj, ports_.input(tile), scratch, false, x);
+        enter(tile, scratch);
     } else {
         finish_block(layers_.blocks[static_cast<size_t>(s - 1)], tile, scratch, z);
     }
     if (s < config_.num_blocks) {
         start_block(layers_.blocks[static_cast<size_t>(s)], tile, scratch, partial, v_max);
-        return;
+    } else {
+        leave(tile, scratch);
     }
-    Tile<const T> last = x;
-    if (config_.out_proj_norm) {
-        const Tile<T> normed = view_of(scratch.normed.data(), tile, config_.channel_dim);
-        kernels::normalise<T>(queue_, layers_.out_norm, x, normed);
-        last = normed;
-    }
-    mlp(layers_.out_proj, last, scratch, false, ports_.output(tile));
 }
 
 template <class T>

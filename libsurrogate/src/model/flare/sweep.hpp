@@ -11,6 +11,8 @@
 #include "libsurrogate/src/domain/point_ports.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
+#include "libsurrogate/src/model/flare/sequence.hpp"
+#include "libsurrogate/src/model/flare/sequence_readout.hpp"
 
 namespace surrogate::impl::flare {
 
@@ -25,13 +27,20 @@ namespace surrogate::impl::flare {
 ///                                   encode(k, v)
 ///              s = num_blocks       output = out_proj(norm(x))
 ///
-/// Only x and k live between sweeps: 8 C bytes a point.
+/// Only x and k live between sweeps: 8 C bytes a point. What a sequence does besides: see Sequence.
 template <class T>
 class Sweep {
 public:
-    /// Reads and writes the tiles of `ports`, which must outlive it, as `config` and `layers`.
+    /// What makes a sequence of points; null: they are none. readout: null if tokens have outputs of
+    /// their own.
+    struct OfSequence {
+        Sequence<T>* tokens = nullptr;
+        SequenceReadout<T>* readout = nullptr;
+    };
+
+    /// Reads and writes the tiles of `ports`, or those of the sequence. All must outlive it.
     Sweep(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
-          PointPorts<T>& ports);
+          PointPorts<T>& ports, const OfSequence& sequence = {});
 
     /// Takes over the number of points of the ports. Takes memory for more than ever before.
     void resize();
@@ -56,7 +65,9 @@ private:
         return view_of(buffer.data() + tile * n_channel * kernels::tile_points, tile, n_channel);
     }
     kernels::Tile<T> view_of(T* data, int64_t tile, int64_t n_channel) const {
-        const int64_t n = std::min(kernels::tile_points, n_point_ - tile * kernels::tile_points);
+        const int64_t n = sequence_.tokens ? sequence_.tokens->n_in_tile(tile)
+                                           : std::min(kernels::tile_points,
+                                                      n_point_ - tile * kernels::tile_points);
         return {data, {n_channel, n}, {kernels::tile_points, 1}};
     }
     void mlp(const MlpWeights<T>& weights, kernels::Tile<const T> x, Scratch& scratch,
@@ -64,11 +75,17 @@ private:
     void finish_block(const BlockWeights<T>& block, int64_t tile, Scratch& scratch, const T* z);
     void start_block(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
                      kernels::flare::Partial<T> partial, T* v_max);
+    void encode(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
+                kernels::Tile<const T> k, kernels::Tile<const T> v,
+                kernels::flare::Partial<T> partial);
+    void enter(int64_t tile, Scratch& scratch);
+    void leave(int64_t tile, Scratch& scratch);
 
     const Config& config_;
     const Layers<T>& layers_;
     kernels::Queue queue_;
     PointPorts<T>& ports_;
+    OfSequence sequence_;
     int64_t n_point_ = 0;
     kernels::Buffer<T> x_, k_;      // (n_tile, channels, tile_points)
     std::vector<Scratch> scratch_;  // (n_thread)

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/attention/attention.hpp"
+#include "kernels/base/buffer.hpp"
+#include "kernels/base/queue.hpp"
+#include "kernels/base/tiles.hpp"
+#include "libsurrogate/src/model/flare/config.hpp"
+#include "libsurrogate/src/model/flare/layers.hpp"
+
+namespace surrogate::impl::flare {
+
+/// Transformer blocks on the latents between encode and decode, with the heads' latents side by side
+/// as channels (M, C):
+///
+///   z += out_proj(softmax(q k^T / sqrt(D)) v),   q, k, v = qkv_proj(norm1(z))
+///   z += mlp(norm2(z))
+///
+/// All ranks compute them: z is the same everywhere. The same bits for any number of threads and on
+/// every vector level.
+template <class T>
+class LatentBlocks {
+public:
+    /// `config` must outlive it. Takes memory only if the network has such blocks.
+    LatentBlocks(const Config& config, const kernels::Queue& queue);
+
+    /// Local. z (H, M, D) of one block, in place; nothing without latent blocks.
+    void run(const BlockWeights<T>& block, T* z);
+
+    /// Of one block of the network.
+    double flops() const;
+    double exponentials() const;
+    int64_t bytes() const;
+
+private:
+    /// Memory of one thread, each a tile of the width named.
+    struct Scratch {
+        kernels::Buffer<T> normed, y, mlp;  // (C), (C), (2 * 4 C)
+        kernels::Buffer<T> softmax;         // a state and its scratch
+    };
+
+    void run(const LatentBlockWeights<T>& block);
+    void project(const LatentBlockWeights<T>& block, int64_t tile, Scratch& scratch);
+    void attend(const LatentBlockWeights<T>& block, int64_t tile, Scratch& scratch);
+    template <class Body>
+    void for_tiles(const Body& body);
+    kernels::Tile<T> like(kernels::Tile<const T> tile, T* data, int64_t n_channel) const;
+
+    const Config& config_;
+    kernels::Queue queue_;
+    kernels::Heads heads_;
+    kernels::Buffer<T> x_data_, qkv_data_;
+    kernels::Tiles<T> x_, qkv_;     // (C), (3 C)
+    std::vector<Scratch> scratch_;  // (n_thread)
+};
+
+}  // namespace surrogate::impl::flare

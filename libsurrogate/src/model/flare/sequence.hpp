@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/base/queue.hpp"
+#include "kernels/base/tiles.hpp"
+#include "libsurrogate/src/model/flare/config.hpp"
+#include "libsurrogate/src/model/flare/layers.hpp"
+#include "libsurrogate/src/ranks/partition.hpp"
+
+namespace surrogate::impl::flare {
+
+/// The tokens of a sequence on one rank, in tiles, and what a sweep does for them besides what it
+/// does for points:
+///
+///   before the first block   x = words[id], or the class token
+///   before every block       x += positions[place] (times a learned factor), or k' = turned k
+///   encode                   tokens that a mask hides have weight 0
+///   decode                   y = 0 at tokens that a mask hides
+///
+/// The class token stands at place 0 of the whole sequence, the others behind it. It has a tile of
+/// its own, the last one of the rank that has it.
+template <class T>
+class Sequence {
+public:
+    /// `config` and `layers` must outlive it.
+    Sequence(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
+
+    /// Local. Tokens own.begin .. own.end - 1 of the sequence, not counting a class token. Takes
+    /// memory for more than ever before.
+    void resize(Range own, bool has_class_token);
+
+    int64_t n_tile() const { return n_token_tile() + (has_class_token_ ? 1 : 0); }
+    int64_t n_in_tile(int64_t tile) const {
+        return is_class_tile(tile)
+                   ? 1
+                   : std::min(kernels::tile_points, n_token_ - tile * kernels::tile_points);
+    }
+    bool is_class_tile(int64_t tile) const { return tile == n_token_tile(); }
+
+    /// rows (n_token, 2): the number of the word, which exists, and 0 if a mask hides the token.
+    void take(const int64_t* rows);
+
+    void embed(int64_t tile, kernels::Tile<T> x) const;
+    void add_positions(int64_t tile, kernels::Tile<T> x) const;
+
+    /// Pairs of channels of each head turned by the token's place. The partner of a channel is that
+    /// of the official code, which is no rotation unless D = 2:
+    ///   k'[c] = k[c] cos(a) + companion[c] sin(a),  companion = [-k1, -k3, .., k0, k2, ..]
+    void turn(int64_t tile, kernels::Tile<T> k, T* head) const;
+
+    bool has_hidden(int64_t tile) const;
+    /// The tokens of a tile that no mask hides, side by side; zeros behind them. Returns their
+    /// number. `to` has room for a whole tile.
+    int64_t visible(int64_t tile, kernels::Tile<const T> from, T* to) const;
+    /// y = 0 at hidden tokens.
+    void silence(int64_t tile, kernels::Tile<T> y) const;
+
+    int64_t bytes() const;
+
+private:
+    int64_t n_token_tile() const {
+        return (n_token_ + kernels::tile_points - 1) / kernels::tile_points;
+    }
+    void set_places(Range own);
+    void set_codes();
+    int64_t n_code_channel() const;
+
+    const Config& config_;
+    const Layers<T>& layers_;
+    kernels::Queue queue_;
+    int64_t n_token_ = 0;
+    bool has_class_token_ = false;
+    kernels::Buffer<int64_t> words_, places_;  // (n_tile, tile_points)
+    kernels::Buffer<uint8_t> is_hidden_;       // (n_tile, tile_points)
+    /// (n_tile, channels, tile_points): sines and cosines by turns of channels (sinusoid), or
+    /// cosines and then sines of pairs of channels (rotary).
+    kernels::Buffer<T> codes_;
+};
+
+}  // namespace surrogate::impl::flare

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/base/queue.hpp"
+#include "kernels/base/view.hpp"
+#include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/model/flare/config.hpp"
+#include "libsurrogate/src/model/flare/layers.hpp"
+
+namespace surrogate::impl::flare {
+
+/// One prediction of a whole sequence: the mean or the largest of each channel over all tokens, or
+/// what became of the class token; then the head, which every rank computes. The same bits for any
+/// number of ranks and threads: tiles are summed in double, and their sums are added as integers
+/// (ExactGrid), for channels that a norm has bounded.
+template <class T>
+class SequenceReadout {
+public:
+    /// `config` and `layers` must outlive it.
+    SequenceReadout(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
+
+    /// Local. Tiles of this rank; n_tile_global, n_token: of all ranks.
+    void resize(int64_t n_tile, int64_t n_tile_global, int64_t n_token);
+
+    /// Takes a tile of the last sweep, normed if there is a norm. Tiles of different threads may
+    /// come at once.
+    void take(int64_t tile, kernels::Tile<const T> x);
+    /// The tile of the class token, on the rank that has it.
+    void take_class_token(kernels::Tile<const T> x);
+
+    /// Collective; takes no memory. Returns whether what all ranks gave was finite.
+    bool run(Communicator& comm, bool poisoned);
+
+    /// (out_dim), on every rank.
+    const T* logits() const { return logits_.data(); }
+
+    int64_t bytes_sent() const;
+    int64_t collectives() const { return 1; }
+    int64_t bytes() const;
+
+private:
+    bool sum(Communicator& comm, bool poisoned);
+    bool raise(Communicator& comm, bool poisoned);
+    bool broadcast(Communicator& comm, bool poisoned);
+    void predict();
+    double bound(int64_t channel) const;
+    int64_t n() const { return config_.channel_dim; }
+
+    const Config& config_;
+    const Layers<T>& layers_;
+    kernels::Queue queue_;
+    int64_t n_tile_ = 0, n_tile_global_ = 1, n_token_ = 0;
+    kernels::Buffer<double> tiles_;                    // (n_tile, C): sums or maxima
+    kernels::Buffer<int64_t> sums_;                    // (limbs, C), flag
+    kernels::Buffer<double> maxima_;                   // (C), flag; or the class token
+    kernels::Buffer<T> pooled_, normed_, hidden_, y_;  // tiles of one column
+    kernels::Buffer<T> logits_;                        // (out_dim)
+};
+
+}  // namespace surrogate::impl::flare
