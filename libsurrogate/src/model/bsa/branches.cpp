@@ -42,7 +42,9 @@ void Branches<T>::set_chunks() {
     chunk_slots_ = tile_points * g;
     if (!config_.compresses_groups) chunk_slots_ = std::min(chunk_slots_, chunk_target);
     chunk_slots_ = std::max(chunk_slots_, smallest);
-    while (chunk_slots_ > smallest && shape.n_local() / chunk_slots_ < 4 * queue_.n_thread())
+    // Tiles of groups are kept whole.
+    while (!config_.compresses_groups && chunk_slots_ > smallest &&
+           shape.n_local() / chunk_slots_ < 4 * queue_.n_thread())
         chunk_slots_ /= 2;
     n_chunk_ = (shape.n_local() + chunk_slots_ - 1) / chunk_slots_;
 }
@@ -87,8 +89,8 @@ bool Branches<T>::mix_chunk(const LayerWeights<T>& w, bool rotated, int64_t chun
     const Range pieces = pieces_of(chunk);
     for (int64_t piece = pieces.begin; piece < pieces.end; ++piece) {
         const Tile<T> y = shape.piece_of(work_.y(), piece);
-        const Tile<T> ball = piece_tile(scratch.ball, config_.n_channel, y.shape[1]);
-        const Tile<T> compressed = piece_tile(scratch.other, config_.n_channel, y.shape[1]);
+        const Tile<T> ball = kept_piece(kept_.ball, piece, scratch.ball);
+        const Tile<T> compressed = kept_piece(kept_.compressed, piece, scratch.other);
         finish_compressed(chunk, piece, scratch, compressed);
         attend_ball(w, rotated, piece, ball, thread);
         const Tile<T> gate =
@@ -107,7 +109,7 @@ bool Branches<T>::sweep_keys(const LayerWeights<T>& w, int64_t chunk, Scratch& s
     const SlotShape& shape = work_.shape();
     const kernels::Heads heads = config_.heads();
     const int64_t l = config_.block_size, g = config_.group_size, n_group = groups_of(chunk).size();
-    const Tile<T> groups = piece_tile(scratch.group_queries, config_.n_channel, n_group);
+    const Tile<T> groups = groups_tile(kept_.group_queries, chunk, scratch.group_queries);
     coarse_.compress_queries(w, work_, g, groups_of(chunk).begin, groups, thread);
 
     const int64_t first_slot = shape.own.begin + chunk * chunk_slots_;
@@ -135,7 +137,9 @@ bool Branches<T>::sweep_keys(const LayerWeights<T>& w, int64_t chunk, Scratch& s
     }
     if (config_.compresses_groups) {
         kernels::finish(queue_, state(scratch, 0),
-                        piece_tile(scratch.averages, config_.n_channel, n_group));
+                        groups_tile(kept_.group_averages, chunk, scratch.averages));
+        if (kept_.log_groups.data)
+            kernels::log_sums(queue_, state(scratch, 0), kept_.log_groups.tile(chunk));
     }
     return true;
 }
@@ -169,10 +173,13 @@ void Branches<T>::finish_compressed(int64_t chunk, int64_t piece, Scratch& scrat
     const int64_t index = piece - pieces_of(chunk).begin;
     if (!config_.compresses_groups) {
         kernels::finish(queue_, state(scratch, index), y);
+        if (kept_.log_compressed.data) {
+            kernels::log_sums(queue_, state(scratch, index),
+                              work_.shape().piece_of(kept_.log_compressed, piece));
+        }
         return;
     }
-    const int64_t n_group = groups_of(chunk).size();
-    const Tile<T> averages = piece_tile(scratch.averages, config_.n_channel, n_group);
+    const Tile<T> averages = groups_tile(kept_.group_averages, chunk, scratch.averages);
     const int64_t first = index * work_.shape().piece();
     for (int64_t c = 0; c < y.shape[0]; ++c)
         for (int64_t i = 0; i < y.shape[1]; ++i)
@@ -197,6 +204,8 @@ void Branches<T>::attend_ball(const LayerWeights<T>& w, bool rotated, int64_t pi
                            {w.sigma.data(), distance}, scratch.attend.data(), state);
     }
     kernels::finish(queue_, state, y);
+    if (kept_.log_ball.data)
+        kernels::log_sums(queue_, state, shape.piece_of(kept_.log_ball, piece));
 }
 
 template <class T>
@@ -213,10 +222,12 @@ void Branches<T>::select_piece(int64_t piece, int thread) {
             for (int64_t i = 0; i < k; ++i) *to++ = fetch_.block(head, work_.chosen(p, head)[i]);
     }
     const auto n_key = static_cast<size_t>(to - scratch.keys.data());
-    const Tile<T> selected = piece_tile(scratch.other, config_.n_channel, y.shape[1]);
+    const Tile<T> selected = kept_piece(kept_.selected, piece, scratch.other);
+    const Tile<T> log_sum =
+        kept_.log_selected.data ? shape.piece_of(kept_.log_selected, piece) : Tile<T>{};
     kernels::bsa::attend_blocks<T>(queue_, config_.heads(), shape.piece_of(work_.q(), piece),
                                    {{scratch.keys.data(), n_key}, config_.block_size, g, k},
-                                   scratch.attend.data(), selected, {});
+                                   scratch.attend.data(), selected, log_sum);
     // y has its gates already: it goes through an open one.
     const Tile<T> gate = piece_tile(scratch.gate, 2 * n_head, y.shape[1]);
     const Tile<T> all_gates = shape.piece_of(work_.gate(), piece);

@@ -22,6 +22,16 @@ namespace surrogate::impl::bsa {
 using ChoiceHook =
     std::function<void(int64_t layer, int64_t head, int64_t group, std::span<int32_t> blocks)>;
 
+/// What attention leaves for its gradients. Tiles of slots, except those of groups, which are there if
+/// blocks of queries are compressed: tiles of tile_points groups.
+template <class T>
+struct BranchOutputs {
+    kernels::Tiles<T> ball, compressed, selected;              ///< (C): before their gates
+    kernels::Tiles<T> log_ball, log_compressed, log_selected;  ///< (H): as log_sums() gives them
+    kernels::Tiles<T> group_queries, group_averages;           ///< (C)
+    kernels::Tiles<T> log_groups;                              ///< (H)
+};
+
 /// The branches of attention, for some of this rank's slots at a time.
 template <class T>
 class Branches {
@@ -32,6 +42,8 @@ public:
 
     /// Takes memory for more than ever before.
     void resize();
+    /// From now on each call also writes its part of these.
+    void keep(const BranchOutputs<T>& outputs) { kept_ = outputs; }
 
     /// Slots are cut into chunks of whole pieces and groups.
     int64_t n_chunk() const { return n_chunk_; }
@@ -71,6 +83,19 @@ private:
     kernels::Tile<T> piece_tile(kernels::Buffer<T>& buffer, int64_t n_channel, int64_t n) const {
         return {buffer.data(), {n_channel, n}, {kernels::tile_points, 1}};
     }
+    /// The place of a piece's channels: what is kept, or else a buffer.
+    kernels::Tile<T> kept_piece(const kernels::Tiles<T>& kept, int64_t piece,
+                                kernels::Buffer<T>& buffer) const {
+        const SlotShape& shape = work_.shape();
+        return kept.data ? shape.piece_of(kept, piece)
+                         : piece_tile(buffer, config_.n_channel, shape.piece());
+    }
+    /// The tile of a chunk's groups, likewise.
+    kernels::Tile<T> groups_tile(const kernels::Tiles<T>& kept, int64_t chunk,
+                                 kernels::Buffer<T>& buffer) const {
+        return kept.data ? kept.tile(chunk)
+                         : piece_tile(buffer, config_.n_channel, groups_of(chunk).size());
+    }
     kernels::SoftmaxState<T> state(Scratch& scratch, int64_t index) const {
         const kernels::Heads heads = config_.heads();
         return {heads, scratch.states.data() + index * kernels::SoftmaxState<T>::size(heads)};
@@ -96,6 +121,7 @@ private:
     Workspace<T>& work_;
     Coarse<T>& coarse_;
     const Fetch<T>& fetch_;
+    BranchOutputs<T> kept_;
     int64_t chunk_slots_ = 1, n_chunk_ = 0;
     std::vector<Scratch> scratch_;  // (n_thread)
 };

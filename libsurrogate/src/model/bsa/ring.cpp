@@ -57,6 +57,8 @@ void Ring<T>::run() {
     }
     queue_.parallel_for(n_piece, [&](int64_t piece, int) {
         kernels::finish(queue_, state(piece), work_.shape().piece_of(work_.y(), piece));
+        if (log_sum_.data)
+            kernels::log_sums(queue_, state(piece), work_.shape().piece_of(log_sum_, piece));
     });
 }
 

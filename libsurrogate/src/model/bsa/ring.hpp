@@ -24,6 +24,9 @@ public:
     /// Local; after the workspace's. slot_begins (size + 1).
     void resize(std::span<const int64_t> slot_begins);
 
+    /// From now on run() also writes logarithms of sums (H), as log_sums() gives them.
+    void keep(const kernels::Tiles<T>& log_sum) { log_sum_ = log_sum; }
+
     /// Collective: y from q, k and v.
     void run();
 
@@ -46,6 +49,7 @@ private:
     Communicator& comm_;
     Workspace<T>& work_;
     bool is_reproducible_;
+    kernels::Tiles<T> log_sum_;
     std::vector<int64_t> begins_;
     kernels::Buffer<T> visitor_;               // keys and values of another rank
     kernels::Buffer<T> states_;                // (n_piece, SoftmaxState::size())

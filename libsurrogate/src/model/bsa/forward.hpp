@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/base/queue.hpp"
+#include "libsurrogate/src/model/bsa/branches.hpp"
+#include "libsurrogate/src/model/bsa/ring.hpp"
+#include "libsurrogate/src/model/bsa/sweep.hpp"
+
+namespace surrogate::impl::bsa {
+
+/// The network on the points of a TreePlan: memory and passes of a run.
+template <class T>
+class Forward {
+public:
+    /// All must outlive it; hook may be empty.
+    Forward(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
+            Communicator& comm, PointPorts<T>& ports, const TreePlan<T>& plan, bool is_reproducible,
+            const ChoiceHook& hook);
+    Forward(const Forward&) = delete;
+    Forward& operator=(const Forward&) = delete;
+
+    /// Local: takes over the trees as they are now. Takes memory for more than ever before, as far
+    /// as it grows with the points.
+    void resize();
+
+    // The run, from the input tiles of the ports to their output tiles. Collective, on all ranks
+    // alike.
+    void embed();
+    /// Returns false, on all ranks, if scores of some rank are not finite: the run ends there.
+    bool run_layer(int64_t layer);
+    void head();
+
+    /// What attention leaves for its gradients; see Branches::keep().
+    void keep(const BranchOutputs<T>& outputs);
+
+    const TreePlan<T>& plan() const { return plan_; }
+    Workspace<T>& work() { return work_; }
+    const Workspace<T>& work() const { return work_; }
+    const Coarse<T>& coarse() const { return coarse_; }
+    const Fetch<T>& fetch() const { return fetch_; }
+    const Ring<T>& ring() const { return ring_; }
+    /// Of each layer, the chosen blocks of other ranks: the last run, or the most there can be.
+    const std::vector<typename Fetch<T>::Traffic>& fetched() const { return fetched_; }
+    int64_t n_choice() const;
+    int64_t bytes() const;
+
+    // Parts of run_layer(), in the order of the layer.
+    void start(const LayerWeights<T>& w, bool rotated);
+    bool attend(int64_t layer, const LayerWeights<T>& w, bool rotated);
+
+private:
+    template <class Body>
+    void for_tiles(const Body& body) {
+        queue_.parallel_for(work_.shape().n_tile(), body);
+    }
+    bool attend_sparsely(int64_t layer, const LayerWeights<T>& w, bool rotated);
+
+    const Config& config_;
+    const Layers<T>& layers_;
+    kernels::Queue queue_;
+    Communicator& comm_;
+    const TreePlan<T>& plan_;
+    const ChoiceHook& hook_;
+    Workspace<T> work_;
+    Sweep<T> sweep_;
+    Coarse<T> coarse_;
+    Fetch<T> fetch_;
+    Branches<T> branches_;
+    Ring<T> ring_;
+    std::vector<typename Fetch<T>::Traffic> fetched_;  // (depth)
+};
+
+}  // namespace surrogate::impl::bsa
