@@ -25,7 +25,8 @@ public:
                    hook_) {}
 
     void connect() override {
-        plan_.build(coordinates_, reproducible_, ports_);
+        PointPorts<T>* const ports[] = {&ports_};
+        plan_.build(coordinates_, reproducible_, ports);
         comm_.agree([&] {
             ports_.allocate();
             forward_.resize();

@@ -20,7 +20,7 @@ TreePlan<T>::TreePlan(const Config& config, const PointDomain& domain, const ker
 
 template <class T>
 void TreePlan<T>::build(std::span<const Column> coordinates, bool is_reproducible,
-                        PointPorts<T>& ports) {
+                        std::span<PointPorts<T>* const> ports) {
     const TreePoints points = tree_points(domain_, coordinates, is_reproducible);
     std::vector<int64_t> point_begins;
     comm_.agree([&] {
@@ -31,7 +31,11 @@ void TreePlan<T>::build(std::span<const Column> coordinates, bool is_reproducibl
     set_coordinates(route, points);
     if (config_.has_balls()) set_relative(rows_of_slots_, main_);
     if (config_.is_rotated) set_rotated();
-    ports.reorder(std::move(route));
+    for (PointPorts<T>* const each : ports) {
+        std::optional<RowRoute> copy;
+        comm_.agree([&] { copy = route; });
+        each->reorder(std::move(*copy));
+    }
 }
 
 /// What follows from the number of points.

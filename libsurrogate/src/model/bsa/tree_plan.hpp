@@ -24,9 +24,10 @@ public:
     TreePlan(const Config& config, const PointDomain& domain, const kernels::Queue& queue);
 
     /// Collective: the trees of the points as they are now, whose coordinates are these columns.
-    /// `ports` will have the points in the order of the main tree. Throws on all ranks as
+    /// All `ports` will have the points in the order of the main tree. Throws on all ranks as
     /// tree_points() and split_positions(); shape if the cloud does not fit a single layer.
-    void build(std::span<const Column> coordinates, bool is_reproducible, PointPorts<T>& ports);
+    void build(std::span<const Column> coordinates, bool is_reproducible,
+               std::span<PointPorts<T>* const> ports);
 
     const SlotShape& shape() const { return shape_; }
     const Slots& slots() const { return slots_; }

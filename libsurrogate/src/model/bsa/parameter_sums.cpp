@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/bsa/parameter_sums.hpp"
+
+#include <algorithm>
+#include <numbers>
+#include <string>
+
+#include "libsurrogate/src/model/bsa/layers.hpp"
+
+namespace surrogate::impl::bsa {
+
+using kernels::LinearGradient;
+
+namespace {
+
+/// Places in memory, one behind the other; without memory they are only counted.
+class Places {
+public:
+    explicit Places(double* memory) : memory_(memory) {}
+
+    double* take(int64_t n) {
+        double* const place = memory_ ? memory_ + n_taken_ : nullptr;
+        n_taken_ += n;
+        return place;
+    }
+    LinearGradient linear(int64_t n_in, int64_t n_out) {
+        double* const weight = take(n_in * n_out);
+        return {weight, take(n_out)};
+    }
+    int64_t n_taken() const { return n_taken_; }
+
+private:
+    double* memory_;
+    int64_t n_taken_ = 0;
+};
+
+int64_t lay_out(const Config& config, double* memory, EndSums& sums) {
+    const int64_t c = config.n_channel, d = config.n_axis, f = config.n_feature;
+    Places at(memory);
+    if (config.features == Features::fourier) sums.fourier = at.take(f / 2 * d);
+    if (config.features == Features::linear) sums.positions = at.linear(d, f);
+    sums.embed = at.linear(f, c);
+    sums.head1 = at.linear(c, c);
+    sums.head2 = at.linear(c, config.n_output);
+    return at.n_taken();
+}
+
+int64_t lay_out(const Config& config, double* memory, LayerSums& sums) {
+    const int64_t c = config.n_channel, d = config.head_dim();
+    Places at(memory);
+    sums.norm1.weight = at.take(c);
+    sums.norm2.weight = at.take(c);
+    for (LinearGradient* g : {&sums.q, &sums.k, &sums.v, &sums.out}) *g = at.linear(c, c);
+    sums.mlp = {at.linear(c, config.n_hidden), at.linear(c, config.n_hidden),
+                at.linear(config.n_hidden, c)};
+    if (config.has_balls()) sums.position = at.linear(config.n_axis, c);
+    if (config.has_balls() && config.trains_sigma) sums.sigma = at.take(config.n_head);
+    if (!config.is_sparse()) return at.n_taken();
+    if (config.has_token_gates) {
+        sums.gates = at.linear(c, 3 * config.n_head);
+    } else {
+        sums.static_gates = at.take(3 * config.n_head);
+    }
+    const auto coarse = [&](std::array<LinearGradient, 2>& g) {
+        g = {at.linear(config.block_size * d, config.n_coarse_hidden),
+             at.linear(config.n_coarse_hidden, d)};
+    };
+    if (config.compresses_by_mlp) coarse(sums.k_coarse);
+    if (config.compresses_by_mlp) coarse(sums.v_coarse);
+    if (config.has_query_mlp) coarse(sums.q_coarse);
+    return at.n_taken();
+}
+
+/// Adds sums to tensors of the arena.
+class Adder {
+public:
+    Adder(const MasterWeights& master, std::span<double> gradients)
+        : master_(master), gradients_(gradients) {}
+
+    /// gradient of `name`, from element `first` on, += factor * from (n)
+    void add(const std::string& name, const double* from, int64_t n, double factor = 1,
+             int64_t first = 0) const {
+        const MasterWeights::Entry* const entry = master_.find(name);
+        double* const to = gradients_.data() + entry->first + first;
+        for (int64_t i = 0; i < n; ++i) to[i] += factor * from[i];
+    }
+    void add(const std::string& name, const LinearGradient& from, int64_t n_in, int64_t n_out,
+             double weight_factor = 1, double bias_factor = 1) const {
+        add(name + ".weight", from.weight, n_in * n_out, weight_factor);
+        add(name + ".bias", from.bias, n_out, bias_factor);
+    }
+
+private:
+    const MasterWeights& master_;
+    std::span<double> gradients_;
+};
+
+void add_qkv(const Adder& adder, const std::string& name, const Config& config,
+             const LayerSums& sums) {
+    const int64_t c = config.n_channel;
+    const LinearGradient* const parts[] = {&sums.q, &sums.k, &sums.v};
+    for (int64_t part = 0; part < 3; ++part) {
+        const double factor = part == 0 ? query_scale(config) : 1;
+        adder.add(name + ".weight", parts[part]->weight, c * c, factor, part * c * c);
+        adder.add(name + ".bias", parts[part]->bias, c, factor, part * c);
+    }
+}
+
+void add_gates(const Adder& adder, const std::string& name, const Config& config,
+               const LayerSums& sums) {
+    const GateRows rows{config.n_head};
+    const int64_t c = config.n_channel;
+    for (int64_t head = 0; head < config.n_head; ++head) {
+        for (int64_t branch = 0; branch < 3; ++branch) {
+            const int64_t from = rows.row(head, branch), to = 3 * head + branch;
+            if (config.has_token_gates) {
+                adder.add(name + "to_strategy.0.weight", sums.gates.weight + from * c, c, 1,
+                          to * c);
+                adder.add(name + "to_strategy.0.bias", sums.gates.bias + from, 1, 1, to);
+            } else if (branch > 0) {
+                adder.add(name + "gates", sums.static_gates + from, 1, 1, 2 * head + branch - 1);
+            }
+        }
+    }
+}
+
+void add_coarse(const Adder& adder, const std::string& name, const Config& config,
+                const std::array<LinearGradient, 2>& sums, double scale) {
+    const int64_t d = config.head_dim(), hidden = config.n_coarse_hidden;
+    adder.add(name + ".0", sums[0], config.block_size * d, hidden, 1 / scale, 1);
+    adder.add(name + ".2", sums[1], hidden, d, scale, scale);
+}
+
+}  // namespace
+
+void ParameterSums::clear() {
+    std::fill(memory_.begin(), memory_.end(), 0.0);
+}
+
+void ParameterSums::add(const ParameterSums& other) {
+    for (int64_t i = 0; i < memory_.size(); ++i) memory_[i] += other.memory_[i];
+}
+
+LayerSums::LayerSums(const Config& config) : config_(&config) {
+    memory_ = kernels::Buffer<double>(lay_out(config, nullptr, *this));
+    lay_out(config, memory_.data(), *this);
+}
+
+void LayerSums::add_to(const MasterWeights& master, int64_t layer,
+                       std::span<double> gradients) const {
+    const Config& c = *config_;
+    const std::string name = layer_name(c, layer), attention = name + "attn.";
+    const Adder adder(master, gradients);
+    adder.add(name + "norm1.weight", norm1.weight, c.n_channel);
+    adder.add(name + "norm2.weight", norm2.weight, c.n_channel);
+    add_qkv(adder, attention + "qkv", c, *this);
+    adder.add(attention + "out_proj", out, c.n_channel, c.n_channel);
+    adder.add(name + "mlp.w1", mlp[0], c.n_channel, c.n_hidden);
+    adder.add(name + "mlp.w2", mlp[1], c.n_channel, c.n_hidden);
+    adder.add(name + "mlp.w3", mlp[2], c.n_hidden, c.n_channel);
+    if (c.has_balls()) adder.add(attention + "position_proj", position, c.n_axis, c.n_channel);
+    if (sigma) adder.add(attention + "sigma_att", sigma, c.n_head, std::numbers::log2e);
+    if (!c.is_sparse()) return;
+    add_gates(adder, attention + "gated_attention.", c, *this);
+    if (c.compresses_by_mlp) add_coarse(adder, attention + "k_compress_mlp", c, k_coarse, 1);
+    if (c.compresses_by_mlp) add_coarse(adder, attention + "v_compress_mlp", c, v_coarse, 1);
+    if (c.has_query_mlp)
+        add_coarse(adder, attention + "q_compress_mlp", c, q_coarse, query_scale(c));
+}
+
+EndSums::EndSums(const Config& config) : config_(&config) {
+    memory_ = kernels::Buffer<double>(lay_out(config, nullptr, *this));
+    lay_out(config, memory_.data(), *this);
+}
+
+void EndSums::add_to(const MasterWeights& master, std::span<double> gradients) const {
+    const Config& c = *config_;
+    const Adder adder(master, gradients);
+    if (fourier) adder.add("pos_enc.linear.weight", fourier, c.n_feature / 2 * c.n_axis);
+    if (c.features == Features::linear) adder.add("pos_enc", positions, c.n_axis, c.n_feature);
+    adder.add("main_model.embed", embed, c.n_feature, c.n_channel);
+    adder.add("pred_head.0", head1, c.n_channel, c.n_channel);
+    adder.add("pred_head.2", head2, c.n_channel, c.n_output);
+}
+
+}  // namespace surrogate::impl::bsa

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/linear/linear.hpp"
+#include "kernels/norm/norm.hpp"
+#include "libsurrogate/src/layers/weights.hpp"
+#include "libsurrogate/src/model/bsa/config.hpp"
+
+namespace surrogate::impl::bsa {
+
+/// Gradients of parameters under way, in double: one set a thread; joined, then added to the gradients
+/// of the file's tensors, an arena as MasterWeights::gradients().
+class ParameterSums {
+public:
+    void clear();
+    /// Both of the same config.
+    void add(const ParameterSums& other);
+    int64_t bytes() const { return memory_.bytes(); }
+
+protected:
+    kernels::Buffer<double> memory_;
+};
+
+/// Those of a layer as its kernels see them: of scaled queries and ordered gates.
+class LayerSums : public ParameterSums {
+public:
+    /// config must outlive it.
+    explicit LayerSums(const Config& config);
+    void add_to(const MasterWeights& master, int64_t layer, std::span<double> gradients) const;
+
+    kernels::NormGradient norm1, norm2;
+    kernels::LinearGradient position, q, k, v, out, gates;
+    std::array<kernels::LinearGradient, 2> k_coarse, v_coarse, q_coarse;
+    std::array<kernels::LinearGradient, 3> mlp;
+    double* sigma = nullptr;         ///< (H), null if it is not trained
+    double* static_gates = nullptr;  ///< (3H), GateRows
+
+private:
+    const Config* config_;
+};
+
+/// Those of embedding and head.
+class EndSums : public ParameterSums {
+public:
+    /// config must outlive it.
+    explicit EndSums(const Config& config);
+    void add_to(const MasterWeights& master, std::span<double> gradients) const;
+
+    double* fourier = nullptr;  ///< (c_in / 2, d)
+    kernels::LinearGradient positions, embed, head1, head2;
+
+private:
+    const Config* config_;
+};
+
+}  // namespace surrogate::impl::bsa
