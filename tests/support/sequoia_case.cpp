@@ -79,8 +79,9 @@ SequoiaCase::SequoiaCase(const GoldenFile& file) {
     n = golden.shape[0];
     n_axis = golden.shape[1];
     positions = golden.values;
-    ids = integers(file, "check/input/gid");
-    if (file.has("check/input/features")) features = file.tensor("check/input/features").values;
+    ids = file.has("check/input/gid") ? integers(file, "check/input/gid") : all();
+    for (const char* name : {"check/input/features", "check/input/x"})
+        if (file.has(name)) features = file.tensor(name).values;
 }
 
 std::vector<int64_t> SequoiaCase::all() const {

@@ -19,7 +19,7 @@ nlohmann::json small_sequence(const nlohmann::json& changes = nlohmann::json::ob
 /// A model file of such a network, filled by the rule of that section; the bytes.
 std::string sequoia_model(const nlohmann::json& network);
 
-/// Points with what a Sequoia network takes of them. Positions are exact in single precision.
+/// Points with what a network on a tree takes of them: Sequoia, Ball Sparse Attention. Positions are exact in single precision.
 struct SequoiaCase {
     int64_t n = 0, n_axis = 0;
     std::vector<double> positions;  ///< (n, n_axis)
@@ -31,7 +31,7 @@ struct SequoiaCase {
     static SequoiaCase wave(int64_t n, int64_t n_axis = 3);
     /// The tokens of section 11.
     static SequoiaCase sequence(int64_t n);
-    /// check/input of a golden file.
+    /// check/input of a golden file of either family.
     explicit SequoiaCase(const GoldenFile& file);
     SequoiaCase() = default;
 

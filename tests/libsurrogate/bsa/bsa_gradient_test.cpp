@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of 0.5 sum(y^2) against those of the stored cases, and of single precision and threads
+// against double precision.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/model/bsa/gradient.hpp"
+#include "tests/libsurrogate/bsa/bsa_internals.hpp"
+#include "tests/support/bsa_models.hpp"
+#include "tests/support/sphere_models.hpp"
+#include "tests/support/trap_guard.hpp"
+
+namespace surrogate::test {
+namespace {
+
+using kernels::Queue;
+
+/// Gradients by name of the tensor, and of positions and features.
+struct Gradients {
+    std::map<std::string, std::vector<double>> by_name;
+    std::vector<double> positions, features;
+    double loss = 0;
+};
+
+template <class T>
+Gradients gradients(const std::string& path, SequoiaCase points, const Queue& queue) {
+    const BsaInternals parts(path, points);
+    const impl::bsa::Layers<T> layers(parts.config, parts.model.weights());
+    impl::bsa::Gradient<T> gradient(parts.config, layers, parts.request(queue));
+    const int64_t n_output = parts.config.n_output, n_axis = parts.config.n_axis;
+    const bool has_features = parts.config.features == impl::bsa::Features::given;
+    const int64_t n_feature = has_features ? parts.config.n_feature : 0;
+    const auto size = [&](int64_t n_column) { return static_cast<size_t>(points.n * n_column); };
+    std::vector<double> y(size(n_output)), d(size(n_axis + n_feature));
+    std::vector<double> arena(parts.model.weights()->values().size());
+    const auto outputs = BsaInternals::columns(y, n_output);
+    {
+        const TrapGuard guard;
+        gradient.forward(BsaInternals::columns(points.features, n_feature), outputs);
+        gradient.backward(outputs, arena, BsaInternals::columns(d, n_axis + n_feature));
+    }
+    Gradients found;
+    for (const double value : y) found.loss += 0.5 * value * value;
+    for (const auto& entry : parts.model.weights()->entries()) {
+        const double* const from = arena.data() + entry.first;
+        found.by_name[entry.name] = {from, from + entry.size};
+    }
+    for (int64_t i = 0; i < points.n; ++i) {
+        const auto row = d.begin() + i * (n_axis + n_feature);
+        found.positions.insert(found.positions.end(), row, row + n_axis);
+        found.features.insert(found.features.end(), row + n_axis, row + n_axis + n_feature);
+    }
+    return found;
+}
+
+double largest(const std::vector<double>& values) {
+    double size = 0;
+    for (const double value : values) size = std::max(size, std::abs(value));
+    return size;
+}
+
+/// Relative to the largest entry, or to `scale` if that is larger.
+double difference(const std::vector<double>& found, const std::vector<double>& expected,
+                  double scale = 0) {
+    if (found.size() != expected.size()) return INFINITY;
+    double most = 0;
+    for (size_t i = 0; i < found.size(); ++i) {
+        if (std::isnan(found[i])) return NAN;
+        most = std::max(most, std::abs(found[i] - expected[i]));
+    }
+    return most / std::max(scale, largest(expected));
+}
+
+/// The softmax does not see a shift of all coarse keys: this gradient is exactly zero, and what
+/// rounding leaves of it has no scale of its own.
+bool is_zero(const std::string& name) {
+    return name.ends_with("k_compress_mlp.2.bias");
+}
+
+class BsaGradient : public testing::TestWithParam<std::string> {
+protected:
+    const std::string path = SURROGATE_TEST_DATA "/bsa/" + GetParam() + ".safetensors";
+    const GoldenFile file{path};
+    const SequoiaCase points{file};
+};
+
+/// The files hold gradients of weights rounded to single precision, those of inputs in double.
+constexpr double half_unit = 0x1p-24;
+
+TEST_P(BsaGradient, InDoubleIsThatOfTheReference) {
+    const Gradients found = gradients<double>(path, points, Queue());
+    for (const auto& [name, values] : found.by_name) {
+        if (!file.has("check/grad/" + name)) {
+            EXPECT_EQ(largest(values), 0) << name;
+        } else {
+            const std::vector<double> expected = file.tensor("check/grad/" + name).values;
+            EXPECT_LE(difference(values, expected, is_zero(name) ? 1 : 0), half_unit + 1e-9)
+                << name;
+        }
+    }
+    if (file.has("check/grad_input/positions")) {
+        const auto expected = file.tensor("check/grad_input/positions").values;
+        EXPECT_LE(difference(found.positions, expected), 1e-9);
+    }
+    if (file.has("check/grad_input/features")) {
+        const auto expected = file.tensor("check/grad_input/features").values;
+        EXPECT_LE(difference(found.features, expected), 1e-9);
+        EXPECT_EQ(largest(found.positions), 0) << "positions make no features";
+    }
+}
+
+TEST_P(BsaGradient, InSingleIsNearDouble) {
+    const Gradients truth = gradients<double>(path, points, Queue());
+    for (const int n_thread : {1, 3}) {
+        const Queue queue(kernels::Backend::simd, kernels::best_vector_level(), n_thread);
+        const Gradients found = gradients<float>(path, points, queue);
+        EXPECT_LE(std::abs(found.loss - truth.loss), 1e-5 * truth.loss);
+        for (const auto& [name, values] : found.by_name) {
+            if (largest(truth.by_name.at(name)) == 0) continue;
+            EXPECT_LE(difference(values, truth.by_name.at(name), is_zero(name) ? 1 : 0), 1e-4)
+                << name;
+        }
+        if (largest(truth.positions) > 0) {
+            EXPECT_LE(difference(found.positions, truth.positions), 1e-4);
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, BsaGradient,
+                         testing::Values("bsa_small_grad", "bsa_group_compression_grad",
+                                         "bsa_mean_static_sigma_grad", "bsa_features_rotated_ball"),
+                         [](const auto& name) { return name.param; });
+
+}  // namespace
+}  // namespace surrogate::test
