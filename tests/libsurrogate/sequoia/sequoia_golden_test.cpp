@@ -73,6 +73,10 @@ struct Check {
     double first, last, square;
 };
 
+void PrintTo(const Check& check, std::ostream* stream) {
+    *stream << check.name;
+}
+
 class SequoiaSelfCheck : public testing::TestWithParam<Check> {};
 
 /// The table gives 9 digits.

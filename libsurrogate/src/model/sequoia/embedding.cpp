@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "kernels/embedding/embedding.hpp"
 
@@ -21,6 +22,11 @@ template <class T>
 int64_t Embedding<T>::n_real(const Config& config) {
     const int64_t positions = config.takes_positions() ? config.dimensionality : 0;
     return positions + (config.features == Features::none ? config.c_in : 0);
+}
+
+template <class T>
+int64_t Embedding<T>::n_skipped(const Config& config) {
+    return config.features == Features::none ? n_real(config) - config.c_in : 0;
 }
 
 namespace {
@@ -62,21 +68,15 @@ void Embedding<T>::resize(const Tree& tree) {
     }
 }
 
-/// A tile of this rank's leaves.
 template <class T>
-void Embedding<T>::embed(int64_t tile, const LeafInputs<T>& inputs, Scratch& scratch, Tile<T> x) {
-    const int64_t n = x.shape[1], first = tile * tree_->tile_nodes();
-    if (config_.features == Features::tokens) {
-        kernels::embed_rows<T>(queue_, layers_.words, inputs.tokens + first, false, x);
-        const int64_t in_sequence = tree_->owned(0).begin + first;
-        for (int64_t i = 0; i < n; ++i) scratch.rows[i] = in_sequence + i;
-        kernels::embed_rows<T>(queue_, layers_.positions, scratch.rows.data(), true, x);
-        return;
-    }
+LeafFeatures<T> Embedding<T>::features(int64_t tile, int64_t n, const LeafInputs<T>& inputs,
+                                       int thread) {
+    Scratch& scratch = scratch_[static_cast<size_t>(thread)];
+    const int64_t row = kernels::round_up(tree_->tile_nodes(), kernels::lane_count);
     const bool is_raw = config_.features == Features::none;
     const int64_t n_input = is_raw ? config_.c_in : config_.dimensionality;
-    const int64_t skipped = is_raw && config_.takes_positions() ? config_.dimensionality : 0;
-    const Tile<T> given{scratch.inputs.data(), {n_input, n}, x.stride};
+    const int64_t skipped = n_skipped(config_), first = tile * tree_->tile_nodes();
+    const Tile<T> given{scratch.inputs.data(), {n_input, n}, {row, 1}};
     for (int64_t c = 0; c < n_input; ++c) {
         // Positions are floats for the network, in all precisions.
         for (int64_t i = 0; i < n; ++i) {
@@ -84,17 +84,29 @@ void Embedding<T>::embed(int64_t tile, const LeafInputs<T>& inputs, Scratch& scr
             given(c, i) = is_raw ? value : static_cast<T>(static_cast<float>(value));
         }
     }
-    Tile<T> features = given;
-    if (!is_raw) {
-        features = {scratch.features.data(), {config_.c_in, n}, x.stride};
-        if (config_.features == Features::fourier) {
-            kernels::fourier_features<T>(queue_, config_.c_in / 2, layers_.fourier, given,
-                                         features);
-        } else {
-            kernels::linear<T>(queue_, layers_.linear_encoding, given, {}, features);
-        }
+    if (is_raw) return {given, given};
+    const Tile<T> features{scratch.features.data(), {config_.c_in, n}, {row, 1}};
+    if (config_.features == Features::fourier) {
+        kernels::fourier_features<T>(queue_, config_.c_in / 2, layers_.fourier, given, features);
+    } else {
+        kernels::linear<T>(queue_, layers_.linear_encoding, given, {}, features);
     }
-    kernels::linear<T>(queue_, layers_.embedding, features, {}, x);
+    return {given, features};
+}
+
+/// A tile of this rank's leaves.
+template <class T>
+void Embedding<T>::embed(int64_t tile, const LeafInputs<T>& inputs, int thread, Tile<T> x) {
+    const int64_t n = x.shape[1], first = tile * tree_->tile_nodes();
+    if (config_.features != Features::tokens) {
+        kernels::linear<T>(queue_, layers_.embedding, features(tile, n, inputs, thread).features,
+                           {}, x);
+        return;
+    }
+    kernels::Buffer<int64_t>& rows = scratch_[static_cast<size_t>(thread)].rows;
+    std::iota(rows.begin(), rows.begin() + n, tree_->owned(0).begin + first);
+    kernels::embed_rows<T>(queue_, layers_.words, inputs.tokens + first, false, x);
+    kernels::embed_rows<T>(queue_, layers_.positions, rows.data(), true, x);
 }
 
 template <class T>
@@ -146,9 +158,8 @@ void Embedding<T>::run(const LeafInputs<T>& inputs, Communicator& comm, CutGathe
     // Where leaves are the cut level there is one, of the first rank.
     const int64_t n_own = tree_->owned(0).size();
     const int64_t n_tile = tree_->cut() > 0 ? tree_->n_tile(0) : std::min<int64_t>(n_own, 1);
-    queue_.parallel_for(n_tile, [&](int64_t tile, int thread) {
-        embed(tile, inputs, scratch_[static_cast<size_t>(thread)], x.tile(0, tile));
-    });
+    queue_.parallel_for(
+        n_tile, [&](int64_t tile, int thread) { embed(tile, inputs, thread, x.tile(0, tile)); });
     if (tree_->cut() == 0) gather.run(comm, x.level(0));
     for (int l = 1; l < tree_->n_level(); ++l) {
         average(l, x);

@@ -19,6 +19,13 @@ struct LeafInputs {
     const int64_t* tokens = nullptr;    ///< (own leaves)
 };
 
+/// A tile of leaves on its way into the network: what was given, and features made of it.
+template <class T>
+struct LeafFeatures {
+    kernels::Tile<T> given;     ///< positions (d), or features (c_in), in the network's precision
+    kernels::Tile<T> features;  ///< (c_in); the same tile if they were given
+};
+
 /// The nodes before the first layer:
 ///
 ///   leaves      embedded positions or features; or words and positions in the sequence
@@ -35,8 +42,13 @@ public:
     void run(const LeafInputs<T>& inputs, Communicator& comm, CutGather<T>& gather,
              const NodeTiles<T>& x);
 
-    /// Channels of the points as they enter the network.
+    /// Channels of the points as they enter the network: positions, then features.
     static int64_t n_real(const Config& config);
+    /// Those of them that come before what features are made of.
+    static int64_t n_skipped(const Config& config);
+
+    /// A tile of n of this rank's leaves, unless they are tokens. It lies in memory of `thread`.
+    LeafFeatures<T> features(int64_t tile, int64_t n, const LeafInputs<T>& inputs, int thread);
 
     int64_t bytes() const;
 
@@ -48,7 +60,7 @@ private:
         kernels::Buffer<int64_t> rows;
     };
 
-    void embed(int64_t tile, const LeafInputs<T>& inputs, Scratch& scratch, kernels::Tile<T> x);
+    void embed(int64_t tile, const LeafInputs<T>& inputs, int thread, kernels::Tile<T> x);
     void average(int l, const NodeTiles<T>& x);
     void mark(int l, const NodeTiles<T>& x);
 

@@ -36,6 +36,12 @@ public:
         }
     }
 
+    /// The numbers of nodes of the same tree, with as many channels.
+    void assign(const NodeTiles& other) {
+        std::copy(other.data_.begin(), other.data_.end(), data_.begin());
+    }
+    void fill(T value) { std::fill(data_.begin(), data_.end(), value); }
+
     const kernels::Tiles<T>& level(int l) const { return levels_[static_cast<size_t>(l)]; }
     kernels::Tile<T> tile(int l, int64_t tile) const { return level(l).tile(tile); }
     /// Channel 0 of node i of a level, counted over all ranks; see Tiles::column.

@@ -23,10 +23,10 @@ Readout<T>::Readout(const Config& config, const Layers<T>& layers, const kernels
 
 template <class T>
 bool Readout<T>::reads(int l) const {
+    if (config_.probe == Probe::root) return l == tree_->n_level() - 1;
     return l == 0 ? config_.probe != Probe::virtual_nodes : config_.probe != Probe::leaves;
 }
 
-/// Nodes that are read, over all ranks.
 template <class T>
 int64_t Readout<T>::n_read() const {
     switch (config_.probe) {
@@ -45,6 +45,7 @@ void Readout<T>::resize(const Tree& tree, int size) {
     const Place place = place_of(config_);
     n_row_ = place == Place::cloud ? 1 : place == Place::nodes ? n_read() : 0;
     rows_.resize(n_row_ * config_.num_classes);
+    cloud_.resize(config_.dim * kernels::lane_count);
     int64_t longest = 0;
     for (int l = first_level(); l < tree.cut() && place == Place::nodes; ++l)
         longest = std::max(longest, tree.owned(l).size());
@@ -161,15 +162,14 @@ void Readout<T>::read_mean(Communicator& comm, const NodeTiles<T>& x) {
         return;
     }
     const Tile<double> sums = sums_.tile(n_level - 1, 0);
-    const Tile<T> mean{scratch_[0].normed.data(), {config_.dim, 1}, sums.stride};
     for (int64_t c = 0; c < config_.dim; ++c)
-        mean(c, 0) = static_cast<T>(sums(c, 0) / static_cast<double>(n_read()));
-    predict_cloud(mean);
+        cloud()(c, 0) = static_cast<T>(sums(c, 0) / static_cast<double>(n_read()));
+    predict_cloud();
 }
 
 template <class T>
-void Readout<T>::predict_cloud(Tile<const T> normed) {
-    const Tile<T> y = predict(normed, scratch_[0]);
+void Readout<T>::predict_cloud() {
+    const Tile<T> y = predict(cloud(), scratch_[0]);
     for (int64_t c = 0; c < y.shape[0]; ++c) rows_[c] = y(c, 0);
 }
 
@@ -178,8 +178,12 @@ void Readout<T>::run(Communicator& comm, const NodeTiles<T>& x, const Tiles<T>& 
     if (place_of(config_) == Place::leaves) return read_leaves(x, leaves);
     if (place_of(config_) == Place::nodes) return read_nodes(comm, x);
     if (config_.probe != Probe::root) return read_mean(comm, x);
-    if (n_read() > 0) return predict_cloud(normed(x.tile(tree_->n_level() - 1, 0), scratch_[0]));
-    std::fill(rows_.begin(), rows_.end(), std::numeric_limits<T>::quiet_NaN());
+    if (n_read() == 0) {
+        std::fill(rows_.begin(), rows_.end(), std::numeric_limits<T>::quiet_NaN());
+        return;
+    }
+    kernels::normalise<T>(queue_, layers_.norm, x.tile(tree_->n_level() - 1, 0), cloud());
+    predict_cloud();
 }
 
 template <class T>
@@ -204,7 +208,8 @@ int64_t Readout<T>::collectives() const {
 
 template <class T>
 int64_t Readout<T>::bytes() const {
-    int64_t n_byte = rows_.bytes() + own_rows_.bytes() + sums_.bytes() + gather_.bytes();
+    int64_t n_byte =
+        rows_.bytes() + own_rows_.bytes() + cloud_.bytes() + sums_.bytes() + gather_.bytes();
     for (const Scratch& s : scratch_) n_byte += s.normed.bytes() + s.mlp.bytes() + s.y.bytes();
     return n_byte;
 }

@@ -37,6 +37,12 @@ public:
     const T* rows() const { return rows_.data(); }
     int64_t n_row() const { return n_row_; }
 
+    /// Whether nodes of a level are read, and how many nodes are, over all ranks.
+    bool reads(int l) const;
+    int64_t n_read() const;
+    /// (C, 1): the row of a cloud before the head.
+    kernels::Tile<T> cloud() { return {cloud_.data(), {config_.dim, 1}, {kernels::lane_count, 1}}; }
+
     /// What this rank sends, and calls of the communicator.
     int64_t bytes_sent() const;
     int64_t collectives() const;
@@ -58,10 +64,8 @@ private:
     void gather_rows(Communicator& comm, int l, int64_t first_row);
     void read_mean(Communicator& comm, const NodeTiles<T>& x);
     void add_up(int l, int64_t tile, const NodeTiles<T>& x, Scratch& scratch);
-    void predict_cloud(kernels::Tile<const T> normed);
+    void predict_cloud();
 
-    bool reads(int l) const;
-    int64_t n_read() const;
     int first_level() const { return config_.probe == Probe::virtual_nodes ? 1 : 0; }
 
     const Config& config_;
@@ -70,7 +74,7 @@ private:
     const Tree* tree_ = nullptr;
     int size_ = 1;
     int64_t n_row_ = 0;
-    kernels::Buffer<T> rows_, own_rows_;
+    kernels::Buffer<T> rows_, own_rows_, cloud_;
     NodeTiles<double> sums_;  // (C): of a node and its descendants, if there is a mean
     CutGather<double> gather_;
     std::vector<int64_t> n_bytes_;  // (size)
