@@ -11,30 +11,34 @@ import ball_tree
 class Cloud:
     """What depends on positions only: both orders of the slots, and their places.
 
-    positions  (n, 3) normalised, float32;  gid  (n,) distinct integers
+    positions  (n, 3) normalised, float32;  gid  (n,) distinct integers;  dtype  of the network
     """
 
-    def __init__(self, positions, gid, network):
+    def __init__(self, positions, gid, network, dtype=torch.float32):
         sparse = network["attention_kwargs"]
         least = max(2, sparse["compress_block_size"], sparse["group_selection_size"])
         idx, mask = ball_tree.tree(positions, gid, least)
         self.idx = torch.from_numpy(idx)
-        self.perm = torch.from_numpy(ball_tree.turned_order(positions[idx], [float.fromhex(r) for r in network["rotation"]]))
+        self.perm = torch.from_numpy(_turned(positions[idx], network))
         self.inverse = torch.argsort(self.perm)
         self.slot_of_point = torch.empty(len(positions), dtype=torch.int64)
         slots = torch.from_numpy(mask).nonzero()[:, 0]
         self.slot_of_point[self.idx[slots]] = slots
         ball = min(network["ball_size"], len(idx))
         slot_positions = torch.from_numpy(positions)[self.idx]
-        self.orders = [_places(slot_positions, ball), _places(slot_positions[self.perm], ball)]
+        self.orders = [_places(slots, ball, dtype) for slots in (slot_positions, slot_positions[self.perm])]
 
 
-def _places(positions, ball):
+def _turned(positions, network):
+    return ball_tree.turned_order(positions, [float.fromhex(number) for number in network["rotation"]])
+
+
+def _places(positions, ball, dtype):
     """(relative positions (n, 3), distances inside each ball (n / ball, ball, ball))."""
     balls = positions.reshape(-1, ball, positions.shape[1]).double()
     relative = balls - balls.mean(dim=1, keepdim=True)
     distance = (balls[:, :, None] - balls[:, None]).square().sum(-1).sqrt()
-    return relative.reshape(positions.shape).float(), distance.float()
+    return relative.reshape(positions.shape).to(dtype), distance.to(dtype)
 
 
 class RMSNorm(nn.Module):
@@ -80,11 +84,11 @@ class Attention(nn.Module):
     def forward(self, x, places):
         relative, distance = places
         n, width = x.shape
-        x = x + self.position_proj(relative.to(x.dtype))
+        x = x + self.position_proj(relative)
         q, k, v = self.qkv(x).reshape(n, 3, self.heads, -1).permute(1, 2, 0, 3)  # each (heads, n, d)
         coarse_k, coarse_v = self.coarse(k, self.k_compress_mlp), self.coarse(v, self.v_compress_mlp)
         branches = [
-            self.in_balls(q, k, v, distance.to(x.dtype)),
+            self.in_balls(q, k, v, distance),
             F.scaled_dot_product_attention(q[None], coarse_k[None], coarse_v[None])[0],
             self.in_chosen_blocks(q, k, v, self.choose(q, coarse_k)),
         ]
@@ -98,7 +102,7 @@ class Attention(nn.Module):
 
     def in_balls(self, q, k, v, distance):
         split = lambda u: u.reshape(self.heads, distance.shape[0], distance.shape[1], -1).transpose(0, 1)
-        bias = self.sigma_att.to(q.dtype) * distance[:, None]
+        bias = self.sigma_att * distance[:, None]
         out = F.scaled_dot_product_attention(split(q), split(k), split(v), attn_mask=bias)
         return out.transpose(0, 1).reshape(q.shape)
 

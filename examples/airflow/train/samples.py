@@ -12,9 +12,13 @@ inputs = ("along", "across", "height", "normal.along", "normal.across", "normal.
 units = ("m", "m", "m", "1", "1", "1")
 
 
+def path(folder, seed, n_point):
+    return os.path.join(folder, f"car_{seed:05d}_{n_point:06d}.npy")
+
+
 def read(folder, seed, n_point):
     """(n, 7) float32 of the body of a seed, on the mesh of about so many points."""
-    return np.load(os.path.join(folder, f"car_{seed:05d}_{n_point:06d}.npy"))
+    return np.load(path(folder, seed, n_point))
 
 
 def features(sample):

@@ -5,6 +5,7 @@
 import argparse
 import copy
 import math
+import os
 import pickle
 import time
 
@@ -36,7 +37,9 @@ def arguments():
     add("--out", required=True, help="file for weights, scales and history (pickle, for finish.py)")
     add("--seeds", default="1000:1400", help="first and last + 1 seed of the training bodies")
     add("--watch", default="2000:2008", help="of bodies to look at, as many points as in the stage")
-    add("--stages", default="1900:3000,3800:700,7600:150", help="points a body : steps, one after the other")
+    add("--stages", default="1900:1600,3800:300,7600:60", help="points a body : steps, one after the other; 1900*3+3800:500 "
+        "has bodies of 1900 points three times as often as those of 3800")
+    add("--start", help="goes on from the weights in this file of an earlier run, with a new schedule")
     add("--rate", type=float, default=1.5e-3, help="highest learning rate")
     return parser.parse_args()
 
@@ -46,18 +49,33 @@ def seeds(text):
     return list(range(first, last))
 
 
+def mixture(text):
+    """[(points, share)], steps of a stage."""
+    parts, n_step = text.split(":")
+    pairs = [(part + "*1").split("*")[:2] for part in parts.split("+")]
+    whole = sum(float(weight) for _, weight in pairs)
+    return [(int(n_point), float(weight) / whole) for n_point, weight in pairs], int(n_step)
+
+
 class Bodies:
-    """Samples of one number of points, ready for the network, kept when they have been made once."""
+    """Samples ready for the network. Small ones are kept when they have been made once."""
 
-    def __init__(self, folder, n_point, scales):
-        self.folder, self.n_point, self.scales, self.kept = folder, n_point, scales, {}
+    def __init__(self, folder, scales):
+        self.folder, self.scales, self.kept = folder, scales, {}
 
-    def __getitem__(self, seed):
-        if seed not in self.kept:
-            sample = samples.read(self.folder, seed, self.n_point)
-            inputs = torch.from_numpy(self.scales.network_input(sample))
-            self.kept[seed] = (inputs, self.scales.cloud(sample, network), torch.from_numpy(sample[:, 6:7].copy()))
-        return self.kept[seed]
+    def seeds(self, n_point, wanted):
+        """Those of the wanted bodies of which there is a sample of this size."""
+        return [seed for seed in wanted if os.path.exists(samples.path(self.folder, seed, n_point))]
+
+    def get(self, seed, n_point):
+        if (seed, n_point) in self.kept:
+            return self.kept[seed, n_point]
+        sample = samples.read(self.folder, seed, n_point)
+        inputs = torch.from_numpy(self.scales.network_input(sample))
+        body = (inputs, self.scales.cloud(sample, network), torch.from_numpy(sample[:, 6:7].copy()))
+        if n_point < 4000:
+            self.kept[seed, n_point] = body
+        return body
 
 
 def predict(model, body, scales):
@@ -70,8 +88,9 @@ def relative_error(predicted, target):
 
 
 @torch.no_grad()
-def mean_error(model, bodies, which, scales):
-    return float(np.mean([float(relative_error(predict(model, bodies[s], scales), bodies[s][2])) for s in which]))
+def mean_error(model, bodies, which, n_point, scales):
+    watched = [bodies.get(seed, n_point) for seed in which]
+    return float(np.mean([float(relative_error(predict(model, body, scales), body[2])) for body in watched]))
 
 
 def rate_at(step, n_step, highest):
@@ -95,40 +114,59 @@ class Average:
             mine.lerp_(new, share)
 
 
+def order(bodies, stage, trained, random):
+    """The (seed, points) of each step of a stage: every body of a size once before one comes again."""
+    parts, n_step = stage
+    sizes = random.choice([n for n, _ in parts], size=n_step, p=[share for _, share in parts])
+    queues = {n: [] for n, _ in parts}
+    for n_point in sizes:
+        if not queues[n_point]:
+            queues[n_point] = list(random.permutation(bodies.seeds(n_point, trained)))
+        yield int(queues[n_point].pop()), int(n_point)
+
+
+def train_step(model, optimiser, body, scales):
+    loss = relative_error(predict(model, body, scales), body[2])
+    optimiser.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimiser.step()
+    return float(loss.detach())
+
+
 def main():
     options = arguments()
     torch.set_num_threads(1)
     torch.manual_seed(1)
     random = np.random.default_rng(1)
-    stages = [tuple(map(int, stage.split(":"))) for stage in options.stages.split(",")]
+    stages = [mixture(stage) for stage in options.stages.split(",")]
     trained, watched = seeds(options.seeds), seeds(options.watch)
-    scales = samples.Scales([samples.read(options.data, seed, stages[0][0]) for seed in trained])
-    model = bsa.BSA(network)
-    average = Average(model)
+    scales = samples.Scales([samples.read(options.data, seed, 1900) for seed in trained])
+    model, before = bsa.BSA(network), ""
+    if options.start:
+        with open(options.start, "rb") as file:
+            earlier = pickle.load(file)
+        model.load_state_dict(earlier["weights"])
+        scales, before = earlier["scales"], earlier["stages"] + ", then "
+    average, bodies = Average(model), Bodies(options.data, scales)
     optimiser = torch.optim.AdamW(model.parameters(), lr=options.rate, weight_decay=0.01)
-    n_step, step, begin, history = sum(n for _, n in stages), 0, time.process_time(), []
-    for n_point, n in stages:
-        bodies, recent = Bodies(options.data, n_point, scales), []
-        order = np.concatenate([random.permutation(trained) for _ in range(-(-n // len(trained)))])[:n]
-        for seed in order:
+    n_step, step, begin, recent = sum(n for _, n in stages), 0, time.process_time(), []
+    for stage in stages:
+        for seed, n_point in order(bodies, stage, trained, random):
             for group in optimiser.param_groups:
                 group["lr"] = rate_at(step, n_step, options.rate)
-            loss = relative_error(predict(model, bodies[int(seed)], scales), bodies[int(seed)][2])
-            optimiser.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimiser.step()
+            recent.append(train_step(model, optimiser, bodies.get(seed, n_point), scales))
             average.add(model)
-            recent.append(float(loss.detach()))
             step += 1
-            if step % 200 == 0 or len(recent) == n:
-                error = mean_error(average.model, bodies, watched, scales)
-                history.append((step, n_point, float(np.mean(recent[-200:])), error))
-                print("step %5d, %5d points: loss %.4f, watched %.4f, %4.0f s" % (*history[-1], time.process_time() - begin),
-                      flush=True)
-                with open(options.out, "wb") as file:
-                    pickle.dump({"weights": average.model.state_dict(), "scales": scales, "history": history,
-                                 "network": network, "stages": stages, "seeds": options.seeds}, file)
+            if step % 100 and step < n_step:
+                continue
+            errors = [mean_error(average.model, bodies, watched, n, scales) for n in (1900, 7600)]
+            print("step %5d: loss %.4f, watched %.4f, %.4f, %4.0f s"
+                  % (step, np.mean(recent[-100:]), *errors, time.process_time() - begin), flush=True)
+            n_body = {n: len(bodies.seeds(n, trained)) for parts, _ in stages for n, _ in parts}
+            with open(options.out, "wb") as file:
+                pickle.dump({"weights": average.model.state_dict(), "scales": scales, "network": network,
+                             "stages": before + options.stages, "seeds": options.seeds, "bodies": n_body}, file)
 
 
 if __name__ == "__main__":
