@@ -14,7 +14,7 @@
 //     airflow -panels 20000 -points 100000            a finer flow, a finer mesh
 //     airflow -model "" -ksp_monitor                  the solver alone; every option of PETSc works
 //     airflow -samples data -sample_points 1900,3800 -seed 1000 -shapes 200
-//                                                     data for training (train/README.md)
+//                                                     data for training (share/doc/airflow.md)
 //
 // Prints a row a body: seconds of the solver, of planning, and of the surrogate, the distance of the
 // two pressures, drag and lift of both.
@@ -55,7 +55,7 @@ PetscErrorCode write_files(const Settings& settings, const Study& study, const R
                            int number, Output* output) {
     PetscFunctionBegin;
     std::vector<NamedField> fields = {{"pressure_coefficient", study.pressure(), -1.5, 1, false}};
-    if (study.predictor().is_ready()) {
+    if (result.is_compared) {
         fields.push_back({"pressure_coefficient_surrogate", study.prediction(), -1.5, 1, false});
         fields.push_back({"error", study.error(), -0.25, 0.25, true});
     }
@@ -67,7 +67,6 @@ PetscErrorCode write_files(const Settings& settings, const Study& study, const R
 
 PetscErrorCode run(MPI_Comm comm, const Settings& settings, Study& study) {
     PetscFunctionBegin;
-    const bool has_surrogate = study.predictor().is_ready();
     Output output;
     if (!settings.output.empty()) PetscCall(output.create(comm, settings.output));
     PetscCall(print_head(comm, settings, study.predictor()));
@@ -75,11 +74,14 @@ PetscErrorCode run(MPI_Comm comm, const Settings& settings, Study& study) {
     for (int k = 0; k < settings.n_shape; ++k) {
         Result& result = results[std::size_t(k)];
         PetscCall(study.solve(settings.seed + k, settings.n_point, settings.n_panel, &result));
-        if (has_surrogate) PetscCall(study.compare(&result));
-        PetscCall(print_row(comm, result, has_surrogate));
+        if (study.predictor().is_ready()) {
+            PetscCall(study.compare(&result));
+            PetscCall(print_problem(comm, study.predictor()));
+        }
+        PetscCall(print_row(comm, result));
         if (!settings.output.empty()) PetscCall(write_files(settings, study, result, k, &output));
     }
-    PetscCall(print_end(comm, results, has_surrogate));
+    PetscCall(print_end(comm, results));
     if (!settings.output.empty())
         PetscCall(
             PetscPrintf(comm,

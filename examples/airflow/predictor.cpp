@@ -23,8 +23,8 @@ std::array<double, n_feature> feature_of(const Vector3& place, const Vector3& no
 
 }  // namespace
 
-/// Runs `work`, whose errors are alike on all ranks: PETSc's are not printed, the library's not
-/// thrown; problem_ has the text, and is empty after success.
+/// Runs `work`, whose errors are alike on all ranks. After an error, which is neither printed nor
+/// thrown, problem_ has the text, and there is no model any more.
 PetscErrorCode Predictor::attempt(const std::function<PetscErrorCode()>& work) {
     PetscFunctionBegin;
     problem_.clear();
@@ -39,6 +39,7 @@ PetscErrorCode Predictor::attempt(const std::function<PetscErrorCode()>& work) {
         problem_ = error.what();
     }
     PetscCall(PetscPopErrorHandler());
+    if (!problem_.empty()) model_.reset();
     PetscFunctionReturn(0);
 }
 
@@ -52,7 +53,6 @@ PetscErrorCode Predictor::create(MPI_Comm comm, const std::string& path) {
         model_.emplace(*context_, path);
         PetscFunctionReturn(0);
     }));
-    if (!problem_.empty()) model_.reset();
     PetscFunctionReturn(0);
 }
 
@@ -86,7 +86,6 @@ PetscErrorCode Predictor::plan(const Surface& surface) {
         plan_.emplace(*model_, *domain_);
         return 0;
     }));
-    PetscCheck(problem_.empty(), PETSC_COMM_SELF, PETSC_ERR_LIB, "%s", problem_.c_str());
     PetscFunctionReturn(0);
 }
 
@@ -96,15 +95,9 @@ PetscErrorCode Predictor::predict(Vec pressure) {
     for (int f = 0; f < n_feature; ++f)
         in[f] = {feature_names[f], feature_units[f], features_, f, n_feature};
     const surrogate_vec out = {"pressure_coefficient", "1", pressure, 0, 1};
-    PetscCall(surrogate_plan_run_vec(plan_->get(), n_feature, in, 1, &out));
+    PetscCall(
+        attempt([&] { return surrogate_plan_run_vec(plan_->get(), n_feature, in, 1, &out); }));
     PetscFunctionReturn(0);
-}
-
-std::string Predictor::how() const {
-    std::string text;
-    for (const char* key : {"backend", "vector", "threads"})
-        text += (text.empty() ? "" : ", ") + std::string(key) + " " + plan_->option(key);
-    return text;
 }
 
 PetscErrorCode Predictor::share_outside(double* share) const {

@@ -15,8 +15,9 @@ namespace airflow {
 /// print, the same on all ranks.
 class Predictor {
 public:
-    /// Loads the model. Afterwards is_ready(), or problem() says why not. Collective.
+    /// Loads the model. Collective.
     PetscErrorCode create(MPI_Comm comm, const std::string& path);
+    /// False before create() and after the first call that failed, whose text problem() has.
     bool is_ready() const { return model_.has_value(); }
     const std::string& problem() const { return problem_; }
 
@@ -25,8 +26,6 @@ public:
     /// A prediction at the planned points. Collective.
     PetscErrorCode predict(Vec pressure);
 
-    /// "backend simd, vector avx2, threads 1": how the plan computes.
-    std::string how() const;
     /// The share of the points with an input outside the training data, over all ranks. Collective.
     PetscErrorCode share_outside(double* share) const;
 

@@ -3,6 +3,14 @@
 
 namespace airflow {
 
+PetscErrorCode print_problem(MPI_Comm comm, const Predictor& predictor) {
+    PetscFunctionBegin;
+    if (!predictor.is_ready() && !predictor.problem().empty())
+        PetscCall(PetscPrintf(comm, "surrogate not available: %s\nThe solver goes on by itself.\n",
+                              predictor.problem().c_str()));
+    PetscFunctionReturn(0);
+}
+
 PetscErrorCode print_head(MPI_Comm comm, const Settings& settings, const Predictor& predictor) {
     PetscFunctionBegin;
     PetscMPIInt size = 0;
@@ -12,20 +20,18 @@ PetscErrorCode print_head(MPI_Comm comm, const Settings& settings, const Predict
         int(settings.n_point), int(settings.n_panel), size, size == 1 ? "" : "s"));
     if (predictor.is_ready())
         PetscCall(PetscPrintf(comm, "Surrogate: %s\n", settings.model.c_str()));
-    else if (!settings.model.empty())
-        PetscCall(PetscPrintf(comm, "surrogate not available: %s\nThe solver goes on by itself.\n",
-                              predictor.problem().c_str()));
+    PetscCall(print_problem(comm, predictor));
     PetscCall(PetscPrintf(comm, "\n%6s %8s %5s %9s %8s %13s %8s %8s %17s %17s\n", "seed", "points",
                           "its", "solver[s]", "plan[s]", "surrogate[s]", "error", "largest",
                           "drag [m^2]", "lift [m^2]"));
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode print_row(MPI_Comm comm, const Result& r, bool has_surrogate) {
+PetscErrorCode print_row(MPI_Comm comm, const Result& r) {
     PetscFunctionBegin;
     PetscCall(PetscPrintf(comm, "%6lld %8lld %5d %9.3f", static_cast<long long>(r.seed),
                           static_cast<long long>(r.n_point), int(r.n_iteration), r.seconds_solver));
-    if (!has_surrogate) {
+    if (!r.is_compared) {
         PetscCall(PetscPrintf(comm, " %8s %13s %8s %8s %8.4f %8s %8.4f\n", "-", "-", "-", "-",
                               r.force_solver.x, "-", r.force_solver.z));
         PetscFunctionReturn(0);
@@ -40,21 +46,22 @@ PetscErrorCode print_row(MPI_Comm comm, const Result& r, bool has_surrogate) {
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode print_end(MPI_Comm comm, const std::vector<Result>& results, bool has_surrogate) {
+PetscErrorCode print_end(MPI_Comm comm, const std::vector<Result>& results) {
     PetscFunctionBegin;
-    double sum = 0;
-    for (const Result& result : results) sum += result.relative_error;
-    if (has_surrogate && results.size() > 1)
-        PetscCall(PetscPrintf(comm, "mean error %.2f %%\n", 100 * sum / double(results.size())));
+    double sum = 0, n = 0;
+    for (const Result& result : results) {
+        sum += result.relative_error;
+        n += result.is_compared ? 1 : 0;
+    }
+    if (n > 1) PetscCall(PetscPrintf(comm, "mean error %.2f %%\n", 100 * sum / n));
     PetscCall(PetscPrintf(comm,
-                          "\nPressure coefficient on the surface: by the panel solver (seconds: "
-                          "panels, %s, points) and by\n"
-                          "the surrogate. error: relative L2 distance over the points; largest: of "
-                          "a point; drag, lift:\n"
-                          "force / dynamic pressure by the solver, then by the surrogate. A flow "
-                          "without friction has no\n"
-                          "drag: what the solver shows is its own error.\n",
-                          "iterations"));
+                          "\nPressure coefficient on the surface by the panel solver (its: "
+                          "iterations; seconds: panels and\n"
+                          "points) and by the surrogate. error: relative L2 distance over the "
+                          "points; largest: of a point;\n"
+                          "drag, lift: force / dynamic pressure by the solver, then by the "
+                          "surrogate. A flow without\n"
+                          "friction has no drag: what the solver shows is its own error.\n"));
     PetscFunctionReturn(0);
 }
 

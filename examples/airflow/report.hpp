@@ -6,10 +6,12 @@
 
 namespace airflow {
 
+/// Why there is no surrogate, if one was asked for.
+PetscErrorCode print_problem(MPI_Comm comm, const Predictor& predictor);
 PetscErrorCode print_head(MPI_Comm comm, const Settings& settings, const Predictor& predictor);
 /// One line a body, while they come.
-PetscErrorCode print_row(MPI_Comm comm, const Result& result, bool has_surrogate);
+PetscErrorCode print_row(MPI_Comm comm, const Result& result);
 /// The mean error over the bodies, and what the columns mean.
-PetscErrorCode print_end(MPI_Comm comm, const std::vector<Result>& results, bool has_surrogate);
+PetscErrorCode print_end(MPI_Comm comm, const std::vector<Result>& results);
 
 }  // namespace airflow

@@ -12,6 +12,7 @@ struct Result {
     int64_t seed = 0, n_point = 0;
     PetscInt n_iteration = 0;
     double seconds_solver = 0, seconds_plan = 0, seconds_surrogate = 0;
+    bool is_compared = false;   ///< what follows has a meaning
     double relative_error = 0;  ///< L2 norm over the points, of that of the solver's coefficients
     double largest_error = 0;
     /// Forces over dynamic pressure (m^2): minus the integral of coefficient times normal. x is drag,
@@ -27,7 +28,8 @@ public:
 
     /// Mesh and flow of the body of a seed; pressure() is the solver's. Collective.
     PetscErrorCode solve(int64_t seed, int64_t n_point, int64_t n_panel, Result* result);
-    /// The surrogate's prediction for the same mesh, and what it differs by. Collective.
+    /// The surrogate's prediction for the same mesh, and what it differs by; nothing if the surrogate
+    /// fails. Collective.
     PetscErrorCode compare(Result* result);
     /// The pressure of the flow solved last on another mesh of the same body. Collective.
     PetscErrorCode sample(int64_t n_point);
@@ -40,6 +42,7 @@ public:
     const std::string& body_text() const { return body_text_; }
 
 private:
+    PetscErrorCode measure(Result* result);
     PetscErrorCode seconds_since(double begin, double* seconds) const;
 
     MPI_Comm comm_ = MPI_COMM_NULL;
