@@ -35,7 +35,6 @@ public:
                         const Vector3& normal) const;
 
     PetscInt n_iteration() const { return n_iteration_; }
-    const BoxGrid& grid() const { return grid_; }
 
 private:
     struct Image {
