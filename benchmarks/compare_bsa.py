@@ -7,8 +7,8 @@
 CPU, single precision, inference mode, C = 64, 8 heads, balls of 256, blocks and groups of 8, 4 chosen blocks.
   layer, group_compression  our whole model of one layer at 65,536 points (embedding, tree order, SwiGLU, head), beside PyTorch's
                             scaled_dot_product_attention alone over as many keys: timed at 16,384, times 16
-  ball                      the ball branch alone, without projections: distances, bias, softmax, sums; PyTorch's as batched
-                            attention with the bias as a mask, compiled and not, the faster of the two
+  ball                      our whole model of one layer with the ball branch only, beside PyTorch's ball branch alone, without
+                            projections: batched attention with the distance bias as a mask, compiled and not
   small                     our layer and our own full attention at 1,024 to 16,384 points; no PyTorch
 PyTorch comes from the Python that runs this; ours from a build with -DSURROGATE_BENCHMARKS=ON, 2 threads. Ours and theirs take
 turns: only ratios of such paired runs mean anything.
@@ -80,8 +80,8 @@ def main():
                 compare_small(options.build)
             elif name == "ball":
                 for how, attention in (("eager", ball_attention), ("compiled", torch.compile(ball_attention))):
-                    compare(f"ball branch, PyTorch {how}",
-                            lambda: ours(options.build, "attention_bench", "ball/biased/threads:2/"), balls(attention), "PyTorch",
+                    compare(f"ball, PyTorch {how}",
+                            lambda: ours(options.build, "tree_model_bench", f"bsa/ball/{N}/"), balls(attention), "PyTorch",
                             options.rounds, passes=2)
             else:
                 variant = {"layer": "bsa", "group_compression": "group_compression"}[name]
