@@ -29,8 +29,9 @@ inline Matrix matrix_of(const Linear<float>& layer) {
     return {layer.weight, layer.n_out, layer.n_in, layer.n_in, 1, layer.bias};
 }
 
-/// y = f(W x + b) [factor] [+ residual] [+ before], in this order; what is null is left out. Factor
-/// and addends may be y itself. W x + b is kept in `sum` if that is not null.
+/// y = f(W x + b) [factor] [+ residual] [+ before], in this order; a null addend is none, and `factor`
+/// is read by layers that are gated. Factor and addends may be y itself. W x + b is kept in `sum` if
+/// that is not null.
 struct Epilogue {
     Activation activation = Activation::identity;
     Tile<const float> residual{};
@@ -46,7 +47,7 @@ HWY_INLINE T* row(Tile<T> tile, int64_t channel, int64_t point) {
 
 /// Register block: n_row outputs x n_vector vectors of points. Weights are broadcast from where they
 /// lie.
-template <Activation activation, int n_row, int n_vector>
+template <Activation activation, bool is_gated, int n_row, int n_vector>
 HWY_INLINE void linear_block(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue,
                              Tile<float> y, int64_t o, int64_t i) {
     Vector sum[n_row][n_vector];
@@ -95,7 +96,7 @@ HWY_INLINE void linear_block(const Matrix& matrix, Tile<const float> x, const Ep
 #pragma GCC unroll 4
         for (int j = 0; j < n_vector; ++j) {
             Vector value = sum[r][j];
-            if (factor) value = hn::Mul(value, load(factor + j * width));
+            if constexpr (is_gated) value = hn::Mul(value, load(factor + j * width));
             if (residual) value = hn::Add(value, load(residual + j * width));
             if (before) value = hn::Add(value, load(before + j * width));
             store(value, out + j * width);
@@ -107,19 +108,20 @@ HWY_INLINE void linear_block(const Matrix& matrix, Tile<const float> x, const Ep
 constexpr int n_block_vector = width == 8 ? 2 : 4;
 
 /// n_row outputs from o, points [first, end).
-template <Activation activation, int n_row>
+template <Activation activation, bool is_gated, int n_row>
 void linear_rows(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue, Tile<float> y,
                  int64_t o, int64_t first, int64_t end) {
     int64_t i = first;
     for (; i + n_block_vector * width <= end; i += n_block_vector * width)
-        linear_block<activation, n_row, n_block_vector>(matrix, x, epilogue, y, o, i);
-    for (; i < end; i += width) linear_block<activation, n_row, 1>(matrix, x, epilogue, y, o, i);
+        linear_block<activation, is_gated, n_row, n_block_vector>(matrix, x, epilogue, y, o, i);
+    for (; i < end; i += width)
+        linear_block<activation, is_gated, n_row, 1>(matrix, x, epilogue, y, o, i);
 }
 
 /// Input values that all rows of W pass over while they are in L1: half of 32 KiB.
 constexpr int64_t resident_inputs = 4096;
 
-template <Activation activation>
+template <Activation activation, bool is_gated = false>
 void linear_layer(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue,
                   Tile<float> y) {
     const int64_t n_lane = round_up(x.shape[1], lane_count);
@@ -132,11 +134,11 @@ void linear_layer(const Matrix& matrix, Tile<const float> x, const Epilogue& epi
         int64_t o = 0;
         // Single rows are slow: 8 is 4 + 4 and not 6 + 1 + 1.
         for (; o + 6 <= matrix.n_row && o + 8 != matrix.n_row; o += 6)
-            linear_rows<activation, 6>(matrix, x, epilogue, y, o, first, end);
+            linear_rows<activation, is_gated, 6>(matrix, x, epilogue, y, o, first, end);
         for (; o + 4 <= matrix.n_row; o += 4)
-            linear_rows<activation, 4>(matrix, x, epilogue, y, o, first, end);
+            linear_rows<activation, is_gated, 4>(matrix, x, epilogue, y, o, first, end);
         for (; o < matrix.n_row; ++o)
-            linear_rows<activation, 1>(matrix, x, epilogue, y, o, first, end);
+            linear_rows<activation, is_gated, 1>(matrix, x, epilogue, y, o, first, end);
     }
 }
 

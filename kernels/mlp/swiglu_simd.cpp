@@ -18,7 +18,7 @@ void chain(const SwiGlu<float>& mlp, Tile<const float> x, Tile<float> u, Tile<fl
     const Tile<const float> before = accumulate ? Tile<const float>(y) : Tile<const float>{};
     product.shape[1] = x.shape[1];
     linear_layer(mlp.w2, x, {}, w);
-    linear_layer(mlp.w1, x, {.activation = Activation::silu, .sum = u, .factor = w}, product);
+    linear_layer<Activation::silu, true>(matrix_of(mlp.w1), x, {.sum = u, .factor = w}, product);
     linear_layer(mlp.w3, product, {.before = before}, y);
 }
 
