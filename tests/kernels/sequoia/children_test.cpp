@@ -105,7 +105,7 @@ TEST_P(SequoiaChildrenOn, NaNReachesTheParentAlone) {
     for (int64_t k : {5, 16}) {
         for (bool is_key : {true, false}) {
             ChildrenProblem<float> p({{2, 3, 3}, k, 3 * k}, random);
-            (is_key ? p.k : p.v).view()(4, k + 2) = std::numeric_limits<float>::quiet_NaN();
+            (is_key ? p.k : p.v).view()(4, k + 2) = unlucky_nan();
             TileBox<float> y = p.result_box();
             p.run_without_traps(queue(), y.view());
             for (int64_t i = 0; i < 3; ++i) {

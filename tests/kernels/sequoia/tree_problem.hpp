@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -176,6 +177,11 @@ struct TreeProblem {
     std::vector<TileBox<T>> upper_k, upper_v;  ///< (n_ancestor)
     std::vector<Node<T>> nodes;
 };
+
+/// A NaN of which the exponential alone would make a number.
+inline float unlucky_nan() {
+    return std::bit_cast<float>(uint32_t{0x7fffffff});
+}
 
 /// Columns that are no nodes still hold what an output holds at first: NaN.
 template <class T>
