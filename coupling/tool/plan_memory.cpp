@@ -25,28 +25,39 @@ bool can_all_plan(const Job& job, const std::string& file, int64_t n_point, bool
     return job.max(static_cast<int64_t>(job.is_root() && can_plan(file, n_point))) != 0;
 }
 
-/// A plan on n points of this rank, in as many dimensions as any model asks for.
-double bytes_of_points(const Context& context, const Model& model, int64_t n) {
-    const std::vector<double> x(static_cast<size_t>(3 * n), 0.5);
-    const Domain domain(context, matrix(x.data(), n, 3));
+/// A plan on n points of this rank.
+double bytes_of_points(const Job& job, const Context& context, const Model& model, int64_t n) {
+    const Domain domain = trial_points(context, n, job.rank() * n);
     return static_cast<double>(Plan(model, domain).counter("workspace_bytes"));
 }
 
+/// "992 bytes a point and 1.2 MB a rank", from plans of n and of 2 n points of this rank.
+std::string memory_of(const Job& job, const Context& context, const Model& model, int64_t n) {
+    const double small = bytes_of_points(job, context, model, n);
+    const double large = bytes_of_points(job, context, model, 2 * n);
+    const double of_point = (large - small) / static_cast<double>(n);
+    const double fixed = std::max(0.0, small - of_point * static_cast<double>(n));
+    return bytes(job.max(of_point)) + " a point and " + bytes(job.max(fixed)) + " a rank" + beside;
+}
+
 /// Two numbers fitted to two sizes: far above any tile, so that what grows with the points shows,
-/// or smaller where a point is large.
+/// or smaller where a point is large, or the model takes no more.
 std::string memory_of_points(const Job& job, const Context& context, const Model& model,
                              const std::string& file, bool has_no_limit) {
     constexpr int64_t sizes[] = {20000, 2000, 200};
+    bool is_too_many = false;
     for (const int64_t n : sizes) {
         if (!can_all_plan(job, file, 2 * n, has_no_limit)) continue;
-        const double small = bytes_of_points(context, model, n);
-        const double large = bytes_of_points(context, model, 2 * n);
-        const double of_point = (large - small) / static_cast<double>(n);
-        const double fixed = std::max(0.0, small - of_point * static_cast<double>(n));
-        return bytes(job.max(of_point)) + " a point and " + bytes(job.max(fixed)) + " a rank" +
-               beside;
+        try {
+            return memory_of(job, context, model, n);
+        } catch (const Error& error) {  // of planning: the same on all ranks
+            if (error.status() != SURROGATE_SHAPE) throw;
+            is_too_many = true;
+        }
     }
-    return not_found_out("a plan of " + std::to_string(2 * sizes[2]) + " points");
+    const std::string least = std::to_string(2 * sizes[2]) + " points";
+    if (is_too_many) return "not computed: the model does not take " + least + " a rank";
+    return not_found_out("a plan of " + least);
 }
 
 /// The grid is given, so this is what the plan takes on the ranks of this job.

@@ -4,10 +4,12 @@
 #include <pthread.h>
 
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <ctime>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <surrogate/surrogate.hpp>
 #include <thread>
 #include <vector>
@@ -38,10 +40,11 @@ Domain whole_grid(const Context& context, const surrogate_domain_info& grid) {
 void plan(const std::string& file, int64_t n_point) {
     const Context context{Options()};
     const Model model(context, file);
-    const std::vector<double> x(static_cast<size_t>(3 * n_point), 0.5);
+    const std::optional<Domain> points =
+        n_point > 0 ? std::optional(trial_points(context, n_point, 0)) : std::nullopt;
     const MemoryBudget budget(trial_bytes);
-    if (n_point > 0)
-        Plan(model, Domain(context, matrix(x.data(), n_point, 3)));
+    if (points)
+        Plan(model, *points);
     else
         Plan(model, whole_grid(context, model.input_domain()),
              whole_grid(context, model.output_domain()));
@@ -76,6 +79,19 @@ double seconds_of(std::thread& thread) {
 }
 
 }  // namespace
+
+Domain trial_points(const Context& context, int64_t n, int64_t first) {
+    std::vector<double> x(static_cast<size_t>(3 * n));
+    std::vector<int64_t> ids(static_cast<size_t>(n));
+    for (size_t i = 0; i < ids.size(); ++i) {
+        ids[i] = first + static_cast<int64_t>(i);
+        const auto place = static_cast<double>(ids[i]);
+        for (size_t axis = 0; axis < 3; ++axis)
+            x[3 * i + axis] =
+                0.5 + 0.5 * std::sin(place * (1.0 + 0.37 * static_cast<double>(axis)));
+    }
+    return Domain(context, matrix(x.data(), n, 3), ids.data());
+}
 
 bool can_plan(const std::string& file, int64_t n_point) {
     const auto trial = std::make_shared<Trial>();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <surrogate/surrogate.hpp>
 
 namespace surrogate::tool {
 
@@ -16,6 +17,10 @@ constexpr double trial_seconds = 0.4;  ///< of a core: a busy machine changes no
 /// runs out of time cannot be stopped: it is left behind, without MPI, and does not outlive
 /// has_left_work()'s std::_Exit. Local.
 bool can_plan(const std::string& file, int64_t n_point);
+
+/// Points for any model of points, in as many dimensions as any asks for: n with the ids first ..
+/// first + n - 1. Collective.
+Domain trial_points(const Context& context, int64_t n, int64_t first);
 
 /// The program must end by std::_Exit.
 bool has_left_work();

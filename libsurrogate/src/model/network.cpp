@@ -59,9 +59,9 @@ void match_tensors(std::span<const TensorSpec> required, std::span<const TensorE
             throw Error(Status::bad_file, "tensor '" + spec.name + "' " + shape_text(spec.shape) +
                                               " is missing" + did_you_mean(spec.name, names));
         }
-        // Scalars of PyTorch have no axis; HDF5 and others write one of length 1.
+        // Scalars of PyTorch have no axis; some writers make one number of one axis of them.
         const bool is_scalar =
-            spec.shape.empty() && entry->second->shape == std::vector<int64_t>{1};
+            spec.shape == std::vector<int64_t>{1} && entry->second->shape.empty();
         if (entry->second->shape != spec.shape && !is_scalar) {
             throw Error(Status::bad_file,
                         "tensor '" + spec.name + "' has shape " + shape_text(entry->second->shape) +

@@ -58,7 +58,7 @@ void add_embeddings(Layout& layout, const Config& c) {
     const SequenceConfig& s = c.sequence;
     if (s.has_class_token()) layout.push_back({"cls_token", {c.channel_dim}});
     layout.push_back({"token_emb.token_embed.weight", {s.n_word, c.channel_dim}});
-    if (s.position == PositionCode::sinusoid) layout.push_back({"pos_emb.pos_scale", {}});
+    if (s.position == PositionCode::sinusoid) layout.push_back({"pos_emb.pos_scale", {1}});
     if (s.position == PositionCode::learned)
         layout.push_back({"pos_emb.pe.weight", {s.max_length, c.channel_dim}});
 }
