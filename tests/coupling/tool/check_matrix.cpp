@@ -22,10 +22,16 @@ std::string path_of(const std::string& name) {
     return std::string(SURROGATE_TEST_DATA "/flare/") + name + ".safetensors";
 }
 
-/// FLARE's only traffic: two all-reduces a block, 4 M (C + 2 H) bytes in single precision.
+/// FLARE's only traffic: two all-reduces a block, 4 M (C + 2 H) bytes in single precision. Tokens
+/// of a sequence travel, too: of those the table of the plan tells, which the laws of all families
+/// compare.
 struct Traffic {
     int64_t bytes, collectives;
 };
+bool is_sequence(const Model& model) {
+    const auto network = nlohmann::json::parse(model.describe()).at("card").at("network");
+    return network.value("model", "") == "ModelWrapper";
+}
 Traffic traffic_of(const Model& model) {
     const auto network = nlohmann::json::parse(model.describe()).at("card").at("network");
     const auto get = [&](const char* key) { return network.at(key).get<int64_t>(); };
@@ -90,6 +96,7 @@ TEST_P(CheckMatrix, FastModeIsRightAndSendsWhatTheFormulaSays) {
     const Traffic traffic = traffic_of(loaded_.model);
     for (const char* partition : partitions) {
         const CheckResult result = run({partition, false, backend(), "fp32", "", ""});
+        if (is_sequence(loaded_.model)) continue;
         EXPECT_EQ(result.bytes_sent_per_rank, traffic.bytes) << partition;
         EXPECT_EQ(result.collectives, traffic.collectives) << partition;
     }
@@ -113,7 +120,9 @@ TEST_P(VectorLevels, AllGiveTheHashOfTheReproducibleMode) {
 
 TEST_P(DoublePrecision, AgreesToRounding) {
     const CheckResult result = run({"uneven", false, "ref", "fp64", "", ""});
-    EXPECT_EQ(result.verdict.bound, 1e-10);
+    // The official tables of sines are in single precision, also in its run in double.
+    const bool has_sines = is_sequence(loaded_.model) && name() != "sequence_cls_abs";
+    EXPECT_EQ(result.verdict.bound, has_sines ? 1e-6 : 1e-10);
 }
 
 const auto cases = testing::Values("tiny",          // fewer points than ranks
@@ -121,7 +130,12 @@ const auto cases = testing::Values("tiny",          // fewer points than ranks
                                    "mid",           // trained weights
                                    "odd",     // prime number of points, two samples, two outputs
                                    "layers",  // all depths and widths of the chains
-                                   "darcy_flow");  // the installed model, four samples
+                                   "darcy_flow",  // the installed model, four samples
+                                   "ablation_shared", "ablation_latent_blocks",
+                                   "lra_mean_sin",     // one row for a sequence, three samples
+                                   "lra_tokens_mask",  // a row for each token, some are padding
+                                   "sequence_cls_abs", "sequence_max_rope",
+                                   "sequence_mean_mask");  // two tiles of tokens
 const auto name_of = [](const auto& test) {
     return std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param);
 };

@@ -7,6 +7,7 @@
 #include "tests/libsurrogate/conformance/point_share.hpp"
 #include "tests/support/darcy_case.hpp"
 #include "tests/support/small_darcy_model.hpp"
+#include "tests/support/sphere_models.hpp"
 
 namespace surrogate::test {
 namespace {
@@ -17,6 +18,31 @@ std::string data(const std::string& name) {
 
 std::shared_ptr<const std::string> small_model() {
     return std::make_shared<const std::string>(small_darcy_model());
+}
+
+using nlohmann::json;
+
+/// A variant with weights of its own; `network` besides a few small numbers.
+auto variant(const json& network) {
+    json all = {{"channel_dim", 16}, {"num_heads", 2}, {"num_blocks", 2}, {"num_latents", 5}};
+    all.update(network);
+    const json card = {{"format", 1}, {"family", "flare"}, {"network", all}};
+    return [card] {
+        const auto disk = std::make_shared<const ModelOnDisk>(sphere_model(card).bytes());
+        return std::shared_ptr<const std::string>(disk, &disk->path());
+    };
+}
+/// Of at most 200 tokens, and 11 words, as the laws give them.
+auto sequence(const json& network) {
+    json all = {{"model", "ModelWrapper"}, {"task", "listops"}, {"vocab_size", 11},
+                {"num_labels", 1},         {"max_length", 200}, {"ffn_hidden_dim", 32}};
+    all.update(network);
+    return variant(all);
+}
+auto ablation(const json& network) {
+    json all = {{"model", "BigFLAREModel"}, {"in_dim", 2}, {"out_dim", 1}};
+    all.update(network);
+    return variant(all);
 }
 
 const OptionList reproducible = {{"reproducible", "true"}};
@@ -46,6 +72,23 @@ FamilyCase make_flare() {
          .n_point = 20},
         {.name = "TwoOutputs", .file = stored(data("odd")), .n_point = 130},
         {.name = "ChainsOfAllDepths", .file = stored(data("layers")), .n_point = 57},
+        {.name = "SharedLatents", .file = stored(data("ablation_shared")), .n_point = 37},
+        {.name = "LatentBlocks",
+         .file = stored(data("ablation_latent_blocks")),
+         .is_small = true,
+         .n_point = 20},
+        {.name = "LatentBlocksOfTwoTiles",
+         .file = ablation({{"num_latents", 100}, {"num_latent_blocks", 2}}),
+         .n_point = 50},
+        {.name = "MeanOfTokens", .file = sequence({}), .n_point = 150},
+        {.name = "LargestOfTokens",
+         .file = sequence({{"pool", "max"}, {"pos_embed", "rope"}}),
+         .n_point = 100},
+        {.name = "ClassToken",
+         .file = sequence({{"pool", "cls"}, {"pos_embed", "abs"}, {"task", "image"}}),
+         .n_point = 200},
+        {.name = "ClassTokenAlone", .file = sequence({{"pool", "cls"}}), .n_point = 0},
+        {.name = "EachToken", .file = stored(data("lra_tokens_mask")), .n_point = 12},
     };
     for (NetworkCase& network : flare.networks) network.n_failing_in_turn = 1000;  // all
     flare.modes = {{"Fast", {}, 1e-5},
@@ -53,7 +96,8 @@ FamilyCase make_flare() {
                    {"Double", {{"precision", "fp64"}}, 1e-12}};
     flare.partitions = {"contiguous", "scattered", "uneven", "first", "middle", "last"};
     flare.share = share_of_points;
-    for (const char* name : {"tiny", "tiny_options", "odd", "mid", "layers"})
+    for (const char* name : {"tiny", "tiny_options", "odd", "mid", "layers", "ablation_shared",
+                             "ablation_latent_blocks"})
         flare.goldens.push_back({name, data(name), 1e-12});
     flare.refused_plans = {
         {"OnTheSphere", "Fields", {}, a_sphere, SURROGATE_NOT_SUPPORTED, "scattered points"},
@@ -68,6 +112,24 @@ FamilyCase make_flare() {
          SURROGATE_INVALID_ARGUMENT, "give the domain global ids or coordinates"},
         {"WithAPointGivenTwice", "Tiny", reproducible, some_points(3, 2, {7, 8, 7}),
          SURROGATE_INVALID_ARGUMENT, "global id 7"},
+        {"OfASequenceWithoutOrder",
+         "MeanOfTokens",
+         {},
+         some_points(5, 0, {}),
+         SURROGATE_INVALID_ARGUMENT,
+         "a sequence needs an order of the points: give the domain global ids"},
+        {"OfASequenceThatIsTooLong",
+         "EachToken",
+         {},
+         some_points(13, 1, {}),
+         SURROGATE_SHAPE,
+         "max_length 12; cut the sequence"},
+        {"OfASequenceWithoutTokens",
+         "MeanOfTokens",
+         {},
+         some_points(0, 1, {}),
+         SURROGATE_SHAPE,
+         "give it one at least"},
     };
     return flare;
 }

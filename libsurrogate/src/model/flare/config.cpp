@@ -50,6 +50,7 @@ public:
         require(c_.num_heads > 0 && c_.channel_dim % c_.num_heads == 0,
                 "num_heads (" + std::to_string(c_.num_heads) + ") must divide channel_dim (" +
                     std::to_string(c_.channel_dim) + ")");
+        if (c_.is_sequence()) require_pairs();
         return c_;
     }
 
@@ -125,6 +126,7 @@ private:
 
     void read_sequence();
     void read_positions();
+    void require_pairs() const;
     void ignore_dropout();
 
     const nlohmann::json& network_;
@@ -145,14 +147,17 @@ void Reader::read_positions() {
     const int64_t length = read_.integer("max_length", 1, int64_t{1} << 32, 256);
     s.max_length = length + (s.has_class_token() ? 1 : 0);
     s.position = static_cast<PositionCode>(read_.choice("pos_embed", {"sin", "abs", "rope"}, 0));
-    const int64_t n_head = std::max<int64_t>(1, c_.num_heads);
-    const int64_t pairs_of =
-        s.position == PositionCode::rotary ? c_.channel_dim / n_head : c_.channel_dim;
-    require(s.position == PositionCode::learned || pairs_of % 2 == 0,
-            "pos_embed takes channels in pairs: " +
-                std::string(s.position == PositionCode::rotary ? "channel_dim / num_heads"
-                                                               : "channel_dim") +
-                " is " + std::to_string(pairs_of) + " and must be even");
+}
+
+/// Sines and cosines take turns.
+void Reader::require_pairs() const {
+    const PositionCode position = c_.sequence.position;
+    const bool turns = position == PositionCode::rotary;
+    const int64_t n = turns ? c_.head_dim() : c_.channel_dim;
+    require(position == PositionCode::learned || n % 2 == 0,
+            std::string("pos_embed takes channels in pairs: ") +
+                (turns ? "channel_dim / num_heads" : "channel_dim") + " is " + std::to_string(n) +
+                " and must be even");
 }
 
 void Reader::read_sequence() {
