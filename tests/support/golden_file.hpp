@@ -50,20 +50,23 @@ public:
         return list;
     }
 
-    /// A tensor of type F64, or F32 or I64 converted.
+    /// A tensor of type F64, or of F32, I64, I32 or U8 converted.
     GoldenTensor tensor(const std::string& name) const {
         const auto entry = header_.at(name);
         GoldenTensor golden{entry.at("shape").get<std::vector<int64_t>>(), {}};
-        if (entry.at("dtype") == "F64") {
+        const std::string type = entry.at("dtype");
+        if (type == "F64") {
             golden.values = read<double>(entry);
-        } else if (entry.at("dtype") == "F32") {
-            const std::vector<float> single = read<float>(entry);
-            golden.values.assign(single.begin(), single.end());
-        } else if (entry.at("dtype") == "I64") {
-            const std::vector<int64_t> integers = read<int64_t>(entry);
-            golden.values.assign(integers.begin(), integers.end());
+        } else if (type == "F32") {
+            golden.values = widened<float>(entry);
+        } else if (type == "I64") {
+            golden.values = widened<int64_t>(entry);
+        } else if (type == "I32") {
+            golden.values = widened<int32_t>(entry);
+        } else if (type == "U8") {
+            golden.values = widened<uint8_t>(entry);
         } else {
-            throw std::runtime_error(name + " is neither F64, F32 nor I64");
+            throw std::runtime_error(name + " is neither F64, F32, I64, I32 nor U8");
         }
         return golden;
     }
@@ -83,6 +86,11 @@ public:
     }
 
 private:
+    template <class T>
+    std::vector<double> widened(const nlohmann::json& entry) const {
+        const std::vector<T> values = read<T>(entry);
+        return {values.begin(), values.end()};
+    }
     template <class T>
     std::vector<T> read(const nlohmann::json& entry) const {
         const auto begin = entry.at("data_offsets").at(0).get<size_t>();
