@@ -5,64 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "libsurrogate/src/model/bsa/gradient.hpp"
-#include "tests/libsurrogate/bsa/bsa_internals.hpp"
-#include "tests/support/bsa_models.hpp"
-#include "tests/support/sphere_models.hpp"
-#include "tests/support/trap_guard.hpp"
+#include "tests/libsurrogate/bsa/bsa_runs.hpp"
 
 namespace surrogate::test {
 namespace {
 
 using kernels::Queue;
-
-/// Gradients by name of the tensor, and of positions and features.
-struct Gradients {
-    std::map<std::string, std::vector<double>> by_name;
-    std::vector<double> positions, features;
-    double loss = 0;
-};
-
-template <class T>
-Gradients gradients(const std::string& path, SequoiaCase points, const Queue& queue) {
-    const BsaInternals parts(path, points);
-    const impl::bsa::Layers<T> layers(parts.config, parts.model.weights());
-    impl::bsa::Gradient<T> gradient(parts.config, layers, parts.request(queue));
-    const int64_t n_output = parts.config.n_output, n_axis = parts.config.n_axis;
-    const bool has_features = parts.config.features == impl::bsa::Features::given;
-    const int64_t n_feature = has_features ? parts.config.n_feature : 0;
-    const auto size = [&](int64_t n_column) { return static_cast<size_t>(points.n * n_column); };
-    std::vector<double> y(size(n_output)), d(size(n_axis + n_feature));
-    std::vector<double> arena(parts.model.weights()->values().size());
-    const auto outputs = BsaInternals::columns(y, n_output);
-    {
-        const TrapGuard guard;
-        gradient.forward(BsaInternals::columns(points.features, n_feature), outputs);
-        gradient.backward(outputs, arena, BsaInternals::columns(d, n_axis + n_feature));
-    }
-    Gradients found;
-    for (const double value : y) found.loss += 0.5 * value * value;
-    for (const auto& entry : parts.model.weights()->entries()) {
-        const double* const from = arena.data() + entry.first;
-        found.by_name[entry.name] = {from, from + entry.size};
-    }
-    for (int64_t i = 0; i < points.n; ++i) {
-        const auto row = d.begin() + i * (n_axis + n_feature);
-        found.positions.insert(found.positions.end(), row, row + n_axis);
-        found.features.insert(found.features.end(), row + n_axis, row + n_axis + n_feature);
-    }
-    return found;
-}
-
-double largest(const std::vector<double>& values) {
-    double size = 0;
-    for (const double value : values) size = std::max(size, std::abs(value));
-    return size;
-}
 
 /// Relative to the largest entry, or to `scale` if that is larger.
 double difference(const std::vector<double>& found, const std::vector<double>& expected,

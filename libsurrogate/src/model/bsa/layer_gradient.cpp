@@ -57,6 +57,7 @@ void LayerGradient<T>::allocate() {
     const int64_t c = config_.n_channel, h = config_.n_head, e = config_.n_coarse_hidden;
     for (Tiles<T>* f : {&dq_, &dk_, &dv_}) *f = field(c);
     for (Tiles<T>* f : {&out_.log_ball, &delta_ball_}) *f = field(h);
+    q_ = config_.has_balls() ? forward_.work().q() : field(c);
     if (config_.is_sparse()) {
         for (Tiles<T>* f : {&out_.ball, &out_.compressed, &out_.selected}) *f = field(c);
         for (Tiles<T>* f :
@@ -110,6 +111,8 @@ bool LayerGradient<T>::run(int64_t layer, Tiles<const T> x, Tiles<T> dx,
     const bool rotated = config_.is_layer_rotated(layer);
     std::copy_n(x.data, shape_.size(config_.n_channel), forward_.work().x().data);
     forward_.start(w, rotated);
+    if (!config_.has_balls())
+        std::copy_n(forward_.work().q().data, shape_.size(config_.n_channel), q_.data);
     if (!forward_.attend(layer, w, rotated)) return false;
     for (LayerSums& sums : sums_) sums.clear();
     for (const Tiles<T>& f : {dq_, dk_, dv_}) fill_zero(f);
@@ -240,7 +243,7 @@ void LayerGradient<T>::sum_groups(int64_t tile, int thread) {
 template <class T>
 AttendGradient<T> LayerGradient<T>::of_ball(int64_t piece) const {
     const Tiles<T> dy = config_.is_sparse() ? out_.ball : forward_.work().y();
-    return {shape_.piece_of(forward_.work().q(), piece), shape_.piece_of(dy, piece),
+    return {shape_.piece_of(q_, piece), shape_.piece_of(dy, piece),
             shape_.piece_of(out_.log_ball, piece), shape_.piece_of(delta_ball_, piece)};
 }
 
@@ -300,7 +303,7 @@ AttendGradient<T> LayerGradient<T>::of_compressed(int64_t tile) const {
         return {groups_.q.tile(tile), groups_.dy.tile(tile), groups_.log_sum.tile(tile),
                 groups_.delta.tile(tile)};
     }
-    return {shape_.piece_of(forward_.work().q(), tile), shape_.piece_of(out_.compressed, tile),
+    return {shape_.piece_of(q_, tile), shape_.piece_of(out_.compressed, tile),
             shape_.piece_of(out_.log_compressed, tile), shape_.piece_of(delta_compressed_, tile)};
 }
 
@@ -353,7 +356,7 @@ void LayerGradient<T>::select(int64_t head, int thread) {
             }
         }
         const AttendGradient<T> of{
-            shape_.piece_of(work.q(), piece), shape_.piece_of(out_.selected, piece),
+            shape_.piece_of(q_, piece), shape_.piece_of(out_.selected, piece),
             shape_.piece_of(out_.log_selected, piece), shape_.piece_of(delta_selected_, piece)};
         kernels::bsa::attend_blocks_backward<T>(
             queue_, config_.heads(), {head, head + 1}, of, {{s.keys.data(), n_key}, l, g, k},
@@ -373,8 +376,8 @@ void LayerGradient<T>::expand(const LayerWeights<T>& w, int64_t first, int threa
     expand_field(w.v_coarse, work.v(), first, kernels::channels(d, c, c), sums.v_coarse, dv_,
                  thread);
     if (config_.compresses_groups) {
-        expand_field(w.q_coarse, work.q(), first, groups_.dq.tile(first / tile_points),
-                     sums.q_coarse, dq_, thread);
+        expand_field(w.q_coarse, q_, first, groups_.dq.tile(first / tile_points), sums.q_coarse,
+                     dq_, thread);
     }
 }
 

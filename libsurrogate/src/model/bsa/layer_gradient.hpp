@@ -85,6 +85,7 @@ private:
     std::vector<kernels::Buffer<T>> memory_;  // of the fields below
     BranchOutputs<T> out_;                    // then the gradients of the branches
     kernels::Tiles<T> delta_ball_, delta_compressed_, delta_selected_;  // (H)
+    kernels::Tiles<T> q_;  // the workspace's; a copy where full attention writes over it
     kernels::Tiles<T> dq_, dk_, dv_, dgate_;
     Groups groups_;
     kernels::Tiles<T> dcoarse_;     // (2C) of tile_points blocks: keys, values

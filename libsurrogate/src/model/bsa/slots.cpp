@@ -51,8 +51,9 @@ Slots::Entry Slots::at(int64_t slot) const {
 
 int64_t Slots::points_before(int64_t slot) const {
     if (!has_copies_) return slot;
-    if (slot >= n_slot_) return n_point_;
+    if (n_point_ == 0) return 0;
     const int64_t tree_slot = (slot + n_repeat_ - 1) / n_repeat_;
+    if (tree_slot >= n_tree_slot()) return n_point_;
     const int64_t leaf = tree_slot / 2;
     int64_t before = 0, p = n_point_;
     for (int level = n_level_ - 1; level >= 0; --level) {

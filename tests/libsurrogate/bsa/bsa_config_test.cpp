@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// What cards of Ball Sparse Attention may say, and how others are refused.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/model/bsa/config.hpp"
+#include "tests/support/bsa_models.hpp"
+#include "tests/support/golden_file.hpp"
+#include "tests/support/refusal.hpp"
+
+namespace surrogate::test {
+namespace {
+
+using impl::bsa::Config;
+using impl::bsa::parse_config;
+using kernels::Status;
+using nlohmann::json;
+
+int64_t n_parameter(const json& network) {
+    int64_t n = 0;
+    for (const impl::TensorSpec& spec : impl::bsa::layout(parse_config(network)))
+        n += std::accumulate(spec.shape.begin(), spec.shape.end(), int64_t{1},
+                             std::multiplies<int64_t>());
+    return n;
+}
+
+json with_attention(const json& kwargs) {
+    return {{"attention_kwargs", kwargs}};
+}
+
+TEST(BsaConfig, OfThePaperHasItsParameters) {
+    EXPECT_EQ(n_parameter(json::object()), 1574913);
+    EXPECT_EQ(n_parameter(with_attention({{"use_coarse_q_attn", true}})), 1743249);
+    EXPECT_EQ(n_parameter(with_attention({{"use_compress_mlp", false}})), 1238241);
+    EXPECT_EQ(n_parameter(with_attention({{"use_token_gated_attention", false}})), 1547121);
+    EXPECT_EQ(n_parameter({{"attention_type", "ball"}}), 1210161);
+    EXPECT_EQ(n_parameter({{"attention_type", "global"}}), 1210017);
+}
+
+TEST(BsaConfig, CountsTheTensorsOfItsLayout) {
+    for (const int depth : {0, 1, 2, 5}) {
+        const Config config = parse_config({{"depth", depth}});
+        EXPECT_EQ(config.n_tensor(), std::ssize(impl::bsa::layout(config))) << depth;
+    }
+}
+
+TEST(BsaConfig, TakesTheRotationOfTheCardOrComputesIt) {
+    for (const char* name : {"bsa_small_grad", "bsa_paper_width_2d"}) {
+        const GoldenFile file(SURROGATE_TEST_DATA "/bsa/" + std::string(name) + ".safetensors");
+        json network = file.card()["network"];
+        const Config given = parse_config(network);
+        network.erase("rotation");
+        EXPECT_EQ(parse_config(network).rotation, given.rotation) << name;
+    }
+    const Config given =
+        parse_config({{"dimensionality", 2}, {"rotation", {"0x1p-1", "-0x1.8p-1", "0x0p+0", 1.0}}});
+    EXPECT_EQ(given.rotation[0], 0.5);
+    EXPECT_EQ(given.rotation[1], -0.75);
+    EXPECT_EQ(given.rotation[3], 1.0);
+    const Config other = parse_config({{"rotation_angle", 30}});
+    EXPECT_NEAR(other.rotation[6], -0.5, 1e-15);
+}
+
+TEST(BsaConfig, IsNotRotatedOnALineOrByNoAngleOrWithFullAttention) {
+    EXPECT_TRUE(parse_config(json::object()).is_layer_rotated(1));
+    EXPECT_FALSE(parse_config(json::object()).is_layer_rotated(2));
+    for (const json& network :
+         {json{{"dimensionality", 1}}, json{{"rotation_angle", 0}}, json{{"should_rotate", false}},
+          json{{"attention_type", "global"}}}) {
+        EXPECT_FALSE(parse_config(network).is_layer_rotated(1)) << network;
+    }
+}
+
+TEST(BsaConfig, AddsBlockResidualsOnceAtTheEnd) {
+    const auto adding = [](const json& network) {
+        const Config config = parse_config(network);
+        std::vector<int64_t> layers;
+        for (int64_t i = 0; i < config.depth; ++i)
+            if (config.adds_residual(i)) layers.push_back(i);
+        return layers;
+    };
+    EXPECT_EQ(adding(json::object()), (std::vector<int64_t>{5, 11, 17}));
+    EXPECT_EQ(adding({{"depth", 4}, {"block_size", 3}}), (std::vector<int64_t>{2, 3}));
+    EXPECT_EQ(adding({{"block_size", 0}}), std::vector<int64_t>{});
+}
+
+struct Refused {
+    std::string name;
+    json network;
+    std::string says;
+    Status status = Status::bad_file;
+};
+
+class BsaCard : public testing::TestWithParam<Refused> {};
+
+TEST_P(BsaCard, IsRefusedWithTheValueAndTheRemedy) {
+    const Refusal found = refusal([] { parse_config(GetParam().network); });
+    EXPECT_EQ(found.status, GetParam().status) << found.text;
+    EXPECT_TRUE(found.says(GetParam().says)) << found.text;
+}
+
+const Refused refused[] = {
+    {"BallOf48", {{"ball_size", 48}}, "power of two, is 48; the next ones are 32 and 64"},
+    {"BallOfOne", {{"ball_size", 1}}, "from 2"},
+    {"BlockOf6", with_attention({{"compress_block_size", 6}}), "power of two, is 6"},
+    {"GroupOf12", with_attention({{"group_selection_size", 12}}), "power of two, is 12"},
+    {"BlockBeyondTheBall",
+     {{"ball_size", 4}, {"attention_kwargs", {{"group_selection_size", 4}}}},
+     "compress_block_size (8) must be at most ball_size (4)"},
+    {"GroupBeyondTheBall",
+     {{"ball_size", 8}, {"attention_kwargs", {{"group_selection_size", 16}}}},
+     "group_selection_size (16) must be at most ball_size (8)"},
+    {"ThreeHeads", {{"num_heads", 3}}, "num_heads (3) must divide the 64 channels"},
+    {"FourAxes", {{"dimensionality", 4}}, "dimensionality must be a whole number from 1 to 3"},
+    {"OddFeatures", {{"c_in", 5}}, "c_in (5) must be even"},
+    {"CoarseQueriesOfOtherGroups",
+     with_attention({{"use_coarse_q_attn", true}, {"group_selection_size", 16}}),
+     "group_selection_size (16) must be compress_block_size (8)"},
+    {"CoarseQueriesWithoutGroups",
+     with_attention({{"use_coarse_q_importance", true}, {"use_group_selection", false}}),
+     "without use_group_selection"},
+    {"RotationOfFour", {{"rotation", {1, 0, 0, 1}}}, "a list of 9 numbers"},
+    {"RotationInWords", {{"dimensionality", 2}, {"rotation", {"1", 0, 0, 1}}}, "\"1\""},
+    {"RotationThatStretches", {{"dimensionality", 2}, {"rotation", {3, 0, 0, 1}}}, "beyond 1"},
+    {"UnknownKey", {{"ballsize", 4}}, "did you mean 'ball_size'"},
+    {"UnknownKeyOfAttention", with_attention({{"selected_block_number", 4}}),
+     "did you mean 'selected_blocks_number'"},
+    {"AttentionInWords", {{"attention_kwargs", "sparse"}}, "must be an object"},
+    {"UnknownAttention", {{"attention_type", "spares"}}, "did you mean 'sparse'"},
+    {"UnknownModel", {{"model", "erwin"}}, "erwin_ball_attention", Status::not_supported},
+    {"OtherRowsOfASingleLayer",
+     {{"model", "erwin_ball_attention"}, {"qkv_layout", "q, k, v"}},
+     "interleaved rows"},
+    {"HeadsOfASingleLayer",
+     {{"model", "erwin_ball_attention"}, {"dim", 32}, {"heads", 5}},
+     "heads (5) must divide the 32 channels"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Of, BsaCard, testing::ValuesIn(refused),
+                         [](const auto& card) { return card.param.name; });
+
+}  // namespace
+}  // namespace surrogate::test
