@@ -13,7 +13,8 @@ import torch
 import bsa
 import samples
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../share/python"))
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path += [os.path.join(here, "../../..", folder) for folder in ("share/python", "python")]  # in the sources, installed
 from surrogate_export import model_file, pooled  # noqa: E402
 
 
