@@ -2,7 +2,6 @@
 #include "libsurrogate/src/ranks/id_order.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <string>
 
@@ -10,55 +9,53 @@
 
 namespace surrogate::impl {
 
-namespace {
-
-struct Item {
-    uint64_t key;
-    int64_t row;
-};
-constexpr int digit_bits = 11;
-constexpr uint64_t digit_mask = (uint64_t{1} << digit_bits) - 1;
-
-/// One pass of a radix sort: items in the order of a digit, equal ones as they were.
-void sort_by_digit(const std::vector<Item>& from, std::vector<Item>& to, int shift) {
-    std::array<int64_t, digit_mask + 1> next{};
-    for (const Item& item : from) ++next[(item.key >> shift) & digit_mask];
-    std::exclusive_scan(next.begin(), next.end(), next.begin(), int64_t{0});
-    for (const Item& item : from)
-        to[static_cast<size_t>(next[(item.key >> shift) & digit_mask]++)] = item;
-}
-
-/// Keys are ids less the smallest one: dense ids have few digits.
-std::vector<Item> sorted_items(std::span<const int64_t> ids) {
-    const auto [low, high] = std::ranges::minmax(ids);
-    const auto origin = static_cast<uint64_t>(low);
-    std::vector<Item> items(ids.size()), spare(ids.size());
-    for (size_t i = 0; i < ids.size(); ++i)
-        items[i] = {static_cast<uint64_t>(ids[i]) - origin, static_cast<int64_t>(i)};
-    const uint64_t range = static_cast<uint64_t>(high) - origin;
-    for (int shift = 0; shift < 64 && range >> shift > 0; shift += digit_bits) {
-        sort_by_digit(items, spare, shift);
-        items.swap(spare);
-    }
-    return items;
-}
-
-}  // namespace
-
 IdOrder::IdOrder(std::span<const int64_t> ids) : sorted_(ids) {
     if (std::ranges::is_sorted(ids)) return;
-    const std::vector<Item> items = sorted_items(ids);
     storage_.resize(ids.size());
-    rows_.resize(ids.size());
-    for (size_t i = 0; i < items.size(); ++i) {
-        rows_[i] = items[i].row;
-        storage_[i] = ids[static_cast<size_t>(items[i].row)];
-    }
+    numbers_.resize(ids.size());
     sorted_ = storage_;
+    if (!number_dense(ids)) number_sorted(ids);
 }
 
-int64_t IdOrder::n_below(int64_t id) const {
-    return std::ranges::lower_bound(sorted_, id) - sorted_.begin();
+/// By a table of all numbers from the smallest id to the largest one. Gives up if they are many more
+/// than there are ids, or if two ids are equal.
+bool IdOrder::number_dense(std::span<const int64_t> ids) {
+    const auto [low, high] = std::ranges::minmax(ids);
+    const auto origin = static_cast<uint64_t>(low);
+    const uint64_t extent = static_cast<uint64_t>(high) - origin;
+    if (extent / 4 >= ids.size()) return false;
+    constexpr size_t none = 0;
+    std::vector<size_t> rows(extent + 1, none);  // one more than the row
+    for (size_t row = 0; row < ids.size(); ++row) {
+        size_t& taken = rows[static_cast<uint64_t>(ids[row]) - origin];
+        if (taken != none) return false;
+        taken = row + 1;
+    }
+    uint64_t number = 0;
+    for (uint64_t i = 0; i <= extent; ++i) {
+        if (rows[i] == none) continue;
+        storage_[number] = static_cast<int64_t>(origin + i);
+        numbers_[rows[i] - 1] = number++;
+    }
+    return true;
+}
+
+void IdOrder::number_sorted(std::span<const int64_t> ids) {
+    struct Item {
+        int64_t id;
+        size_t row;
+    };
+    std::vector<Item> items(ids.size());
+    for (size_t row = 0; row < ids.size(); ++row) items[row] = {ids[row], row};
+    std::ranges::sort(items, {}, &Item::id);
+    for (size_t number = 0; number < items.size(); ++number) {
+        storage_[number] = items[number].id;
+        numbers_[items[number].row] = number;
+    }
+}
+
+uint64_t IdOrder::n_below(int64_t id) const {
+    return static_cast<uint64_t>(std::ranges::lower_bound(sorted_, id) - sorted_.begin());
 }
 
 namespace {

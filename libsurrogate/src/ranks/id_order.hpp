@@ -14,20 +14,24 @@ class IdOrder {
 public:
     IdOrder() = default;
     /// Local; throws bad_alloc. `ids` outlive the order. Memory: none if they are sorted, else 16
-    /// bytes a row, and 32 while they are sorted.
+    /// bytes a row, and up to 32 more while they are sorted.
     explicit IdOrder(std::span<const int64_t> ids);
 
     std::span<const int64_t> sorted() const { return sorted_; }
     int64_t id(uint64_t number) const { return sorted_[number]; }
-    bool is_in_rows() const { return rows_.empty(); }  ///< numbers are rows
-    int64_t row(uint64_t number) const {
-        return is_in_rows() ? static_cast<int64_t>(number) : rows_[number];
+    bool is_in_rows() const { return numbers_.empty(); }  ///< numbers are rows
+    uint64_t number(int64_t row) const {
+        return is_in_rows() ? static_cast<uint64_t>(row) : numbers_[static_cast<size_t>(row)];
     }
     /// How many ids are smaller.
-    int64_t n_below(int64_t id) const;
+    uint64_t n_below(int64_t id) const;
 
 private:
-    std::vector<int64_t> storage_, rows_;  // (n), empty if the rows are in order
+    bool number_dense(std::span<const int64_t> ids);
+    void number_sorted(std::span<const int64_t> ids);
+
+    std::vector<int64_t> storage_;   // sorted ids, empty if the rows are in order
+    std::vector<uint64_t> numbers_;  // of each row, empty if the rows are in order
     std::span<const int64_t> sorted_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -90,6 +91,13 @@ struct Box {
         }
     }
 
+    void join(const Box& other) {
+        for (int axis = 0; axis < n_axis; ++axis) {
+            low[axis] = std::min(low[axis], other.low[axis]);
+            high[axis] = std::max(high[axis], other.high[axis]);
+        }
+    }
+
     /// The axis of the largest extent, the lowest of several.
     int widest() const {
         int best = 0;
@@ -109,9 +117,10 @@ struct SplitNode {
     int64_t first = 0;    ///< position of its first point
     int64_t n_point = 0;  ///< of all ranks
     int depth = 0;
-    int axis = -1;      ///< of its parent's split; -1: it has no parent
-    int64_t begin = 0;  ///< where its points on this rank begin
-    int64_t n_own = 0;  ///< points on this rank
+    int axis = -1;             ///< of its parent's split; -1: it has no parent
+    int64_t begin = 0;         ///< where its points on this rank begin
+    int64_t n_own = 0;         ///< points on this rank
+    bool is_in_spare = false;  ///< where they lie, see SplitShare
 
     int64_t end() const { return begin + n_own; }
 };

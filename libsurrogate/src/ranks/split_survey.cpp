@@ -7,7 +7,7 @@
 #include <string>
 
 #include "libsurrogate/src/core/text.hpp"
-#include "libsurrogate/src/ranks/partition.hpp"
+#include "libsurrogate/src/ranks/thread_shares.hpp"
 
 namespace surrogate::impl {
 
@@ -53,18 +53,14 @@ Found find(std::span<const double> x, std::span<const int64_t> ids) {
     return found;
 }
 
-template <class T>
-std::span<const T> share_of(std::span<const T> values, int64_t share, int n_share) {
-    const Range range = balanced_range(std::ssize(values), static_cast<int>(share), n_share);
-    return values.subspan(static_cast<size_t>(range.begin), static_cast<size_t>(range.size()));
-}
-
 Found find_on_threads(const kernels::Queue& queue, const SplitPoints& points) {
-    const int n_thread = queue.n_thread();
-    std::vector<Found> shares(static_cast<size_t>(n_thread));
-    queue.parallel_for(n_thread, [&](int64_t share, int) {
-        shares[static_cast<size_t>(share)] =
-            find(share_of(points.x, share, n_thread), share_of(points.ids, share, n_thread));
+    std::vector<Found> shares(static_cast<size_t>(queue.n_thread()));
+    const auto part = []<class T>(std::span<T> values, Range range) {
+        return values.subspan(static_cast<size_t>(range.begin), static_cast<size_t>(range.size()));
+    };
+    for_thread_shares(queue, std::ssize(points.ids), [&](Range rows, size_t share) {
+        const Range x{points.n_axis * rows.begin, points.n_axis * rows.end};
+        shares[share] = find(part(points.x, x), part(points.ids, rows));
     });
     Found found;
     for (const Found& share : shares) {
@@ -114,8 +110,9 @@ int bad_axis(const SplitPoints& points, size_t i) {
 SplitSurvey surveyed(Communicator& comm, const kernels::Queue& queue, const SplitPoints& points) {
     Found found;
     comm.agree([&] {
-        if (std::ssize(points.x) != points.n_axis * std::ssize(points.ids))
-            throw Error(Status::internal, "as many coordinates as points and axes are expected");
+        if (points.n_axis < 1 || points.n_axis > 3 ||
+            std::ssize(points.x) != points.n_axis * std::ssize(points.ids))
+            throw Error(Status::internal, "a tree of points whose coordinates do not fit");
         found = find_on_threads(queue, points);
     });
     int64_t facts[] = {found.has_bad, found.has_double, found.high_id, found.not_low_id};
