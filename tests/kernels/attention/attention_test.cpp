@@ -186,6 +186,47 @@ TEST_P(AttentionOn, NaNInAKeyReachesEveryQueryOfItsHead) {
     }
 }
 
+/// One query whose score of one key is infinite. To the reference -infinity is a weight of 0.
+TEST_P(AttentionOn, ScoresThatOverflowAreNaN) {
+    const Heads heads{1, 2, 1};
+    for (const float sign : {1.0f, -1.0f}) {
+        Buffer<float> data(SoftmaxState<float>::size(heads)), scratch(attend_scratch(heads));
+        const SoftmaxState<float> state{heads, data.data()};
+        TileBox<float> q(TileBox<float>::input, 2, 3), k(TileBox<float>::input, 2, 20);
+        TileBox<float> v(TileBox<float>::input, 1, 20), y(TileBox<float>::output, 1, 3);
+        q.fill([](int64_t, int64_t i) { return i == 1 ? 1e30f : 1.0f; });
+        k.fill([&](int64_t, int64_t j) { return j == 7 ? sign * 1e9f : 1e-9f; });
+        v.fill([](int64_t, int64_t j) { return j; });
+        reset(state);
+        attend<float>(queue(), heads, q.input_view(), k.input_view(), v.input_view(), 1.0f, {},
+                      scratch.data(), state);
+        finish<float>(queue(), state, y.view());
+        EXPECT_FALSE(std::isnan(y.view()(0, 0)));
+        const bool is_weightless = GetParam().backend == Backend::ref && sign < 0;
+        EXPECT_EQ(std::isnan(y.view()(0, 1)), !is_weightless) << sign;
+        EXPECT_FALSE(std::isnan(y.view()(0, 2)));
+    }
+}
+
+TEST_P(AttentionOn, NaNInADistanceReachesItsQuery) {
+    const Heads heads{2, 1, 1};
+    Buffer<float> data(SoftmaxState<float>::size(heads)), scratch(attend_scratch(heads));
+    const SoftmaxState<float> state{heads, data.data()};
+    TileBox<float> x(TileBox<float>::input, 2, 18), distance(TileBox<float>::input, 18, 18);
+    TileBox<float> y(TileBox<float>::output, 2, 18);
+    auto random = generator();
+    x.fill_normal(random);
+    distance.fill([](int64_t j, int64_t i) {
+        return j == 4 && i == 11 ? std::numeric_limits<float>::quiet_NaN() : 0.5f;
+    });
+    const float factor[] = {-1, 2};
+    reset(state);
+    attend<float>(queue(), heads, x.input_view(), x.input_view(), x.input_view(), 1.0f,
+                  {factor, distance.input_view()}, scratch.data(), state);
+    finish<float>(queue(), state, y.view());
+    for (int64_t i = 0; i < 18; ++i) EXPECT_EQ(std::isnan(y.view()(1, i)), i == 11) << i;
+}
+
 TEST(AttentionLevels, SplitsAtMultiplesOf128GiveTheSameBits) {
     auto random = generator();
     Problem p({2, 8, 5}, 33, random);
