@@ -112,12 +112,12 @@ def same_weights(layer, like):
 
 
 def fastest(variants, x):
-    """The name and the layer that take the shortest time of a pass, after one to warm up."""
+    """The name and the layer that take the fewest processor seconds of a pass, after one to warm up."""
     times = {}
     for name, layer in variants.items():
         try:
             layer(x)
-            times[name] = seconds_of(lambda: layer(x), 2)[0]
+            times[name] = seconds_of(lambda: layer(x), 2)[1]
             print(f"  {name}: {times[name] * 1e3:.0f} ms", flush=True)
         except Exception as error:   # a machine without a compiler for torch.compile
             print(f"  {name}: {type(error).__name__}")
