@@ -22,27 +22,36 @@ std::shared_ptr<const std::string> small_model() {
 
 using nlohmann::json;
 
-/// A variant with weights of its own; `network` besides a few small numbers.
-auto variant(const json& network) {
-    json all = {{"channel_dim", 16}, {"num_heads", 2}, {"num_blocks", 2}, {"num_latents", 5}};
-    all.update(network);
-    const json card = {{"format", 1}, {"family", "flare"}, {"network", all}};
+/// A variant with weights of its own.
+auto variant(const json& network, const json& changes) {
+    const json card = {{"format", 1}, {"family", "flare"}, {"network", changed(network, changes)}};
     return [card] {
         const auto disk = std::make_shared<const ModelOnDisk>(sphere_model(card).bytes());
         return std::shared_ptr<const std::string>(disk, &disk->path());
     };
 }
 /// Of at most 200 tokens, and 11 words, as the laws give them.
-auto sequence(const json& network) {
-    json all = {{"model", "ModelWrapper"}, {"task", "listops"}, {"vocab_size", 11},
-                {"num_labels", 1},         {"max_length", 200}, {"ffn_hidden_dim", 32}};
-    all.update(network);
-    return variant(all);
+auto sequence(const json& changes) {
+    return variant({{"model", "ModelWrapper"},
+                    {"task", "listops"},
+                    {"vocab_size", 11},
+                    {"num_labels", 1},
+                    {"max_length", 200},
+                    {"channel_dim", 16},
+                    {"num_heads", 2},
+                    {"num_blocks", 2},
+                    {"num_latents", 5},
+                    {"ffn_hidden_dim", 32}},
+                   changes);
 }
-auto ablation(const json& network) {
-    json all = {{"model", "BigFLAREModel"}, {"in_dim", 2}, {"out_dim", 1}};
-    all.update(network);
-    return variant(all);
+auto ablation(const json& changes) {
+    return variant({{"model", "BigFLAREModel"},
+                    {"in_dim", 2},
+                    {"out_dim", 1},
+                    {"channel_dim", 16},
+                    {"num_heads", 2},
+                    {"num_blocks", 2}},
+                   changes);
 }
 
 const OptionList reproducible = {{"reproducible", "true"}};
