@@ -47,7 +47,10 @@ struct NetworkCase {
     /// and outputs there. The others obey the laws on numbers.
     bool is_small = false;
     bool is_divided = false;  ///< enough points for the work of three threads
-    int64_t n_point = 0;      ///< if the model does not say on how many points it works
+    /// What it sends depends on the data: the table of a plan says the most there can be, and after
+    /// a run what that run has sent.
+    bool sends_by_data = false;
+    int64_t n_point = 0;  ///< if the model does not say on how many points it works
     /// So many allocations of a plan fail one by one, then ever fewer: each costs a planning.
     int64_t n_failing_in_turn = 12;
     /// Allocations of one rank's plan that shrink_to_fit does without.

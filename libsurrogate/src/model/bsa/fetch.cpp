@@ -28,6 +28,32 @@ int64_t sum_of(const std::vector<int64_t>& counts) {
     return std::accumulate(counts.begin(), counts.end(), int64_t{0});
 }
 
+/// The most that ranks can ask each other for: k blocks for each group and head, and never more than
+/// there are. Every rank knows it of all.
+struct Bounds {
+    std::span<const int64_t> slot_begins;
+    int64_t l, g, n_head, n_choice;
+
+    int64_t n_slot(size_t rank) const { return slot_begins[rank + 1] - slot_begins[rank]; }
+    int64_t choices(size_t rank) const { return n_slot(rank) / g * n_head * n_choice; }
+    int64_t pairs(size_t rank) const { return n_slot(rank) / l * n_head; }
+    int64_t asked(size_t owner, size_t asker) const {
+        return owner == asker ? 0 : std::min(choices(asker), pairs(owner));
+    }
+    int64_t n_asked(size_t owner) const {
+        int64_t n = 0;
+        for (size_t asker = 0; asker + 1 < slot_begins.size(); ++asker) n += asked(owner, asker);
+        return n;
+    }
+    /// Replies that a round sends: no more memory than the rank's keys and values take.
+    int64_t room(size_t owner) const {
+        return std::max<int64_t>(1, std::min(n_asked(owner), pairs(owner)));
+    }
+    int64_t rounds(size_t owner) const { return (n_asked(owner) + room(owner) - 1) / room(owner); }
+    /// Ranks have two sizes: that of the first and that of the last.
+    int64_t most_rounds() const { return std::max(rounds(0), rounds(slot_begins.size() - 2)); }
+};
+
 }  // namespace
 
 template <class T>
@@ -63,40 +89,34 @@ void Fetch<T>::resize(std::span<const int64_t> slot_begins) {
     plan_room(slot_begins);
 }
 
-/// Memory by the most that the algorithm can ask for: k blocks for each group and head, and never
-/// more blocks than there are.
+/// Memory by the most that the algorithm can ask for.
 template <class T>
 void Fetch<T>::plan_room(std::span<const int64_t> slot_begins) {
-    const int64_t n_head = config_.n_head, n_own = own_.size() * n_head;
+    const Bounds bounds{slot_begins, config_.block_size, config_.group_size, config_.n_head,
+                        work_.n_choice()};
     const auto me = static_cast<size_t>(comm_.rank());
-    const auto choices = [&](size_t r) {
-        return (slot_begins[r + 1] - slot_begins[r]) / config_.group_size * n_head *
-               work_.n_choice();
-    };
     Counts ask(n_want_.size()), asked(n_want_.size());
     for (size_t r = 0; r < ask.size(); ++r) {
-        if (r == me) continue;
-        ask[r] = std::min(choices(me), (begins_[r + 1] - begins_[r]) * n_head);
-        asked[r] = std::min(choices(r), n_own);
+        ask[r] = bounds.asked(r, me);
+        asked[r] = bounds.asked(me, r);
     }
-    const int64_t n_ask = std::min(sum_of(ask), choices(me)), n_asked = sum_of(asked);
-    const int64_t n_rank = comm_.size();
+    const int64_t n_ask = std::min(sum_of(ask), bounds.choices(me)), n_asked = sum_of(asked);
     if (n_ask > std::numeric_limits<int32_t>::max()) {
         throw Error(Status::limit, "a rank may ask for " + std::to_string(n_ask) +
                                        " blocks of keys, at most 2^31 - 1 are allowed; use more "
                                        "ranks");
     }
-    room_ = std::max<int64_t>(1, std::min(n_asked, n_own));
+    room_ = bounds.room(me);
     requests_.resize(n_ask);
     place_.resize(n_ask);
     asked_.resize(n_asked);
     received_.resize(n_ask * reply_size_ + kernels::lane_count);  // vectors may read behind a row
-    sent_.resize((room_ + n_rank) * reply_size_);
+    sent_.resize((room_ + comm_.size()) * reply_size_);
     const auto reply_bytes = reply_size_ * static_cast<int64_t>(sizeof(T));
     comm_.reserve_rows(ask, asked, sizeof(int32_t));
     comm_.reserve_rows(asked, ask, reply_bytes);
-    const int64_t n_round = (n_asked + room_ - 1) / room_;
-    traffic_ = {8 * n_rank + 8 + 4 * n_ask + reply_bytes * n_asked, 3 + n_round};
+    traffic_ = {8 * (comm_.size() + 1) + 4 * n_ask + reply_bytes * n_asked,
+                3 + bounds.most_rounds()};
 }
 
 template <class T>
