@@ -94,10 +94,11 @@ def mean_error(model, bodies, which, n_point, scales):
 
 
 def rate_at(step, n_step, highest):
-    """Linear for 100 steps, then a cosine down to a hundredth."""
-    if step < 100:
-        return highest * (step + 1) / 100
-    return highest * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * (step - 100) / (n_step - 100))))
+    """Linear for a tenth of the steps, at most 100, then a cosine down to a hundredth."""
+    n_first = min(100, n_step // 10)
+    if step < n_first:
+        return highest * (step + 1) / n_first
+    return highest * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * (step - n_first) / (n_step - n_first))))
 
 
 class Average:
