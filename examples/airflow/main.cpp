@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Air around car-like bodies: the pressure on their surface from a panel method with PETSc, and from a
-// trained Ball Sparse Attention model that sees the points of the surface and their normals.
+// Air around car-like bodies: the pressure on their surface from a panel method with PETSc, and
+// from a trained Ball Sparse Attention model that sees the points of the surface and their normals.
 //
 // Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
 // build/bin/airflow):
-//     cmake -S examples/airflow -B build-airflow -DCMAKE_PREFIX_PATH=PREFIX && cmake --build
-//     build-airflow
+//     cmake -S examples/airflow -B build-airflow -DCMAKE_PREFIX_PATH=PREFIX
+//     cmake --build build-airflow
 //
 // Sample runs:
-//     mpirun -n 2 airflow -output out                 one body of 20,000 points; out/cars.pvd, out/car_1.png
+//     mpirun -n 2 airflow -output out                 one body of 20,000 points; out/cars.pvd,
+//                                                     out/car_1.png
 //     mpirun -n 2 airflow -seed 3000 -shapes 20       twenty bodies that the model has not seen
 //     mpirun -n 4 airflow -surrogate_reproducible     the same bits of the prediction on any ranks
 //     airflow -panels 20000 -points 100000            a finer flow, a finer mesh
@@ -16,8 +17,8 @@
 //     airflow -samples data -sample_points 1900,3800 -seed 1000 -shapes 200
 //                                                     data for training (page airflow.md)
 //
-// Prints a row a body: seconds of the solver, of planning, and of the surrogate, the distance of the
-// two pressures, drag and lift of both.
+// Prints a row a body: seconds of the solver, of planning, and of the surrogate, the distance of
+// the two pressures, drag and lift of both.
 //
 // Where to look for the coupling: predictor.cpp (all calls of libsurrogate) and output.cpp (files).
 #include <cstdio>

@@ -27,7 +27,8 @@ Vector3 from_edges(const Panel& panel, const std::array<Vector3, 4>& to,
         const int f = (e + 1) % 4;
         const Vector3 edge = to[f] - to[e];
         const double length = norm(edge);
-        // On the edge itself the integral is infinite; a panel's neighbours are never evaluated there.
+        // On the edge itself the integral is infinite; a panel's neighbours are never evaluated
+        // there.
         const double log = std::log((r[e] + r[f] + length) / std::max(r[e] + r[f] - length, 1e-14));
         sum += log / length * cross(edge, panel.normal);
     }

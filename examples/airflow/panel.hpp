@@ -20,8 +20,8 @@ struct Panel {
 };
 
 /// The velocity at `x` that the panel causes with a source of one (m/s per m/s: volume per area and
-/// time), outside the panel or far from it. Exact, but beyond 8 diameters, where the panel counts as
-/// a point: its own shape is then felt by less than 1e-3.
+/// time), outside the panel or far from it. Exact, but beyond 8 diameters, where the panel counts
+/// as a point: its own shape is then felt by less than 1e-3.
 ///     v = 1 / (4 pi)  integral of (x - y) / |x - y|^3 over the panel
 Vector3 source_velocity(const Panel& panel, const Vector3& x);
 

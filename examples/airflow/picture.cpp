@@ -21,7 +21,8 @@ struct Pixel {
 void keep_nearest(void* in, void* in_out, int* n, MPI_Datatype*) {
     const auto* other = static_cast<const Pixel*>(in);
     auto* mine = static_cast<Pixel*>(in_out);
-    // Equal only where ranks meet: then the larger value, so that the order of ranks does not matter.
+    // Equal only where ranks meet: then the larger value, so that the order of ranks does not
+    // matter.
     for (int i = 0; i < *n; ++i)
         if (other[i].near > mine[i].near ||
             (other[i].near == mine[i].near && other[i].value[0] > mine[i].value[0]))

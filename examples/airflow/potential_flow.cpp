@@ -61,8 +61,8 @@ void PotentialFlow::make_panels(const Body& body) {
     }
 }
 
-/// The velocity at the centre of a panel by a source of one on another panel and its images. An image
-/// acts as the panel itself does on the mirrored place, mirrored back.
+/// The velocity at the centre of a panel by a source of one on another panel and its images. An
+/// image acts as the panel itself does on the mirrored place, mirrored back.
 Vector3 PotentialFlow::induced(PetscInt at, PetscInt by) const {
     const Vector3& x = panels_[at].centre;
     Vector3 sum = at == by ? own_velocity(panels_[by]) : source_velocity(panels_[by], x);
@@ -158,8 +158,8 @@ std::vector<Vector3> PotentialFlow::corner_means(const std::vector<Vector3>& vel
     return mean;
 }
 
-/// Means flatten what varies from panel to panel: what a panel's velocity differs from the mean of its
-/// corners goes the same way once more, which leaves an error of fourth order.
+/// Means flatten what varies from panel to panel: what a panel's velocity differs from the mean of
+/// its corners goes the same way once more, which leaves an error of fourth order.
 void PotentialFlow::spread_to_corners(const std::vector<Vector3>& velocity) {
     corner_velocity_ = corner_means(velocity);
     std::vector<Vector3> rest = velocity;

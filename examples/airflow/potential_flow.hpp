@@ -19,9 +19,9 @@ struct Mirrors {
 };
 
 /// The flow without friction and without swirl around a body in a wind of speed one along x, by the
-/// source panel method of Hess and Smith (1967): on each flat panel a constant source, so strong that
-/// no wind crosses the panel's centre. A dense system of one equation a panel, solved by GMRES with
-/// the rows of the matrix spread over the ranks.
+/// source panel method of Hess and Smith (1967): on each flat panel a constant source, so strong
+/// that no wind crosses the panel's centre. A dense system of one equation a panel, solved by GMRES
+/// with the rows of the matrix spread over the ranks.
 class PotentialFlow {
 public:
     /// Collective. All ranks know all panels (a few thousand).

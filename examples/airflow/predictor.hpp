@@ -11,8 +11,8 @@
 namespace airflow {
 
 /// The trained model: pressure coefficients from the points of a surface and their normals. The
-/// program never depends on it: what goes wrong (no such file, a model with other fields) is a text to
-/// print, the same on all ranks.
+/// program never depends on it: what goes wrong (no such file, a model with other fields) is a text
+/// to print, the same on all ranks.
 class Predictor {
 public:
     /// Loads the model. Collective.

@@ -15,8 +15,8 @@ struct Result {
     bool is_compared = false;   ///< what follows has a meaning
     double relative_error = 0;  ///< L2 norm over the points, of that of the solver's coefficients
     double largest_error = 0;
-    /// Forces over dynamic pressure (m^2): minus the integral of coefficient times normal. x is drag,
-    /// z is lift.
+    /// Forces over dynamic pressure (m^2): minus the integral of coefficient times normal. x is
+    /// drag, z is lift.
     Vector3 force_solver, force_surrogate;
     double share_outside = 0;  ///< of the points, with an input outside the training data
 };
@@ -28,8 +28,8 @@ public:
 
     /// Mesh and flow of the body of a seed; pressure() is the solver's. Collective.
     PetscErrorCode solve(int64_t seed, int64_t n_point, int64_t n_panel, Result* result);
-    /// The surrogate's prediction for the same mesh, and what it differs by; nothing if the surrogate
-    /// fails. Collective.
+    /// The surrogate's prediction for the same mesh, and what it differs by; nothing if the
+    /// surrogate fails. Collective.
     PetscErrorCode compare(Result* result);
     /// The pressure of the flow solved last on another mesh of the same body. Collective.
     PetscErrorCode sample(int64_t n_point);

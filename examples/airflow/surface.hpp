@@ -27,8 +27,8 @@ public:
     int64_t n_local() const { return static_cast<int64_t>(id_.size()); }
     int64_t n_cell() const { return static_cast<int64_t>(corners_.size()) / 4; }
 
-    /// The points that this rank owns, then corners of its cells that others own: numbers, places (m)
-    /// and unit normals that point out of the body.
+    /// The points that this rank owns, then corners of its cells that others own: numbers, places
+    /// (m) and unit normals that point out of the body.
     const std::vector<int64_t>& id() const { return id_; }
     const std::vector<Vector3>& place() const { return place_; }
     const std::vector<Vector3>& normal() const { return normal_; }
@@ -39,7 +39,8 @@ public:
     PetscErrorCode new_field(OwnedVec* field) const;
     /// The values of all local points, those of other ranks brought here. Collective.
     PetscErrorCode local_values(Vec field, std::vector<double>* values) const;
-    /// The integral of a field times the outward normal over the surface, over all ranks. Collective.
+    /// The integral of a field times the outward normal over the surface, over all ranks.
+    /// Collective.
     PetscErrorCode integrate(Vec field, Vector3* integral) const;
 
 private:

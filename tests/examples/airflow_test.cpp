@@ -240,8 +240,9 @@ Vector3 force_above_ground(double height) {
 }
 
 TEST(AirflowPotentialFlow, TheGroundPullsASphereDownAsLambSays) {
-    // Lamb, Hydrodynamics, art. 137: the energy of the fluid around a sphere of radius 1 that moves along
-    // a wall at distance h gives the force over dynamic pressure 3 pi / 8 / h^4, to leading order.
+    // Lamb, Hydrodynamics, art. 137: the energy of the fluid around a sphere of radius 1 that moves
+    // along a wall at distance h gives the force over dynamic pressure 3 pi / 8 / h^4, to leading
+    // order.
     const Vector3 near = force_above_ground(2), far = force_above_ground(50);
     const double lamb = 3 * std::numbers::pi / 8 / 16;
     EXPECT_NEAR(near.z, -lamb, 0.04 * lamb);
