@@ -53,7 +53,8 @@ module surrogate
         surrogate_check_case_tensor, surrogate_check_case_destroy
     use surrogate_fortran_domain, only: surrogate_domain, surrogate_order, surrogate_domain_create_points, &
         surrogate_sphere_info, surrogate_domain_sphere, &
-        surrogate_domain_points, surrogate_domain_move, surrogate_domain_n_clouds, surrogate_domain_create_sphere, &
+        surrogate_domain_points, surrogate_domain_move, surrogate_domain_set_edges, surrogate_domain_n_clouds, &
+        surrogate_domain_create_sphere, &
         surrogate_sphere_nodes, surrogate_domain_n_points, surrogate_domain_destroy, surrogate_order_create, &
         surrogate_order_range, surrogate_order_forward, surrogate_order_backward, surrogate_order_destroy, &
         surrogate_partition, surrogate_partition_sphere

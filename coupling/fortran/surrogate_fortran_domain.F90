@@ -64,6 +64,14 @@ module surrogate_fortran_domain
             type(c_points), intent(in) :: points
             integer(c_int) :: found
         end function
+        function c_domain_set_edges(domain, n_edge, source, target) &
+            bind(c, name="surrogate_domain_set_edges") result(found)
+            import :: c_int, c_int64_t, c_ptr
+            type(c_ptr), value :: domain
+            integer(c_int64_t), value :: n_edge
+            integer(c_int64_t), intent(in) :: source(*), target(*)
+            integer(c_int) :: found
+        end function
         function c_domain_n_clouds(domain, n) bind(c, name="surrogate_domain_n_clouds") result(found)
             import :: c_int, c_int64_t, c_ptr
             type(c_ptr), value :: domain
@@ -166,7 +174,8 @@ module surrogate_fortran_domain
         end subroutine
     end interface
 
-    public :: surrogate_domain_create_points, surrogate_domain_points, surrogate_domain_move, surrogate_domain_n_clouds, &
+    public :: surrogate_domain_create_points, surrogate_domain_points, surrogate_domain_move, surrogate_domain_set_edges, &
+        surrogate_domain_n_clouds, &
         surrogate_domain_create_sphere, surrogate_domain_sphere, surrogate_sphere_nodes, &
         surrogate_domain_n_points, surrogate_domain_destroy
     public :: surrogate_order_create, surrogate_order_range, surrogate_order_forward, surrogate_order_backward, &
@@ -272,6 +281,17 @@ contains
         found = c_domain_move(domain%handle, packed%points)
         call c_free_points(packed)
         call finish(found, "surrogate_domain_move", status)
+    end subroutine
+
+    ! Edges between points by their global ids, each given once, by any rank; collective.
+    subroutine surrogate_domain_set_edges(domain, source, target, status)
+        type(surrogate_domain), intent(in) :: domain
+        integer(c_int64_t), intent(in), contiguous :: source(:), target(:)
+        integer(c_int), intent(out), optional :: status
+        integer(c_int64_t) :: n_edge
+        n_edge = size(source, kind=c_int64_t)
+        if (size(target, kind=c_int64_t) /= n_edge) n_edge = -1   ! refused on all ranks
+        call finish(c_domain_set_edges(domain%handle, n_edge, source, target), "surrogate_domain_set_edges", status)
     end subroutine
 
     subroutine surrogate_domain_n_clouds(domain, n, status)

@@ -29,6 +29,8 @@ Share share_of_points(const Job& job, const Context& context, const std::string&
     x.reserve(1);  // a rank without points still says what points have
     ids.reserve(1);
     Domain domain(context, matrix(x.data(), n, n_axis), ids.data());
+    if (tensors.has_edges && job.is_root()) domain.set_edges(tensors.sources, tensors.targets);
+    if (tensors.has_edges && !job.is_root()) domain.set_edges({}, {});
     return {std::move(domain), std::move(rows)};
 }
 

@@ -109,6 +109,32 @@ void take_ids(Finder& finder, CaseTensors& tensors) {
     tensors.ids = static_cast<const int64_t*>(gid->data);
 }
 
+/// Edges of the points, by rows of the case.
+void take_edges(Finder& finder, CaseTensors& tensors) {
+    const surrogate_tensor* const edges = finder.find("input/edges");
+    if (!edges) return;
+    const bool is_wide = edges->dtype == SURROGATE_INT64;
+    if (edges->n_dim != 2 || edges->shape[0] != 2 || (!is_wide && edges->dtype != SURROGATE_INT32))
+        throw Failure(Exit::bad_usage,
+                      "tensor check/input/edges must be int32 or int64 (2, edges): rows of the "
+                      "case that are sources, and those that are targets");
+    const int64_t n_edge = edges->shape[1], n_point = finder.counts.n_point[0];
+    const auto rows = is_wide ? as_integers<int64_t>(edges->data, 2 * n_edge)
+                              : as_integers<int32_t>(edges->data, 2 * n_edge);
+    for (int64_t i = 0; i < 2 * n_edge; ++i) {
+        if (rows[static_cast<size_t>(i)] >= 0 && rows[static_cast<size_t>(i)] < n_point) {
+            const int64_t row = rows[static_cast<size_t>(i)];
+            (i < n_edge ? tensors.sources : tensors.targets)
+                .push_back(tensors.ids ? tensors.ids[row] : row);
+            continue;
+        }
+        throw Failure(Exit::bad_usage, "tensor check/input/edges holds row " +
+                                           std::to_string(rows[static_cast<size_t>(i)]) +
+                                           "; the case has " + std::to_string(n_point) + " points");
+    }
+    tensors.has_edges = true;
+}
+
 /// Either of the two outputs will do.
 void take_output(Finder& finder, const surrogate_port_info& port, CaseTensors& tensors) {
     const std::string single = std::string("output/") + port.name,
@@ -169,7 +195,10 @@ CaseTensors find_tensors(const Model& model, const CheckCase& check_case, const 
         y = port.name;
         take_output(finder, port, tensors);
     }
-    if (model.input_domain().kind == SURROGATE_POINTS) take_ids(finder, tensors);
+    if (model.input_domain().kind == SURROGATE_POINTS) {
+        take_ids(finder, tensors);
+        take_edges(finder, tensors);
+    }
     tensors.n_sample = finder.counts.n_sample;
     std::copy_n(finder.counts.n_point, 2, tensors.n_point);
     check_counts(tensors, file);

@@ -522,6 +522,18 @@ SURROGATE_API surrogate_status surrogate_domain_points(const surrogate_domain* d
 SURROGATE_API surrogate_status surrogate_domain_move(surrogate_domain* domain,
                                                      const surrogate_points* points);
 
+/* Edges between the points, for models that pass messages along a graph; others do not read them.
+ * Collective; the arrays are copied. Edges of an earlier call are replaced, plans follow in their next
+ * run. The domain keeps them until the points move: then give them again, before the next run.
+ *   source, target  [n_edge] global ids; what the source has flows to the target. Each edge is given
+ *                   once, by any rank, in any order; an edge that is given twice counts twice. NULL if
+ *                   n_edge is 0
+ * Errors: INVALID_ARGUMENT (no point has such an id; a domain without ids, or with equal ones),
+ * NOT_SUPPORTED (a grid), NO_MEMORY; the edges are then as before. Since 0.1 */
+SURROGATE_API surrogate_status surrogate_domain_set_edges(surrogate_domain* domain, int64_t n_edge,
+                                                          const int64_t* source,
+                                                          const int64_t* target);
+
 /* The number of clouds: 1 + the largest index over all ranks; 1 without indices, and for grids.
  * Local. Since 0.1 */
 SURROGATE_API surrogate_status surrogate_domain_n_clouds(const surrogate_domain* domain,

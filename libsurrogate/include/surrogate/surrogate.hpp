@@ -336,6 +336,12 @@ public:
     void move(const surrogate_array& x, const int64_t* global_id = nullptr) {
         move(surrogate_points{x, global_id, nullptr, nullptr});
     }
+    /// Collective: edges by global ids, each given once, by any rank.
+    void set_edges(const std::vector<int64_t>& source, const std::vector<int64_t>& target) {
+        const bool fits = source.size() == target.size();
+        check(surrogate_domain_set_edges(get(), fits ? static_cast<int64_t>(source.size()) : -1,
+                                         source.data(), target.data()));
+    }
     surrogate_domain* get() const { return handle_.get(); }
 
 private:

@@ -48,6 +48,18 @@ surrogate_status surrogate_domain_move(surrogate_domain* domain, const surrogate
     });
 }
 
+surrogate_status surrogate_domain_set_edges(surrogate_domain* domain, int64_t n_edge,
+                                            const int64_t* source, const int64_t* target) {
+    return guarded(owner_of(domain), [&] {
+        require(domain, "domain");
+        auto* const points = dynamic_cast<PointDomain*>(domain->domain.get());
+        if (!points)
+            throw Error(Status::not_supported,
+                        "the domain is a grid on the sphere; only scattered points have edges");
+        points->set_edges(n_edge, source, target);
+    });
+}
+
 surrogate_status surrogate_domain_n_clouds(const surrogate_domain* domain, int64_t* n) {
     return guarded(owner_of(domain), [&] {
         require(domain, "domain");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <span>
 
 #include "libsurrogate/src/domain/columns.hpp"
 
@@ -83,6 +84,25 @@ PointDomain::PointDomain(std::shared_ptr<Context> context, const surrogate_point
 
 void PointDomain::move(const surrogate_points* points) {
     take(points);
+    edges_.reset();
+    ++revision_;
+}
+
+void PointDomain::set_edges(int64_t n_edge, const int64_t* source, const int64_t* target) {
+    context().comm().agree([&] {
+        if (n_edge < 0 || (n_edge > 0 && (!source || !target)))
+            throw Error(Status::invalid_argument,
+                        "edges: " + std::to_string(n_edge) +
+                            " edges asked for; n_edge must be at least 0 and source and target "
+                            "arrays of so many ids");
+        if (!has_ids_ && n_global_ > 0)
+            throw Error(Status::invalid_argument,
+                        "edges name their points by global id, and the points of the domain have "
+                        "none; give them ids");
+    });
+    edges_ = locate_edges(
+        context().comm(), std::span(ids_.begin(), ids_.end()),
+        {{source, static_cast<size_t>(n_edge)}, {target, static_cast<size_t>(n_edge)}});
     ++revision_;
 }
 

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "kernels/base/buffer.hpp"
 #include "libsurrogate/src/context/context.hpp"
+#include "libsurrogate/src/domain/edges.hpp"
 #include "surrogate/surrogate.h"
 
 namespace surrogate::impl {
@@ -56,6 +58,12 @@ public:
     /// Takes memory only for more points than ever before.
     void move(const surrogate_points* points);
 
+    /// Collective; see surrogate_domain_set_edges. Throws on all ranks, and the edges are then as
+    /// before. Counts as a move: plans read them again.
+    void set_edges(int64_t n_edge, const int64_t* source, const int64_t* target);
+    /// Null: nobody has given edges, or the points have moved since. The same on all ranks.
+    const Edges* edges() const { return edges_ ? &*edges_ : nullptr; }
+
     int n_axis() const override { return n_axis_; }
     int64_t n_cloud() const override { return n_cloud_; }
     bool has_ids() const { return has_ids_; }
@@ -104,6 +112,7 @@ private:
     kernels::Buffer<int64_t> ids_;     // (n_local)
     kernels::Buffer<int64_t> clouds_;  // (n_local)
     kernels::Buffer<double> weights_;  // (n_local)
+    std::optional<Edges> edges_;
 };
 
 }  // namespace surrogate::impl

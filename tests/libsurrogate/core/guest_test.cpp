@@ -259,6 +259,8 @@ const std::vector<Call>& calls() {
         CALL(good, surrogate_domain_points(w.domain, &w.kept)),
         CALL(bad, surrogate_domain_points(nullptr, &w.kept)),
         CALL(bad, surrogate_domain_points(w.domain, nullptr)),
+        CALL(bad, surrogate_domain_set_edges(nullptr, 0, nullptr, nullptr)),
+        CALL(bad, surrogate_domain_set_edges(w.domain, 1, nullptr, nullptr)),
         CALL(good, surrogate_domain_n_clouds(w.domain, &w.n)),
         CALL(bad, surrogate_domain_n_clouds(nullptr, &w.n)),
         CALL(bad, surrogate_domain_n_clouds(w.domain, nullptr)),

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Edges of a domain: where they go, and what is refused on all ranks.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libsurrogate/src/domain/edges.hpp"
+#include "libsurrogate/src/transport/mpi_communicator.hpp"
+#include "tests/support/ranks.hpp"
+
+namespace surrogate::test {
+namespace {
+
+const MPI_Comm world = MPI_COMM_WORLD;
+constexpr int64_t n_point = 40;
+
+/// Ids far apart, of both signs.
+int64_t id_of(int64_t row) {
+    return (row - 17) * 1'000'003;
+}
+
+std::vector<int64_t> ids_of(const std::vector<int64_t>& rows) {
+    std::vector<int64_t> ids;
+    for (const int64_t row : rows) ids.push_back(id_of(row));
+    return ids;
+}
+
+/// Each point has edges to the three points behind it, the second of them twice. This rank gives
+/// those whose source it is asked for.
+struct Given {
+    std::vector<int64_t> source, target;
+    explicit Given(const std::vector<int64_t>& sources) {
+        for (const int64_t row : sources)
+            for (const int64_t step : {2, 1, 3, 2}) {
+                source.push_back(id_of(row));
+                target.push_back(id_of((row + step) % n_point));
+            }
+    }
+};
+
+class EdgesOf : public testing::TestWithParam<const char*> {};
+
+TEST_P(EdgesOf, LieAtTheirTargetsSortedBySource) {
+    const auto comm = impl::mpi_communicator(world);
+    const auto rows = own_rows(GetParam(), n_point, world);
+    const auto ids = ids_of(rows);
+    const Given given(own_rows("scattered", n_point, world));
+    const impl::Edges edges = impl::locate_edges(*comm, ids, {given.source, given.target});
+    const auto n_local = static_cast<int64_t>(rows.size());
+    std::vector<int64_t> first(static_cast<size_t>(size_of(world)) + 1, 0);
+    const auto counts = gathered(std::vector<int64_t>{n_local}, world);
+    for (size_t r = 0; r < counts.size(); ++r) first[r + 1] = first[r] + counts[r];
+    const auto all_rows = gathered(rows, world);
+    ASSERT_EQ(std::ssize(edges.first), n_local + 1);
+    for (int64_t i = 0; i < n_local; ++i) {
+        const int64_t row = rows[static_cast<size_t>(i)];
+        std::vector<int64_t> expected, found;
+        for (const int64_t step : {1, 2, 2, 3})
+            expected.push_back((row - step + n_point) % n_point);
+        std::ranges::sort(expected);
+        for (int64_t e = edges.first[static_cast<size_t>(i)];
+             e < edges.first[static_cast<size_t>(i) + 1]; ++e) {
+            const auto at = static_cast<size_t>(e);
+            const auto owner = static_cast<size_t>(edges.source_rank[at]);
+            found.push_back(all_rows[static_cast<size_t>(first[owner] + edges.source_row[at])]);
+        }
+        EXPECT_EQ(found, expected) << "row " << row;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Edges, EdgesOf, testing::Values("contiguous", "scattered", "uneven"));
+
+class DomainEdges : public testing::Test {
+protected:
+    /// Only the last rank gives this edge.
+    Answer set(const Domain& domain, int64_t source, int64_t target) {
+        const bool is_last = rank_of(world) == size_of(world) - 1;
+        const Answer found =
+            answer(surrogate_domain_set_edges(domain.get(), is_last ? 1 : 0, &source, &target));
+        EXPECT_EQ(found, answer_of_rank_0(found, world));
+        EXPECT_TRUE(ranks_still_talk(world));
+        return found;
+    }
+
+    const Context context = mpi_context(world);
+    const std::vector<int64_t> rows = own_rows("scattered", n_point, world);
+    std::vector<int64_t> ids = ids_of(rows);
+    std::vector<double> x = std::vector<double>(rows.begin(), rows.end());
+    surrogate_array array = matrix(x.data(), std::ssize(x), 1);
+};
+
+TEST_F(DomainEdges, OfPointsThatThereAreAreTaken) {
+    const Domain domain(context, array, ids.data());
+    EXPECT_EQ(set(domain, id_of(3), id_of(39)).status, SURROGATE_SUCCESS);
+    EXPECT_EQ(set(domain, id_of(3), id_of(3)).status, SURROGATE_SUCCESS);
+}
+
+TEST_F(DomainEdges, WithAnIdThatNoPointHasAreRefusedByName) {
+    const Domain domain(context, array, ids.data());
+    const Answer source = set(domain, 12345, id_of(1));
+    EXPECT_EQ(source.status, SURROGATE_INVALID_ARGUMENT);
+    EXPECT_TRUE(source.says("source 12345")) << source;
+    const Answer target = set(domain, id_of(1), -7);
+    EXPECT_EQ(target.status, SURROGATE_INVALID_ARGUMENT);
+    EXPECT_TRUE(target.says("target -7")) << target;
+}
+
+TEST_F(DomainEdges, NeedPointsWithDifferentIds) {
+    const Domain without(context, array);
+    EXPECT_TRUE(set(without, 0, 0).says("give them ids"));
+    ids.back() = ids.front();
+    const Domain twins(context, array, ids.data());
+    EXPECT_TRUE(set(twins, id_of(1), id_of(1)).says("two points have id"));
+}
+
+}  // namespace
+}  // namespace surrogate::test
