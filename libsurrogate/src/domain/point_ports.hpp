@@ -53,6 +53,9 @@ public:
     /// Local: reads the solver's columns; see Program::gather. first_column: number of the first of
     /// them among the columns of the run, if the program reads those before it in another way.
     BadValue gather(std::span<const Column> inputs, OutsideCounts& outside, int first_column = 0);
+    /// The rows (n_local, n_input) that deliver() takes, for a program that makes them itself instead
+    /// of gather(); only with another order.
+    T* solver_rows() { return rows_->solver(); }
     /// Collective: what gather() read to input tiles. Does nothing without another order.
     void deliver();
     /// Collective: output tiles to the solver's columns, or NaN if not alive.

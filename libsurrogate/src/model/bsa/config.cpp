@@ -13,30 +13,15 @@
 
 namespace surrogate::impl::bsa {
 
-namespace {
-
-constexpr int64_t max_width = 1 << 20;  // bounds every product of two widths below 2^41
-constexpr int64_t max_depth = 10000;
-
-[[noreturn]] void refuse(const std::string& text) {
+void refuse(const std::string& text) {
     throw Error(Status::bad_file, "card: network." + text);
 }
 
-int64_t power_of_two(Hyperparameters& read, const char* key, int64_t low, int64_t fallback) {
-    const int64_t value = read.integer(key, low, max_width, fallback);
-    if (!std::has_single_bit(static_cast<uint64_t>(value))) {
-        refuse(std::string(key) + " must be a power of two, is " + std::to_string(value) +
-               "; the next ones are " +
-               std::to_string(std::bit_floor(static_cast<uint64_t>(value))) + " and " +
-               std::to_string(std::bit_ceil(static_cast<uint64_t>(value))));
-    }
-    return value;
-}
-
-void require_at_most_ball(const char* key, int64_t value, int64_t ball_size) {
-    if (value <= ball_size) return;
-    refuse(std::string(key) + " (" + std::to_string(value) + ") must be at most ball_size (" +
-           std::to_string(ball_size) + "): blocks and groups lie inside of a ball");
+void require_power_of_two(const char* key, int64_t value) {
+    if (std::has_single_bit(static_cast<uint64_t>(value))) return;
+    refuse(std::string(key) + " must be a power of two, is " + std::to_string(value) +
+           "; the next ones are " + std::to_string(std::bit_floor(static_cast<uint64_t>(value))) +
+           " and " + std::to_string(std::bit_ceil(static_cast<uint64_t>(value))));
 }
 
 void require_heads(const char* key, int64_t n_head, int64_t n_channel) {
@@ -52,6 +37,20 @@ int64_t hidden_width(double ratio, int64_t n, const char* key) {
                ", outside 1 .. " + std::to_string(max_width));
     }
     return static_cast<int64_t>(width);
+}
+
+namespace {
+
+int64_t power_of_two(Hyperparameters& read, const char* key, int64_t low, int64_t fallback) {
+    const int64_t value = read.integer(key, low, max_width, fallback);
+    require_power_of_two(key, value);
+    return value;
+}
+
+void require_at_most_ball(const char* key, int64_t value, int64_t ball_size) {
+    if (value <= ball_size) return;
+    refuse(std::string(key) + " (" + std::to_string(value) + ") must be at most ball_size (" +
+           std::to_string(ball_size) + "): blocks and groups lie inside of a ball");
 }
 
 /// Cosine and sine of 45 degrees as the official code has them: whatever libm says, a tree must not
@@ -91,6 +90,8 @@ double hex_number(const nlohmann::json& entry) {
            ", not a finite number such as \"0x1.6a09e667f3bcdp-1\"");
 }
 
+}  // namespace
+
 /// The d x d numbers of the card, or an empty list.
 void read_rotation(const nlohmann::json& network, Hyperparameters& read, double degrees,
                    Config& c) {
@@ -112,6 +113,8 @@ void read_rotation(const nlohmann::json& network, Hyperparameters& read, double 
         c.rotation[i] = value;
     }
 }
+
+namespace {
 
 void read_attention(const nlohmann::json& network, Hyperparameters& outer, Config& c) {
     static const nlohmann::json nothing = nlohmann::json::object();
@@ -215,7 +218,7 @@ Config parse_single_layer(const nlohmann::json& network) {
 }  // namespace
 
 int64_t Config::min_slots() const {
-    return is_single_layer ? 1 : std::max<int64_t>({2, block_size, group_size});
+    return is_single_layer ? 1 : std::max({least_slots, block_size, group_size});
 }
 
 Config parse_config(const nlohmann::json& network) {

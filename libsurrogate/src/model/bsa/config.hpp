@@ -4,10 +4,15 @@
 #include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "kernels/attention/attention.hpp"
 #include "libsurrogate/src/model/network.hpp"
+
+namespace surrogate::impl {
+class Hyperparameters;
+}
 
 namespace surrogate::impl::bsa {
 
@@ -32,6 +37,9 @@ struct Config {
     /// The ball attention of Erwin alone: port x to port y, without norm, residual and embedding;
     /// points stand in the order of their ids, m of them a ball.
     bool is_single_layer = false;
+    /// Blocks of Erwin's U-net that work on the same slots: what their names begin with
+    /// ("encoder.0."). They have neither embedding nor head. Empty: not of a U-net.
+    std::string stage;
 
     int64_t n_axis = 3;          ///< d
     int64_t n_feature = 64;      ///< c_in
@@ -58,6 +66,11 @@ struct Config {
     std::array<double, 9> rotation{};  ///< (d, d)
     bool trains_sigma = false;
 
+    int64_t least_slots = 2;  ///< even of the smallest cloud
+    int64_t slot_unit = 1;    ///< ranks own whole multiples of so many slots, and whole balls
+
+    bool is_stage() const { return !stage.empty(); }
+    bool has_ends() const { return !is_single_layer && !is_stage(); }  ///< embedding and head
     bool is_sparse() const { return attention == AttentionType::sparse; }
     bool has_balls() const { return attention != AttentionType::full; }
     bool is_layer_rotated(int64_t layer) const { return is_rotated && layer % 2 == 1; }
@@ -74,6 +87,17 @@ struct Config {
 /// The card's `network` object; throws bad_file with the key, the value, the limit and what would
 /// help.
 Config parse_config(const nlohmann::json& network);
+
+// Parts of the reading of a card that Erwin's U-net has too; they throw likewise.
+constexpr int64_t max_width = 1 << 20;  // bounds every product of two widths below 2^41
+constexpr int64_t max_depth = 10000;
+[[noreturn]] void refuse(const std::string& text);
+void require_power_of_two(const char* key, int64_t value);
+void require_heads(const char* key, int64_t n_head, int64_t n_channel);
+int64_t hidden_width(double ratio, int64_t n, const char* key);
+/// Sets the rotation by so many degrees, or the one of the card.
+void read_rotation(const nlohmann::json& network, Hyperparameters& read, double degrees,
+                   Config& config);
 
 /// All weights in the order of the official state_dict.
 std::vector<TensorSpec> layout(const Config& config);

@@ -99,7 +99,7 @@ void Gradient<T>::backward(std::span<const Column> doutputs, std::span<double> g
     for (int64_t i = 0; i < dx_.size(); ++i) dx_[i] += dres_[i];
     queue_.parallel_for(n_tile, [&](int64_t tile, int thread) { embed_backward(tile, thread); });
     for (size_t thread = 1; thread < sums_.size(); ++thread) sums_[0].add(sums_[thread]);
-    sums_[0].add_to(layers_.weights.master(), gradients);
+    sums_[0].add_to(layers_.weights->master(), gradients);
     back_.scatter(inputs, true);
 }
 

@@ -123,7 +123,7 @@ bool LayerGradient<T>::run(int64_t layer, Tiles<const T> x, Tiles<T> dx,
         start_backward(w, rotated, x, dx, tile, thread);
     });
     for (size_t thread = 1; thread < sums_.size(); ++thread) sums_[0].add(sums_[thread]);
-    sums_[0].add_to(layers_.weights.master(), layer, gradients);
+    sums_[0].add_to(layers_.weights->master(), layer, gradients);
     return true;
 }
 

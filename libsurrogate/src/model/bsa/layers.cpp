@@ -16,7 +16,9 @@ double query_scale(const Config& config) {
 }
 
 std::string layer_name(const Config& config, int64_t layer) {
-    return config.is_single_layer ? "" : "main_model.layers." + std::to_string(layer) + ".";
+    if (config.is_single_layer) return "";
+    return (config.is_stage() ? config.stage + "blocks." : "main_model.layers.") +
+           std::to_string(layer) + ".";
 }
 
 namespace {
@@ -111,11 +113,13 @@ public:
         if (!alone) {
             w.norm1 = norm(name + "norm1");
             w.norm2 = norm(name + "norm2");
-            w.mlp = {linear(name + "mlp.w1"), linear(name + "mlp.w2"), linear(name + "mlp.w3")};
+            const std::string mlp = name + (config_.is_stage() ? "swiglu." : "mlp.");
+            w.mlp = {linear(mlp + "w1"), linear(mlp + "w2"), linear(mlp + "w3")};
         }
-        const std::string attention = alone ? "" : name + "attn.";
-        w.position = linear(attention + (alone ? "pe_proj" : "position_proj"));
-        w.out = linear(attention + (alone ? "proj" : "out_proj"));
+        const std::string attention = alone ? "" : name + (config_.is_stage() ? "BMSA." : "attn.");
+        const bool is_erwin = !config_.has_ends();
+        w.position = linear(attention + (is_erwin ? "pe_proj" : "position_proj"));
+        w.out = linear(attention + (is_erwin ? "proj" : "out_proj"));
         set_qkv(attention, w);
         if (config_.has_balls()) set_sigma(attention, w);
         if (config_.is_sparse()) set_coarse(attention, w);
@@ -134,7 +138,7 @@ private:
         const int64_t c = config_.n_channel;
         const ScaledQkv<T> scaled{c,
                                   config_.n_head,
-                                  config_.is_single_layer,
+                                  !config_.has_ends(),
                                   query_scale(config_),
                                   weights_.at(name + "qkv.weight"),
                                   weights_.at(name + "qkv.bias")};
@@ -191,15 +195,19 @@ private:
 
 template <class T>
 Layers<T>::Layers(const Config& config, const std::shared_ptr<const MasterWeights>& master)
-    : weights(master) {
-    const Source<T> source(config, weights);
+    : Layers(config, std::make_shared<const Weights<T>>(master)) {}
+
+template <class T>
+Layers<T>::Layers(const Config& config, std::shared_ptr<const Weights<T>> shared)
+    : weights(std::move(shared)) {
+    const Source<T> source(config, *weights);
     for (int64_t i = 0; i < config.depth; ++i) layers.push_back(source.layer(i));
-    if (config.is_single_layer) return;
-    if (config.features == Features::fourier) fourier = weights.at("pos_enc.linear.weight");
-    if (config.features == Features::linear) positions = weights.linear("pos_enc");
-    embed = weights.linear("main_model.embed");
-    head1 = weights.linear("pred_head.0");
-    head2 = weights.linear("pred_head.2");
+    if (!config.has_ends()) return;
+    if (config.features == Features::fourier) fourier = weights->at("pos_enc.linear.weight");
+    if (config.features == Features::linear) positions = weights->linear("pos_enc");
+    embed = weights->linear("main_model.embed");
+    head1 = weights->linear("pred_head.0");
+    head2 = weights->linear("pred_head.2");
 }
 
 template struct Layers<float>;

@@ -59,8 +59,10 @@ template <class T>
 struct Layers {
     /// `master` has the names and shapes of layout(config).
     Layers(const Config& config, const std::shared_ptr<const MasterWeights>& master);
+    /// The same; weights of several stages are one object.
+    Layers(const Config& config, std::shared_ptr<const Weights<T>> shared);
 
-    Weights<T> weights;
+    std::shared_ptr<const Weights<T>> weights;
     const T* fourier = nullptr;    ///< (c_in / 2, d)
     kernels::Linear<T> positions;  ///< of linear features
     kernels::Linear<T> embed, head1, head2;

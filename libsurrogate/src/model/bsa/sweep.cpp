@@ -52,7 +52,7 @@ template <class T>
 void Sweep<T>::embed(int64_t point_tile, int thread) {
     Scratch& scratch = scratch_[static_cast<size_t>(thread)];
     Tile<T> e = features(point_tile, scratch);
-    if (!config_.is_single_layer) {
+    if (config_.has_ends()) {
         const Tile<T> f = e;
         e = tile_in(scratch.channels, config_.n_channel, f.shape[1], tile_points);
         kernels::linear<T>(queue_, layers_.embed, f, {}, e);
@@ -71,15 +71,15 @@ template <class T>
 void Sweep<T>::head(int64_t point_tile, int thread) {
     Scratch& scratch = scratch_[static_cast<size_t>(thread)];
     const Tile<T> y = ports_.output(point_tile);
-    const Tile<T> z = config_.is_single_layer
-                          ? y
-                          : tile_in(scratch.channels, config_.n_channel, y.shape[1], tile_points);
+    const Tile<T> z = config_.has_ends()
+                          ? tile_in(scratch.channels, config_.n_channel, y.shape[1], tile_points)
+                          : y;
     const Tiles<T> x = work_.x();
     for (int64_t i = 0; i < z.shape[1]; ++i) {
         const T* const from = x.column(plan_.slot_of()[point_tile * tile_points + i]);
         for (int64_t c = 0; c < x.n_channel; ++c) z(c, i) = from[c * x.row];
     }
-    if (config_.is_single_layer) return;
+    if (!config_.has_ends()) return;
     const Tile<T> h = tile_in(scratch.hidden, config_.n_channel, z.shape[1], tile_points);
     kernels::linear<T>(queue_, layers_.head1, z, {}, h);
     kernels::activate<T>(queue_, kernels::Activation::gelu, h, h);

@@ -30,7 +30,10 @@ void TreePlan<T>::build(std::span<const Column> coordinates, bool is_reproducibl
     RowRoute route(comm_, positions(points, point_begins), point_begins);
     set_coordinates(route, points);
     if (config_.has_balls()) set_relative(rows_of_slots_, main_);
-    if (config_.is_rotated) set_rotated();
+    if (config_.is_rotated) {
+        comm_.agree([&] { rotate(); });
+        set_rotated();
+    }
     for (PointPorts<T>* const each : ports) {
         std::optional<RowRoute> copy;
         comm_.agree([&] { copy = route; });
@@ -49,12 +52,59 @@ void TreePlan<T>::set_shape() {
         slots_ = Slots(n, config_.min_slots());
     }
     shape_.n_slot = slots_.n_slot();
-    shape_.ball = std::max<int64_t>(1, std::min(config_.ball_size, slots_.n_slot()));
-    const int64_t widest = std::max({tile_points, config_.block_size, config_.group_size});
-    shape_.n_column = std::min(shape_.ball, widest);
-    begins_ = slots_.begins(shape_.ball, comm_.size());
+    set_balls();
+    const int64_t unit = std::max(shape_.ball, std::min(config_.slot_unit, shape_.n_slot));
+    begins_ = slots_.begins(unit, comm_.size());
     const auto rank = static_cast<size_t>(comm_.rank());
     shape_.own = {begins_[rank], begins_[rank + 1]};
+}
+
+template <class T>
+void TreePlan<T>::set_balls() {
+    shape_.ball = std::max<int64_t>(1, std::min(config_.ball_size, shape_.n_slot));
+    const int64_t widest = std::max({tile_points, config_.block_size, config_.group_size});
+    shape_.n_column = std::min(shape_.ball, widest);
+}
+
+namespace {
+
+/// Means of `stride` consecutive rows of (n * stride, d), in the order of the rows; rows of a number
+/// lie `step.row` apart, numbers of a row `step.axis`.
+struct Step {
+    int64_t row, axis;
+};
+void average(const double* from, Step from_step, int64_t n, int64_t d, int64_t stride, double* to,
+             Step to_step) {
+    for (int64_t i = 0; i < n; ++i) {
+        for (int64_t k = 0; k < d; ++k) {
+            double sum = 0;
+            for (int64_t j = i * stride; j < (i + 1) * stride; ++j)
+                sum += from[j * from_step.row + k * from_step.axis];
+            to[i * to_step.row + k * to_step.axis] = sum / static_cast<double>(stride);
+        }
+    }
+}
+
+}  // namespace
+
+template <class T>
+void TreePlan<T>::build_coarser(const TreePlan& finer, int64_t stride) {
+    comm_.agree([&] {
+        const int64_t d = config_.n_axis;
+        shape_.n_slot = finer.shape_.n_slot / stride;
+        shape_.own = {finer.shape_.own.begin / stride, finer.shape_.own.end / stride};
+        set_balls();
+        begins_.assign(finer.begins_.begin(), finer.begins_.end());
+        for (int64_t& begin : begins_) begin /= stride;
+        const int64_t n = shape_.n_local();
+        rows_of_slots_.resize(n * d);
+        average(finer.rows_of_slots_.data(), {d, 1}, n, d, stride, rows_of_slots_.data(), {d, 1});
+        if (!config_.is_rotated) return;
+        turned_.resize(n * d);
+        average(finer.turned_.data(), {1, n * stride}, n, d, stride, turned_.data(), {1, n});
+    });
+    set_relative(rows_of_slots_, main_);
+    if (config_.is_rotated) set_rotated();
 }
 
 template <class T>
@@ -128,7 +178,7 @@ void TreePlan<T>::set_slots(Range positions) {
 
 /// Positions less the centre of their ball, in double: then rounded once.
 template <class T>
-void TreePlan<T>::set_relative(const Buffer<float>& slots, Buffer<T>& relative) const {
+void TreePlan<T>::set_relative(const Buffer<double>& slots, Buffer<T>& relative) const {
     const int64_t d = config_.n_axis, m = shape_.ball;
     comm_.agree([&] {
         relative.resize(shape_.size(d));
@@ -149,46 +199,42 @@ void TreePlan<T>::set_relative(const Buffer<float>& slots, Buffer<T>& relative) 
 /// Row vector times matrix, without fused multiply-add (-ffp-contract=off): a tree must not depend on
 /// the processor.
 template <class T>
-std::vector<double> TreePlan<T>::rotate() const {
+void TreePlan<T>::rotate() {
     const int64_t d = config_.n_axis, n = shape_.n_local();
-    std::vector<double> rotated(static_cast<size_t>(n * d));
+    turned_.resize(n * d);
     for (int64_t s = 0; s < n; ++s) {
         for (int64_t k = 0; k < d; ++k) {
             double sum = 0;
             for (int64_t j = 0; j < d; ++j)
-                sum += static_cast<double>(rows_of_slots_[s * d + j]) *
-                       config_.rotation[static_cast<size_t>(j * d + k)];
-            rotated[static_cast<size_t>(k * n + s)] = sum;
+                sum += rows_of_slots_[s * d + j] * config_.rotation[static_cast<size_t>(j * d + k)];
+            turned_[k * n + s] = sum;
         }
     }
-    return rotated;
 }
 
 /// Collective: the rotated order of slots, the way there, and relative positions in it.
 template <class T>
 void TreePlan<T>::set_rotated() {
     const int64_t d = config_.n_axis, n = shape_.n_local();
-    std::vector<double> x;
     std::vector<int64_t> ids;
     comm_.agree([&] {
-        x = rotate();
         ids.resize(static_cast<size_t>(n));
         for (int64_t s = 0; s < n; ++s) ids[static_cast<size_t>(s)] = shape_.own.begin + s;
     });
     const HalvesRule rule =
         config_.is_rotated_fully ? HalvesRule(2, false) : HalvesRule(shape_.ball, true);
-    rotated_.emplace(comm_,
-                     split_positions(comm_, queue_, {static_cast<int>(d), x, ids}, rule, begins_),
-                     begins_);
-    Buffer<float> scratch, to;
+    const SplitPoints turned{static_cast<int>(d), {turned_.begin(), turned_.end()}, ids};
+    rotated_.emplace(comm_, split_positions(comm_, queue_, turned, rule, begins_), begins_);
+    if (!config_.is_stage()) turned_ = {};
+    Buffer<double> scratch, to;
     comm_.agree([&] {
-        scratch = Buffer<float>(rotated_->scratch_rows() * d);
-        to = Buffer<float>(n * d);
+        scratch = Buffer<double>(rotated_->scratch_rows() * d);
+        to = Buffer<double>(n * d);
         const int64_t widest = std::max(d, config_.n_channel);
         rotated_->reserve(comm_, widest * static_cast<int64_t>(sizeof(double)));
     });
     rotated_->to_target(comm_, rows_of_slots_.data(), scratch.data(), to.data(),
-                        d * static_cast<int64_t>(sizeof(float)));
+                        d * static_cast<int64_t>(sizeof(double)));
     set_relative(to, in_rotated_);
 }
 
@@ -247,7 +293,7 @@ int64_t TreePlan<T>::move_bytes(int64_t n_channel) const {
 template <class T>
 int64_t TreePlan<T>::bytes() const {
     return slot_of_.bytes() + coordinates_.bytes() + main_.bytes() + in_rotated_.bytes() +
-           rows_of_slots_.bytes() + (rotated_ ? rotated_->bytes() : 0);
+           rows_of_slots_.bytes() + turned_.bytes() + (rotated_ ? rotated_->bytes() : 0);
 }
 
 template class TreePlan<float>;

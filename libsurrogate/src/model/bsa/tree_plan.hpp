@@ -29,6 +29,10 @@ public:
     void build(std::span<const Column> coordinates, bool is_reproducible,
                std::span<PointPorts<T>* const> ports);
 
+    /// Collective: the slots of a coarser level of a U-net, each the mean of `stride` consecutive slots
+    /// of `finer`, in the main order and in the positions that decide the rotated one.
+    void build_coarser(const TreePlan& finer, int64_t stride);
+
     const SlotShape& shape() const { return shape_; }
     const Slots& slots() const { return slots_; }
     bool is_rotated() const { return rotated_.has_value(); }
@@ -47,6 +51,9 @@ public:
     /// Coordinates of a tile of tile_points points, (d, n): single precision in T.
     kernels::Tile<const T> coordinates(int64_t tile) const;
 
+    /// Positions of the slots in the main order, (n_local, d).
+    const double* positions() const { return rows_of_slots_.data(); }
+
     /// Positions less the centre of their ball, (d) a slot, in the main or the rotated order.
     kernels::Tiles<const T> relative(bool rotated) const;
 
@@ -61,12 +68,13 @@ public:
 
 private:
     void set_shape();
+    void set_balls();
     void require_whole_balls() const;
     std::vector<int64_t> positions(const TreePoints& points, std::span<const int64_t> begins) const;
     void set_coordinates(const RowRoute& route, const TreePoints& points);
     void set_slots(Range positions);
-    void set_relative(const kernels::Buffer<float>& slots, kernels::Buffer<T>& relative) const;
-    std::vector<double> rotate() const;
+    void set_relative(const kernels::Buffer<double>& slots, kernels::Buffer<T>& relative) const;
+    void rotate();
     void set_rotated();
 
     const Config& config_;
@@ -75,12 +83,13 @@ private:
     Communicator& comm_;
     Slots slots_;
     SlotShape shape_;
-    std::vector<int64_t> begins_;           // of slots
-    kernels::Buffer<int64_t> slot_of_;      // (n_point)
-    kernels::Buffer<T> coordinates_;        // (n_tile of points, d, tile_points)
-    kernels::Buffer<T> main_, in_rotated_;  // positions in balls: tiles of slots, d channels
-    kernels::Buffer<float> rows_of_slots_;  // (n_local, d): positions in the main order
-    std::optional<RowRoute> rotated_;       // from the main to the rotated order of slots
+    std::vector<int64_t> begins_;            // of slots
+    kernels::Buffer<int64_t> slot_of_;       // (n_point)
+    kernels::Buffer<T> coordinates_;         // (n_tile of points, d, tile_points)
+    kernels::Buffer<T> main_, in_rotated_;   // positions in balls: tiles of slots, d channels
+    kernels::Buffer<double> rows_of_slots_;  // (n_local, d): positions in the main order
+    kernels::Buffer<double> turned_;         // (d, n_local): rotated; only of a U-net after build
+    std::optional<RowRoute> rotated_;        // from the main to the rotated order of slots
 };
 
 }  // namespace surrogate::impl::bsa
