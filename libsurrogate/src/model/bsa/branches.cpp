@@ -180,10 +180,11 @@ void Branches<T>::finish_compressed(int64_t chunk, int64_t piece, Scratch& scrat
         return;
     }
     const Tile<T> averages = groups_tile(kept_.group_averages, chunk, scratch.averages);
-    const int64_t first = index * work_.shape().piece();
+    const int64_t first = index * work_.shape().piece() / config_.block_size;
+    const int64_t n = std::min(config_.block_size, y.shape[1]);  // slots of a block in the piece
     for (int64_t c = 0; c < y.shape[0]; ++c)
-        for (int64_t i = 0; i < y.shape[1]; ++i)
-            y(c, i) = averages(c, (first + i) / config_.block_size);
+        for (int64_t i = 0; i < y.shape[1]; i += n)
+            std::fill_n(&y(c, i), n, averages(c, first + i / config_.block_size));
 }
 
 template <class T>
