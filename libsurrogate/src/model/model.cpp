@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/file/counters.hpp"
 #include "libsurrogate/src/file/json.hpp"
 #include "libsurrogate/src/file/model_writer.hpp"
 #include "libsurrogate/src/file/stored_floats.hpp"
@@ -147,7 +148,7 @@ Model::Model(std::shared_ptr<Context> context, const ModelSource& source)
 
 void Model::load(const ModelSource& source) {
     const auto is_weight = [](std::string_view tensor) {
-        return !tensor.starts_with(check_prefix);
+        return !tensor.starts_with(check_prefix) && !is_counter(tensor);
     };
     const auto accept = [](const Card& card, std::span<const TensorEntry> entries) {
         match_tensors(required_tensors(card, std::ssize(entries)), entries);

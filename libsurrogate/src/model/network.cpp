@@ -5,7 +5,9 @@
 #include <map>
 
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/file/counters.hpp"
 #include "libsurrogate/src/file/stored_floats.hpp"
+#include "libsurrogate/src/model/bsa/erwin_network.hpp"
 #include "libsurrogate/src/model/bsa/network.hpp"
 #include "libsurrogate/src/model/flare/network.hpp"
 #include "libsurrogate/src/model/sequoia/network.hpp"
@@ -25,6 +27,7 @@ struct Family {
 const Family& find_family(const std::string& name) {
     static const Family table[] = {
         {"bsa", bsa::required_tensors, bsa::make_network},
+        {"erwin", bsa::erwin::required_tensors, bsa::erwin::make_network},
         {"flare", flare::required_tensors, flare::make_network},
         {"sequoia", sequoia::required_tensors, sequoia::make_network},
         {"sphere", sphere::required_tensors, sphere::make_network},
@@ -67,7 +70,7 @@ void match_tensors(std::span<const TensorSpec> required, std::span<const TensorE
                         "tensor '" + spec.name + "' has shape " + shape_text(entry->second->shape) +
                             ", the card's network asks for " + shape_text(spec.shape));
         }
-        if (!is_float(entry->second->dtype)) {
+        if (!is_float(entry->second->dtype) && !is_counter(spec.name)) {
             throw Error(Status::bad_file, "tensor '" + spec.name + "' is stored as " +
                                               name(entry->second->dtype) +
                                               ", weights must be F32, F16, BF16 or F64");

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace surrogate::impl {
+
+/// Counters of PyTorch's batch norms: integers among the weights of a file, which no network reads.
+inline bool is_counter(std::string_view tensor) {
+    return tensor.ends_with(".num_batches_tracked");
+}
+
+}  // namespace surrogate::impl

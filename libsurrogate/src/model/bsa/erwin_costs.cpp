@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/bsa/erwin_costs.hpp"
+
+namespace surrogate::impl::bsa::erwin {
+
+namespace {
+
+double real(int64_t n) {
+    return static_cast<double>(n);
+}
+
+/// Flops of the blocks of a stage (a multiply-add counts 2), and what rotated ones send.
+void add_stage(const bsa::Config& stage, const Work::Level& level, int64_t moves,
+               std::vector<LayerCost>& list) {
+    const double c = real(stage.n_channel), n = real(level.n_slot), ball = real(level.ball);
+    const double flops =
+        8 * c * c + 2 * real(stage.n_axis) * c + 4 * c * ball + 6 * c * real(stage.n_hidden);
+    const double exponentials = real(stage.n_head) * ball + real(stage.n_hidden);
+    for (int64_t i = 0; i < stage.depth; ++i) {
+        const int64_t turns = stage.is_layer_rotated(i) ? 2 : 0;
+        list.push_back({stage.stage + "blocks." + std::to_string(i), n * flops, n * exponentials,
+                        turns * level.move_bytes, turns * moves});
+    }
+}
+
+}  // namespace
+
+std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
+    const double c = real(config.width.front()), d = real(config.n_axis);
+    const int64_t row_bytes = config.width.front() * work.value_bytes;
+    std::vector<LayerCost> list;
+    list.push_back({"flag of every rank", 0, 0, static_cast<int64_t>(sizeof(int64_t)), 1});
+    list.push_back(
+        {"embed.embed_fn", real(work.n_solver) * 2 * c * real(config.n_feature), 0, 0, 0});
+    for (int64_t t = 0; t < config.n_step; ++t) {
+        list.push_back({"embed.mpnn step " + std::to_string(t),
+                        real(work.n_edge) * 2 * c * (2 * c + d) + real(work.n_solver) * 4 * c * c,
+                        real(work.n_edge) * c, work.exchange_items * row_bytes, work.exchanges,
+                        work.exchange_messages});
+    }
+    list.push_back({"points to tree order", 0, 0, work.n_solver * row_bytes, 1});
+    const auto add_way = [&](const std::string& name, size_t level) {
+        const double s = real(config.strides[level]), fine = real(config.width[level]);
+        const double coarse = real(config.width[level + 1]);
+        const bool is_pool = name.ends_with("pool.") && name.starts_with("encoder");
+        const double flops = is_pool ? coarse * s * (fine + d) : s * fine * (coarse + s * d);
+        list.push_back({name + "proj", real(work.levels[level + 1].n_slot) * 2 * flops, 0, 0, 0});
+    };
+    for (size_t l = 0; l < config.encoders.size(); ++l) {
+        add_stage(config.encoders[l], work.levels[l], work.moves, list);
+        const bool is_pooled = l < config.strides.size() && config.strides[l] > 1;
+        if (is_pooled) add_way(pool_name(static_cast<int64_t>(l)), l);
+    }
+    for (size_t l = config.decoders.size(); l-- > 0;) {
+        add_way(unpool_name(config, static_cast<int64_t>(l)), l);
+        add_stage(config.decoders[l], work.levels[l], work.moves, list);
+    }
+    list.push_back({"outputs to solver order", 0, 0, work.n_point * row_bytes, 1});
+    return list;
+}
+
+std::vector<std::string> notes_of(const Config& config, int64_t n_point, int64_t n_slot,
+                                  bool is_reproducible) {
+    std::vector<std::string> notes;
+    notes.push_back(std::to_string(n_point) + " points stand in " + std::to_string(n_slot) +
+                    " slots of a ball tree with " + std::to_string(config.n_stride() + 1) +
+                    " levels; messages pass where the solver has its points");
+    if (is_reproducible) {
+        notes.push_back(
+            "reproducible: numbers are those of the fast mode; messages to a point are added in "
+            "the "
+            "order of the ids of their sources");
+    }
+    return notes;
+}
+
+}  // namespace surrogate::impl::bsa::erwin

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/bsa/erwin_layers.hpp"
+
+#include <cmath>
+#include <string>
+
+#include "libsurrogate/src/core/text.hpp"
+
+namespace surrogate::impl::bsa::erwin {
+
+using kernels::Linear;
+
+namespace {
+
+constexpr double norm_eps = 1e-5;
+
+/// See NormedLinear: weight, bias, scale.
+template <class T>
+struct Fold {
+    Linear<T> linear;
+    int64_t n_norm;
+    const T *weight, *bias, *mean, *variance;
+
+    int64_t weight_size() const { return linear.n_out * linear.n_in; }
+    int64_t size() const { return weight_size() + linear.n_out + n_norm; }
+    void operator()(T* to) const {
+        T* const to_bias = to + weight_size();
+        T* const to_scale = to_bias + linear.n_out;
+        for (int64_t c = 0; c < n_norm; ++c) to_scale[c] = static_cast<T>(scale(c));
+        for (int64_t r = 0; r < linear.n_out; ++r) {
+            const int64_t c = r % n_norm;
+            const double s = scale(c);
+            for (int64_t k = 0; k < linear.n_in; ++k)
+                to[r * linear.n_in + k] = static_cast<T>(linear.weight[r * linear.n_in + k] * s);
+            const double shift = static_cast<double>(linear.bias[r]) - static_cast<double>(mean[c]);
+            to_bias[r] = static_cast<T>(shift * s + static_cast<double>(bias[c]));
+        }
+    }
+    double scale(int64_t c) const {
+        return static_cast<double>(weight[c]) /
+               std::sqrt(static_cast<double>(variance[c]) + norm_eps);
+    }
+};
+
+template <class T>
+NormedLinear<T> normed(const Weights<T>& weights, const std::string& name, int64_t n_norm) {
+    const std::string norm = name + "norm.";
+    const Fold<T> fold{weights.linear(name + "proj"),     n_norm,
+                       weights.at(norm + "weight"),       weights.at(norm + "bias"),
+                       weights.at(norm + "running_mean"), weights.at(norm + "running_var")};
+    for (int64_t c = 0; c < n_norm; ++c) {
+        if (fold.variance[c] >= 0) continue;
+        throw Error(Status::bad_file, "tensor '" + norm + "running_var' holds " +
+                                          number_text(static_cast<double>(fold.variance[c])) +
+                                          " at index " + std::to_string(c) +
+                                          "; a variance is at least 0");
+    }
+    NormedLinear<T> result;
+    result.derived = weights.derive(fold.size(), fold);
+    result.linear = fold.linear;
+    result.linear.weight = result.derived.data();
+    result.linear.bias = result.linear.weight + fold.weight_size();
+    result.scale = result.linear.bias + fold.linear.n_out;
+    return result;
+}
+
+}  // namespace
+
+template <class T>
+Layers<T>::Layers(const Config& config, const std::shared_ptr<const MasterWeights>& master)
+    : weights(std::make_shared<const Weights<T>>(master)),
+      embed(weights->linear("embed.embed_fn")) {
+    for (int64_t t = 0; t < config.n_step; ++t) {
+        const std::string message = message_name(t), update = update_name(t);
+        steps.push_back({weights->linear(message + "0"), weights->linear(update + "0"),
+                         weights->layer_norm(message + "2", norm_eps),
+                         weights->layer_norm(update + "1", norm_eps)});
+    }
+    for (const bsa::Config& stage : config.encoders)
+        encoders.push_back(std::make_unique<const bsa::Layers<T>>(stage, weights));
+    for (const bsa::Config& stage : config.decoders)
+        decoders.push_back(std::make_unique<const bsa::Layers<T>>(stage, weights));
+    for (int64_t l = 0; l < config.n_stride(); ++l) {
+        const auto at = static_cast<size_t>(l);
+        pools.push_back(normed(*weights, pool_name(l), config.width[at + 1]));
+        unpools.push_back(normed(*weights, unpool_name(config, l), config.width[at]));
+    }
+}
+
+template struct Layers<float>;
+template struct Layers<double>;
+
+}  // namespace surrogate::impl::bsa::erwin

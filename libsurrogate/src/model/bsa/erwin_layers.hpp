@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "libsurrogate/src/model/bsa/erwin_config.hpp"
+#include "libsurrogate/src/model/bsa/layers.hpp"
+
+namespace surrogate::impl::bsa::erwin {
+
+/// A step of message passing: along an edge from j to i, and at a point.
+template <class T>
+struct StepWeights {
+    kernels::Linear<T> message, update;
+    kernels::Norm<T> message_norm, update_norm;
+};
+
+/// An affine layer and the batch norm behind it, in evaluation mode, as one affine layer:
+///   s (W u + b - mean) + beta,   s = weight / sqrt(var + 1e-5)
+/// Row r of W belongs to channel r % n of the norm's n channels.
+template <class T>
+struct NormedLinear {
+    kernels::Linear<T> linear;
+    const T* scale = nullptr;  ///< s (n)
+    Derived<T> derived;
+};
+
+/// All weights of a U-net in one precision.
+template <class T>
+struct Layers {
+    /// `master` has the names and shapes of layout(config). Throws bad_file (a negative variance).
+    Layers(const Config& config, const std::shared_ptr<const MasterWeights>& master);
+
+    std::shared_ptr<const Weights<T>> weights;
+    kernels::Linear<T> embed;
+    std::vector<StepWeights<T>> steps;
+    std::vector<std::unique_ptr<const bsa::Layers<T>>> encoders, decoders;  ///< as in Config
+    std::vector<NormedLinear<T>> pools, unpools;                            ///< (L)
+};
+
+}  // namespace surrogate::impl::bsa::erwin

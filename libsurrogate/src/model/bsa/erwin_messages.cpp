@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/bsa/erwin_messages.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/activation/activation.hpp"
+
+namespace surrogate::impl::bsa::erwin {
+
+using kernels::Buffer;
+using kernels::Tile;
+
+template <class T>
+Messages<T>::Messages(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
+                      const PointDomain& domain, PointPorts<T>& features)
+    : config_(config),
+      layers_(layers),
+      queue_(queue),
+      domain_(domain),
+      features_(features),
+      n_channel_(config.width.front()) {
+    for (int thread = 0; thread < queue.n_thread(); ++thread) {
+        scratch_.push_back({Buffer<T>((2 * n_channel_ + config.n_axis) * tile_points),
+                            Buffer<T>(n_channel_ * tile_points)});
+    }
+}
+
+template <class T>
+void Messages<T>::require_edges() const {
+    if (domain_.edges() || domain_.n_global() == 0) return;
+    throw Error(Status::invalid_argument,
+                "Erwin's U-net passes messages along edges, and the domain has none" +
+                    std::string(domain_.revision() > 0 ? " since its points moved" : "") +
+                    "; give edges by surrogate_domain_set_edges");
+}
+
+template <class T>
+void Messages<T>::connect(std::span<const float> positions) {
+    Communicator& comm = domain_.context().comm();
+    std::vector<NeighborExchange::Want> wants;
+    comm.agree([&] {
+        if (config_.n_step > 0) {
+            require_edges();
+            wants = find_sources();
+        }
+        const int64_t n = domain_.n_local(), d = config_.n_axis;
+        const int64_t n_row = n + std::ssize(wants);
+        position_.resize(n_row * d);
+        for (int64_t i = 0; i < n; ++i)
+            for (int64_t k = 0; k < d; ++k)
+                position_[i * d + k] = positions[static_cast<size_t>(k * n + i)];
+        h_.resize(n_row * n_channel_);
+        resize_tiles(mean_, n_tile(), n_channel_);
+    });
+    const auto item_bytes = std::max(n_channel_ * static_cast<int64_t>(sizeof(T)),
+                                     config_.n_axis * static_cast<int64_t>(sizeof(float)));
+    exchange_ = NeighborExchange();
+    exchange_.connect(comm, std::move(wants), item_bytes);
+    exchange_positions();
+}
+
+/// The rows of h that edges begin at; those of other ranks, each once, follow this rank's points.
+template <class T>
+std::vector<NeighborExchange::Want> Messages<T>::find_sources() {
+    source_.clear();
+    target_.clear();
+    std::vector<NeighborExchange::Want> wants;
+    const Edges* const edges = domain_.edges();
+    if (!edges) return wants;
+    const int own = domain_.context().comm().rank();
+    using Source = std::pair<int64_t, int64_t>;  // rank, row
+    std::vector<Source> others;
+    const auto source = [&](size_t e) {
+        return Source(edges->source_rank[e], edges->source_row[e]);
+    };
+    for (size_t e = 0; e < edges->source_row.size(); ++e)
+        if (source(e).first != own) others.push_back(source(e));
+    std::ranges::sort(others);
+    others.erase(std::unique(others.begin(), others.end()), others.end());
+    // The row of a segment is where its receiver puts it; the sender looks at `first` alone.
+    for (size_t i = 0; i < others.size(); ++i)
+        wants.push_back({static_cast<int>(others[i].first),
+                         {domain_.n_local() + static_cast<int64_t>(i), others[i].second, 1}});
+    source_.reserve(edges->source_row.size());
+    target_.reserve(edges->source_row.size());
+    for (int64_t i = 0; i < domain_.n_local(); ++i) {
+        const auto at = static_cast<size_t>(i);
+        for (auto e = static_cast<size_t>(edges->first[at]);
+             e < static_cast<size_t>(edges->first[at + 1]); ++e) {
+            const bool is_own = source(e).first == own;
+            const auto place = std::ranges::lower_bound(others, source(e)) - others.begin();
+            source_.push_back(is_own ? source(e).second : domain_.n_local() + place);
+            target_.push_back(i);
+        }
+    }
+    return wants;
+}
+
+namespace {
+
+/// Collective: rows of `n` numbers to the ranks that want them.
+template <class Value>
+void exchange_rows_of(NeighborExchange& exchange, Communicator& comm, const kernels::Queue& queue,
+                      Value* rows, int64_t n) {
+    exchange.begin<Value>(comm, queue, n, [&](const Segment& segment, Value* to) {
+        std::copy_n(rows + segment.first * n, n, to);
+    });
+    exchange.finish<Value>(comm, queue, n, [&](const Segment& segment, const Value* from, int) {
+        std::copy_n(from, n, rows + segment.row * n);
+    });
+}
+
+}  // namespace
+
+template <class T>
+void Messages<T>::exchange_positions() {
+    exchange_rows_of(exchange_, domain_.context().comm(), queue_, position_.data(), config_.n_axis);
+}
+
+template <class T>
+void Messages<T>::run(T* to) {
+    queue_.parallel_for(n_tile(), [&](int64_t tile, int thread) { embed(tile, thread); });
+    for (const StepWeights<T>& w : layers_.steps) {
+        exchange_rows_of(exchange_, domain_.context().comm(), queue_, h_.data(), n_channel_);
+        queue_.parallel_for(n_tile(),
+                            [&](int64_t tile, int thread) { sum_messages(w, tile, thread); });
+        queue_.parallel_for(n_tile(), [&](int64_t tile, int thread) { update(w, tile, thread); });
+    }
+    std::copy_n(h_.data(), domain_.n_local() * n_channel_, to);
+}
+
+template <class T>
+void Messages<T>::embed(int64_t tile, int thread) {
+    Scratch& scratch = scratch_[static_cast<size_t>(thread)];
+    const Tile<T> e{scratch.out.data(), {n_channel_, count(tile)}, {tile_points, 1}};
+    kernels::linear<T>(queue_, layers_.embed, features_.input(tile), {}, e);
+    T* const rows = h_.data() + tile * tile_points * n_channel_;
+    for (int64_t i = 0; i < e.shape[1]; ++i)
+        for (int64_t c = 0; c < n_channel_; ++c) rows[i * n_channel_ + c] = e(c, i);
+}
+
+/// The mean of the messages to each target of a tile, tile_points edges at a time.
+template <class T>
+void Messages<T>::sum_messages(const StepWeights<T>& w, int64_t tile, int thread) {
+    Scratch& scratch = scratch_[static_cast<size_t>(thread)];
+    const Tile<T> sum = mean(tile);
+    std::fill_n(sum.data, n_channel_ * tile_points, T(0));
+    const Edges* const edges = domain_.edges();
+    if (!edges) return;
+    const int64_t first = tile * tile_points;
+    const int64_t* const begins = edges->first.data() + first;
+    for (int64_t e = begins[0]; e < begins[sum.shape[1]]; e += tile_points)
+        send_along(w, {e, std::min(e + tile_points, begins[sum.shape[1]])}, first, scratch, sum);
+    for (int64_t i = 0; i < sum.shape[1]; ++i) {
+        const auto n = static_cast<T>(std::max<int64_t>(1, begins[i + 1] - begins[i]));
+        for (int64_t c = 0; c < n_channel_; ++c) sum(c, i) /= n;
+    }
+}
+
+/// Adds the messages of some edges to the sums of their targets.
+template <class T>
+void Messages<T>::send_along(const StepWeights<T>& w, Range edges, int64_t first_target,
+                             Scratch& scratch, Tile<T> sum) {
+    const int64_t d = config_.n_axis, n = edges.size();
+    const Tile<T> u{scratch.in.data(), {2 * n_channel_ + d, n}, {tile_points, 1}};
+    const Tile<T> m{scratch.out.data(), {n_channel_, n}, {tile_points, 1}};
+    const auto at = [&](int64_t i) { return static_cast<size_t>(edges.begin + i); };
+    for (int64_t i = 0; i < n; ++i) {
+        const int64_t s = source_[at(i)], t = target_[at(i)];
+        for (int64_t c = 0; c < n_channel_; ++c) u(c, i) = h_[s * n_channel_ + c];
+        for (int64_t c = 0; c < n_channel_; ++c) u(n_channel_ + c, i) = h_[t * n_channel_ + c];
+        for (int64_t k = 0; k < d; ++k)
+            u(2 * n_channel_ + k, i) = static_cast<T>(static_cast<double>(position_[s * d + k]) -
+                                                      static_cast<double>(position_[t * d + k]));
+    }
+    kernels::linear<T>(queue_, w.message, u, {}, m);
+    kernels::activate<T>(queue_, kernels::Activation::gelu, m, m);
+    kernels::normalise<T>(queue_, w.message_norm, m, m);
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t c = 0; c < n_channel_; ++c) sum(c, target_[at(i)] - first_target) += m(c, i);
+}
+
+template <class T>
+void Messages<T>::update(const StepWeights<T>& w, int64_t tile, int thread) {
+    Scratch& scratch = scratch_[static_cast<size_t>(thread)];
+    const Tile<T> average = mean(tile);
+    const int64_t n = average.shape[1];
+    const Tile<T> u{scratch.in.data(), {2 * n_channel_, n}, {tile_points, 1}};
+    const Tile<T> g{scratch.out.data(), {n_channel_, n}, {tile_points, 1}};
+    T* const rows = h_.data() + tile * tile_points * n_channel_;
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t c = 0; c < n_channel_; ++c) u(c, i) = rows[i * n_channel_ + c];
+    std::copy_n(average.data, n_channel_ * tile_points, &u(n_channel_, 0));
+    kernels::linear<T>(queue_, w.update, u, {}, g);
+    kernels::normalise<T>(queue_, w.update_norm, g, g);
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t c = 0; c < n_channel_; ++c) rows[i * n_channel_ + c] += g(c, i);
+}
+
+template <class T>
+int64_t Messages<T>::bytes() const {
+    int64_t n_byte = position_.bytes() + h_.bytes() + mean_.bytes() + exchange_.bytes() +
+                     static_cast<int64_t>(16 * source_.size());
+    for (const Scratch& s : scratch_) n_byte += s.in.bytes() + s.out.bytes();
+    return n_byte;
+}
+
+template class Messages<float>;
+template class Messages<double>;
+
+}  // namespace surrogate::impl::bsa::erwin

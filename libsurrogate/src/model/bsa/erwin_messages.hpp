@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/base/queue.hpp"
+#include "libsurrogate/src/domain/point_ports.hpp"
+#include "libsurrogate/src/model/bsa/erwin_layers.hpp"
+#include "libsurrogate/src/ranks/neighbor_exchange.hpp"
+
+namespace surrogate::impl::bsa::erwin {
+
+/// The embedding of Erwin: h = embed(features), then steps of message passing along the edges of
+/// the domain, which lie where the solver has its points.
+///   message of an edge from j to i   LayerNorm(gelu(W [h_j, h_i, p_j - p_i] + b))
+///   h_i += LayerNorm(W' [h_i, mean of the messages to i] + b')
+/// Rows h of sources on other ranks travel once a step. A mean is summed up in the order of the
+/// edges, which no partition changes.
+template <class T>
+class Messages {
+public:
+    /// Local. All must outlive it.
+    Messages(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
+             const PointDomain& domain, PointPorts<T>& features);
+
+    /// Collective: for the edges and the positions as they are now, (d, n_local). Throws, on all
+    /// ranks: invalid_argument if the domain has no edges, no_memory.
+    void connect(std::span<const float> positions);
+
+    /// Collective: writes h of the solver's points, (n_local, C).
+    void run(T* to);
+
+    int64_t n_edge() const { return std::ssize(source_); }
+    const NeighborExchange& exchange() const { return exchange_; }
+    int64_t bytes() const;
+
+private:
+    /// Tiles of one thread: what a layer reads, what it gives.
+    struct Scratch {
+        kernels::Buffer<T> in, out;
+    };
+    void require_edges() const;
+    std::vector<NeighborExchange::Want> find_sources();
+    void exchange_positions();
+    void exchange_rows();
+    void embed(int64_t tile, int thread);
+    void sum_messages(const StepWeights<T>& w, int64_t tile, int thread);
+    void send_along(const StepWeights<T>& w, Range edges, int64_t first_target, Scratch& scratch,
+                    kernels::Tile<T> sum);
+    void update(const StepWeights<T>& w, int64_t tile, int thread);
+    int64_t n_tile() const { return (domain_.n_local() + tile_points - 1) / tile_points; }
+    int64_t count(int64_t tile) const {
+        return std::min(tile_points, domain_.n_local() - tile * tile_points);
+    }
+    kernels::Tile<T> mean(int64_t tile) {
+        return {mean_.data() + tile * n_channel_ * tile_points,
+                {n_channel_, count(tile)},
+                {tile_points, 1}};
+    }
+    static constexpr int64_t tile_points = kernels::tile_points;
+
+    const Config& config_;
+    const Layers<T>& layers_;
+    kernels::Queue queue_;
+    const PointDomain& domain_;
+    PointPorts<T>& features_;
+    int64_t n_channel_;                // C
+    NeighborExchange exchange_;        // of sources on other ranks
+    std::vector<int64_t> source_;      // (n_edge) row of h: this rank's points, then the others'
+    std::vector<int64_t> target_;      // (n_edge)
+    kernels::Buffer<float> position_;  // (rows of h, d)
+    kernels::Buffer<T> h_;             // (n_local + sources on other ranks, C)
+    kernels::Buffer<T> mean_;          // (n_tile, C, tile_points)
+    std::vector<Scratch> scratch_;     // (n_thread)
+};
+
+}  // namespace surrogate::impl::bsa::erwin

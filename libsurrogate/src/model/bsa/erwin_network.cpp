@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/bsa/erwin_network.hpp"
+
+#include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/layers/double_layers.hpp"
+#include "libsurrogate/src/model/bsa/erwin_program.hpp"
+
+namespace surrogate::impl::bsa::erwin {
+
+namespace {
+
+class ErwinNetwork final : public Network {
+public:
+    ErwinNetwork(const Config& config, const std::shared_ptr<const MasterWeights>& master)
+        : config_(config), layers_(config, master) {}
+
+    std::vector<Port> inputs() const override {
+        return {{"positions", config_.n_axis, PortPlace::coordinates},
+                {"features", config_.n_feature}};
+    }
+    std::vector<Port> outputs() const override {
+        return {{"y", config_.width.front(), PortPlace::output_points}};
+    }
+
+    std::unique_ptr<Program> program(const PlanRequest& request) const override {
+        const auto* const points = dynamic_cast<const PointDomain*>(&request.input);
+        if (!points || &request.input != &request.output) {
+            throw Error(Status::not_supported,
+                        "Erwin's U-net predicts at the scattered points it is given: input and "
+                        "output domain must be one domain of points");
+        }
+        return layers_.with(request.is_double(), [&](const auto& layers) {
+            return make_program(config_, layers, *points, request);
+        });
+    }
+
+private:
+    Config config_;
+    DoubleLayers<Layers> layers_;
+};
+
+}  // namespace
+
+std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
+    if (!card.conventions.empty()) {
+        throw Error(Status::bad_file, "card: Erwin's U-net has no conventions, found " +
+                                          printable(card.conventions.dump(), 60));
+    }
+    const Config config = parse_config(card.network);
+    // Every block has 14 tensors, every step of message passing 8.
+    if (14 * config.n_depth() + 8 * config.n_step > 2 * n_found + 100) {
+        throw Error(Status::bad_file, "card: the network has " + std::to_string(config.n_depth()) +
+                                          " blocks and " + std::to_string(config.n_step) +
+                                          " steps, the file holds " + std::to_string(n_found) +
+                                          " tensors");
+    }
+    return layout(config);
+}
+
+std::unique_ptr<Network> make_network(const ModelFile& file,
+                                      const std::shared_ptr<const MasterWeights>& weights) {
+    return std::make_unique<ErwinNetwork>(parse_config(file.card.network), weights);
+}
+
+}  // namespace surrogate::impl::bsa::erwin

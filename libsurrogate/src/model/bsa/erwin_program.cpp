@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/bsa/erwin_program.hpp"
+
+#include <vector>
+
+#include "libsurrogate/src/model/bsa/erwin_costs.hpp"
+#include "libsurrogate/src/model/bsa/erwin_messages.hpp"
+#include "libsurrogate/src/model/bsa/erwin_pooling.hpp"
+#include "libsurrogate/src/model/bsa/forward.hpp"
+
+namespace surrogate::impl::bsa::erwin {
+
+namespace {
+
+/// Messages run where the solver has its points; their rows travel once to the tree, whose slots then
+/// stay with their rank through all levels, except for rotated blocks.
+template <class T>
+class HostProgram final : public Program {
+public:
+    HostProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
+                const PlanRequest& request)
+        : config_(config),
+          domain_(domain),
+          comm_(domain.context().comm()),
+          reproducible_(request.reproducible),
+          coordinates_(request.coordinates),
+          features_(domain, request.queue, config.n_feature, 0),
+          ports_(domain, request.queue, config.width.front(), config.width.front()),
+          messages_(config, layers, request.queue, domain, features_) {
+        for (const bsa::Config& stage : config.encoders)
+            levels_.push_back(std::make_unique<TreePlan<T>>(stage, domain, request.queue));
+        for (size_t l = 0; l < config.encoders.size(); ++l)
+            encoders_.push_back(
+                make_stage(config.encoders[l], *layers.encoders[l], request, *levels_[l]));
+        for (size_t l = 0; l < config.decoders.size(); ++l) {
+            decoders_.push_back(
+                make_stage(config.decoders[l], *layers.decoders[l], request, *levels_[l]));
+            poolings_.emplace_back(request.queue, layers.pools[l], layers.unpools[l], *levels_[l],
+                                   *levels_[l + 1], config.strides[l], config.n_axis);
+        }
+    }
+
+    void connect() override {
+        {
+            const TreePoints points = tree_points(domain_, coordinates_, reproducible_);
+            messages_.connect({points.x.begin(), points.x.end()});
+        }
+        PointPorts<T>* const ports[] = {&ports_};
+        levels_.front()->build(coordinates_, reproducible_, ports);
+        for (size_t l = 1; l < levels_.size(); ++l)
+            levels_[l]->build_coarser(*levels_[l - 1], config_.strides[l - 1]);
+        comm_.agree([&] {
+            features_.allocate();
+            ports_.allocate();
+            for (const auto& stage : encoders_) stage->resize();
+            for (const auto& stage : decoders_) stage->resize();
+            for (Pooling<T>& pooling : poolings_) pooling.resize();
+        });
+    }
+    bool follow() override {
+        connect();
+        return true;
+    }
+
+    BadValue gather(std::span<const Column> inputs, OutsideCounts& outside) override {
+        const int first = static_cast<int>(config_.n_axis);  // the plan has the coordinates
+        return features_.gather(inputs.subspan(static_cast<size_t>(first)), outside, first);
+    }
+
+    bool evaluate(bool alive) override {
+        int64_t in_trouble = alive ? 0 : 1;
+        comm_.all_reduce_max(std::span(&in_trouble, 1));
+        if (in_trouble) return false;
+        messages_.run(ports_.solver_rows());
+        ports_.deliver();
+        encoders_.front()->embed();
+        for (size_t l = 0; l < poolings_.size(); ++l) {
+            run_blocks(*encoders_[l], config_.encoders[l]);
+            encoders_[l + 1]->work().clear_padding();
+            poolings_[l].pool(encoders_[l]->work().x(), encoders_[l + 1]->work().x());
+        }
+        run_blocks(*encoders_.back(), config_.encoders.back());
+        Forward<T>* last = encoders_.back().get();
+        for (size_t l = poolings_.size(); l-- > 0;) {
+            decoders_[l]->work().clear_padding();
+            poolings_[l].unpool(last->work().x(), encoders_[l]->work().x(),
+                                decoders_[l]->work().x());
+            run_blocks(*decoders_[l], config_.decoders[l]);
+            last = decoders_[l].get();
+        }
+        last->head();
+        return true;
+    }
+
+    BadValue scatter(std::span<const Column> outputs, bool alive) override {
+        return ports_.scatter(outputs, alive);
+    }
+
+    int64_t bytes() const override {
+        int64_t n_byte = features_.bytes() + ports_.bytes() + messages_.bytes();
+        for (const auto& level : levels_) n_byte += level->bytes();
+        for (const auto& stage : encoders_) n_byte += stage->bytes();
+        for (const auto& stage : decoders_) n_byte += stage->bytes();
+        for (const Pooling<T>& pooling : poolings_) n_byte += pooling.bytes();
+        return n_byte;
+    }
+    int64_t n_point() const override { return levels_.front()->n_point(); }
+    std::vector<LayerCost> costs() const override;
+    std::vector<std::string> notes() const override {
+        return notes_of(config_, levels_.front()->slots().n_point(),
+                        levels_.front()->slots().n_slot(), reproducible_);
+    }
+
+private:
+    std::unique_ptr<Forward<T>> make_stage(const bsa::Config& stage, const bsa::Layers<T>& layers,
+                                           const PlanRequest& request, const TreePlan<T>& level) {
+        return std::make_unique<Forward<T>>(stage, layers, request.queue, comm_, ports_, level,
+                                            request.reproducible, no_hook_);
+    }
+    static void run_blocks(Forward<T>& stage, const bsa::Config& config) {
+        for (int64_t block = 0; block < config.depth; ++block) stage.run_layer(block);
+    }
+
+    const Config& config_;
+    const PointDomain& domain_;
+    Communicator& comm_;
+    bool reproducible_;
+    std::span<const Column> coordinates_;
+    ChoiceHook no_hook_;
+    PointPorts<T> features_;  // in the solver's order
+    PointPorts<T> ports_;     // to and from the order of the tree
+    Messages<T> messages_;
+    std::vector<std::unique_ptr<TreePlan<T>>> levels_;              // (L + 1)
+    std::vector<std::unique_ptr<Forward<T>>> encoders_, decoders_;  // (L + 1), (L)
+    std::vector<Pooling<T>> poolings_;                              // (L)
+};
+
+template <class T>
+std::vector<LayerCost> HostProgram<T>::costs() const {
+    Work work;
+    work.n_point = n_point();
+    work.n_solver = domain_.n_local();
+    work.n_edge = messages_.n_edge();
+    work.value_bytes = sizeof(T);
+    work.exchange_items = messages_.exchange().n_item_sent();
+    work.exchange_messages = messages_.exchange().n_message();
+    work.exchanges = messages_.exchange().collectives();
+    work.moves = comm_.size() > 1 ? 1 : 0;
+    for (const auto& level : levels_) {
+        const auto width = config_.width[work.levels.size()];
+        const SlotShape& shape = level->shape();
+        work.levels.push_back({shape.n_local(), shape.ball, level->move_bytes(width)});
+    }
+    return costs_of(config_, work);
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Program> make_program(const Config& config, const Layers<T>& layers,
+                                      const PointDomain& domain, const PlanRequest& request) {
+    return std::make_unique<HostProgram<T>>(config, layers, domain, request);
+}
+
+template std::unique_ptr<Program> make_program(const Config&, const Layers<float>&,
+                                               const PointDomain&, const PlanRequest&);
+template std::unique_ptr<Program> make_program(const Config&, const Layers<double>&,
+                                               const PointDomain&, const PlanRequest&);
+
+}  // namespace surrogate::impl::bsa::erwin

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "libsurrogate/src/model/bsa/erwin_layers.hpp"
+#include "libsurrogate/src/model/program.hpp"
+
+namespace surrogate::impl::bsa::erwin {
+
+/// See Network::program. config and layers outlive it.
+template <class T>
+std::unique_ptr<Program> make_program(const Config& config, const Layers<T>& layers,
+                                      const PointDomain& domain, const PlanRequest& request);
+
+}  // namespace surrogate::impl::bsa::erwin
