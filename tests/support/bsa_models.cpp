@@ -29,6 +29,7 @@ ModelWriter bsa_model(const json& card) {
     double t = 0;
     for (const impl::TensorSpec& spec :
          impl::required_tensors(impl::parse_card(card.dump()), 1 << 20)) {
+        if (spec.is_optional) continue;
         const int64_t size = std::accumulate(spec.shape.begin(), spec.shape.end(), int64_t{1},
                                              std::multiplies<int64_t>());
         const bool is_norm = spec.name.find("norm") != std::string::npos;

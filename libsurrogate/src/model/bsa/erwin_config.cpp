@@ -12,9 +12,9 @@ namespace {
 constexpr size_t max_level = 32;
 
 /// A list that has one entry for each of n levels or stages.
-std::vector<int64_t> list_of(Hyperparameters& read, const char* key, int64_t low, int64_t high,
-                             int64_t n) {
-    if (n == 0 && !read.has(key)) return {};
+std::vector<int64_t> list_of(const nlohmann::json& network, Hyperparameters& read, const char* key,
+                             int64_t low, int64_t high, int64_t n) {
+    if (n == 0 && (!read.has(key) || network[key].empty())) return {};
     const std::vector<int64_t> list = read.integers(key, low, high, max_level + 1, {});
     if (std::ssize(list) != n) {
         refuse(
@@ -78,12 +78,12 @@ Config parse_config(const nlohmann::json& network) {
     c.width = read.integers("c_hidden", 1, max_width, max_level + 1, {});
     if (c.width.empty()) refuse("c_hidden is missing: a list with the channels of each level");
     const auto n_level = std::ssize(c.width);
-    c.strides = list_of(read, "strides", 1, max_width, n_level - 1);
-    const auto balls = list_of(read, "ball_sizes", 1, max_width, n_level);
-    const auto heads = list_of(read, "enc_num_heads", 1, max_width, n_level);
-    const auto depths = list_of(read, "enc_depths", 0, max_depth, n_level);
-    const auto dec_heads = list_of(read, "dec_num_heads", 1, max_width, n_level - 1);
-    const auto dec_depths = list_of(read, "dec_depths", 0, max_depth, n_level - 1);
+    c.strides = list_of(network, read, "strides", 1, max_width, n_level - 1);
+    const auto balls = list_of(network, read, "ball_sizes", 1, max_width, n_level);
+    const auto heads = list_of(network, read, "enc_num_heads", 1, max_width, n_level);
+    const auto depths = list_of(network, read, "enc_depths", 0, max_depth, n_level);
+    const auto dec_heads = list_of(network, read, "dec_num_heads", 1, max_width, n_level - 1);
+    const auto dec_depths = list_of(network, read, "dec_depths", 0, max_depth, n_level - 1);
     for (const int64_t stride : c.strides) require_power_of_two("strides", stride);
     for (const int64_t ball : balls) require_power_of_two("ball_sizes", ball);
 

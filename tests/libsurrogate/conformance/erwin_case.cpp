@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Erwin's U-net as the laws see it: points of a square with fields, and edges between them.
+#include "tests/libsurrogate/conformance/family_case.hpp"
+#include "tests/libsurrogate/conformance/point_share.hpp"
+#include "tests/support/bsa_models.hpp"
+#include "tests/support/sphere_models.hpp"
+
+namespace surrogate::test {
+namespace {
+
+using nlohmann::json;
+
+/// Two levels; from two fields at points to six.
+json card_of(const json& changes = json::object()) {
+    const json network = {{"c_in", 2},
+                          {"c_hidden", {6, 8}},
+                          {"ball_sizes", {16, 8}},
+                          {"enc_num_heads", {2, 1}},
+                          {"enc_depths", {2, 2}},
+                          {"dec_num_heads", {3}},
+                          {"dec_depths", {2}},
+                          {"strides", {2}},
+                          {"rotate", 45},
+                          {"mlp_ratio", 2},
+                          {"dimensionality", 2},
+                          {"mp_steps", 2}};
+    return {{"format", 1}, {"family", "erwin"}, {"network", changed(network, changes)}};
+}
+
+json coordinate(const std::string& name, int axis) {
+    return {{"name", name}, {"role", "coordinate"}, {"axis", axis},
+            {"unit", ""},   {"mean", 0.5},          {"std", 0.3}};
+}
+
+json field(const std::string& name, double mean, double std) {
+    return {{"name", name}, {"unit", ""}, {"mean", mean}, {"std", std}};
+}
+
+json with_fields() {
+    json card = card_of();
+    card["inputs"] = {coordinate("x", 0), coordinate("y", 1), field("a", 7.5, 4.5),
+                      field("b", -1, 0.25)};
+    for (const char* name : {"u", "v", "w", "p", "q", "r"})
+        card["outputs"].push_back(field(name, 0.01, 0.004));
+    return card;
+}
+
+NetworkCase network(const std::string& name, const json& card, int64_t n_point) {
+    NetworkCase c{.name = name, .has_fields = card.contains("inputs"), .n_point = n_point};
+    c.file = [card] {
+        const auto disk = std::make_shared<const ModelOnDisk>(bsa_model(card).bytes());
+        return std::shared_ptr<const std::string>(disk, &disk->path());
+    };
+    c.n_failing_in_turn = 40;
+    return c;
+}
+
+std::vector<NetworkCase> networks() {
+    std::vector<NetworkCase> list = {
+        network("Fields", with_fields(), 60),
+        network("NoPoint", with_fields(), 0),
+        network("OnePoint", with_fields(), 1),
+        network("ThreePoints", with_fields(), 3),
+        network("ManyPoints", card_of({{"ball_sizes", {64, 128}}}), 1500),
+        network("OneLevel",
+                card_of({{"c_hidden", {6}},
+                         {"ball_sizes", {16}},
+                         {"enc_num_heads", {2}},
+                         {"enc_depths", {3}},
+                         {"dec_num_heads", nullptr},
+                         {"dec_depths", nullptr},
+                         {"strides", nullptr}}),
+                70),
+        network("NothingPooled", card_of({{"c_hidden", {6, 6}}, {"strides", {1}}}), 100),
+        network("FourChildren", card_of({{"strides", {4}}, {"rotate", 0}}), 100),
+        network("NoMessages", card_of({{"mp_steps", 0}}), 100),
+    };
+    list.front().is_small = true;
+    list[4].is_divided = true;
+    return list;
+}
+
+/// share_of_points, and edges to each point from its neighbors by number and from one far away. The
+/// rank of the target gives them.
+Share share_with_edges(const surrogate_domain_info& info, int64_t n_point,
+                       const std::string& partition, int rank, int size) {
+    Share share = share_of_points(info, n_point, partition, rank, size);
+    share.create = [n_point, points = share.points, create = share.create](
+                       surrogate_context* context, surrogate_domain** domain) {
+        const surrogate_status status = create(context, domain);
+        if (status != SURROGATE_SUCCESS) return status;
+        std::vector<int64_t> source, target;
+        for (const int64_t point : points)
+            for (const int64_t from : {point, point + 1, point + n_point - 1, 7 * point + 3}) {
+                source.push_back(from % n_point);
+                target.push_back(point);
+            }
+        const surrogate_status found =
+            surrogate_domain_set_edges(*domain, std::ssize(source), source.data(), target.data());
+        if (found != SURROGATE_SUCCESS) surrogate_domain_destroy(domain);
+        return found;
+    };
+    return share;
+}
+
+FamilyCase make_erwin() {
+    const OptionList reproducible = {{"reproducible", "true"}};
+    FamilyCase erwin{.name = "Erwin"};
+    erwin.networks = networks();
+    erwin.modes = {{"Fast", {}, 1e-5},
+                   {"Reproducible", reproducible, 0},
+                   {"Double", {{"precision", "fp64"}}, 1e-12}};
+    erwin.partitions = {"contiguous", "scattered", "uneven", "first", "middle", "last"};
+    erwin.share = share_with_edges;
+    erwin.refused_plans = {
+        {"OnTheSphere", "ManyPoints", {}, a_sphere, SURROGATE_SHAPE, "2 coordinates of each point"},
+        {"WithTwoDomains", "Fields", {}, two_sets, SURROGATE_NOT_SUPPORTED, "one domain of points"},
+        {"WithoutEdges",
+         "ManyPoints",
+         {},
+         some_points(5, 2, {}),
+         SURROGATE_INVALID_ARGUMENT,
+         "give edges by surrogate_domain_set_edges"},
+    };
+    return erwin;
+}
+
+const FamilyCase& erwin_case() {
+    static const FamilyCase erwin = make_erwin();
+    return erwin;
+}
+
+[[maybe_unused]] const bool is_listed = add_family(erwin_case);
+
+}  // namespace
+}  // namespace surrogate::test
