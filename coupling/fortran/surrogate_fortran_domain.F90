@@ -286,7 +286,7 @@ contains
     ! Edges between points by their global ids, each given once, by any rank; collective.
     subroutine surrogate_domain_set_edges(domain, source, target, status)
         type(surrogate_domain), intent(in) :: domain
-        integer(c_int64_t), intent(in), contiguous :: source(:), target(:)
+        integer(c_int64_t), intent(in) :: source(:), target(:)
         integer(c_int), intent(out), optional :: status
         integer(c_int64_t) :: n_edge
         n_edge = size(source, kind=c_int64_t)
