@@ -7,7 +7,6 @@
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/file/counters.hpp"
 #include "libsurrogate/src/file/stored_floats.hpp"
-#include "libsurrogate/src/model/bsa/erwin_network.hpp"
 #include "libsurrogate/src/model/bsa/network.hpp"
 #include "libsurrogate/src/model/flare/network.hpp"
 #include "libsurrogate/src/model/sequoia/network.hpp"

@@ -85,16 +85,17 @@ std::vector<NetworkCase> networks() {
 Share share_with_edges(const surrogate_domain_info& info, int64_t n_point,
                        const std::string& partition, int rank, int size) {
     Share share = share_of_points(info, n_point, partition, rank, size);
-    share.create = [n_point, points = share.points, create = share.create](
-                       surrogate_context* context, surrogate_domain** domain) {
+    std::vector<int64_t> source, target;
+    for (const int64_t point : share.points)
+        for (const int64_t from : {point, point + 1, point + n_point - 1, 7 * point + 3}) {
+            source.push_back(from % n_point);
+            target.push_back(point);
+        }
+    // The call takes no memory of its own: laws let the library's run out.
+    share.create = [source, target, create = share.create](surrogate_context* context,
+                                                           surrogate_domain** domain) {
         const surrogate_status status = create(context, domain);
         if (status != SURROGATE_SUCCESS) return status;
-        std::vector<int64_t> source, target;
-        for (const int64_t point : points)
-            for (const int64_t from : {point, point + 1, point + n_point - 1, 7 * point + 3}) {
-                source.push_back(from % n_point);
-                target.push_back(point);
-            }
         const surrogate_status found =
             surrogate_domain_set_edges(*domain, std::ssize(source), source.data(), target.data());
         if (found != SURROGATE_SUCCESS) surrogate_domain_destroy(domain);

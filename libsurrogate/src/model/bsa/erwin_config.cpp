@@ -151,7 +151,7 @@ void add_batch_norm(Layout& layout, const std::string& name, int64_t n) {
     add_norm(layout, name, n);
     layout.push_back({name + ".running_mean", {n}});
     layout.push_back({name + ".running_var", {n}});
-    layout.push_back({name + ".num_batches_tracked", {}, true});
+    layout.push_back({name + ".num_batches_tracked", {1}, true});
 }
 
 void add_blocks(Layout& layout, const bsa::Config& stage) {

@@ -18,3 +18,15 @@ std::unique_ptr<Network> make_network(const ModelFile& file,
                                       const std::shared_ptr<const MasterWeights>& weights);
 
 }  // namespace surrogate::impl::bsa
+
+/// Erwin's U-net (arXiv:2502.17019): ball attention on the levels of one ball tree, behind message
+/// passing along the edges of the domain. A baseline of Ball Sparse Attention, whose trees and blocks
+/// it shares; a family of its own in files.
+namespace surrogate::impl::bsa::erwin {
+
+/// As above.
+std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
+std::unique_ptr<Network> make_network(const ModelFile& file,
+                                      const std::shared_ptr<const MasterWeights>& weights);
+
+}  // namespace surrogate::impl::bsa::erwin
