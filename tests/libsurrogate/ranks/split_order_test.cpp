@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "libsurrogate/src/ranks/split_rules.hpp"
-#include "tests/support/refusal.hpp"
 #include "tests/support/split_reference.hpp"
 #include "tests/support/trap_guard.hpp"
 
