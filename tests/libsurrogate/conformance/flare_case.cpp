@@ -133,12 +133,6 @@ FamilyCase make_flare() {
          some_points(13, 1, {}),
          SURROGATE_SHAPE,
          "max_length 12; cut the sequence"},
-        {"OfASequenceWithoutTokens",
-         "MeanOfTokens",
-         {},
-         some_points(0, 1, {}),
-         SURROGATE_SHAPE,
-         "give it one at least"},
     };
     return flare;
 }

@@ -10,6 +10,7 @@
 
 #include "tests/support/model_parts.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/trap_guard.hpp"
 
 namespace surrogate::test {
 namespace {
@@ -169,6 +170,19 @@ TEST_F(SequenceOnRanks, FollowsTokensThatComeGoAndMove) {
     EXPECT_TRUE(found.says("71 tokens") && found.says("max_length 70")) << found;
     domain.move(tokens.points());
     EXPECT_EQ(run(plan, tokens, false, y, 1).status, SURROGATE_SUCCESS);
+}
+
+TEST_F(SequenceOnRanks, WithoutTokensHasNoMeanAndNoLargest) {
+    for (const char* name : {"lra_mean_sin", "sequence_max_rope"}) {
+        Tokens none({}, 20);
+        Plan plan(model(name), none.domain(context));
+        std::vector<float> y(std::string(name) == "lra_mean_sin" ? 1 : 3, 1.0f);
+        const TrapGuard guard;
+        const Answer found = run(plan, none, false, y, 1);
+        EXPECT_EQ(found.status, SURROGATE_NOT_FINITE) << found;
+        EXPECT_TRUE(found.says("'logits'") && found.says("cloud 0")) << found;
+        for (const float value : y) EXPECT_TRUE(std::isnan(value));
+    }
 }
 
 TEST_F(SequenceOnRanks, IsBoundByTheFieldsOfACard) {

@@ -124,11 +124,6 @@ void SequenceProgram<T>::require_length() const {
                                        "end at max_length " +
                                        std::to_string(longest) + "; cut the sequence");
     }
-    if (n == 0 && config_.sequence.is_normed()) {
-        throw Error(Status::shape,
-                    "the sequence has no token (the domain no point), and the network predicts "
-                    "from the mean or the largest of them; give it one at least");
-    }
 }
 
 template <class T>

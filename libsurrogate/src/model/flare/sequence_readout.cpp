@@ -83,8 +83,8 @@ bool SequenceReadout<T>::sum(Communicator& comm, bool poisoned) {
     if (sums_[last] != 0) return false;
     for (int64_t c = 0; c < n(); ++c) {
         const ExactGrid grid(n_tile_global_, bound(c));
-        pooled_[c * lane_count] =
-            static_cast<T>(grid.value(&sums_[c], n()) / static_cast<double>(n_token_));
+        pooled_[c * lane_count] = static_cast<T>(
+            grid.value(&sums_[c], n()) / static_cast<double>(std::max<int64_t>(1, n_token_)));
     }
     return true;
 }
@@ -101,7 +101,8 @@ bool SequenceReadout<T>::raise(Communicator& comm, bool poisoned) {
     maxima_[n()] = is_bad ? 1 : 0;
     comm.all_reduce_max(std::span(maxima_.begin(), maxima_.end()));
     if (maxima_[n()] != 0) return false;
-    for (int64_t c = 0; c < n(); ++c) pooled_[c * lane_count] = static_cast<T>(maxima_[c]);
+    for (int64_t c = 0; c < n() && n_token_ > 0; ++c)
+        pooled_[c * lane_count] = static_cast<T>(maxima_[c]);
     return true;
 }
 
@@ -125,8 +126,13 @@ bool SequenceReadout<T>::run(Communicator& comm, bool poisoned) {
     const bool is_finite = config_.sequence.pool == Pool::mean  ? sum(comm, poisoned)
                            : config_.sequence.pool == Pool::max ? raise(comm, poisoned)
                                                                 : broadcast(comm, poisoned);
-    if (is_finite) predict();
-    return is_finite;
+    if (!is_finite) return false;
+    if (config_.sequence.is_normed() && n_token_ == 0) {
+        std::fill(logits_.begin(), logits_.end(), std::numeric_limits<T>::quiet_NaN());
+    } else {
+        predict();
+    }
+    return true;
 }
 
 template <class T>

@@ -35,7 +35,7 @@ public:
     /// Collective; takes no memory. Returns whether what all ranks gave was finite.
     bool run(Communicator& comm, bool poisoned);
 
-    /// (out_dim), on every rank.
+    /// (out_dim), on every rank. NaN: the mean or the largest of no token.
     const T* logits() const { return logits_.data(); }
 
     int64_t bytes_sent() const;
