@@ -12,9 +12,9 @@ namespace surrogate::bench {
 /// A cloud of points whose coordinates are single-precision numbers, and a tree of balls on it.
 class TreeCase {
 public:
-    /// kind: "volume" (uniform in a cube), "surface" (two crossing sheets of a body, as in the wake of
-    /// a mesh generator: most points close together), "lattice" (tied coordinates). Points of rank
-    /// `rank` of `size`: a contiguous share of n points by formula; ids shuffled or in order.
+    /// kind: "volume" (uniform in a cube), "surface" (layers around an ellipsoid, ever closer to
+    /// it), "lattice" (tied coordinates). Points of rank `rank` of `size`: a contiguous share of n
+    /// points by formula; ids shuffled or in order.
     TreeCase(const std::string& kind, int64_t n, bool is_shuffled, int rank = 0, int size = 1);
 
     /// Positions of this rank's points; the ranks' shares of leaves begin at balls of 256.

@@ -22,8 +22,8 @@ struct TreePoints {
 /// (equal points are refused, and named); otherwise the ranks' points are numbered through, which
 /// depends on the partition where coordinates are tied.
 /// Collective. Throws, on all ranks: not_finite (a position; the point is named), shape (not one to
-/// three coordinates), invalid_argument (equal points, where they must differ), no_memory. Equal ids
-/// are refused by split_positions().
+/// three coordinates), invalid_argument (equal points, where they must differ), no_memory. Equal
+/// ids are refused by split_positions().
 TreePoints tree_points(const PointDomain& domain, std::span<const Column> coordinates,
                        bool is_reproducible);
 

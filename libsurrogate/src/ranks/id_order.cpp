@@ -17,8 +17,8 @@ IdOrder::IdOrder(std::span<const int64_t> ids) : sorted_(ids) {
     if (!number_dense(ids)) number_sorted(ids);
 }
 
-/// By a table of all numbers from the smallest id to the largest one. Gives up if they are many more
-/// than there are ids, or if two ids are equal.
+/// By a table of all numbers from the smallest id to the largest one. Gives up if they are many
+/// more than there are ids, or if two ids are equal.
 bool IdOrder::number_dense(std::span<const int64_t> ids) {
     const auto [low, high] = std::ranges::minmax(ids);
     const auto origin = static_cast<uint64_t>(low);

@@ -16,7 +16,8 @@ public:
     virtual ~SplitRule() = default;
 
     /// Points of the left child of a node of n_point points. If they are not 1 .. n_point - 1, the
-    /// node is a leaf. Depends on its arguments only. The root has depth 0. Threads call it at once.
+    /// node is a leaf. Depends on its arguments only. The root has depth 0. Threads call it at
+    /// once.
     virtual int64_t left(int64_t n_point, int depth) const = 0;
 
     /// Leaves list their points by ascending id, instead of in the order of their parent's split.
@@ -40,15 +41,15 @@ struct SplitPoints {
 /// begins (size + 1): rank r will hold positions begins[r] .. begins[r + 1] - 1, as in RowRoute;
 /// decides who does which work, not the result. Threads of the queue share the work of a rank.
 ///
-/// Collective; ranks may have no points. Throws, on all ranks: invalid_argument (coordinates that are
-/// not finite, or not below 2^1023 in magnitude, whose extent might overflow: a point is named, and
-/// they are counted; equal ids: one is named), no_memory. Memory while it runs: with three axes about
-/// 110 bytes a point of this rank, 150 unless all coordinates are single-precision numbers.
+/// Collective; ranks may have no points. Throws, on all ranks: invalid_argument (coordinates that
+/// are not finite, or not below 2^1023 in magnitude, whose extent might overflow: a point is named,
+/// and they are counted; equal ids: one is named), no_memory. Memory while it runs: with three axes
+/// about 110 bytes a point of this rank, 150 unless all coordinates are single-precision numbers.
 ///
 /// Method: a node that spans several ranks is cut by exact parallel selection (radix histograms of
-/// coordinates, then of ids where coordinates are tied; all such nodes of a level in one reduction),
-/// until it is small beside a rank's share; then points move once to the rank of their subtree, which
-/// finishes it alone, and positions return.
+/// coordinates, then of ids where coordinates are tied; all such nodes of a level in one
+/// reduction), until it is small beside a rank's share; then points move once to the rank of their
+/// subtree, which finishes it alone, and positions return.
 std::vector<int64_t> split_positions(Communicator& comm, const kernels::Queue& queue,
                                      const SplitPoints& points, const SplitRule& rule,
                                      std::span<const int64_t> begins);

@@ -76,9 +76,9 @@ private:
         for (int64_t i = 0; i < n; ++i) to[places[i]] = points[i];
     }
 
-    /// Writes the first `left` points to the front, and the others behind them; low and high are the
-    /// ends of their keys. A histogram of leading digits tells in which bin the cut is. The few points
-    /// of this bin, between all others, are cut again.
+    /// Writes the first `left` points to the front, and the others behind them; low and high are
+    /// the ends of their keys. A histogram of leading digits tells in which bin the cut is. The few
+    /// points of this bin, between all others, are cut again.
     static void cut(Record* points, int64_t n, int64_t left, int axis, Word low, Word high,
                     Record* to) {
         std::array<int64_t, size_t{1} << most_bits> counts;

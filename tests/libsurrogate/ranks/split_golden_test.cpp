@@ -136,8 +136,6 @@ TEST(GoldenTree, OfBranchesHasTheStoredLeaves) {
     }
 }
 
-// Checks of share/doc: by hand, points by formula.
-
 TEST(TreeByHand, OfThirteenPoints) {
     Cloud cloud{3, std::vector<double>(39), {}};
     for (int64_t j = 0; j < 39; ++j) {
