@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/model/bsa/network.hpp"
-
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/layers/double_layers.hpp"
 #include "libsurrogate/src/model/bsa/erwin_program.hpp"
+#include "libsurrogate/src/model/bsa/network.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 
