@@ -148,7 +148,8 @@ void take_output(Finder& finder, const surrogate_port_info& port, CaseTensors& t
         tensors.y = {y.name, y.n_channel, y.place, y.n_row, y.layout, tensors.y.data};
     }
     tensors.y_shape.assign(shown.shape, shown.shape + shown.n_dim);
-    if (tensors.y.layout.sample == 0 && finder.counts.n_sample > 1)
+    const bool has_points = finder.counts.n_point[0] > 0;  // without any, steps are 0 too
+    if (has_points && tensors.y.layout.sample == 0 && finder.counts.n_sample > 1)
         throw Failure(Exit::bad_usage, "tensor check/" + std::string(shown.name) +
                                            " has no axis of samples, but the case has " +
                                            std::to_string(finder.counts.n_sample) + " samples");
