@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/base/queue.hpp"
+#include "kernels/base/tiles.hpp"
+#include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/model/hept/token_plan.hpp"
+
+namespace surrogate::impl::hept {
+
+/// What crosses ranks in a layer, packed, one message to each neighbor and step: tokens to the ranks
+/// that they visit, and sums of their attention back home.
+///
+///   visit()         (tokens sent) n_channel numbers
+///   return_sums()   (parts computed for others) d + 1 numbers, once for each head
+///
+/// Sums of a head are (C, n_token, d + 1). A part whose place is on another rank is zero here and
+/// added when it comes home: of the ranks that might compute it exactly one does, the others return
+/// zeros, so nothing depends on the order of arrival.
+template <class T>
+class TokenExchange {
+public:
+    /// `plan` must outlive it. Local: room for up to n_channel numbers a token, and for sums of
+    /// n_sum. Takes memory for more than ever before.
+    void resize(Communicator& comm, const TokenPlan& plan, int64_t n_channel, int64_t n_sum);
+
+    /// Collective: x (n_channel, n_token), of which the own tokens are given, and the visitors are
+    /// filled in. Takes no memory.
+    void visit(Communicator& comm, const kernels::Queue& queue, const kernels::Tiles<T>& x);
+
+    /// Local: zeros to those parts of the sums of `head` that this rank may not compute.
+    void clear_shared(int64_t head, T* sums) const;
+    /// Collective: what other ranks computed is added to the sums of own tokens. Takes no memory.
+    void return_sums(Communicator& comm, const kernels::Queue& queue, int64_t head, T* sums);
+
+    /// Bytes that this rank sends in a layer, and messages.
+    int64_t bytes_of_layer(int64_t n_channel) const;
+    int64_t messages_of_layer() const;
+    int64_t bytes() const;
+
+private:
+    const TokenPlan* plan_ = nullptr;
+    int64_t n_sum_ = 0;
+    kernels::Buffer<T> send_, receive_;
+    std::vector<Communicator::Message> to_, from_;  // one each neighbor
+};
+
+}  // namespace surrogate::impl::hept

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/model/hept/config.hpp"
+#include "libsurrogate/src/model/hept/home_order.hpp"
+
+namespace surrogate::impl::hept {
+
+/// Which tokens meet where: everything about a geometry that no layer changes.
+///
+/// A token is a point, or (Padding::duplicate) a copy of one. Each of the C H rows (table, head)
+/// sorts all tokens by (cloud, slab along coordinate 1, slab along coordinate 0, hash, id), cuts the
+/// tokens of each cloud into blocks of block_size, and queries of a block attend to keys of the same
+/// block. A cell is what shares the first three. Only the hash differs from layer to layer and
+/// between queries and keys: so each cell has the same places in a row for all layers, and layers
+/// only sort within cells.
+///
+/// Blocks are numbered over all clouds, the same for every row; rank p computes blocks
+/// balanced_range(n_block, p, size) of every row. A cell whose places lie on several ranks is cut.
+/// All of them receive all its tokens and sort it alone, each for its own places: exact selection,
+/// without a collective for it. A token travels at most once a layer to each rank that needs it.
+///
+/// Tokens of this rank, in this order: its home points, copies made of them, visitors from other
+/// ranks (in the order of ranks).
+class TokenPlan {
+public:
+    /// A part of a row that this rank sorts: tokens members[begin .. end) by ascending id. Those at
+    /// places first .. last - 1 of the cell, when sorted by hash, go to to .. of the rank's places.
+    struct Cell {
+        int64_t begin = 0, end = 0;
+        int64_t first = 0, last = 0;
+        int64_t to = 0;
+    };
+    /// Places first .. first + n - 1 of this rank, in every row.
+    struct Block {
+        int64_t first = 0;
+        int32_t n = 0;
+        int32_t n_zero_key = 0;
+    };
+    /// What another rank and this one exchange. Two ranks agree on the order of both lists.
+    struct Neighbor {
+        int rank = 0;
+        std::vector<int32_t> sent;                   ///< tokens of this rank that visit it
+        int64_t visitor_begin = 0, visitor_end = 0;  ///< its tokens here
+        /// Of a head: (token, table) whose place may be there, or (visitor, table) whose place may be
+        /// here; ascending by token, then table.
+        struct Part {
+            int32_t token = 0, table = 0;
+        };
+        std::vector<std::vector<Part>> from_it;  ///< (H): this rank's tokens, computed there
+        std::vector<std::vector<Part>> to_it;    ///< (H): its tokens, computed here
+    };
+
+    /// Collective; regions (C, 2, H). Called again when points move. Throws, on all ranks: shape
+    /// (Padding::zero and several clouds; 2^31 tokens on a rank), no_memory.
+    void connect(Communicator& comm, const Config& config, std::span<const float> regions,
+                 const HomeOrder& home);
+
+    int64_t n_point() const { return n_point_; }                 ///< at home here
+    int64_t n_own() const { return n_own_; }                     ///< with copies
+    int64_t n_token() const { return n_token_; }                 ///< with visitors
+    int64_t n_place() const { return n_place_; }                 ///< of each row, on this rank
+    std::span<const int32_t> copied() const { return copied_; }  ///< (n_own - n_point): points
+    std::span<const Block> blocks() const { return blocks_; }
+    std::span<const Neighbor> neighbors() const { return neighbors_; }  ///< ascending ranks
+
+    /// Of row table * H + head.
+    std::span<const Cell> cells(int64_t row) const;
+    std::span<const int32_t> members(int64_t row) const;
+    int64_t largest_cell() const { return largest_cell_; }  ///< of all rows on this rank
+
+    // For the table of the plan; the same on all ranks.
+    int64_t n_cut_cell() const { return n_cut_cell_; }  ///< cells of all rows that ranks share
+    /// Tokens of all ranks that visit another rank, counted once for each; and all tokens.
+    int64_t n_visit() const { return n_visit_; }
+    int64_t n_token_global() const { return n_token_global_; }
+
+    int64_t bytes() const;
+
+private:
+    int64_t n_point_ = 0, n_own_ = 0, n_token_ = 0, n_place_ = 0;
+    int64_t largest_cell_ = 0, n_cut_cell_ = 0, n_visit_ = 0, n_token_global_ = 0;
+    std::vector<int32_t> copied_;
+    std::vector<Block> blocks_;
+    std::vector<Neighbor> neighbors_;
+    std::vector<int64_t> cell_begins_, member_begins_;  // (C H + 1)
+    std::vector<Cell> cells_;
+    std::vector<int32_t> members_;
+};
+
+/// Slab of the point of rank `rank` in a cloud of n points that is cut into about r slabs, from 1:
+/// rank / ceil((1 / r) n) + 1, with the two roundings to single precision of the official code
+/// (in double from n = 2^24 on).
+int64_t slab(int64_t rank, float r, int64_t n);
+
+}  // namespace surrogate::impl::hept
