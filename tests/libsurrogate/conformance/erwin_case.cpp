@@ -115,7 +115,7 @@ FamilyCase make_erwin() {
     erwin.share = share_with_edges;
     erwin.refused_plans = {
         {"OnTheSphere", "ManyPoints", {}, a_sphere, SURROGATE_SHAPE, "2 coordinates of each point"},
-        {"WithTwoDomains", "Fields", {}, two_sets, SURROGATE_NOT_SUPPORTED, "one domain of points"},
+        {"WithTwoDomains", "Fields", {}, two_sets, SURROGATE_NOT_SUPPORTED, "must be the same"},
         {"WithoutEdges",
          "ManyPoints",
          {},

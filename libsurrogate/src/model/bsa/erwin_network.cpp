@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/layers/double_layers.hpp"
 #include "libsurrogate/src/model/bsa/erwin_program.hpp"
 #include "libsurrogate/src/model/bsa/network.hpp"
+#include "libsurrogate/src/model/point_network.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 
@@ -22,14 +22,9 @@ public:
     }
 
     std::unique_ptr<Program> program(const PlanRequest& request) const override {
-        const auto* const points = dynamic_cast<const PointDomain*>(&request.input);
-        if (!points || &request.input != &request.output) {
-            throw Error(Status::not_supported,
-                        "Erwin's U-net predicts at the scattered points it is given: input and "
-                        "output domain must be one domain of points");
-        }
+        const PointDomain& points = same_points(request, "Erwin's U-net");
         return layers_.with(request.is_double(), [&](const auto& layers) {
-            return make_program(config_, layers, *points, request);
+            return make_program(config_, layers, points, request);
         });
     }
 
@@ -41,10 +36,7 @@ private:
 }  // namespace
 
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
-    if (!card.conventions.empty()) {
-        throw Error(Status::bad_file, "card: Erwin's U-net has no conventions, found " +
-                                          printable(card.conventions.dump(), 60));
-    }
+    require_no_conventions(card, "Erwin's U-net");
     const Config config = parse_config(card.network);
     // Every block has 14 tensors, every step of message passing 8.
     if (14 * config.n_depth() + 8 * config.n_step > 2 * n_found + 100) {

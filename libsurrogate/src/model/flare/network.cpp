@@ -4,7 +4,6 @@
 #include <array>
 #include <memory>
 
-#include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/layers/double_layers.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/device_program.hpp"
@@ -12,6 +11,7 @@
 #include "libsurrogate/src/model/flare/layers.hpp"
 #include "libsurrogate/src/model/flare/program.hpp"
 #include "libsurrogate/src/model/flare/sequence_program.hpp"
+#include "libsurrogate/src/model/point_network.hpp"
 
 namespace surrogate::impl::flare {
 
@@ -49,7 +49,7 @@ public:
     }
 
     std::unique_ptr<Program> program(const PlanRequest& request) const override {
-        const PointDomain& points = points_of(request);
+        const PointDomain& points = same_points(request, "FLARE");
         return layers_.with(request.is_double(), [&](const auto& layers) {
             return config_.is_sequence() ? make_sequence_program(config_, layers, points, request)
                                          : make_program(config_, layers, points, request);
@@ -57,7 +57,7 @@ public:
     }
 
     std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
-        const PointDomain& points = points_of(request);
+        const PointDomain& points = same_points(request, "FLARE");
         if (config_.variant != Variant::model) {
             throw Error(Status::not_supported,
                         std::string("FLARE variant '") +
@@ -81,20 +81,6 @@ private:
         return weights;
     }
 
-    static const PointDomain& points_of(const PlanRequest& request) {
-        const auto* points = dynamic_cast<const PointDomain*>(&request.input);
-        if (!points) {
-            throw Error(Status::not_supported,
-                        "FLARE works on scattered points, the domain is a grid on the sphere");
-        }
-        if (&request.input != &request.output) {
-            throw Error(Status::not_supported,
-                        "FLARE predicts at the points it is given: input and output domain must be "
-                        "the same");
-        }
-        return *points;
-    }
-
     Config config_;
     DoubleLayers<Layers> layers_;
     mutable std::array<std::weak_ptr<const DeviceWeights>, 4> device_weights_;  // by operand
@@ -103,15 +89,9 @@ private:
 }  // namespace
 
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
-    if (!card.conventions.empty()) {
-        throw Error(Status::bad_file, "card: FLARE has no conventions, found " +
-                                          printable(card.conventions.dump(), 60));
-    }
+    require_no_conventions(card, "FLARE");
     const Config config = parse_config(card.network);
-    if (config.n_tensor() > 2 * n_found + 100) {
-        throw Error(Status::bad_file, "card: the network has " + std::to_string(config.n_tensor()) +
-                                          " tensors, the file holds " + std::to_string(n_found));
-    }
+    require_few_tensors(config.n_tensor(), n_found);
     return layout(config);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/sequoia/network.hpp"
 
-#include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/layers/double_layers.hpp"
+#include "libsurrogate/src/model/point_network.hpp"
 #include "libsurrogate/src/model/sequoia/program.hpp"
 #include "libsurrogate/src/model/sequoia/readout.hpp"
 
@@ -34,27 +34,13 @@ public:
     }
 
     std::unique_ptr<Program> program(const PlanRequest& request) const override {
-        const PointDomain& points = points_of(request);
+        const PointDomain& points = same_points(request, "Sequoia");
         return layers_.with(request.is_double(), [&](const auto& layers) {
             return make_program(config_, layers, points, request);
         });
     }
 
 private:
-    static const PointDomain& points_of(const PlanRequest& request) {
-        const auto* points = dynamic_cast<const PointDomain*>(&request.input);
-        if (!points) {
-            throw Error(Status::not_supported,
-                        "Sequoia works on scattered points, the domain is a grid on the sphere");
-        }
-        if (&request.input != &request.output) {
-            throw Error(Status::not_supported,
-                        "Sequoia predicts at the points it is given: input and output domain must "
-                        "be the same");
-        }
-        return *points;
-    }
-
     Config config_;
     DoubleLayers<Layers> layers_;
 };
@@ -62,15 +48,9 @@ private:
 }  // namespace
 
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
-    if (!card.conventions.empty()) {
-        throw Error(Status::bad_file, "card: Sequoia has no conventions, found " +
-                                          printable(card.conventions.dump(), 60));
-    }
+    require_no_conventions(card, "Sequoia");
     const Config config = parse_config(card.network);
-    if (config.n_tensor() > 2 * n_found + 100) {
-        throw Error(Status::bad_file, "card: the network has " + std::to_string(config.n_tensor()) +
-                                          " tensors, the file holds " + std::to_string(n_found));
-    }
+    require_few_tensors(config.n_tensor(), n_found);
     return layout(config);
 }
 

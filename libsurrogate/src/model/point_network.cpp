@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/point_network.hpp"
+
+#include <string>
+
+#include "libsurrogate/src/core/text.hpp"
+
+namespace surrogate::impl {
+
+const PointDomain& same_points(const PlanRequest& request, const char* family) {
+    const auto* points = dynamic_cast<const PointDomain*>(&request.input);
+    if (!points) {
+        throw Error(
+            Status::not_supported,
+            std::string(family) + " works on scattered points, the domain is a grid on the sphere");
+    }
+    if (&request.input != &request.output) {
+        throw Error(Status::not_supported,
+                    std::string(family) +
+                        " predicts at the points it is given: input and output domain must be the "
+                        "same");
+    }
+    return *points;
+}
+
+void require_no_conventions(const Card& card, const char* family) {
+    if (card.conventions.empty()) return;
+    throw Error(Status::bad_file, std::string("card: ") + family + " has no conventions, found " +
+                                      printable(card.conventions.dump(), 60));
+}
+
+void require_few_tensors(int64_t n_tensor, int64_t n_found) {
+    if (n_tensor <= 2 * n_found + 100) return;
+    throw Error(Status::bad_file, "card: the network has " + std::to_string(n_tensor) +
+                                      " tensors, the file holds " + std::to_string(n_found));
+}
+
+}  // namespace surrogate::impl

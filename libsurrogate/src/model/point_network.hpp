@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "libsurrogate/src/model/network.hpp"
+
+/// What families on scattered points refuse in the same words. `family`: how a message calls one.
+namespace surrogate::impl {
+
+/// The points of a request. Throws not_supported unless its domains are points, and one domain.
+const PointDomain& same_points(const PlanRequest& request, const char* family);
+
+/// Throws bad_file if the card chooses between conventions.
+void require_no_conventions(const Card& card, const char* family);
+
+/// Throws bad_file if a network has far more tensors than the file: call it before the list of them
+/// takes memory.
+void require_few_tensors(int64_t n_tensor, int64_t n_found);
+
+}  // namespace surrogate::impl
