@@ -40,4 +40,16 @@ struct SlotShape {
     }
 };
 
+/// The points of a tile to another one of the same shape.
+template <class T>
+void copy_tile(const kernels::Tile<T>& from, const kernels::Tile<T>& to) {
+    for (int64_t c = 0; c < from.shape[0]; ++c) std::copy_n(&from(c, 0), from.shape[1], &to(c, 0));
+}
+
+/// All tiles of a field, with their padding.
+template <class T>
+void fill_zero(const kernels::Tiles<T>& field) {
+    std::fill_n(field.data, field.n_tile() * field.n_channel * field.row, T(0));
+}
+
 }  // namespace surrogate::impl::bsa
