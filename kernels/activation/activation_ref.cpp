@@ -37,6 +37,7 @@ T value(Activation kind, T u) {
         case Activation::silu: return silu(u);
         case Activation::gelu: return gelu(u);
         case Activation::relu: return u < 0 ? T(0) : u;
+        case Activation::tanh: return std::tanh(u);
     }
     return u;
 }
@@ -67,6 +68,13 @@ T silu_slope(T u) {
     return s + u * e / ((1 + e) * (1 + e));
 }
 
+/// 1 - tanh^2 = 4 e / (1 + e)^2 with e = exp(-2 |u|) keeps its digits.
+template <class T>
+T tanh_slope(T u) {
+    const T e = std::exp(-2 * std::min(std::abs(u), T(400)));
+    return 4 * e / ((1 + e) * (1 + e));
+}
+
 template <class T>
 T slope(Activation kind, T u) {
     switch (kind) {
@@ -75,6 +83,7 @@ T slope(Activation kind, T u) {
         case Activation::silu: return silu_slope(u);
         case Activation::gelu: return gelu_slope(u);
         case Activation::relu: return u > 0 ? T(1) : value(kind, u);
+        case Activation::tanh: return tanh_slope(u);
     }
     return T(1);
 }

@@ -40,6 +40,7 @@ void activate(Activation kind, Tile<const float> x, Tile<float> y) {
         case Activation::silu: return activate_tile<Activation::silu>(x, y);
         case Activation::gelu: return activate_tile<Activation::gelu>(x, y);
         case Activation::relu: return activate_tile<Activation::relu>(x, y);
+        case Activation::tanh: return activate_tile<Activation::tanh>(x, y);
     }
 }
 
@@ -74,6 +75,7 @@ void activate_backward(Activation kind, Tile<const float> x, Tile<const float> d
         case Activation::silu: return backward_tile<Activation::silu>(x, dy, dx);
         case Activation::gelu: return backward_tile<Activation::gelu>(x, dy, dx);
         case Activation::relu: return backward_tile<Activation::relu>(x, dy, dx);
+        case Activation::tanh: return backward_tile<Activation::tanh>(x, dy, dx);
     }
 }
 

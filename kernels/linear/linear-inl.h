@@ -154,6 +154,7 @@ inline void linear_layer(const Linear<float>& layer, Tile<const float> x, const 
         case Activation::silu: return linear_layer<Activation::silu>(matrix, x, epilogue, y);
         case Activation::gelu: return linear_layer<Activation::gelu>(matrix, x, epilogue, y);
         case Activation::relu: return linear_layer<Activation::relu>(matrix, x, epilogue, y);
+        case Activation::tanh: return linear_layer<Activation::tanh>(matrix, x, epilogue, y);
     }
 }
 

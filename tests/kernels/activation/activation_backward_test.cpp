@@ -7,7 +7,7 @@ namespace surrogate::kernels::test {
 namespace {
 
 const Activation kinds[] = {Activation::identity, Activation::gelu_tanh, Activation::silu,
-                            Activation::gelu, Activation::relu};
+                            Activation::gelu,     Activation::relu,      Activation::tanh};
 
 class ActivationBackwardOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(ActivationBackwardOn);
@@ -27,6 +27,10 @@ TEST(ActivationBackwardReference, GivesNumbersOfTheFormulas) {
     EXPECT_EQ(reference_slope(Activation::relu, 2), 1);
     EXPECT_EQ(reference_slope(Activation::relu, -2), 0);
     EXPECT_EQ(reference_slope(Activation::relu, 0), 0);  // as PyTorch chooses
+    EXPECT_EQ(reference_slope(Activation::tanh, 0), 1);
+    EXPECT_NEAR(reference_slope(Activation::tanh, -1), 0.4199743416140261, 1e-15);  // 1 / cosh(1)^2
+    EXPECT_NEAR(reference_slope(Activation::tanh, 20) / (4 * std::exp(-40.0)), 1, 1e-14);
+    EXPECT_LE(reference_slope(Activation::tanh, 1e30), 1e-300);
     for (Activation kind : {Activation::gelu_tanh, Activation::silu, Activation::gelu}) {
         EXPECT_EQ(reference_slope(kind, 0), 0.5);
         EXPECT_NEAR(reference_slope(kind, 1e30), 1, 1e-15);
@@ -108,6 +112,22 @@ TEST_P(ActivationBackwardOn, KeepsInsideItsTileAndWorksInPlace) {
             activate_backward<float>(queue(), kind, x.input_view(), dy.input_view(), x.view());
             expect_same_bits<float>(x.view(), dx.view());
         }
+    }
+}
+
+TEST_P(ActivationBackwardOn, KeepsDigitsOfSmallSlopesOfTanh) {
+    const int64_t n = 430;
+    TileBox<float> x(TileBox<float>::input, 1, n), dy(TileBox<float>::input, 1, n),
+        dx(TileBox<float>::output, 1, n);
+    x.fill([](int64_t, int64_t i) { return (i % 2 ? 0.1 : -0.1) * static_cast<double>(i); });
+    dy.fill([](int64_t, int64_t) { return 1; });
+    Traps traps;
+    activate_backward<float>(queue(), Activation::tanh, x.input_view(), dy.input_view(), dx.view());
+    for (int64_t i = 0; i < n; ++i) {
+        const double u = x.view()(0, i), want = 1 / (std::cosh(u) * std::cosh(u));
+        // The exponent is rounded to single precision, like u itself.
+        const double bound = (4 + 2 * std::abs(u)) * epsilon<float>;
+        ASSERT_LE(std::abs(dx.view()(0, i) / want - 1), bound) << "u = " << u;
     }
 }
 

@@ -7,7 +7,7 @@ namespace surrogate::kernels::test {
 namespace {
 
 const Activation kinds[] = {Activation::identity, Activation::gelu_tanh, Activation::silu,
-                            Activation::gelu};
+                            Activation::gelu, Activation::tanh};
 
 /// Arguments that matter: the bend, both tails, the clamps of the vector version, sizes whose
 /// powers overflow.
@@ -32,6 +32,9 @@ TEST(ActivationReference, GivesNumbersOfTheFormulas) {
     ref::activate<double>(Activation::gelu, x.input_view(), y.view());
     EXPECT_NEAR(y.view()(0, 0), 0.8413447460685429, 1e-15);    // PyTorch's default GELU
     EXPECT_NEAR(y.view()(0, 1), -0.04550026389635842, 1e-15);  // -2 P(-2)
+    ref::activate<double>(Activation::tanh, x.input_view(), y.view());
+    EXPECT_NEAR(y.view()(0, 0), 0.7615941559557649, 1e-15);  // (e - 1/e) / (e + 1/e)
+    EXPECT_NEAR(y.view()(0, 1), -0.9640275800758169, 1e-15);
     ref::activate<double>(Activation::identity, x.input_view(), y.view());
     EXPECT_EQ(y.view()(0, 1), -2.0);
 }
@@ -77,6 +80,24 @@ TEST_P(ActivationOn, AgreesWithDoubleOnAwkwardTilesAndInPlace) {
             activate<float>(queue(), kind, x.input_view(), x.view());
             expect_same_bits<float>(x.view(), y.view());
         }
+    }
+}
+
+TEST_P(ActivationOn, KeepsAllDigitsOfTanh) {
+    std::vector<float> list;
+    for (float u = 1e-37f; u < 12; u *= 1.003f) list.push_back(list.size() % 2 ? u : -u);
+    const auto n = static_cast<int64_t>(list.size());
+    TileBox<float> x(TileBox<float>::input, 1, n), y(TileBox<float>::output, 1, n);
+    x.fill([&](int64_t, int64_t i) { return list[static_cast<size_t>(i)]; });
+    {
+        Traps traps;
+        activate<float>(queue(), Activation::tanh, x.input_view(), y.view());
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        const double want = std::tanh(static_cast<double>(x.view()(0, i)));
+        ASSERT_LE(std::abs(y.view()(0, i) - want), 4 * epsilon<float> * std::abs(want))
+            << "u = " << x.view()(0, i);
+        ASSERT_LE(std::abs(y.view()(0, i)), 1) << "u = " << x.view()(0, i);
     }
 }
 

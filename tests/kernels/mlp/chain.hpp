@@ -25,6 +25,7 @@ inline const std::vector<Chain> chains = {
      true},                                                // K, V and FFN of the published models
     {{40, 20, 20, 20, 40}, Activation::silu, true, true},  // narrow hidden layers
     {{2, 40, 40, 1}, Activation::identity, true, false},
+    {{5, 16, 16, 3}, Activation::tanh, false, false},
 };
 
 /// Random weights of all layers, scaled so that values keep their size, in both precisions.
