@@ -1,31 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/scaling/cloud_case.hpp"
 
-#include <algorithm>
+#include "benchmarks/scaling/point_formula.hpp"
 
 namespace surrogate::bench {
-
-namespace {
-
-/// A number in 0 .. 1 for each seed. Source: the finaliser of splitmix64 (Steele et al., 2014).
-double uniform(uint64_t seed) {
-    uint64_t z = seed * 0x9e3779b97f4a7c15u + 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
-
-/// Rows of a rank's share of n points.
-struct Slab {
-    int64_t first, n;
-};
-Slab slab_of(const Context& context, int64_t n) {
-    const int64_t rank = context.rank(), size = context.size();
-    const int64_t first = rank * (n / size) + std::min(rank, n % size);
-    return {first, n / size + (rank < n % size ? 1 : 0)};
-}
-
-}  // namespace
 
 nlohmann::json bsa_network(const std::string& variant, int64_t depth) {
     nlohmann::json network = {{"c_in", 64},          {"c_hidden", 64},       {"depth", depth},
@@ -53,15 +31,15 @@ CloudRun::CloudRun(const Context& context, const std::string& path, int64_t n,
 }
 
 Domain CloudRun::make_domain(const Context& context, int64_t n) {
-    const Slab slab = slab_of(context, n);
-    for (int64_t i = slab.first; i < slab.first + slab.n; ++i) {
+    const Share share = share_of(context, n);
+    for (int64_t i = share.first; i < share.first + share.n; ++i) {
         const auto seed = static_cast<uint64_t>(3 * i);
         x_.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(n));
         x_.push_back(uniform(seed));
         x_.push_back(uniform(seed + 1));
         ids_.push_back(i);
     }
-    return Domain(context, matrix(x_.data(), slab.n, 3), ids_.data());
+    return Domain(context, matrix(x_.data(), share.n, 3), ids_.data());
 }
 
 void CloudRun::run() {

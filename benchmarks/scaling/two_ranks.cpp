@@ -4,6 +4,7 @@
 //     flare                            8 blocks, 40,000 points
 //     neighborhood, global             the sphere's Transformer, 128 x 256
 //     bsa, group_compression, sequoia  2 layers, 65,536 points
+//     hept                             the published tracking model, 60,000 hits
 #include <mpi.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 
 #include "benchmarks/scaling/cloud_case.hpp"
 #include "benchmarks/scaling/flare_case.hpp"
+#include "benchmarks/scaling/hept_case.hpp"
 #include "benchmarks/scaling/paired_ranks.hpp"
 #include "benchmarks/scaling/sphere_case.hpp"
 #include "surrogate/surrogate_mpi.hpp"
@@ -61,6 +63,9 @@ void measure(const std::string& what, int rounds) {
     } else if (what == "neighborhood" || what == "global") {
         const bench::ModelCase sphere("sphere", bench::paper_transformer(what));
         measure_part<bench::SphereRun>(rounds, both, alone, sphere.path(), Options{});
+    } else if (what == "hept") {
+        const bench::ModelCase hits("hept", bench::hept_network(4));
+        measure_part<bench::HitRun>(rounds, both, alone, hits.path(), int64_t{60000}, Options{});
     } else {
         const bool is_sequoia = what == "sequoia";
         const bench::ModelCase cloud(
@@ -70,8 +75,8 @@ void measure(const std::string& what, int rounds) {
     }
 }
 
-constexpr const char* cases[] = {"flare", "neighborhood",      "global",
-                                 "bsa",   "group_compression", "sequoia"};
+constexpr const char* cases[] = {"flare",   "neighborhood", "global", "bsa", "group_compression",
+                                 "sequoia", "hept"};
 
 }  // namespace
 
@@ -88,7 +93,7 @@ int main(int argc, char** argv) {
     } else if (rank == 0) {
         std::fprintf(stderr,
                      "usage: mpirun -n 2 two_ranks flare|neighborhood|global|bsa|"
-                     "group_compression|sequoia [rounds >= 1]\n");
+                     "group_compression|sequoia|hept [rounds >= 1]\n");
     }
     MPI_Finalize();
     return is_right ? 0 : 2;

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "surrogate/surrogate.hpp"
+
+namespace surrogate::bench {
+
+/// HEPT in the shape of the published tracking model: 3 tables, 8 heads of 24, blocks of 100.
+nlohmann::json hept_network(int64_t n_layer);
+
+/// A model on n hits of a detector of ten layers, distributed over the ranks of `context` by
+/// azimuth. Hits by formula, the same for any number of ranks.
+class HitRun {
+public:
+    HitRun(const Context& context, const std::string& path, int64_t n, const Options& options);
+    void run();
+    /// Turns the detector: the next run plans again.
+    void move();
+    const std::vector<float>& y() const { return y_; }
+    const Plan& plan() const { return plan_; }
+
+private:
+    Domain make_domain(const Context& context, int64_t n);
+
+    Model model_;
+    std::vector<double> coords_;  // (n_local, 6)
+    std::vector<float> x_;        // (n_local, 15)
+    std::vector<int64_t> ids_;    // (n_local)
+    Domain domain_;
+    Plan plan_;
+    std::vector<float> y_;  // (n_local, 12)
+};
+
+}  // namespace surrogate::bench

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "surrogate/surrogate.hpp"
+
+namespace surrogate::bench {
+
+/// A number in 0 .. 1 for each seed. Source: the finaliser of splitmix64 (Steele et al., 2014).
+inline double uniform(uint64_t seed) {
+    uint64_t z = seed * 0x9e3779b97f4a7c15u + 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+/// Rows of a rank's share of n points.
+struct Share {
+    int64_t first, n;
+};
+inline Share share_of(const Context& context, int64_t n) {
+    const int64_t rank = context.rank(), size = context.size();
+    const int64_t first = rank * (n / size) + std::min(rank, n % size);
+    return {first, n / size + (rank < n % size ? 1 : 0)};
+}
+
+}  // namespace surrogate::bench
