@@ -58,13 +58,16 @@ struct Hashes {
     int64_t stride = 0;
 };
 
+/// Bound of |Q|^2 and |K|^2: then |Q - K|^2 is finite in float.
+constexpr double largest_square = 0x1p126;
+
 /// Rows and hashes of the points of a tile.
 ///   u (n_in, n_point), x (D, n_point) tiles, n_point <= tile_points; rows (n_point, stride)
 ///   scratch  augment_scratch() elements, of this thread
 /// A hash is sum_e Q(e) alpha(e): a chain of fused multiply-adds in double over e = 0 .. E - 1,
 /// rounded once to float. The same bits on every vector level, wherever the point lies in a tile.
-/// Returns false unless the squares of all augmented queries and keys are finite in float; rows and
-/// hashes are then not to be used.
+/// Returns false unless the squares of all augmented queries and keys are below largest_square; rows
+/// and hashes are then not to be used.
 template <class T>
 bool augment(const Queue& queue, const Head<T>& head, Tile<const T> u, Tile<const T> x, T* scratch,
              T* rows, const Hashes& hashes);
@@ -106,9 +109,10 @@ constexpr double epsilon = 1e-20;
 ///   sums (n_query, d + 1), in the order of `queries`
 ///   scratch  attend_block_scratch() elements, of this thread
 /// Differences are formed first and then squared, coordinates and channels alike: |Q|^2 may reach
-/// 4e6 and |Q - K| still be small. Sums over channels and over keys run in their order, fused: the
-/// same bits on every vector level, and for a query whatever the others are. float: weights below
-/// 2^-126 are zero; relative error of a weight w at most 1e-6 (1 + |log w|).
+/// 4e6 and |Q - K| still be small. Sums run over coordinates first and then over channels, and over
+/// keys in their order, fused: the same bits on every vector level, and for a query whatever the
+/// others are. float: weights below 2^-126 are zero; relative error of a weight w at most
+/// 2^-24 (4 + (E + 6) |log w|).
 template <class T>
 void attend_block(const Queue& queue, const RowShape& shape, const Block<T>& block, T* scratch,
                   T* sums);
