@@ -30,8 +30,9 @@ struct Config {
     int64_t num_w_per_dist = 10;  ///< K
     int64_t num_classes = 0;      ///< 0: the embedding itself is the output
     bool is_pileup = false;       ///< the last feature is a class, the output a probability
-    bool has_beta = false;        ///< of the research code; unused numbers
+    bool has_beta = false;        ///< of the research code, which pads with zeros; unused numbers
     Padding padding = Padding::masked;
+    bool is_padding_open = false;  ///< the card does not say: see settle_padding()
 
     static constexpr int64_t n_class_of_particle = 7, class_width = 10;  ///< pids_enc
     static constexpr int64_t mlp_width = 256;
@@ -44,10 +45,18 @@ struct Config {
     int64_t n_tensor() const;                               ///< of layout
 };
 
-/// The card's `network` object; throws bad_file with near misses for unknown keys.
+/// The card's `network` object; throws bad_file with near misses for unknown keys, not_supported
+/// for what the authors' code has and this family has not.
 Config parse_config(const nlohmann::json& network);
 
 /// All weights in the order of the state_dict.
 std::vector<TensorSpec> layout(const Config& config);
+
+/// Of a card that does not name its padding: zero if the file has beta, otherwise duplicate. Throws
+/// bad_file if some layers have it and others have not.
+void settle_padding(Config& config, const MasterWeights& weights);
+
+/// "attns.3."
+std::string layer_name(int64_t layer);
 
 }  // namespace surrogate::impl::hept
