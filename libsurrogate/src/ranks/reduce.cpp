@@ -75,4 +75,10 @@ void reduce(Communicator& comm, ReduceBy by, int64_t n, double* values) {
         reduce_max(comm, by == ReduceBy::min ? -1 : 1, n, values);
 }
 
+bool on_all_ranks(Communicator& comm, bool holds) {
+    int64_t fails = holds ? 0 : 1;
+    comm.all_reduce_max(std::span(&fails, 1));
+    return fails == 0;
+}
+
 }  // namespace surrogate::impl

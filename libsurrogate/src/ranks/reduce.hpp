@@ -14,4 +14,7 @@ enum class ReduceBy : int32_t { sum = 0, max = 1, min = 2 };
 /// any of them are wrong, or differ.
 void reduce(Communicator& comm, ReduceBy by, int64_t n, double* values);
 
+/// Whether it holds on all ranks. Collective: one maximum.
+bool on_all_ranks(Communicator& comm, bool holds);
+
 }  // namespace surrogate::impl

@@ -7,6 +7,7 @@
 #include "libsurrogate/src/model/bsa/erwin_messages.hpp"
 #include "libsurrogate/src/model/bsa/erwin_pooling.hpp"
 #include "libsurrogate/src/model/bsa/forward.hpp"
+#include "libsurrogate/src/ranks/reduce.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 
@@ -68,9 +69,7 @@ public:
     }
 
     bool evaluate(bool alive) override {
-        int64_t in_trouble = alive ? 0 : 1;
-        comm_.all_reduce_max(std::span(&in_trouble, 1));
-        if (in_trouble) return false;
+        if (!on_all_ranks(comm_, alive)) return false;
         messages_.run(ports_.solver_rows());
         ports_.deliver();
         encoders_.front()->embed();

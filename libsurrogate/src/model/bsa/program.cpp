@@ -3,6 +3,7 @@
 
 #include "libsurrogate/src/model/bsa/costs.hpp"
 #include "libsurrogate/src/model/bsa/forward.hpp"
+#include "libsurrogate/src/ranks/reduce.hpp"
 
 namespace surrogate::impl::bsa {
 
@@ -43,9 +44,7 @@ public:
     }
 
     bool evaluate(bool alive) override {
-        int64_t in_trouble = alive ? 0 : 1;
-        comm_.all_reduce_max(std::span(&in_trouble, 1));
-        if (in_trouble) return false;
+        if (!on_all_ranks(comm_, alive)) return false;
         if (n_given() > 0) ports_.deliver();
         forward_.embed();
         for (int64_t layer = 0; layer < config_.depth; ++layer) {

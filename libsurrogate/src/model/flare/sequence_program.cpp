@@ -6,6 +6,7 @@
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/domain/canonical_order.hpp"
 #include "libsurrogate/src/model/flare/passes.hpp"
+#include "libsurrogate/src/ranks/reduce.hpp"
 
 namespace surrogate::impl::flare {
 
@@ -62,9 +63,7 @@ public:
 
     /// The words of a rank in trouble name no row of the table: ranks say so before tokens travel.
     bool evaluate(bool alive) override {
-        int64_t trouble[] = {alive ? 0 : 1};
-        comm_.all_reduce_max(trouble);
-        if (trouble[0] != 0) return false;
+        if (!on_all_ranks(comm_, alive)) return false;
         rows_->to_canonical(2);
         tokens_.take(rows_->canonical());
         const bool is_finite = passes_.run(true);

@@ -10,6 +10,7 @@
 #include "libsurrogate/src/model/sequoia/layer_pass.hpp"
 #include "libsurrogate/src/model/sequoia/leaf_order.hpp"
 #include "libsurrogate/src/model/sequoia/readout.hpp"
+#include "libsurrogate/src/ranks/reduce.hpp"
 
 namespace surrogate::impl::sequoia {
 
@@ -82,9 +83,7 @@ public:
 
     /// Ranks in trouble say so first; then nobody computes.
     bool evaluate(bool alive) override {
-        int64_t trouble[] = {alive ? 0 : 1};
-        comm_.all_reduce_max(trouble);
-        if (trouble[0] != 0) return false;
+        if (!on_all_ranks(comm_, alive)) return false;
         deliver();
         const LeafInputs<T> inputs{leaf_tiles(ports_.input(0), Embedding<T>::n_real(config_)),
                                    is_tokens() ? tokens_->canonical() : nullptr};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/sphere/program.hpp"
 
+#include "libsurrogate/src/ranks/reduce.hpp"
+
 namespace surrogate::impl::sphere {
 
 template <class T>
@@ -30,9 +32,7 @@ template <class T>
 bool GridProgram<T>::evaluate(bool alive) {
     // Ranks learn at once of one whose inputs are bad: nobody computes with its numbers, which would
     // be NaN, and on which the host may trap.
-    int64_t is_bad = !alive;
-    frame_.comm.all_reduce_max(std::span(&is_bad, 1));
-    if (is_bad != 0) return false;
+    if (!on_all_ranks(frame_.comm, alive)) return false;
     for (auto& port : inputs_) port->deliver(frame_);
     return run();
 }
