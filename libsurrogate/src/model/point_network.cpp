@@ -35,4 +35,13 @@ void require_few_tensors(int64_t n_tensor, int64_t n_found) {
                                       " tensors, the file holds " + std::to_string(n_found));
 }
 
+void require_words(const BadValue& bad, const char* input, int64_t n_word,
+                   const PointDomain& domain) {
+    if (bad.column < 0) return;
+    throw Error(Status::invalid_argument,
+                std::string("network input '") + input + "' is " + number_text(bad.value) + " at " +
+                    domain.point_text(bad.point) + "; the vocabulary has " +
+                    std::to_string(n_word) + " words, 0 .. " + std::to_string(n_word - 1));
+}
+
 }  // namespace surrogate::impl

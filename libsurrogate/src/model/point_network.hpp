@@ -18,4 +18,9 @@ void require_no_conventions(const Card& card, const char* family);
 /// takes memory.
 void require_few_tensors(int64_t n_tensor, int64_t n_found);
 
+/// Throws invalid_argument if gather() found, as `bad`, a value of `input` that is none of `n_word`
+/// words: call it once all exchanges of a run are over.
+void require_words(const BadValue& bad, const char* input, int64_t n_word,
+                   const PointDomain& domain);
+
 }  // namespace surrogate::impl

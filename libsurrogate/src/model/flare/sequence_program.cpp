@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/domain/canonical_order.hpp"
 #include "libsurrogate/src/model/flare/passes.hpp"
+#include "libsurrogate/src/model/point_network.hpp"
 #include "libsurrogate/src/ranks/reduce.hpp"
 
 namespace surrogate::impl::flare {
@@ -79,7 +79,7 @@ public:
         } else {
             fill_nan(outputs, 1);
         }
-        require_words();
+        require_words(bad_word_, "ids", config_.sequence.n_word, domain_);
         return bad;
     }
 
@@ -100,7 +100,6 @@ private:
 
     void require_length() const;
     void allocate(std::span<const int64_t> begins);
-    void require_words() const;
 
     const Config& config_;
     const PointDomain& domain_;
@@ -136,17 +135,6 @@ void SequenceProgram<T>::allocate(std::span<const int64_t> begins) {
         (n_token + tile_points - 1) / tile_points + (config_.sequence.has_class_token() ? 1 : 0);
     readout_.resize(tokens_.n_tile(), n_tile, n_token);
     passes_.allocate(1, n_tile);
-}
-
-/// A word that is none, once all exchanges are over.
-template <class T>
-void SequenceProgram<T>::require_words() const {
-    if (bad_word_.column < 0) return;
-    const int64_t n = config_.sequence.n_word;
-    throw Error(Status::invalid_argument, "network input 'ids' is " + number_text(bad_word_.value) +
-                                              " at " + domain_.point_text(bad_word_.point) +
-                                              "; the vocabulary has " + std::to_string(n) +
-                                              " words, 0 .. " + std::to_string(n - 1));
 }
 
 template <class T>

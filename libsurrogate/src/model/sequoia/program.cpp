@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/domain/point_ports.hpp"
+#include "libsurrogate/src/model/point_network.hpp"
 #include "libsurrogate/src/model/sequoia/costs.hpp"
 #include "libsurrogate/src/model/sequoia/embedding.hpp"
 #include "libsurrogate/src/model/sequoia/layer_pass.hpp"
@@ -147,14 +147,8 @@ private:
         return {first.data, n_channel, ports_.n_point()};
     }
 
-    /// A token without a word, once all exchanges are over.
     void require_tokens() const {
-        if (bad_token_.column < 0) return;
-        throw Error(Status::invalid_argument,
-                    "network input 'tokens' is " + number_text(bad_token_.value) + " at " +
-                        domain_.point_text(bad_token_.point) + "; the vocabulary has " +
-                        std::to_string(config_.vocab_size) + " words, 0 .. " +
-                        std::to_string(config_.vocab_size - 1));
+        require_words(bad_token_, "tokens", config_.vocab_size, domain_);
     }
 
     BadValue scatter_rows(std::span<const Column> outputs, bool alive) {
