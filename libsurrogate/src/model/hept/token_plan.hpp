@@ -31,10 +31,11 @@ class TokenPlan {
 public:
     /// A part of a row that this rank sorts: tokens members[begin .. end) by ascending id. Those at
     /// places first .. last - 1 of the cell, when sorted by hash, go to to .. of the rank's places.
+    /// 32 bits: clouds of few points have nearly as many cells as points.
     struct Cell {
-        int64_t begin = 0, end = 0;
-        int64_t first = 0, last = 0;
-        int64_t to = 0;
+        int32_t begin = 0, end = 0;
+        int32_t first = 0, last = 0;
+        int32_t to = 0;
     };
     /// Places first .. first + n - 1 of this rank, in every row.
     struct Block {
@@ -83,19 +84,28 @@ public:
     int64_t bytes() const;
 
 private:
+    /// Cells of one row, and their tokens.
+    struct Row {
+        std::vector<Cell> cells;
+        std::vector<int32_t> members;
+    };
+
     int64_t n_point_ = 0, n_own_ = 0, n_token_ = 0, n_place_ = 0;
     int64_t largest_cell_ = 0, n_cut_cell_ = 0, n_visit_ = 0, n_token_global_ = 0;
     std::vector<int32_t> copied_;
     std::vector<Block> blocks_;
     std::vector<Neighbor> neighbors_;
-    std::vector<int64_t> cell_begins_, member_begins_;  // (C H + 1)
-    std::vector<Cell> cells_;
-    std::vector<int32_t> members_;
+    std::vector<Row> rows_;  // (C H)
 };
 
-/// Slab of the point of rank `rank` in a cloud of n points that is cut into about r slabs, from 1:
-/// rank / ceil((1 / r) n) + 1, with the two roundings to single precision of the official code
-/// (in double from n = 2^24 on).
-int64_t slab(int64_t rank, float r, int64_t n);
+/// Points of each slab of a cloud of n points that is cut into about r slabs, the last one may have
+/// fewer: ceil((1 / r) n), with the two roundings to single precision of the official code (from
+/// n = 2^24 on ceil(n / r) in double), and at least 1.
+int64_t slab_size(float r, int64_t n);
+
+/// Slab of the point of rank `rank` in such a cloud, from 1.
+inline int64_t slab(int64_t rank, float r, int64_t n) {
+    return rank / slab_size(r, n) + 1;
+}
 
 }  // namespace surrogate::impl::hept
