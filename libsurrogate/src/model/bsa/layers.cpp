@@ -26,7 +26,7 @@ namespace {
 /// Weight (3C, C) and bias (3C) of qkv: queries, keys, values, the queries scaled.
 template <class T>
 struct ScaledQkv {
-    int64_t n_channel, n_head;
+    int64_t n_channel;
     bool is_interleaved;  ///< the file's row of channel e of head h: h*3D + e*3 + {q, k, v}
     double scale;
     const T* weight;
@@ -136,12 +136,8 @@ private:
 
     void set_qkv(const std::string& name, LayerWeights<T>& w) const {
         const int64_t c = config_.n_channel;
-        const ScaledQkv<T> scaled{c,
-                                  config_.n_head,
-                                  !config_.has_ends(),
-                                  query_scale(config_),
-                                  weights_.at(name + "qkv.weight"),
-                                  weights_.at(name + "qkv.bias")};
+        const ScaledQkv<T> scaled{c, !config_.has_ends(), query_scale(config_),
+                                  weights_.at(name + "qkv.weight"), weights_.at(name + "qkv.bias")};
         w.qkv = weights_.derive(scaled.size(), scaled);
         const T* const weight = w.qkv.data();
         const T* const bias = weight + 3 * c * c;
