@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libsurrogate/src/file/hyperparameters.hpp"
+#include "libsurrogate/src/model/tensor_layout.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 
@@ -135,18 +136,6 @@ std::string unpool_name(const Config& config, int64_t level) {
 
 namespace {
 
-using Layout = std::vector<TensorSpec>;
-
-void add_linear(Layout& layout, const std::string& name, int64_t n_in, int64_t n_out) {
-    layout.push_back({name + ".weight", {n_out, n_in}});
-    layout.push_back({name + ".bias", {n_out}});
-}
-
-void add_norm(Layout& layout, const std::string& name, int64_t n) {
-    layout.push_back({name + ".weight", {n}});
-    layout.push_back({name + ".bias", {n}});
-}
-
 void add_batch_norm(Layout& layout, const std::string& name, int64_t n) {
     add_norm(layout, name, n);
     layout.push_back({name + ".running_mean", {n}});
@@ -158,8 +147,8 @@ void add_blocks(Layout& layout, const bsa::Config& stage) {
     const int64_t c = stage.n_channel;
     for (int64_t i = 0; i < stage.depth; ++i) {
         const std::string name = stage.stage + "blocks." + std::to_string(i) + ".";
-        layout.push_back({name + "norm1.weight", {c}});
-        layout.push_back({name + "norm2.weight", {c}});
+        add_norm(layout, name + "norm1", c, true);
+        add_norm(layout, name + "norm2", c, true);
         layout.push_back({name + "BMSA.sigma_att", {1, stage.n_head, 1, 1}});
         add_linear(layout, name + "BMSA.qkv", c, 3 * c);
         add_linear(layout, name + "BMSA.proj", c, c);

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/bsa/config.hpp"
+#include "libsurrogate/src/model/tensor_layout.hpp"
 
 namespace surrogate::impl::bsa {
 
 namespace {
-
-using Layout = std::vector<TensorSpec>;
-
-void add_linear(Layout& layout, const std::string& name, int64_t n_in, int64_t n_out) {
-    layout.push_back({name + ".weight", {n_out, n_in}});
-    layout.push_back({name + ".bias", {n_out}});
-}
 
 void add_coarse(Layout& layout, const std::string& name, const Config& c) {
     add_linear(layout, name + ".0", c.block_size * c.head_dim(), c.n_coarse_hidden);
@@ -34,8 +28,8 @@ void add_attention(Layout& layout, const std::string& name, const Config& c) {
 }
 
 void add_layer(Layout& layout, const std::string& name, const Config& c) {
-    layout.push_back({name + "norm1.weight", {c.n_channel}});
-    layout.push_back({name + "norm2.weight", {c.n_channel}});
+    add_norm(layout, name + "norm1", c.n_channel, true);
+    add_norm(layout, name + "norm2", c.n_channel, true);
     add_attention(layout, name + "attn.", c);
     add_linear(layout, name + "mlp.w1", c.n_channel, c.n_hidden);
     add_linear(layout, name + "mlp.w2", c.n_channel, c.n_hidden);

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names and shapes of weights, as the official classes have them.
 #include "libsurrogate/src/model/flare/config.hpp"
+#include "libsurrogate/src/model/tensor_layout.hpp"
 
 namespace surrogate::impl::flare {
 
 namespace {
-
-using Layout = std::vector<TensorSpec>;
-
-void add_linear(Layout& layout, const std::string& name, int64_t n_in, int64_t n_out) {
-    layout.push_back({name + ".weight", {n_out, n_in}});
-    layout.push_back({name + ".bias", {n_out}});
-}
 
 void add_mlp(Layout& layout, const std::string& name, const MlpShape& mlp) {
     for (int64_t j = 0; j < mlp.n_layer(); ++j) {
@@ -19,11 +13,6 @@ void add_mlp(Layout& layout, const std::string& name, const MlpShape& mlp) {
         const int64_t n_out = j + 1 == mlp.n_layer() ? mlp.n_out : mlp.n_hidden;
         add_linear(layout, layer_name(name, mlp, j), n_in, n_out);
     }
-}
-
-void add_norm(Layout& layout, const std::string& name, int64_t n, bool rms) {
-    layout.push_back({name + ".weight", {n}});
-    if (!rms) layout.push_back({name + ".bias", {n}});
 }
 
 void add_latent_block(Layout& layout, const std::string& name, int64_t n) {

@@ -3,6 +3,7 @@
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/file/hyperparameters.hpp"
+#include "libsurrogate/src/model/tensor_layout.hpp"
 
 namespace surrogate::impl::sequoia {
 
@@ -104,18 +105,6 @@ Config parse_config(const nlohmann::json& network) {
 }
 
 namespace {
-
-using Layout = std::vector<TensorSpec>;
-
-void add_linear(Layout& layout, const std::string& name, int64_t n_in, int64_t n_out) {
-    layout.push_back({name + ".weight", {n_out, n_in}});
-    layout.push_back({name + ".bias", {n_out}});
-}
-
-void add_norm(Layout& layout, const std::string& name, int64_t n) {
-    layout.push_back({name + ".weight", {n}});
-    layout.push_back({name + ".bias", {n}});
-}
 
 void add_embeddings(Layout& layout, const Config& c) {
     const std::string name = "model.embeddings.";

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/sphere/config.hpp"
+#include "libsurrogate/src/model/tensor_layout.hpp"
 
 namespace surrogate::impl::sphere {
 
 namespace {
-
-using Layout = std::vector<TensorSpec>;
-
-void add_norm(Layout& list, const std::string& name, int64_t n) {
-    list.push_back({name + ".weight", {n}});
-    list.push_back({name + ".bias", {n}});
-}
 
 void add_point_linear(Layout& list, const std::string& name, int64_t n_in, int64_t n_out) {
     list.push_back({name + ".weight", {n_out, n_in, 1, 1}});
