@@ -9,13 +9,16 @@
 #endif
 
 #include "kernels/attention/softmax-inl.h"
+#include "kernels/base/join_lanes-inl.h"
 #include "kernels/base/point_sum-inl.h"
-#include "kernels/sequoia/join_lanes-inl.h"
 #include "kernels/sequoia/rows.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sequoia::HWY_NAMESPACE {
 namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using namespace surrogate::kernels::HWY_NAMESPACE;
 
 /// <a, x_j> of n chunks of lane_count columns of x, from `chunk` on: column p of `a` goes with the
 /// chunks p * n_own .. of x. Sums are independent and hide the latency of each other.

@@ -13,11 +13,8 @@
 #include "kernels/base/view.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace surrogate::kernels::sequoia::HWY_NAMESPACE {
+namespace surrogate::kernels::HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
-using namespace surrogate::kernels::HWY_NAMESPACE;
 
 /// lane_count lanes.
 constexpr int n_part = static_cast<int>(lane_count / width);
@@ -95,7 +92,7 @@ HWY_INLINE void join_channels(const LanesOf& lanes, float* sums) {
 #endif
 
 }  // namespace
-}  // namespace surrogate::kernels::sequoia::HWY_NAMESPACE
+}  // namespace surrogate::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // toggle
