@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "kernels/base/queue.hpp"
+#include "kernels/base/view.hpp"
+
+namespace surrogate::kernels::hept {
+
+/// Neighbors that the search can be asked for.
+constexpr int64_t most_neighbors = 64;
+
+/// The k points that are nearest to each query, nearest first, among all rows of e: the query itself
+/// is one of them. By squared distance, summed over channels in order in T; equal ones by ascending
+/// index.
+///   e         (n_point, m), any strides; all finite; for the order by cosines: unit vectors
+///   queries   rows of e
+///   nearest   (n_query, k), k = 1 .. most_neighbors; -1 where there are fewer points than k
+/// Every pair is looked at: n_query n_point m steps, on the host, by plain code; the backend of the
+/// queue does not matter. Takes 256 m elements a thread. Throws shape, and limit from 2^31 points on.
+template <class T>
+void nearest_points(const Queue& queue, View<const T, 2> e, std::span<const int32_t> queries,
+                    int64_t k, std::span<int32_t> nearest);
+
+}  // namespace surrogate::kernels::hept
