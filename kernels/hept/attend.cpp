@@ -7,8 +7,9 @@ namespace surrogate::kernels::hept {
 template <class T>
 void attend_block(const Queue& queue, const RowShape& shape, const Block<T>& block,
                   [[maybe_unused]] T* scratch, T* sums) {
-    uses_simd<T>(queue, "attend_block");
-    ref::attend_block(shape, block, sums);
+    if (!uses_simd<T>(queue, "attend_block")) return ref::attend_block(shape, block, sums);
+    if constexpr (std::is_same_v<T, float>)
+        simd::attend_block(queue.level(), shape, block, scratch, sums);
 }
 
 template <class T>
@@ -19,7 +20,12 @@ void attend_block_backward(const Queue& queue, const RowShape& shape, const Bloc
 }
 
 int64_t attend_block_scratch(const RowShape& shape) {
-    return block_limit * (shape.stride() + 4 * lane_count);
+    const int64_t key_row =
+        round_up(shape.n_query(), lane_count) + round_up(shape.n_channel, lane_count);
+    // Keys of a block and their gradients; of a strip of queries lanes, rows, their gradients; two
+    // weights of each pair, 128 keys at a time.
+    constexpr int64_t n_strip = 2 * lane_count;
+    return 2 * (block_limit + 1) * key_row + n_strip * (3 * key_row + 2 * 128 + 2);
 }
 
 template void attend_block(const Queue&, const RowShape&, const Block<float>&, float*, float*);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block of queries and keys in memory of its own: what forward and backward share, compiled once
+// per vector level.
+#if defined(SURROGATE_HEPT_BLOCK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SURROGATE_HEPT_BLOCK_INL_H_
+#undef SURROGATE_HEPT_BLOCK_INL_H_
+#else
+#define SURROGATE_HEPT_BLOCK_INL_H_
+#endif
+
+#include <hwy/cache_control.h>
+
+#include "kernels/hept/hept.hpp"
+#include "kernels/hept/lanes-inl.h"
+#include "kernels/hept/scratch.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace surrogate::kernels::hept::HWY_NAMESPACE {
+
+/// The keys of a block, one after the other, as [ s x | k | zeros ][ v | zeros ], each part a multiple
+/// of lane_count long; behind them a key of zeros.
+struct BlockOf : BlockRows {
+    BlockOf(const RowShape& shape_, const Block<float>& block_, float* scratch)
+        : BlockRows{shape_}, block(block_), keys(scratch) {
+        float* to = scratch;
+        for (int64_t j = 0; j < n_key(); ++j, to += key_row()) {
+            if (j + ahead < n_key()) prefetch_row(block.keys[j + ahead]);
+            if (j < n_query()) prefetch_row(block.queries[j]);
+            const float* from = row_of(block.keys[j]) + shape.n_channel;
+            copy_padded(from, shape.n_query(), to);
+            copy_padded(from + shape.n_query(), shape.n_channel, to + query_row());
+        }
+        std::fill_n(to, key_row(), 0.0f);
+        zero_key = to;
+        rest = to + key_row();
+    }
+
+    int64_t n_query() const { return static_cast<int64_t>(block.queries.size()); }
+    int64_t n_key() const { return static_cast<int64_t>(block.keys.size()); }
+    const float* row_of(int32_t token) const { return block.rows + token * shape.stride(); }
+    const float* key(int64_t j) const { return keys + j * key_row(); }
+    const float* value(int64_t j) const { return key(j) + query_row(); }
+
+    const Block<float>& block;
+    const float *keys, *zero_key;
+    float* rest;  ///< of the scratch
+
+private:
+    static constexpr int64_t ahead = 8;  // rows that are fetched while others are copied
+
+    void prefetch_row(int32_t token) const {
+        const float* row = row_of(token);
+        for (int64_t c = 0; c < shape.n_used(); c += lane_count) hwy::Prefetch(row + c);
+    }
+};
+
+/// Some queries of a block in lanes. Lanes without a query repeat the last one.
+template <int n_vector>
+struct Strip {
+    static constexpr int64_t n_lane = n_vector * width;
+
+    Strip(const BlockOf& of, int64_t first, float* scratch) : queries(scratch) {
+        const auto [d, n_coordinate] = of.shape;
+        const float* from[n_lane];
+        for (int64_t l = 0; l < n_lane; ++l)
+            from[l] = of.row_of(of.block.queries[std::min(first + l, of.n_query() - 1)]);
+        transpose<n_vector>(from, d, n_coordinate, queries);
+        transpose<n_vector>(from, 0, d, queries + n_coordinate * n_lane);
+        weights = queries + of.shape.n_query() * n_lane;
+        rows = weights + max_keys * n_lane;
+    }
+
+    /// exp(-|Q|^2 / 2) of every lane.
+    void weigh_zero_key(const BlockOf& of, float* to) const {
+        pair_block<1, n_vector, true>(queries, of.shape.n_query(), of.zero_key, 0, to);
+        weigh_rows<n_vector>(1, to, [](int64_t, int, Vector) HWY_ATTR {});
+    }
+
+    float* queries;  ///< (E, n_lane): s x, q
+    float* weights;  ///< (max_keys, n_lane)
+    float* rows;     ///< (n_lane, ..)
+};
+
+}  // namespace surrogate::kernels::hept::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggle
