@@ -11,6 +11,10 @@
 
 namespace surrogate::impl::hept {
 
+class RowCells;
+class SharedCells;
+struct TokenCopy;
+
 /// Which tokens meet where: everything about a geometry that no layer changes.
 ///
 /// A token is a point, or (Padding::duplicate) a copy of one. Each of the C H rows (table, head)
@@ -71,8 +75,10 @@ public:
     std::span<const Neighbor> neighbors() const { return neighbors_; }  ///< ascending ranks
 
     /// Of row table * H + head.
-    std::span<const Cell> cells(int64_t row) const;
-    std::span<const int32_t> members(int64_t row) const;
+    std::span<const Cell> cells(int64_t row) const { return rows_[static_cast<size_t>(row)].cells; }
+    std::span<const int32_t> members(int64_t row) const {
+        return rows_[static_cast<size_t>(row)].members;
+    }
     int64_t largest_cell() const { return largest_cell_; }  ///< of all rows on this rank
 
     // For the table of the plan; the same on all ranks.
@@ -89,6 +95,15 @@ private:
         std::vector<Cell> cells;
         std::vector<int32_t> members;
     };
+    struct Making;
+
+    void set_own(Making& making, const HomeOrder& home, std::span<const TokenCopy> copies);
+    void set_blocks(Making& making, const Config& config, int rank);
+    void take_cells(const Making& making, int64_t row, const RowCells& cells, SharedCells& shared);
+    void take_shared(Making& making, const SharedCells& shared);
+    void set_neighbors(const Config& config, const SharedCells& shared);
+    void require_all_places() const;
+    void sum_up(Communicator& comm);
 
     int64_t n_point_ = 0, n_own_ = 0, n_token_ = 0, n_place_ = 0;
     int64_t largest_cell_ = 0, n_cut_cell_ = 0, n_visit_ = 0, n_token_global_ = 0;

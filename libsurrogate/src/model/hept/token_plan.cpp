@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/hept/token_plan.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "libsurrogate/src/model/hept/block_cuts.hpp"
+#include "libsurrogate/src/model/hept/shared_cells.hpp"
+#include "libsurrogate/src/model/hept/token_copies.hpp"
+#include "libsurrogate/src/ranks/partition.hpp"
+
+namespace surrogate::impl::hept {
+
+namespace {
+
+constexpr int64_t token_limit = int64_t{1} << 31;
+
+void require_shape(const Config& config, const HomeOrder& home) {
+    if (config.padding == Padding::zero && home.cloud_sizes.size() > 1) {
+        throw Error(Status::shape,
+                    "the model pads with zeros, which its authors do for one cloud "
+                    "at a time; the domain has " +
+                        std::to_string(home.cloud_sizes.size()) +
+                        " clouds: give each a domain of its own");
+    }
+    if (home.places.size() >= token_limit) {
+        throw Error(Status::shape, std::to_string(home.places.size()) +
+                                       " points are too many for one rank (2^31); use more ranks");
+    }
+}
+
+std::vector<int32_t> sorted_tokens(std::span<const TokenKey> keys) {
+    std::vector<int32_t> tokens(keys.size());
+    std::iota(tokens.begin(), tokens.end(), 0);
+    std::ranges::sort(tokens, {}, [&](int32_t t) { return keys[static_cast<size_t>(t)]; });
+    return tokens;
+}
+
+/// Blocks first .. end - 1 of a row.
+std::vector<TokenPlan::Block> blocks_of(const Config& config, std::span<const int64_t> cloud_sizes,
+                                        int64_t first, int64_t end) {
+    std::vector<TokenPlan::Block> blocks;
+    int64_t block = 0, to = 0;
+    for (const int64_t n : cloud_sizes) {
+        const int64_t n_token = n_token_of(config, n);
+        const int64_t n_block = (n_token + config.block_size - 1) / config.block_size;
+        for (int64_t b = std::max(block, first); b < std::min(block + n_block, end); ++b) {
+            const int64_t n_left = n_token - (b - block) * config.block_size;
+            const int64_t n_query = std::min(config.block_size, n_left);
+            const int64_t n_zero =
+                config.padding == Padding::zero ? config.block_size - n_query : 0;
+            blocks.push_back({to, static_cast<int32_t>(n_query), static_cast<int32_t>(n_zero)});
+            to += n_query;
+        }
+        block += n_block;
+    }
+    return blocks;
+}
+
+}  // namespace
+
+/// A plan under way: what connect() needs and a run does not.
+struct TokenPlan::Making {
+    std::span<const int64_t> cloud_sizes;
+    BlockCuts cuts;
+    Range places;  ///< of this rank
+    OwnTokens own;
+    std::vector<TokenKey> keys;  ///< (n_token)
+};
+
+void TokenPlan::connect(Communicator& comm, const Config& config, std::span<const float> regions,
+                        const HomeOrder& home) {
+    Making making;
+    comm.agree([&] {
+        require_shape(config, home);
+        making.cloud_sizes = home.cloud_sizes;
+        making.cuts = block_cuts(config, home.cloud_sizes, comm.size());
+    });
+    const std::vector<TokenCopy> copies = token_copies(comm, config, regions, home);
+    comm.agree([&] {
+        set_own(making, home, copies);
+        set_blocks(making, config, comm.rank());
+    });
+    making.own.n_before = comm.exclusive_sum(n_own_);
+    n_token_global_ = making.cuts.places.back();
+
+    SharedCells shared(comm.rank(), making.cuts.places);
+    std::optional<RowCells> cells;
+    comm.agree([&] {
+        cells.emplace(config, home.cloud_sizes, making.own);
+        rows_.resize(static_cast<size_t>(config.n_row()));
+    });
+    for (int64_t row = 0; row < config.n_row(); ++row) {
+        cells->connect(comm, slabs_of(config, regions, row));
+        comm.agree([&] { take_cells(making, row, *cells, shared); });
+    }
+    cells.reset();
+    shared.exchange(comm, making.keys);
+    comm.agree([&] {
+        n_token_ = n_own_ + std::ssize(shared.visitors());
+        take_shared(making, shared);
+        set_neighbors(config, shared);
+        require_all_places();
+    });
+    sum_up(comm);
+}
+
+void TokenPlan::set_own(Making& making, const HomeOrder& home, std::span<const TokenCopy> copies) {
+    n_point_ = home.places.size();
+    n_own_ = n_point_ + std::ssize(copies);
+    making.own.points = {home.places.data(), static_cast<size_t>(n_point_)};
+    copied_.clear();
+    for (int64_t i = 0; i < n_point_; ++i) making.keys.push_back({0, home.places[i].id});
+    for (const TokenCopy& copy : copies) {
+        copied_.push_back(copy.point);
+        making.keys.push_back({copy.number + 1, home.places[copy.point].id});
+    }
+    making.own.copied = copied_;
+    making.own.keys = making.keys;
+    making.own.by_key = sorted_tokens(making.keys);
+}
+
+void TokenPlan::set_blocks(Making& making, const Config& config, int rank) {
+    const auto r = static_cast<size_t>(rank);
+    making.places = {making.cuts.places[r], making.cuts.places[r + 1]};
+    n_place_ = making.places.size();
+    if (n_place_ >= token_limit)
+        throw Error(Status::shape, std::to_string(n_place_) +
+                                       " tokens are too many for one rank (2^31); use more ranks");
+    blocks_ =
+        blocks_of(config, making.cloud_sizes, making.cuts.blocks[r], making.cuts.blocks[r + 1]);
+}
+
+/// Cells of this rank alone are ready; the others are put aside.
+void TokenPlan::take_cells(const Making& making, int64_t row, const RowCells& cells,
+                           SharedCells& shared) {
+    Row& to = rows_[static_cast<size_t>(row)];
+    to.cells.clear();
+    to.members.clear();
+    const auto n_alone = std::ranges::count_if(
+        cells.cells(), [&](const RowCells::Cell& cell) { return !shared.is_shared(cell); });
+    to.cells.reserve(static_cast<size_t>(n_alone));
+    to.members.reserve(cells.members().size());
+    for (const RowCells::Cell& cell : cells.cells()) {
+        if (shared.is_shared(cell)) {
+            shared.add(row, cell, cells.members());
+            continue;
+        }
+        const auto begin = static_cast<int32_t>(to.members.size());
+        const auto n = static_cast<int32_t>(cell.size);
+        to.members.insert(to.members.end(), cells.members().begin() + cell.begin,
+                          cells.members().begin() + cell.end);
+        to.cells.push_back(
+            {begin, begin + n, 0, n, static_cast<int32_t>(cell.place - making.places.begin)});
+    }
+}
+
+namespace {
+
+/// Parts of cells that have places of a rank; parts of a cell follow each other.
+std::vector<SharedCells::Part> parts_of(const SharedCells& shared, Range places) {
+    std::vector<SharedCells::Part> parts;
+    for (const auto& list : {shared.own(), shared.visiting()}) {
+        std::ranges::copy_if(list, std::back_inserter(parts), [&](const SharedCells::Part& part) {
+            return intersection({part.place, part.place + part.size}, places).size() > 0;
+        });
+    }
+    std::ranges::stable_sort(
+        parts, {}, [](const SharedCells::Part& part) { return std::pair(part.row, part.place); });
+    return parts;
+}
+
+}  // namespace
+
+/// Cells of which other ranks have tokens or places: their tokens from all ranks.
+void TokenPlan::take_shared(Making& making, const SharedCells& shared) {
+    making.keys.insert(making.keys.end(), shared.visitors().begin(), shared.visitors().end());
+    const auto by_key = [&](int32_t token) { return making.keys[static_cast<size_t>(token)]; };
+    n_cut_cell_ = 0;
+    const std::vector<SharedCells::Part> parts = parts_of(shared, making.places);
+    for (auto part = parts.begin(); part != parts.end();) {
+        const SharedCells::Part cell = *part;
+        Row& row = rows_[static_cast<size_t>(cell.row)];
+        const auto begin = static_cast<int32_t>(row.members.size());
+        for (; part != parts.end() && part->row == cell.row && part->place == cell.place; ++part) {
+            const auto tokens = shared.members(*part);
+            const auto middle = std::ssize(row.members);
+            row.members.insert(row.members.end(), tokens.begin(), tokens.end());
+            std::ranges::inplace_merge(row.members.begin() + begin, row.members.begin() + middle,
+                                       row.members.end(), {}, by_key);
+        }
+        const auto end = static_cast<int32_t>(row.members.size());
+        if (end - begin != cell.size) {
+            throw Error(Status::internal, "a cell of " + std::to_string(cell.size) +
+                                              " tokens got " + std::to_string(end - begin));
+        }
+        const Range here = intersection({cell.place, cell.place + cell.size}, making.places);
+        row.cells.push_back({begin, end, static_cast<int32_t>(here.begin - cell.place),
+                             static_cast<int32_t>(here.end - cell.place),
+                             static_cast<int32_t>(here.begin - making.places.begin)});
+        if (here.begin == cell.place && here.size() < cell.size) ++n_cut_cell_;
+    }
+}
+
+namespace {
+
+using Parts = std::vector<std::vector<TokenPlan::Neighbor::Part>>;
+
+void add_parts(const Config& config, int64_t row, std::span<const int32_t> tokens, Parts& to) {
+    const auto table = static_cast<int32_t>(row / config.num_heads);
+    for (const int32_t token : tokens)
+        to[static_cast<size_t>(row % config.num_heads)].push_back({token, table});
+}
+
+void sort_parts(Parts& parts) {
+    for (auto& of_head : parts) {
+        std::ranges::sort(of_head, {}, [](const TokenPlan::Neighbor::Part& part) {
+            return std::pair(part.token, part.table);
+        });
+    }
+}
+
+}  // namespace
+
+void TokenPlan::set_neighbors(const Config& config, const SharedCells& shared) {
+    neighbors_.clear();
+    for (int r = 0; r < shared.n_rank(); ++r) {
+        const SharedCells::Source& source = shared.source(r);
+        if (shared.sent(r).empty() && source.visitor_begin == source.visitor_end) continue;
+        Neighbor& neighbor = neighbors_.emplace_back();
+        neighbor.rank = r;
+        neighbor.sent.assign(shared.sent(r).begin(), shared.sent(r).end());
+        neighbor.visitor_begin = n_own_ + source.visitor_begin;
+        neighbor.visitor_end = n_own_ + source.visitor_end;
+        neighbor.from_it.resize(static_cast<size_t>(config.num_heads));
+        neighbor.to_it.resize(static_cast<size_t>(config.num_heads));
+        for (const int64_t i : shared.told(r)) {
+            const SharedCells::Part& part = shared.own()[static_cast<size_t>(i)];
+            add_parts(config, part.row, shared.members(part), neighbor.from_it);
+        }
+        for (int64_t i = source.part_begin; i < source.part_end; ++i) {
+            const SharedCells::Part& part = shared.visiting()[static_cast<size_t>(i)];
+            add_parts(config, part.row, shared.members(part), neighbor.to_it);
+        }
+        sort_parts(neighbor.from_it);
+        sort_parts(neighbor.to_it);
+    }
+}
+
+void TokenPlan::require_all_places() const {
+    for (const Row& row : rows_) {
+        int64_t n = 0;
+        for (const Cell& cell : row.cells) n += cell.last - cell.first;
+        if (n == n_place_) continue;
+        throw Error(Status::internal, "cells of a row fill " + std::to_string(n) + " of " +
+                                          std::to_string(n_place_) + " places");
+    }
+}
+
+void TokenPlan::sum_up(Communicator& comm) {
+    largest_cell_ = 0;
+    for (const Row& row : rows_) {
+        for (const Cell& cell : row.cells)
+            largest_cell_ = std::max<int64_t>(largest_cell_, cell.end - cell.begin);
+    }
+    int64_t sums[2] = {n_cut_cell_, 0};
+    for (const Neighbor& neighbor : neighbors_) sums[1] += std::ssize(neighbor.sent);
+    comm.all_reduce_sum(sums);
+    n_cut_cell_ = sums[0];
+    n_visit_ = sums[1];
+}
+
+int64_t TokenPlan::bytes() const {
+    const auto held = [](const auto& list) {
+        return static_cast<int64_t>(list.capacity() * sizeof(list[0]));
+    };
+    int64_t n = held(copied_) + held(blocks_) + held(neighbors_) + held(rows_);
+    for (const Row& row : rows_) n += held(row.cells) + held(row.members);
+    for (const Neighbor& neighbor : neighbors_) {
+        n += held(neighbor.sent) + held(neighbor.from_it) + held(neighbor.to_it);
+        for (const auto& of_head : neighbor.from_it) n += held(of_head);
+        for (const auto& of_head : neighbor.to_it) n += held(of_head);
+    }
+    return n;
+}
+
+}  // namespace surrogate::impl::hept
