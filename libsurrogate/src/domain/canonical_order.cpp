@@ -13,56 +13,61 @@ namespace {
 
 constexpr uint64_t sign = uint64_t{1} << 63;
 
-/// One word with the id, or one word for each coordinate.
-SortKeys keys_of(const PointDomain& domain, const std::string& asker) {
+/// One word with the id, or one word for each coordinate, and before them one with the cloud.
+SortKeys keys_of(const PointDomain& domain, const std::string& asker, bool has_cloud) {
     if (!domain.has_ids() && domain.n_axis() == 0 && domain.n_global() > 1) {
         throw Error(
             Status::invalid_argument,
             asker + " needs an order of the points: give the domain global ids or coordinates");
     }
     const int64_t n = domain.n_local();
-    SortKeys keys(n, domain.has_ids() ? 1 : std::max(1, domain.n_axis()));
+    const int first = has_cloud ? 1 : 0;
+    SortKeys keys(n, domain.has_ids() ? 1 : first + std::max(1, domain.n_axis()));
     if (domain.has_ids()) {
         for (int64_t i = 0; i < n; ++i) keys[i][0] = static_cast<uint64_t>(domain.ids()[i]) ^ sign;
         return keys;
     }
+    for (int64_t i = 0; i < n && has_cloud; ++i)
+        keys[i][0] = static_cast<uint64_t>(domain.clouds()[i]);
     for (int axis = 0; axis < domain.n_axis(); ++axis) {
         for (int64_t i = 0; i < n; ++i) {
             // + 0.0 makes one zero of two: points at 0 and -0 are equal.
             const auto bits = std::bit_cast<uint64_t>(domain.coordinate(axis)[i] + 0.0);
-            keys[i][static_cast<size_t>(axis)] = bits & sign ? ~bits : bits | sign;
+            keys[i][static_cast<size_t>(first + axis)] = bits & sign ? ~bits : bits | sign;
         }
     }
     return keys;
 }
 
-std::string key_text(const PointDomain& domain, std::span<const uint64_t> key) {
+std::string key_text(const PointDomain& domain, std::span<const uint64_t> key, bool has_cloud) {
     if (domain.has_ids()) return "global id " + std::to_string(static_cast<int64_t>(key[0] ^ sign));
     std::string text;
-    for (const uint64_t k : key) {
+    for (const uint64_t k : key.subspan(has_cloud ? 1 : 0)) {
         text += (text.empty() ? "" : ", ") +
                 std::to_string(std::bit_cast<double>(k & sign ? k ^ sign : ~k));
     }
-    return "coordinates (" + text + ")";
+    return "coordinates (" + text + ")" + (has_cloud ? " in cloud " + std::to_string(key[0]) : "");
 }
 
 [[noreturn]] void refuse_equal(const PointDomain& domain, const std::string& asker,
-                               std::span<const uint64_t> key) {
+                               std::span<const uint64_t> key, bool has_cloud) {
     throw Error(Status::invalid_argument,
                 asker + " needs an order of the points, but two of them have the same " +
-                    key_text(domain, key) +
+                    key_text(domain, key, has_cloud) +
                     (domain.has_ids() ? "; leave ghost points out"
                                       : "; give global ids, or leave ghost points out"));
 }
 
 }  // namespace
 
-std::vector<int64_t> canonical_positions(const PointDomain& domain, const char* asker) {
+std::vector<int64_t> canonical_positions(const PointDomain& domain, const char* asker,
+                                         bool keeps_clouds) {
     Communicator& comm = domain.context().comm();
+    const bool has_cloud = keeps_clouds && domain.has_clouds() && !domain.has_ids();
     SortKeys keys;
-    comm.agree([&] { keys = keys_of(domain, asker); });
+    comm.agree([&] { keys = keys_of(domain, asker, has_cloud); });
     return sorted_positions(comm, std::move(keys), [&](std::span<const uint64_t> key) {
-        refuse_equal(domain, asker, key);
+        refuse_equal(domain, asker, key, has_cloud);
     });
 }
 

@@ -11,13 +11,16 @@ namespace surrogate::impl {
 
 /// Position of every local point in the canonical order of all points of a domain: by global id, or
 /// by the bit patterns of the coordinates if the domain has no ids. The order is the same for every
-/// number of ranks and every partition. `asker` is who needs it, for messages.
+/// number of ranks and every partition. `asker` is who needs it, for messages. keeps_clouds: for a
+/// model that keeps clouds apart; without ids the cloud comes first, and points of two clouds may
+/// have the same coordinates.
 ///
 /// Collective. Throws invalid_argument if two points have the same id or, without ids, the same
 /// coordinates (they are named), or if the domain has neither; no_memory. Memory: see
-/// sorted_positions(), with keys of one word for an id, or one word for each coordinate.
+/// sorted_positions(), with keys of one word for an id, or one word for each coordinate and for the cloud.
 std::vector<int64_t> canonical_positions(const PointDomain& domain,
-                                         const char* asker = "reproducible mode");
+                                         const char* asker = "reproducible mode",
+                                         bool keeps_clouds = false);
 
 /// The route of the points of a domain to the canonical order, cut into blocks of block_rows rows
 /// that are distributed over the ranks: what is computed block by block is the same for every number

@@ -12,11 +12,13 @@ namespace surrogate::impl {
 
 namespace {
 
-void require_axes(int64_t n_axis) {
-    constexpr int64_t max_axis = 3;
-    if (n_axis >= 1 && n_axis <= max_axis) return;
-    throw Error(Status::shape, "a tree of points needs 1 to " + std::to_string(max_axis) +
-                                   " coordinates, found " + std::to_string(n_axis) +
+void require_axes(int64_t n_axis, const TreeRules& rules) {
+    if (n_axis >= rules.min_axis && n_axis <= rules.max_axis) return;
+    const std::string first =
+        rules.min_axis < rules.max_axis ? std::to_string(rules.min_axis) + " to " : "";
+    throw Error(Status::shape, std::string(rules.asker) + " needs " + first +
+                                   std::to_string(rules.max_axis) + " coordinates, found " +
+                                   std::to_string(n_axis) +
                                    (n_axis == 0 ? "; give the domain coordinates" : ""));
 }
 
@@ -34,8 +36,8 @@ kernels::Buffer<float> positions_of(const PointDomain& domain,
 }
 
 /// Of a domain without ids.
-std::vector<int64_t> made_ids(const PointDomain& domain, bool is_reproducible) {
-    if (is_reproducible) return canonical_positions(domain);
+std::vector<int64_t> made_ids(const PointDomain& domain, bool is_reproducible, bool keeps_clouds) {
+    if (is_reproducible) return canonical_positions(domain, "reproducible mode", keeps_clouds);
     Communicator& comm = domain.context().comm();
     const int64_t first = comm.exclusive_sum(domain.n_local());
     std::vector<int64_t> ids;
@@ -47,17 +49,17 @@ std::vector<int64_t> made_ids(const PointDomain& domain, bool is_reproducible) {
 }  // namespace
 
 TreePoints tree_points(const PointDomain& domain, std::span<const Column> coordinates,
-                       bool is_reproducible) {
+                       bool is_reproducible, const TreeRules& rules) {
     TreePoints points;
     domain.context().comm().agree([&] {
-        require_axes(std::ssize(coordinates));
+        require_axes(std::ssize(coordinates), rules);
         points.x = positions_of(domain, coordinates);
         points.ids = kernels::Buffer<int64_t>(domain.n_local());
     });
     if (domain.has_ids()) {
         std::copy_n(domain.ids(), domain.n_local(), points.ids.data());
     } else {
-        std::ranges::copy(made_ids(domain, is_reproducible), points.ids.data());
+        std::ranges::copy(made_ids(domain, is_reproducible, rules.keeps_clouds), points.ids.data());
     }
     return points;
 }
