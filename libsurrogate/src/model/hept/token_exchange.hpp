@@ -32,21 +32,44 @@ public:
     /// filled in. Takes no memory.
     void visit(Communicator& comm, const kernels::Queue& queue, const kernels::Tiles<T>& x);
 
-    /// Local: zeros to those parts of the sums of `head` that this rank may not compute.
+    /// Local: zeros to those parts of the sums of `head` that this rank may not compute, of own
+    /// tokens and of visitors; before it computes its blocks.
     void clear_shared(int64_t head, T* sums) const;
     /// Collective: what other ranks computed is added to the sums of own tokens. Takes no memory.
     void return_sums(Communicator& comm, const kernels::Queue& queue, int64_t head, T* sums);
 
-    /// Bytes that this rank sends in a layer, and messages.
+    /// Bytes that this rank sends in a layer of all heads, and messages.
     int64_t bytes_of_layer(int64_t n_channel) const;
     int64_t messages_of_layer() const;
     int64_t bytes() const;
 
 private:
+    /// Messages of one direction, one after the other in a buffer.
+    struct Side {
+        kernels::Buffer<T> buffer;
+        std::vector<Communicator::Message> messages;
+        int64_t n_number = 0;
+
+        void reserve(int64_t n, size_t n_message) {
+            buffer.resize(n);
+            messages.reserve(n_message);
+            clear();
+        }
+        void clear() {
+            messages.clear();
+            n_number = 0;
+        }
+        T* end() { return buffer.data() + n_number; }
+        void add(int rank, int64_t n);
+    };
+
+    T* sum(T* sums, const TokenPlan::Neighbor::Part& part) const {
+        return sums + (part.table * plan_->n_token() + part.token) * n_sum_;
+    }
+
     const TokenPlan* plan_ = nullptr;
     int64_t n_sum_ = 0;
-    kernels::Buffer<T> send_, receive_;
-    std::vector<Communicator::Message> to_, from_;  // one each neighbor
+    Side send_, receive_;
 };
 
 }  // namespace surrogate::impl::hept
