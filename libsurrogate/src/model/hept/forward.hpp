@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -10,18 +9,12 @@
 #include "kernels/base/queue.hpp"
 #include "kernels/base/tiles.hpp"
 #include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/model/hept/attention.hpp"
 #include "libsurrogate/src/model/hept/layers.hpp"
+#include "libsurrogate/src/model/hept/readout.hpp"
 #include "libsurrogate/src/model/hept/token_exchange.hpp"
 
 namespace surrogate::impl::hept {
-
-/// Orders that tests impose on a layer instead of those of its hashes: of row table * H + head the
-/// tokens at its places, one rank. Two implementations whose hashes differ in the last bit then
-/// compute the same.
-struct ImposedOrders {
-    /// (L), each (C, H, n_place)
-    std::vector<std::vector<int32_t>> queries, keys;
-};
 
 /// The network on the tokens of a rank:
 ///
@@ -31,7 +24,7 @@ struct ImposedOrders {
 ///   e = sum of W_l h_l;  y = out(e + mlp(e))
 ///
 /// Memory a token, of one head at a time: a row (3 d + D), sums C (d + 1), hashes 2 C; and of the
-/// network h, u, attention d each, e m; orders 2 C n_place integers.
+/// network h, u d each, e m; orders 2 C n_place integers.
 template <class T>
 class Forward {
 public:
@@ -46,22 +39,54 @@ public:
     void set_coordinates(Communicator& comm, const kernels::Tiles<const T>& coordinates);
 
     /// Collective. x (n_feature, n_point) tiles of the home points, classes already embedded;
-    /// y (n_out, n_point). Returns whether all augmented queries and keys of this rank were finite.
-    /// Takes no memory.
+    /// y (n_out, n_point). Returns whether all augmented queries and keys of this rank were finite;
+    /// if not, y and what other ranks are given is NaN. Takes no memory.
     bool run(Communicator& comm, const kernels::Tiles<const T>& x, const kernels::Tiles<T>& y);
 
     /// Null: none. For tests.
-    void impose(const ImposedOrders* orders) { imposed_ = orders; }
+    void impose(const ImposedOrders* orders) { attention_.impose(orders); }
 
+    /// Where runs leave h before each layer and after the last, (L + 1) times (d, n_own): what
+    /// backward starts from. Empty: nowhere. The tiles belong to the caller.
+    void keep(std::span<const kernels::Tiles<T>> states) { kept_ = states; }
+
+    /// (D, n_token)
+    kernels::Tiles<const T> coordinates() const { return x_; }
     int64_t bytes() const;
 
 private:
+    /// Memory of one thread: features of tokens, (d), (2 d), the output MLP.
+    struct Scratch {
+        kernels::Buffer<T> features, normed, hidden, readout;
+    };
+    static kernels::Tiles<T> tiles(kernels::Buffer<T>& buffer, int64_t n_channel, int64_t n_point);
+
+    /// body(tile, scratch) for tiles of n_point points, on all threads; nothing after a number that
+    /// was not finite.
+    template <class Body>
+    void for_tiles(int64_t n_point, const Body& body);
+    kernels::Tile<T> own(const kernels::Tiles<T>& of, int64_t tile) const;
+    kernels::Tile<const T> features(const kernels::Tiles<const T>& x, int64_t tile,
+                                    Scratch& scratch) const;
+    void leave(int64_t l, int64_t tile, const kernels::Linear<T>& states, bool is_first);
+    void encode(const kernels::Tiles<const T>& x);
+    void attend(Communicator& comm, int64_t l);
+    void attend_head(Communicator& comm, int64_t l, int64_t h);
+    void finish_layer(int64_t l);
+    void read(const kernels::Tiles<T>& y);
+
     const Config& config_;
     const Layers<T>& layers_;
     kernels::Queue queue_;
     const TokenPlan* plan_ = nullptr;
-    const ImposedOrders* imposed_ = nullptr;
     TokenExchange<T> exchange_;
+    Attention<T> attention_;
+    Readout<T> readout_;
+    std::span<const kernels::Tiles<T>> kept_;
+    bool is_finite_ = true;
+    kernels::Buffer<T> x_data_, u_data_, h_data_, e_data_;
+    kernels::Tiles<T> x_, u_, h_, e_;  // (D, n_token), (d, n_token), (d, n_own), (m, n_own)
+    std::vector<Scratch> scratch_;     // (n_thread)
 };
 
 }  // namespace surrogate::impl::hept

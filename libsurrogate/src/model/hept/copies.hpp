@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/base/tiles.hpp"
+#include "libsurrogate/src/model/hept/token_plan.hpp"
+
+namespace surrogate::impl::hept {
+
+/// The point that an own token is, or is a copy of.
+inline int64_t point_of(const TokenPlan& plan, int64_t token) {
+    const int64_t n_point = plan.n_point();
+    return token < n_point ? token : plan.copied()[static_cast<size_t>(token - n_point)];
+}
+
+/// Numbers of points (n_channel, n_point) to a tile of own tokens (n_channel, n).
+template <class T>
+void copy_tokens(const TokenPlan& plan, const kernels::Tiles<const T>& points, int64_t tile,
+                 kernels::Tile<T> tokens) {
+    for (int64_t i = 0; i < tokens.shape[1]; ++i) {
+        const int64_t point = point_of(plan, tile * kernels::tile_points + i);
+        for (int64_t c = 0; c < points.n_channel; ++c) tokens(c, i) = points(c, point);
+    }
+}
+
+/// Gradients of own tokens (n_channel, n_own), in tiles, to those of their points (n_channel,
+/// n_point): each point takes its own and, in their order, those of its copies.
+template <class T>
+void join_copies(const TokenPlan& plan, const kernels::Tiles<const T>& tokens,
+                 const kernels::Tiles<T>& points) {
+    for (int64_t token = 0; token < plan.n_own(); ++token) {
+        const int64_t point = point_of(plan, token);
+        for (int64_t c = 0; c < points.n_channel; ++c) {
+            const T given = token < plan.n_point() ? T(0) : points(c, point);
+            points(c, point) = given + tokens(c, token);
+        }
+    }
+}
+
+}  // namespace surrogate::impl::hept
