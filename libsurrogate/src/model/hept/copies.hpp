@@ -24,16 +24,17 @@ void copy_tokens(const TokenPlan& plan, const kernels::Tiles<const T>& points, i
     }
 }
 
-/// Gradients of own tokens (n_channel, n_own), in tiles, to those of their points (n_channel,
-/// n_point): each point takes its own and, in their order, those of its copies.
+/// Gradients of a tile of own tokens (n_channel, n) to those of their points (n_channel, n_point):
+/// what a point is given is written, what its copies are given is added. Tiles come in ascending
+/// order.
 template <class T>
-void join_copies(const TokenPlan& plan, const kernels::Tiles<const T>& tokens,
+void join_copies(const TokenPlan& plan, int64_t tile, kernels::Tile<const T> tokens,
                  const kernels::Tiles<T>& points) {
-    for (int64_t token = 0; token < plan.n_own(); ++token) {
-        const int64_t point = point_of(plan, token);
+    for (int64_t i = 0; i < tokens.shape[1]; ++i) {
+        const int64_t token = tile * kernels::tile_points + i, point = point_of(plan, token);
         for (int64_t c = 0; c < points.n_channel; ++c) {
             const T given = token < plan.n_point() ? T(0) : points(c, point);
-            points(c, point) = given + tokens(c, token);
+            points(c, point) = given + tokens(c, i);
         }
     }
 }

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/base/queue.hpp"
+#include "kernels/base/tiles.hpp"
+#include "libsurrogate/src/layers/gradients.hpp"
+#include "libsurrogate/src/model/hept/attention.hpp"
+#include "libsurrogate/src/model/hept/layers.hpp"
+
+namespace surrogate::impl::hept {
+
+/// Reverse mode of one layer on one rank, from nothing but the tokens that entered it: the rest is
+/// computed again, the rows of a head and its orders twice. Of each head it keeps what a token is
+/// given by all tables together, d + 1 numbers.
+///
+/// Blocks of a table work on all threads, each on its own queries and keys, and tables follow each
+/// other; sums over tokens run on the calling thread: nothing depends on the number of threads.
+template <class T>
+class LayerGradient {
+public:
+    /// `config` and `layers` must outlive it.
+    LayerGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
+
+    /// For the tokens of `plan`, of one rank, which must outlive it.
+    void resize(const TokenPlan& plan);
+
+    /// Layer l: dh (d, n_own), the gradient of what left it, becomes that of h, what entered it.
+    /// Gradients of coordinates x (D, n_own) are added to dx, those of the layer's weights to
+    /// `gradients`.
+    void run(int64_t l, const kernels::Tiles<const T>& h, const kernels::Tiles<const T>& x,
+             const Gradients& gradients, const kernels::Tiles<T>& dh, const kernels::Tiles<T>& dx);
+
+    /// See Attention.
+    void impose(const ImposedOrders* orders) { attention_.impose(orders); }
+
+    int64_t bytes() const;
+
+private:
+    /// Memory of one thread, for a block: given, gradients of queries and of keys.
+    struct Scratch {
+        kernels::Buffer<T> attend, given, dqueries, dkeys;
+    };
+
+    /// body(tile) for all tiles, on the calling thread.
+    template <class Body>
+    void for_all(const Body& body) const;
+    /// A tile of the scratch as wide as `like`.
+    kernels::Tile<T> scratch(kernels::Buffer<T>& buffer, int64_t n_channel,
+                             kernels::Tile<const T> like) const {
+        return {buffer.data(), {n_channel, like.shape[1]}, like.stride};
+    }
+    kernels::Tiles<T> tokens(kernels::Buffer<T>& buffer) const {
+        return {buffer.data(), config_.h_dim, plan_->n_own()};
+    }
+    T* kept(int64_t h, int64_t tile) {
+        const int64_t first = h * plan_->n_own() + tile * kernels::tile_points;
+        return kept_.data() + first * shape().n_sum();
+    }
+    const kernels::hept::RowShape& shape() const { return attention_.shape(); }
+
+    void attend(int64_t l, const kernels::Tiles<const T>& h, const kernels::Tiles<const T>& x);
+    void keep(int64_t h);
+    void finish_backward(const LayerWeights<T>& weights, const std::string& name, int64_t tile,
+                         const Gradients& gradients, kernels::Tile<T> dh);
+    void give(const kernels::Linear<T>& out, int64_t h, const kernels::Tiles<T>& dh);
+    void blocks_backward();
+    void block_backward(const kernels::hept::Block<T>& block, Scratch& scratch);
+    void augment_backward(const kernels::hept::Head<T>& head, const std::string& name, int64_t h,
+                          const kernels::Tiles<const T>& x, const Gradients& gradients,
+                          const kernels::Tiles<T>& dx);
+    void join_rows(int64_t tile, int64_t n);
+
+    const Config& config_;
+    const Layers<T>& layers_;
+    kernels::Queue queue_;
+    const TokenPlan* plan_ = nullptr;
+    Attention<T> attention_;
+    kernels::Buffer<T> u_, du_, inner_;          // (d, n_own): inner is h between attention and MLP
+    kernels::Buffer<T> kept_, given_;            // (H, n_own, d + 1), (n_own, d + 1)
+    kernels::Buffer<T> dqueries_, dkeys_;        // (n_own, E), (n_own, E + d)
+    kernels::Buffer<T> normed_, dnormed_;        // a tile each: (d)
+    kernels::Buffer<T> saved_, hidden_, heads_;  // (2 d), (2 d), (H d)
+    kernels::Buffer<T> drows_, augment_;         // rows of a tile
+    kernels::Buffer<double> dqkv_, dscale_;      // (3 d, d), (D)
+    std::vector<Scratch> scratch_;               // (n_thread)
+};
+
+}  // namespace surrogate::impl::hept
