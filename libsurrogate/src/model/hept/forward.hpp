@@ -50,6 +50,7 @@ public:
     /// backward starts from. Empty: nowhere. The tiles belong to the caller.
     void keep(std::span<const kernels::Tiles<T>> states) { kept_ = states; }
 
+    const TokenExchange<T>& exchange() const { return exchange_; }
     /// (D, n_token)
     kernels::Tiles<const T> coordinates() const { return x_; }
     int64_t bytes() const;
