@@ -20,15 +20,21 @@ Share share_of_points(const Job& job, const Context& context, const std::string&
         surrogate_partition(partition.c_str(), n_point, job.rank(), job.size(), rows.data(), &n));
     const int64_t n_axis = tensors.positions.n_channel;
     std::vector<double> x;
-    std::vector<int64_t> ids;
+    std::vector<int64_t> ids, clouds;
     for (const int64_t row : rows) {
         ids.push_back(tensors.ids ? tensors.ids[row] : row);
+        if (tensors.clouds) clouds.push_back(tensors.clouds[row]);
         for (int64_t axis = 0; axis < n_axis; ++axis)
             x.push_back(static_cast<double>(tensors.positions.data[row * n_axis + axis]));
     }
     x.reserve(1);  // a rank without points still says what points have
     ids.reserve(1);
-    Domain domain(context, matrix(x.data(), n, n_axis), ids.data());
+    if (tensors.clouds) clouds.reserve(1);
+    surrogate_points points{};
+    points.x = matrix(x.data(), n, n_axis);
+    points.global_id = ids.data();
+    points.cloud = clouds.data();
+    Domain domain(context, points);
     if (tensors.has_edges && job.is_root()) domain.set_edges(tensors.sources, tensors.targets);
     if (tensors.has_edges && !job.is_root()) domain.set_edges({}, {});
     return {std::move(domain), std::move(rows)};

@@ -97,16 +97,31 @@ void take_input(Finder& finder, const surrogate_port_info& port, bool is_optiona
     tensors.positions = std::move(tensor);
 }
 
-/// Points are known by their row if the case has no ids.
-void take_ids(Finder& finder, CaseTensors& tensors) {
-    const surrogate_tensor* const gid = finder.find("input/gid");
-    if (!gid) return;
-    const surrogate_port_info ids{"gid", 1, 0, SURROGATE_AT_INPUT, SURROGATE_INTEGER};
-    if (!finder.shape(*gid, ids, {SURROGATE_INT64}).is_shared)
-        throw Failure(Exit::bad_usage,
-                      "tensor check/input/gid has an axis of samples; ids are "
-                      "those of the points: (points)");
-    tensors.ids = static_cast<const int64_t*>(gid->data);
+/// One integer for each point; null if the case has no such tensor. `what` they are, for messages.
+const int64_t* find_numbers(Finder& finder, const char* name, const std::string& what) {
+    const std::string path = std::string("input/") + name;
+    const surrogate_tensor* const numbers = finder.find(path);
+    if (!numbers) return nullptr;
+    const surrogate_port_info port{name, 1, 0, SURROGATE_AT_INPUT, SURROGATE_INTEGER};
+    if (!finder.shape(*numbers, port, {SURROGATE_INT64}).is_shared)
+        throw Failure(Exit::bad_usage, "tensor check/" + path + " has an axis of samples; " + what +
+                                           " are those of the points: (points)");
+    return static_cast<const int64_t*>(numbers->data);
+}
+
+/// The clouds of the points: batch indices of PyTorch, which its networks take in ascending order.
+void take_clouds(Finder& finder, CaseTensors& tensors) {
+    tensors.clouds = find_numbers(finder, "batch", "clouds");
+    if (!tensors.clouds) return;
+    for (int64_t i = 1; i < finder.counts.n_point[0]; ++i) {
+        if (tensors.clouds[i] >= tensors.clouds[i - 1]) continue;
+        throw Failure(Exit::bad_usage, "tensor check/input/batch goes down from " +
+                                           std::to_string(tensors.clouds[i - 1]) + " to " +
+                                           std::to_string(tensors.clouds[i]) + " in row " +
+                                           std::to_string(i) +
+                                           "; the points of a cloud follow each other, cloud after "
+                                           "cloud");
+    }
 }
 
 /// Edges of the points, by rows of the case.
@@ -197,7 +212,9 @@ CaseTensors find_tensors(const Model& model, const CheckCase& check_case, const 
         take_output(finder, port, tensors);
     }
     if (model.input_domain().kind == SURROGATE_POINTS) {
-        take_ids(finder, tensors);
+        // Points are known by their row if the case has no ids.
+        tensors.ids = find_numbers(finder, "gid", "ids");
+        take_clouds(finder, tensors);
         take_edges(finder, tensors);
     }
     tensors.n_sample = finder.counts.n_sample;

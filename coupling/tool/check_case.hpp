@@ -44,13 +44,15 @@ struct CaseTensor {
 ///   sphere  (n_sample, n_channel, n_lat, n_lon)
 ///   clouds  (n_sample, n_channel); each sample is one cloud
 ///   nodes   (n_sample, n_node, n_channel), or (n_node, n_channel)
-/// Besides those of ports, check/input/gid (n_point) are the points' global ids, and
-/// check/input/edges (2, n_edge) rows of the case, sources and targets.
+/// Besides those of ports, check/input/gid (n_point) are the points' global ids, check/input/batch
+/// (n_point) their clouds, which do not go down from row to row, and check/input/edges (2, n_edge)
+/// rows of the case, sources and targets.
 struct CaseTensors {
     int64_t n_sample = 0;
     int64_t n_point[2] = {0, 0};       ///< of the input and the output domain
     CaseTensor<float> positions = {};  ///< of the domain; data null: points have none
     const int64_t* ids = nullptr;      ///< null: points are known by their row
+    const int64_t* clouds = nullptr;   ///< null: all points belong to one
     bool has_edges = false;
     std::vector<int64_t> sources = {}, targets = {};  ///< global ids of the edges' ends
     std::vector<CaseTensor<float>> inputs = {};
