@@ -36,8 +36,8 @@ std::vector<TrackingScore> tracking_scores(const Queue& queue, View<const T, 2> 
                                            const HitTruth& truth, std::span<const double> pt_least,
                                            int64_t n_neighbor = 19);
 
-/// Scores of finite probabilities p of a class against y (0 or 1), over the points where mask is not 0, or
-/// all if mask is empty:
+/// Scores of finite probabilities p of a class against y (0 or 1), over the points where mask is not 0,
+/// or all if mask is empty:
 ///   average_precision  sum over thresholds of (R_n - R_(n-1)) P_n; points of equal p come together
 ///   roc_auc            area below true positives against false positives, trapezoids at equal p
 ///   f1                 2 TP / (2 TP + FP + FN) with p > 0.5

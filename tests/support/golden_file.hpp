@@ -50,7 +50,7 @@ public:
         return list;
     }
 
-    /// A tensor of type F64, or of F32, I64, I32 or U8 converted.
+    /// A tensor of type F64, or of F32, I64, I32, I8 or U8 converted.
     GoldenTensor tensor(const std::string& name) const {
         const auto entry = header_.at(name);
         GoldenTensor golden{entry.at("shape").get<std::vector<int64_t>>(), {}};
@@ -63,10 +63,12 @@ public:
             golden.values = widened<int64_t>(entry);
         } else if (type == "I32") {
             golden.values = widened<int32_t>(entry);
+        } else if (type == "I8") {
+            golden.values = widened<int8_t>(entry);
         } else if (type == "U8") {
             golden.values = widened<uint8_t>(entry);
         } else {
-            throw std::runtime_error(name + " is neither F64, F32, I64, I32 nor U8");
+            throw std::runtime_error(name + " is neither F64, F32, I64, I32, I8 nor U8");
         }
         return golden;
     }
