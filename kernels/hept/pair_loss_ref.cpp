@@ -39,9 +39,10 @@ Term<T> term(const Similarity& similarity, Embedding<const T> e, int64_t u, int6
     return {};
 }
 
+/// A NaN stays: the order of the operands of max is meant.
 template <class T>
 T exponential(T t, T m) {
-    return std::exp(std::max(static_cast<T>(least_exponent), t - m));
+    return std::exp(std::max(t - m, static_cast<T>(least_exponent)));
 }
 
 }  // namespace
