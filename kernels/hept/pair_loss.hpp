@@ -61,7 +61,7 @@ struct PairSums {
 /// and no sum of a point is 0 that a quotient needs.
 constexpr double least_exponent = -70;
 
-/// 1 / tau, which no t exceeds.
+/// 1 / tau, which no t exceeds but by rounding.
 double similarity_bound(const Similarity& similarity);
 
 /// The bound serves as m: with it every x is above exp(least_exponent). Then largest_similarity() and

@@ -108,7 +108,7 @@ TEST_P(PairLossOn, DoesNotDependOnTheShift) {
         const PairProblem problem = random_problem(random, 50, 12, 600, similarity, true);
         const PairRun<float> exact = run_pairs<float>(queue(), problem, {true, true, 0});
         const PairRun<float> bound = run_pairs<float>(queue(), problem, {true, false, 0});
-        EXPECT_LE(exact.m, bound.m);
+        EXPECT_LE(exact.m, bound.m * (1 + 1e-6F));  // unit vectors are rounded
         EXPECT_NEAR(exact.loss, bound.loss, float_bound * std::max(0.1, exact.loss));
         expect_near(bound.gradient, exact.gradient, float_bound);
     }
