@@ -73,11 +73,16 @@ public:
         return golden;
     }
 
-    /// A tensor of type I32 or I64, row-major.
+    /// A tensor of type I32, I64 or U16, row-major.
     std::vector<int64_t> integers(const std::string& name) const {
         const auto entry = header_.at(name);
         if (entry.at("dtype") == "I64") return read<int64_t>(entry);
-        if (entry.at("dtype") != "I32") throw std::runtime_error(name + " is neither I64 nor I32");
+        if (entry.at("dtype") == "U16") {
+            const std::vector<uint16_t> narrow = read<uint16_t>(entry);
+            return {narrow.begin(), narrow.end()};
+        }
+        if (entry.at("dtype") != "I32")
+            throw std::runtime_error(name + " is neither I64, I32 nor U16");
         const std::vector<int32_t> narrow = read<int32_t>(entry);
         return {narrow.begin(), narrow.end()};
     }
