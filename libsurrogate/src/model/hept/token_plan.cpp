@@ -68,7 +68,7 @@ struct TokenPlan::Making {
     BlockCuts cuts;
     Range places;  ///< of this rank
     OwnTokens own;
-    std::vector<TokenKey> keys;  ///< (n_token)
+    std::vector<TokenKey> keys;  ///< (n_own), at last (n_token)
 };
 
 void TokenPlan::connect(Communicator& comm, const Config& config, std::span<const float> regions,
@@ -101,7 +101,8 @@ void TokenPlan::connect(Communicator& comm, const Config& config, std::span<cons
     shared.exchange(comm, making.keys);
     comm.agree([&] {
         n_token_ = n_own_ + std::ssize(shared.visitors());
-        take_shared(making, shared);
+        making.keys.insert(making.keys.end(), shared.visitors().begin(), shared.visitors().end());
+        take_shared(making.keys, making.places.begin, shared);
         set_neighbors(config, shared);
         require_all_places();
     });
@@ -155,98 +156,6 @@ void TokenPlan::take_cells(const Making& making, int64_t row, const RowCells& ce
                           cells.members().begin() + cell.end);
         to.cells.push_back(
             {begin, begin + n, 0, n, static_cast<int32_t>(cell.place - making.places.begin)});
-    }
-}
-
-namespace {
-
-/// Parts of cells that have places of a rank; parts of a cell follow each other.
-std::vector<SharedCells::Part> parts_of(const SharedCells& shared, Range places) {
-    std::vector<SharedCells::Part> parts;
-    for (const auto& list : {shared.own(), shared.visiting()}) {
-        std::ranges::copy_if(list, std::back_inserter(parts), [&](const SharedCells::Part& part) {
-            return intersection({part.place, part.place + part.size}, places).size() > 0;
-        });
-    }
-    std::ranges::stable_sort(
-        parts, {}, [](const SharedCells::Part& part) { return std::pair(part.row, part.place); });
-    return parts;
-}
-
-}  // namespace
-
-/// Cells of which other ranks have tokens or places: their tokens from all ranks.
-void TokenPlan::take_shared(Making& making, const SharedCells& shared) {
-    making.keys.insert(making.keys.end(), shared.visitors().begin(), shared.visitors().end());
-    const auto by_key = [&](int32_t token) { return making.keys[static_cast<size_t>(token)]; };
-    n_cut_cell_ = 0;
-    const std::vector<SharedCells::Part> parts = parts_of(shared, making.places);
-    for (auto part = parts.begin(); part != parts.end();) {
-        const SharedCells::Part cell = *part;
-        Row& row = rows_[static_cast<size_t>(cell.row)];
-        const auto begin = static_cast<int32_t>(row.members.size());
-        for (; part != parts.end() && part->row == cell.row && part->place == cell.place; ++part) {
-            const auto tokens = shared.members(*part);
-            const auto middle = std::ssize(row.members);
-            row.members.insert(row.members.end(), tokens.begin(), tokens.end());
-            std::ranges::inplace_merge(row.members.begin() + begin, row.members.begin() + middle,
-                                       row.members.end(), {}, by_key);
-        }
-        const auto end = static_cast<int32_t>(row.members.size());
-        if (end - begin != cell.size) {
-            throw Error(Status::internal, "a cell of " + std::to_string(cell.size) +
-                                              " tokens got " + std::to_string(end - begin));
-        }
-        const Range here = intersection({cell.place, cell.place + cell.size}, making.places);
-        row.cells.push_back({begin, end, static_cast<int32_t>(here.begin - cell.place),
-                             static_cast<int32_t>(here.end - cell.place),
-                             static_cast<int32_t>(here.begin - making.places.begin)});
-        if (here.begin == cell.place && here.size() < cell.size) ++n_cut_cell_;
-    }
-}
-
-namespace {
-
-using Parts = std::vector<std::vector<TokenPlan::Neighbor::Part>>;
-
-void add_parts(const Config& config, int64_t row, std::span<const int32_t> tokens, Parts& to) {
-    const auto table = static_cast<int32_t>(row / config.num_heads);
-    for (const int32_t token : tokens)
-        to[static_cast<size_t>(row % config.num_heads)].push_back({token, table});
-}
-
-void sort_parts(Parts& parts) {
-    for (auto& of_head : parts) {
-        std::ranges::sort(of_head, {}, [](const TokenPlan::Neighbor::Part& part) {
-            return std::pair(part.token, part.table);
-        });
-    }
-}
-
-}  // namespace
-
-void TokenPlan::set_neighbors(const Config& config, const SharedCells& shared) {
-    neighbors_.clear();
-    for (int r = 0; r < shared.n_rank(); ++r) {
-        const SharedCells::Source& source = shared.source(r);
-        if (shared.sent(r).empty() && source.visitor_begin == source.visitor_end) continue;
-        Neighbor& neighbor = neighbors_.emplace_back();
-        neighbor.rank = r;
-        neighbor.sent.assign(shared.sent(r).begin(), shared.sent(r).end());
-        neighbor.visitor_begin = n_own_ + source.visitor_begin;
-        neighbor.visitor_end = n_own_ + source.visitor_end;
-        neighbor.from_it.resize(static_cast<size_t>(config.num_heads));
-        neighbor.to_it.resize(static_cast<size_t>(config.num_heads));
-        for (const int64_t i : shared.told(r)) {
-            const SharedCells::Part& part = shared.own()[static_cast<size_t>(i)];
-            add_parts(config, part.row, shared.members(part), neighbor.from_it);
-        }
-        for (int64_t i = source.part_begin; i < source.part_end; ++i) {
-            const SharedCells::Part& part = shared.visiting()[static_cast<size_t>(i)];
-            add_parts(config, part.row, shared.members(part), neighbor.to_it);
-        }
-        sort_parts(neighbor.from_it);
-        sort_parts(neighbor.to_it);
     }
 }
 

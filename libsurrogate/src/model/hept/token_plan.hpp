@@ -14,6 +14,7 @@ namespace surrogate::impl::hept {
 class RowCells;
 class SharedCells;
 struct TokenCopy;
+struct TokenKey;
 
 /// Which tokens meet where: everything about a geometry that no layer changes.
 ///
@@ -33,8 +34,9 @@ struct TokenCopy;
 /// ranks (in the order of ranks).
 class TokenPlan {
 public:
-    /// A part of a row that this rank sorts: tokens members[begin .. end) by ascending id. Those at
-    /// places first .. last - 1 of the cell, when sorted by hash, go to to .. of the rank's places.
+    /// A part of a row that this rank sorts: tokens members[begin .. end), points by ascending id
+    /// before copies by number. Those at places first .. last - 1 of the cell, when sorted by hash,
+    /// go to to .. of the rank's places.
     /// 32 bits: clouds of few points have nearly as many cells as points.
     struct Cell {
         int32_t begin = 0, end = 0;
@@ -74,7 +76,7 @@ public:
     std::span<const Block> blocks() const { return blocks_; }
     std::span<const Neighbor> neighbors() const { return neighbors_; }  ///< ascending ranks
 
-    /// Of row table * H + head.
+    /// Of row table * H + head; cells in no order.
     std::span<const Cell> cells(int64_t row) const { return rows_[static_cast<size_t>(row)].cells; }
     std::span<const int32_t> members(int64_t row) const {
         return rows_[static_cast<size_t>(row)].members;
@@ -100,7 +102,8 @@ private:
     void set_own(Making& making, const HomeOrder& home, std::span<const TokenCopy> copies);
     void set_blocks(Making& making, const Config& config, int rank);
     void take_cells(const Making& making, int64_t row, const RowCells& cells, SharedCells& shared);
-    void take_shared(Making& making, const SharedCells& shared);
+    void take_shared(const std::vector<TokenKey>& keys, int64_t first_place,
+                     const SharedCells& shared);
     void set_neighbors(const Config& config, const SharedCells& shared);
     void require_all_places() const;
     void sum_up(Communicator& comm);
