@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+namespace tracking {
+
+inline int rank_of(MPI_Comm comm) {
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    return rank;
+}
+
+inline int size_of(MPI_Comm comm) {
+    int size = 1;
+    MPI_Comm_size(comm, &size);
+    return size;
+}
+
+/// A type of MPI for the bytes of a row, for as long as a call lasts.
+class RowType {
+public:
+    explicit RowType(std::size_t n_byte) {
+        MPI_Type_contiguous(static_cast<int>(n_byte), MPI_BYTE, &type_);
+        MPI_Type_commit(&type_);
+    }
+    ~RowType() { MPI_Type_free(&type_); }
+    RowType(const RowType&) = delete;
+    RowType& operator=(const RowType&) = delete;
+    operator MPI_Datatype() const { return type_; }
+
+private:
+    MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+/// rows[r] goes to rank r; what comes back is from ranks 0, 1, .., one after the other. *n_from, if
+/// given: how many rows came from each rank. Collective.
+template <class Row>
+std::vector<Row> exchange(MPI_Comm comm, const std::vector<std::vector<Row>>& rows,
+                          std::vector<int>* n_from = nullptr) {
+    static_assert(std::is_trivially_copyable_v<Row>);
+    const std::size_t n_rank = rows.size();
+    std::vector<int> n_to(n_rank), to(n_rank), n_in(n_rank), from(n_rank);
+    std::vector<Row> out;
+    for (std::size_t r = 0; r < n_rank; ++r) {
+        n_to[r] = static_cast<int>(rows[r].size());
+        out.insert(out.end(), rows[r].begin(), rows[r].end());
+    }
+    MPI_Alltoall(n_to.data(), 1, MPI_INT, n_in.data(), 1, MPI_INT, comm);
+    std::exclusive_scan(n_to.begin(), n_to.end(), to.begin(), 0);
+    std::exclusive_scan(n_in.begin(), n_in.end(), from.begin(), 0);
+    const int64_t n_all = std::accumulate(n_in.begin(), n_in.end(), int64_t{0});
+    if (n_all > std::numeric_limits<int>::max() ||
+        int64_t(out.size()) > std::numeric_limits<int>::max())
+        throw std::runtime_error("more than 2^31 rows on a rank: take more ranks");
+    std::vector<Row> in(static_cast<std::size_t>(n_all));
+    const RowType type(sizeof(Row));
+    MPI_Alltoallv(out.data(), n_to.data(), to.data(), type, in.data(), n_in.data(), from.data(),
+                  type, comm);
+    if (n_from) *n_from = n_in;
+    return in;
+}
+
+/// The first and the last + 1 of n things that a rank takes care of.
+struct Share {
+    int64_t first, last;
+    Share(MPI_Comm comm, int64_t n)
+        : first(n * rank_of(comm) / size_of(comm)), last(n * (rank_of(comm) + 1) / size_of(comm)) {}
+};
+
+}  // namespace tracking

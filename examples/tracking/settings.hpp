@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "event.hpp"
+
+namespace tracking {
+
+/// The command line.
+struct Settings {
+    bool asks_for_help = false;
+    EventShape shape;
+    int64_t n_event = 1;
+    uint64_t seed = 1;  ///< of the first event; the next ones follow
+    std::string model;  ///< file of the surrogate; "": without one
+    double radius = 0;  ///< in the embedding; 0: the default of what embeds
+    bool is_reproducible = false;
+    std::string output;   ///< directory; "": no files
+    std::string samples;  ///< directory of events to train on; then nothing else is done
+
+    /// Reads the arguments behind the program's name. Throws std::invalid_argument: an option that
+    /// is not there, a value out of its range.
+    static Settings read(const std::vector<std::string>& arguments);
+    /// What -help prints.
+    static std::string help();
+};
+
+}  // namespace tracking
