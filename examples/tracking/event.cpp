@@ -66,7 +66,7 @@ void move_to_owners(MPI_Comm comm, std::vector<Hit>* hits) {
     const int n_rank = size_of(comm);
     std::vector<std::vector<Hit>> to(static_cast<std::size_t>(n_rank));
     for (const Hit& hit : *hits) to[std::size_t(sector_of(hit.azimuth, n_rank))].push_back(hit);
-    *hits = exchange(comm, to);
+    *hits = exchange_rows(comm, to);
     std::sort(hits->begin(), hits->end(), [](const Hit& a, const Hit& b) { return a.id < b.id; });
 }
 

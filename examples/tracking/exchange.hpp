@@ -42,8 +42,8 @@ private:
 /// rows[r] goes to rank r; what comes back is from ranks 0, 1, .., one after the other. *n_from, if
 /// given: how many rows came from each rank. Collective.
 template <class Row>
-std::vector<Row> exchange(MPI_Comm comm, const std::vector<std::vector<Row>>& rows,
-                          std::vector<int>* n_from = nullptr) {
+std::vector<Row> exchange_rows(MPI_Comm comm, const std::vector<std::vector<Row>>& rows,
+                               std::vector<int>* n_from = nullptr) {
     static_assert(std::is_trivially_copyable_v<Row>);
     const std::size_t n_rank = rows.size();
     std::vector<int> n_to(n_rank), to(n_rank), n_in(n_rank), from(n_rank);

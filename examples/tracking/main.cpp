@@ -1,16 +1,130 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tracks of charged particles in a synthetic detector: a trained HEPT model maps hits to a space in
+// which those of a particle lie close together, and neighbours there are joined.
+//
+// Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
+// build/bin/tracking):
+//     cmake -S examples/tracking -B build-tracking -DCMAKE_PREFIX_PATH=PREFIX
+//     cmake --build build-tracking
+//
+// Sample runs:
+//     mpirun -n 2 tracking -output out                10,000 hits; out/hits.pvd, out/tracks.pvd,
+//                                                     out/tracks.png
+//     mpirun -n 2 tracking -hits 3000 -events 20      twenty events at once
+//     mpirun -n 2 tracking -pileup 20 -noise 0.1      collisions along the beam, more noise
+//     mpirun -n 4 tracking -surrogate_reproducible    the same tracks on any number of ranks
+//     tracking -model ""                              without a surrogate, for comparison
+//     tracking -samples data -hits 3000 -seed 1000 -events 300
+//                                                     data for training (page tracking.md)
+//
+// Prints efficiency and fake rate against momentum, and the seconds of the surrogate and of joining.
+//
+// Where to look for the coupling: embedder.cpp (all calls of libsurrogate) and output.cpp (files).
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
 
+#include "embedder.hpp"
 #include "exchange.hpp"
+#include "join.hpp"
+#include "output.hpp"
+#include "picture.hpp"
+#include "report.hpp"
 #include "samples.hpp"
 #include "stop.hpp"
 
+namespace tracking {
+
+namespace {
+
+/// Seconds since `begin` on the slowest rank.
+double seconds_since(MPI_Comm comm, double begin) {
+    double seconds = MPI_Wtime() - begin;
+    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
+    return seconds;
+}
+
+/// By the surrogate, or by direction if there is none; *result has the reason.
+Embedding embed(MPI_Comm comm, const Settings& settings, const std::vector<Hit>& hits,
+                Result* result) {
+    if (settings.model.empty()) return embed_by_direction(hits);
+    try {
+        Embedder embedder(comm, settings.model, settings.is_reproducible);
+        double begin = MPI_Wtime();
+        embedder.plan(hits);
+        result->seconds_plan = seconds_since(comm, begin);
+        begin = MPI_Wtime();
+        Embedding embedding = embedder.embed(hits);
+        result->seconds_surrogate = seconds_since(comm, begin);
+        result->share_outside = embedder.share_outside();
+        result->how = embedder.how();
+        result->has_surrogate = true;
+        return embedding;
+    } catch (const surrogate::Error& error) {
+        result->problem = error.what();
+        return embed_by_direction(hits);
+    }
+}
+
+void run(MPI_Comm comm, const Settings& settings) {
+    const std::vector<Hit> hits =
+        read_events(comm, settings.seed, settings.n_event, settings.shape);
+    Result result;
+    result.n_hit = int64_t(hits.size());
+    MPI_Allreduce(MPI_IN_PLACE, &result.n_hit, 1, MPI_INT64_T, MPI_SUM, comm);
+    const Embedding embedding = embed(comm, settings, hits, &result);
+    result.radius = settings.radius > 0 ? settings.radius : embedding.radius;
+    const double begin = MPI_Wtime();
+    const std::vector<int64_t> labels = join(comm, hits, embedding, result.radius);
+    const std::vector<Track> candidates = collect(comm, hits, labels);
+    result.seconds_join = seconds_since(comm, begin);
+    const std::vector<Track> particles = collect(comm, hits, true_labels(hits));
+    result.score = score_of(comm, candidates, particles);
+    result.fingerprint = fingerprint(comm, hits, labels);
+    if (!settings.output.empty()) {
+        make_directory(comm, settings.output);
+        write_hits(comm, settings.output, hits, labels);
+        write_tracks(comm, settings.output, candidates);
+        write_picture(comm, settings.output + "/tracks.png", particles, candidates);
+    }
+    print_result(comm, settings, result);
+}
+
+int guarded(MPI_Comm comm, int argc, char** argv) {
+    const int rank = rank_of(comm);
+    const auto tell = [&](const std::exception& error) {
+        if (rank == 0) std::fprintf(stderr, "tracking: %s\n", error.what());
+    };
+    try {
+        const Settings settings = Settings::read({argv + 1, argv + argc});
+        if (settings.asks_for_help) {
+            if (rank == 0) std::fputs(Settings::help().c_str(), stdout);
+        } else if (!settings.samples.empty()) {
+            write_samples(comm, settings);
+        } else {
+            run(comm, settings);
+        }
+        return 0;
+    } catch (const std::invalid_argument& error) {  // arguments: every rank has the same
+        tell(error);
+        return 2;
+    } catch (const Stop& error) {
+        tell(error);
+        return 1;
+    } catch (const std::exception& error) {  // of this rank: others may wait for it
+        std::fprintf(stderr, "tracking, rank %d: %s\n", rank, error.what());
+        MPI_Abort(comm, 1);
+    }
+    return 1;
+}
+
+}  // namespace
+
+}  // namespace tracking
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
-    const auto settings = tracking::Settings::read({argv + 1, argv + argc});
-    if (settings.samples.empty()) throw std::invalid_argument("-samples DIR is needed");
-    tracking::write_samples(MPI_COMM_WORLD, settings);
+    const int status = tracking::guarded(MPI_COMM_WORLD, argc, argv);
     MPI_Finalize();
+    return status;
 }

@@ -50,7 +50,7 @@ void write_samples(MPI_Comm comm, const Settings& settings) {
         const uint64_t seed = settings.seed + uint64_t(event);
         std::vector<std::vector<Hit>> to(std::size_t(size_of(comm)));
         to[0] = read_events(comm, seed, 1, settings.shape);
-        std::vector<Hit> all = exchange(comm, to);
+        std::vector<Hit> all = exchange_rows(comm, to);
         std::sort(all.begin(), all.end(), [](const Hit& a, const Hit& b) { return a.id < b.id; });
         char name[64];
         std::snprintf(name, sizeof name, "/event_%06llu_%07lld.npy",

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "event.hpp"
+
+namespace tracking {
+
+/// A number that the network sees of a hit, as the model's card names it.
+struct Feature {
+    const char *name, *unit;
+};
+
+constexpr std::size_t n_coordinate = 6, n_feature = 15;
+extern const std::array<Feature, n_feature> feature_names;
+
+/// Where the network thinks a hit is: pseudorapidity, azimuth, radius, azimuth, z, pseudorapidity;
+/// those that come twice are weighted twice. In the units of the card: 1, rad, mm.
+std::array<double, n_coordinate> coordinates_of(const Hit& hit);
+/// In the order of feature_names.
+std::array<double, n_feature> features_of(const Hit& hit);
+
+/// Rows of all hits, one after the other.
+template <std::size_t n>
+std::vector<double> rows_of(const std::vector<Hit>& hits,
+                            std::array<double, n> (*row_of)(const Hit&)) {
+    std::vector<double> rows;
+    rows.reserve(n * hits.size());
+    for (const Hit& hit : hits) {
+        const std::array<double, n> row = row_of(hit);
+        rows.insert(rows.end(), row.begin(), row.end());
+    }
+    return rows;
+}
+
+}  // namespace tracking

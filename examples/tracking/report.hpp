@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "score.hpp"
+#include "settings.hpp"
+
+namespace tracking {
+
+/// What a run has to tell. Seconds are those of the slowest rank.
+struct Result {
+    int64_t n_hit = 0;
+    bool has_surrogate = false;
+    std::string problem;  ///< why there is no surrogate, if one was asked for
+    std::string how;      ///< how its plan computes
+    double radius = 0;
+    double share_outside = 0;
+    double seconds_plan = 0, seconds_surrogate = 0, seconds_join = 0;
+    Score score;
+    uint64_t fingerprint = 0;
+};
+
+/// Printed by rank 0.
+void print_result(MPI_Comm comm, const Settings& settings, const Result& result);
+
+}  // namespace tracking
