@@ -16,7 +16,7 @@ constexpr double default_radius = 0.5;
 }  // namespace
 
 Embedding embed_by_direction(const std::vector<Hit>& hits) {
-    Embedding embedding{3, {}, 0.02};
+    Embedding embedding{3, {}, 0.05};
     for (const Hit& hit : hits)
         for (const double number :
              {std::cos(hit.azimuth), std::sin(hit.azimuth), std::asinh(hit.z / hit.radius)})

@@ -3,26 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nanoflann.hpp>
 #include <numbers>
 #include <numeric>
-#include <stdexcept>
+#include <unordered_map>
 
-#include "exchange.hpp"
+#include "neighborhood.hpp"
 
 namespace tracking {
 
 namespace {
-
-constexpr std::size_t most_width = 16;
-
-/// What links need to know of a hit.
-struct Node {
-    int64_t id, event;
-    double azimuth;
-    int32_t layer;
-    float place[most_width];
-};
 
 /// Sets that grow together; the root of a set is its node of the least number.
 class Sets {
@@ -58,113 +49,78 @@ struct Points {
 using Tree =
     nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<float, Points>, Points>;
 
-/// Symmetric to the bit, so that all ranks that see both hits agree.
-bool is_linked(const Node& a, const Node& b, std::size_t width, double radius) {
+/// Squared distance of two near hits, infinity for others. Symmetric to the bit, so that all ranks
+/// that see both hits agree.
+double distance_of(const Node& a, const Node& b, std::size_t width, double radius) {
+    constexpr double far = std::numeric_limits<double>::infinity();
+    if (a.layer == b.layer ||
+        !(std::abs(std::remainder(a.azimuth - b.azimuth, 2 * std::numbers::pi)) < window_rad))
+        return far;
     double distance = 0;
     for (std::size_t e = 0; e < width; ++e) {
         const double d = double(a.place[e]) - double(b.place[e]);
         distance += d * d;
     }
-    return a.layer != b.layer && distance < radius * radius &&
-           std::abs(std::remainder(a.azimuth - b.azimuth, 2 * std::numbers::pi)) < window_rad;
+    return distance < radius * radius ? distance : far;
 }
 
-/// Ranks other than this one whose sectors come within the window of an azimuth.
-std::vector<int> ranks_near(double azimuth, int rank, int n_rank) {
-    constexpr double margin = 1e-9;  // of rounding
-    const auto sector = [&](double a) {
-        return static_cast<int>(
-            std::floor((a + std::numbers::pi) / (2 * std::numbers::pi) * n_rank));
-    };
-    const int first = sector(azimuth - window_rad - margin);
-    const int last = std::min(sector(azimuth + window_rad + margin), first + n_rank - 1);
-    std::vector<int> ranks;
-    for (int s = first; s <= last; ++s)
-        if (const int near = ((s % n_rank) + n_rank) % n_rank; near != rank) ranks.push_back(near);
-    return ranks;
-}
+/// On each layer, the id of the nearest of the near hits; -1: there is none.
+using Partners = std::array<int64_t, n_layer>;
 
-/// This rank's nodes, copies of those near its sector behind them, and who has copies of whose.
-class Neighborhood {
-public:
-    Neighborhood(MPI_Comm comm, std::vector<Node> own) : comm_(comm), nodes_(std::move(own)) {
-        const int rank = rank_of(comm), n_rank = size_of(comm);
-        sent_.resize(static_cast<std::size_t>(n_rank));
-        n_own_ = nodes_.size();
-        for (std::size_t i = 0; i < n_own_; ++i)
-            for (const int near : ranks_near(nodes_[i].azimuth, rank, n_rank))
-                sent_[std::size_t(near)].push_back(i);
-        const std::vector<Node> copies = exchange_rows(comm, picked(nodes_));
-        nodes_.insert(nodes_.end(), copies.begin(), copies.end());
-    }
-
-    const std::vector<Node>& nodes() const { return nodes_; }
-    std::size_t n_own() const { return n_own_; }
-
-    /// Values of the copies, from those who own them. Collective.
-    std::vector<int64_t> of_copies(const std::vector<int64_t>& values) const {
-        return exchange_rows(comm_, picked(values));
-    }
-
-private:
-    template <class Row>
-    std::vector<std::vector<Row>> picked(const std::vector<Row>& rows) const {
-        std::vector<std::vector<Row>> to(sent_.size());
-        for (std::size_t r = 0; r < sent_.size(); ++r)
-            for (const std::size_t i : sent_[r]) to[r].push_back(rows[i]);
-        return to;
-    }
-
-    MPI_Comm comm_;
-    std::vector<Node> nodes_;
-    std::size_t n_own_ = 0;
-    std::vector<std::vector<std::size_t>> sent_;  // to each rank
-};
-
-std::vector<Node> nodes_of(const std::vector<Hit>& hits, const Embedding& embedding) {
-    const auto width = static_cast<std::size_t>(embedding.width);
-    if (width > most_width)
-        throw std::invalid_argument("an embedding of " + std::to_string(width) +
-                                    " numbers; at most " + std::to_string(most_width) +
-                                    " are expected");
-    std::vector<Node> nodes;
-    for (std::size_t i = 0; i < hits.size(); ++i) {
-        nodes.push_back({hits[i].id, hits[i].event, hits[i].azimuth, hits[i].layer, {}});
-        std::copy_n(&embedding.rows[i * width], width, nodes.back().place);
-    }
-    return nodes;
-}
-
-/// Links of one event: those of own nodes with all others.
-void link_event(const Neighborhood& near, const std::vector<std::size_t>& which, std::size_t width,
-                double radius, Sets* sets) {
+/// Partners of the own nodes of one event; `which` are all its nodes.
+void find_partners(const Neighborhood& near, const std::vector<std::size_t>& which,
+                   std::size_t width, double radius, std::vector<Partners>* partners) {
     const std::vector<Node>& nodes = near.nodes();
     const Points points{nodes, which.data(), which.size()};
     const Tree tree(static_cast<int>(width), points);
-    const auto squared = static_cast<float>(1.0001 * radius * radius);  // is_linked() decides
+    const auto squared = static_cast<float>(1.0001 * radius * radius);  // distance_of() decides
     std::vector<std::pair<uint32_t, float>> found;
     for (const std::size_t i : which) {
         if (i >= near.n_own()) continue;
+        std::array<std::pair<double, int64_t>, n_layer> nearest;
+        nearest.fill({std::numeric_limits<double>::infinity(), -1});
         tree.radiusSearch(nodes[i].place, squared, found, nanoflann::SearchParams(32, 0, false));
-        for (const auto& [place, distance] : found)
-            if (const std::size_t j = which[place]; is_linked(nodes[i], nodes[j], width, radius))
-                sets->unite(i, j);
+        for (const auto& [place, ignored] : found) {
+            const Node& other = nodes[which[place]];
+            const double distance = distance_of(nodes[i], other, width, radius);
+            auto& best = nearest[std::size_t(other.layer)];
+            if (std::isfinite(distance)) best = std::min(best, {distance, other.id});
+        }
+        for (std::size_t k = 0; k < n_layer; ++k) (*partners)[i][k] = nearest[k].second;
     }
 }
 
-void link(const Neighborhood& near, std::size_t width, double radius, Sets* sets) {
+/// Of own nodes, and behind them of the copies. Collective.
+std::vector<Partners> partners_of(const Neighborhood& near, std::size_t width, double radius) {
     const std::vector<Node>& nodes = near.nodes();
     std::vector<std::size_t> order(nodes.size());
     std::iota(order.begin(), order.end(), 0u);
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return nodes[a].event < nodes[b].event; });
+    std::vector<Partners> partners(near.n_own());
     for (auto first = order.begin(); first != order.end();) {
         const auto last = std::find_if(first, order.end(), [&](std::size_t i) {
             return nodes[i].event != nodes[*first].event;
         });
-        link_event(near, {first, last}, width, radius, sets);
+        find_partners(near, {first, last}, width, radius, &partners);
         first = last;
     }
+    const std::vector<Partners> copies = near.of_copies(partners);
+    partners.insert(partners.end(), copies.begin(), copies.end());
+    return partners;
+}
+
+/// Unites own nodes with their partners, own or copies, if these have chosen them too.
+void link(const std::vector<Node>& nodes, const std::vector<Partners>& partners, std::size_t n_own,
+          Sets* sets) {
+    std::unordered_map<int64_t, std::size_t> place;
+    for (std::size_t i = 0; i < nodes.size(); ++i) place[nodes[i].id] = i;
+    for (std::size_t i = 0; i < n_own; ++i)
+        for (const int64_t id : partners[i]) {
+            if (id < 0) continue;
+            const std::size_t j = place.at(id);
+            if (partners[j][std::size_t(nodes[i].layer)] == nodes[i].id) sets->unite(i, j);
+        }
 }
 
 /// Labels of sets that span ranks: each rank takes over the lower ones of its neighbors until none
@@ -197,9 +153,10 @@ std::vector<int64_t> agree_on_labels(MPI_Comm comm, const Neighborhood& near, Se
 
 std::vector<int64_t> join(MPI_Comm comm, const std::vector<Hit>& hits, const Embedding& embedding,
                           double radius) {
-    const Neighborhood near(comm, nodes_of(hits, embedding));
+    const Neighborhood near(comm, nodes_of(hits, embedding), window_rad);
+    const auto partners = partners_of(near, static_cast<std::size_t>(embedding.width), radius);
     Sets sets(near.nodes().size());
-    link(near, static_cast<std::size_t>(embedding.width), radius, &sets);
+    link(near.nodes(), partners, near.n_own(), &sets);
     return agree_on_labels(comm, near, &sets);
 }
 

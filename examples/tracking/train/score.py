@@ -22,13 +22,20 @@ def accuracy(e, event, least_momentum):
 
 
 def tracks(e, event, radius):
-    """(n,) number of the connected component of each hit: pairs nearer than the radius, on different layers, within a window
-    of the azimuth."""
-    pairs = cKDTree(e).query_pairs(radius, output_type="ndarray")
-    a, b = pairs.T
+    """(n,) number of the connected component of each hit. Two hits are linked if each is the nearest to the other on its
+    layer, nearer than the radius, and within a window of the azimuth."""
+    layer = event["layer"].astype(int)
+    a, b = cKDTree(e).query_pairs(radius, output_type="ndarray").T
     turn = np.abs(event["azimuth"][a] - event["azimuth"][b])
-    keep = (event["layer"][a] != event["layer"][b]) & (np.minimum(turn, 2 * np.pi - turn) < window_rad)
-    graph = coo_matrix((np.ones(keep.sum()), (a[keep], b[keep])), shape=(len(e), len(e)))
+    keep = (layer[a] != layer[b]) & (np.minimum(turn, 2 * np.pi - turn) < window_rad)
+    a, b = np.concatenate([a[keep], b[keep]]), np.concatenate([b[keep], a[keep]])
+    by_distance = np.lexsort((np.square(e[a] - e[b]).sum(1), layer[b], a))
+    a, b = a[by_distance], b[by_distance]
+    at = a * (int(layer.max()) + 1) + layer[b]
+    is_first = np.append(True, at[1:] != at[:-1])
+    a, b = a[is_first], b[is_first]
+    is_mutual = np.isin(a * len(e) + b, b * len(e) + a)
+    graph = coo_matrix((np.ones(is_mutual.sum()), (a[is_mutual], b[is_mutual])), shape=(len(e), len(e)))
     return connected_components(graph, directed=False)[1]
 
 
