@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ball Sparse Attention as the laws see it: points of a square with fields.
-#include "tests/libsurrogate/conformance/family_case.hpp"
+#include "tests/libsurrogate/conformance/point_family.hpp"
 #include "tests/libsurrogate/conformance/point_share.hpp"
 #include "tests/support/bsa_models.hpp"
 #include "tests/support/sphere_models.hpp"
@@ -9,15 +9,6 @@ namespace surrogate::test {
 namespace {
 
 using nlohmann::json;
-
-json coordinate(const std::string& name, int axis) {
-    return {{"name", name}, {"role", "coordinate"}, {"axis", axis},
-            {"unit", ""},   {"mean", 0.5},          {"std", 0.3}};
-}
-
-json field(const std::string& name, double mean, double std) {
-    return {{"name", name}, {"unit", ""}, {"mean", mean}, {"std", std}};
-}
 
 /// On a plane: a bare network.
 json on_plane(const json& changes = json::object(), const json& attention = json::object()) {
@@ -29,24 +20,14 @@ json on_plane(const json& changes = json::object(), const json& attention = json
 json with_fields(const json& changes = json::object(), const json& attention = json::object()) {
     json card = on_plane({{"pos_enc", "none"}, {"c_in", 2}}, attention);
     card["network"] = changed(card["network"], changes);
-    card["inputs"] = {coordinate("x", 0), coordinate("y", 1), field("a", 7.5, 4.5),
-                      field("b", -1, 0.25)};
+    card["inputs"] = fields_on_square();
     card["outputs"] = {field("u", 0.01, 0.004)};
     return card;
 }
 
 NetworkCase network(const std::string& name, const json& card, int64_t n_point) {
-    NetworkCase c{.name = name, .has_fields = card.contains("inputs"), .n_point = n_point};
+    NetworkCase c = network_case(name, card, bsa_model, n_point);
     c.sends_by_data = card["network"].value("attention_type", "sparse") == "sparse";
-    c.file = [card] {
-        const auto disk = std::make_shared<const ModelOnDisk>(bsa_model(card).bytes());
-        return std::shared_ptr<const std::string>(disk, &disk->path());
-    };
-    return c;
-}
-
-NetworkCase small(NetworkCase c) {
-    c.is_small = true;
     return c;
 }
 
@@ -99,30 +80,12 @@ std::vector<NetworkCase> networks() {
 }
 
 FamilyCase make_bsa() {
-    const OptionList reproducible = {{"reproducible", "true"}};
-    FamilyCase bsa{.name = "Bsa"};
+    FamilyCase bsa = point_family("Bsa");
     bsa.networks = networks();
-    bsa.modes = {{"Fast", {}, 1e-5},
-                 {"Reproducible", reproducible, 0},
-                 {"Double", {{"precision", "fp64"}}, 1e-12}};
-    bsa.partitions = {"contiguous", "scattered", "uneven", "first", "middle", "last"};
-    bsa.share = share_of_points;
-    bsa.refused_plans = {
-        {"OnTheSphere", "Fourier", {}, a_sphere, SURROGATE_SHAPE, "2 coordinates of each point"},
-        {"WithTwoDomains", "Fields", {}, two_sets, SURROGATE_NOT_SUPPORTED, "must be the same"},
-        {"WithTooFewCoordinates",
-         "Fourier",
-         {},
-         some_points(5, 1, {}),
-         SURROGATE_SHAPE,
-         "1 coordinates"},
-        {"WithAPointGivenTwice",
-         "Fourier",
-         {},
-         some_points(3, 2, {7, 8, 7}),
-         SURROGATE_INVALID_ARGUMENT,
-         "global id 7"},
-    };
+    refuse_points(bsa, "Fourier");
+    refuse(
+        bsa,
+        {{"OnTheSphere", "Fourier", {}, a_sphere, SURROGATE_SHAPE, "2 coordinates of each point"}});
     return bsa;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Erwin's U-net as the laws see it: points of a square with fields, and edges between them.
-#include "tests/libsurrogate/conformance/family_case.hpp"
+#include "tests/libsurrogate/conformance/point_family.hpp"
 #include "tests/libsurrogate/conformance/point_share.hpp"
 #include "tests/support/bsa_models.hpp"
 #include "tests/support/sphere_models.hpp"
@@ -27,30 +27,16 @@ json card_of(const json& changes = json::object()) {
     return {{"format", 1}, {"family", "erwin"}, {"network", changed(network, changes)}};
 }
 
-json coordinate(const std::string& name, int axis) {
-    return {{"name", name}, {"role", "coordinate"}, {"axis", axis},
-            {"unit", ""},   {"mean", 0.5},          {"std", 0.3}};
-}
-
-json field(const std::string& name, double mean, double std) {
-    return {{"name", name}, {"unit", ""}, {"mean", mean}, {"std", std}};
-}
-
 json with_fields() {
     json card = card_of();
-    card["inputs"] = {coordinate("x", 0), coordinate("y", 1), field("a", 7.5, 4.5),
-                      field("b", -1, 0.25)};
+    card["inputs"] = fields_on_square();
     for (const char* name : {"u", "v", "w", "p", "q", "r"})
         card["outputs"].push_back(field(name, 0.01, 0.004));
     return card;
 }
 
 NetworkCase network(const std::string& name, const json& card, int64_t n_point) {
-    NetworkCase c{.name = name, .has_fields = card.contains("inputs"), .n_point = n_point};
-    c.file = [card] {
-        const auto disk = std::make_shared<const ModelOnDisk>(bsa_model(card).bytes());
-        return std::shared_ptr<const std::string>(disk, &disk->path());
-    };
+    NetworkCase c = network_case(name, card, bsa_model, n_point);
     c.n_failing_in_turn = 40;
     return c;
 }
@@ -105,17 +91,11 @@ Share share_with_edges(const surrogate_domain_info& info, int64_t n_point,
 }
 
 FamilyCase make_erwin() {
-    const OptionList reproducible = {{"reproducible", "true"}};
-    FamilyCase erwin{.name = "Erwin"};
+    FamilyCase erwin = point_family("Erwin");
     erwin.networks = networks();
-    erwin.modes = {{"Fast", {}, 1e-5},
-                   {"Reproducible", reproducible, 0},
-                   {"Double", {{"precision", "fp64"}}, 1e-12}};
-    erwin.partitions = {"contiguous", "scattered", "uneven", "first", "middle", "last"};
     erwin.share = share_with_edges;
-    erwin.refused_plans = {
+    const std::vector<RefusedPlan> refused = {
         {"OnTheSphere", "ManyPoints", {}, a_sphere, SURROGATE_SHAPE, "2 coordinates of each point"},
-        {"WithTwoDomains", "Fields", {}, two_sets, SURROGATE_NOT_SUPPORTED, "must be the same"},
         {"WithoutEdges",
          "ManyPoints",
          {},
@@ -123,6 +103,7 @@ FamilyCase make_erwin() {
          SURROGATE_INVALID_ARGUMENT,
          "give edges by surrogate_domain_set_edges"},
     };
+    refuse(erwin, refused);
     return erwin;
 }
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "tests/libsurrogate/conformance/family_case.hpp"
+#include "tests/libsurrogate/conformance/point_family.hpp"
 #include "tests/libsurrogate/conformance/point_share.hpp"
 #include "tests/support/darcy_case.hpp"
 #include "tests/support/small_darcy_model.hpp"
@@ -25,10 +25,7 @@ using nlohmann::json;
 /// A variant with weights of its own.
 auto variant(const json& network, const json& changes) {
     const json card = {{"format", 1}, {"family", "flare"}, {"network", changed(network, changes)}};
-    return [card] {
-        const auto disk = std::make_shared<const ModelOnDisk>(sphere_model(card).bytes());
-        return std::shared_ptr<const std::string>(disk, &disk->path());
-    };
+    return filled(card, sphere_model);
 }
 /// Of at most 200 tokens, and 11 words, as the laws give them.
 auto sequence(const json& changes) {
@@ -57,7 +54,7 @@ auto ablation(const json& changes) {
 const OptionList reproducible = {{"reproducible", "true"}};
 
 FamilyCase make_flare() {
-    FamilyCase flare{.name = "Flare"};
+    FamilyCase flare = point_family("Flare");
     flare.networks = {
         {.name = "TwoBlocksOfPoints",
          .file = small_model,
@@ -100,17 +97,11 @@ FamilyCase make_flare() {
         {.name = "EachToken", .file = stored(data("lra_tokens_mask")), .n_point = 12},
     };
     for (NetworkCase& network : flare.networks) network.n_failing_in_turn = 1000;  // all
-    flare.modes = {{"Fast", {}, 1e-5},
-                   {"Reproducible", reproducible, 0},
-                   {"Double", {{"precision", "fp64"}}, 1e-12}};
-    flare.partitions = {"contiguous", "scattered", "uneven", "first", "middle", "last"};
-    flare.share = share_of_points;
     for (const char* name : {"tiny", "tiny_options", "odd", "mid", "layers", "ablation_shared",
                              "ablation_latent_blocks"})
         flare.goldens.push_back({name, data(name), 1e-12});
-    flare.refused_plans = {
+    const std::vector<RefusedPlan> refused = {
         {"OnTheSphere", "Fields", {}, a_sphere, SURROGATE_NOT_SUPPORTED, "scattered points"},
-        {"WithTwoDomains", "Fields", {}, two_sets, SURROGATE_NOT_SUPPORTED, "must be the same"},
         {"WithTooFewCoordinates",
          "Darcy",
          {},
@@ -134,6 +125,7 @@ FamilyCase make_flare() {
          SURROGATE_SHAPE,
          "max_length 12; cut the sequence"},
     };
+    refuse(flare, refused);
     return flare;
 }
 

@@ -2,7 +2,7 @@
 // Sequoia as the laws see it: points of a square with fields, and sequences by ids.
 #include "tests/support/sequoia_case.hpp"
 
-#include "tests/libsurrogate/conformance/family_case.hpp"
+#include "tests/libsurrogate/conformance/point_family.hpp"
 #include "tests/libsurrogate/conformance/point_share.hpp"
 #include "tests/support/sphere_models.hpp"
 
@@ -11,23 +11,13 @@ namespace {
 
 using nlohmann::json;
 
-json coordinate(const std::string& name, int axis) {
-    return {{"name", name}, {"role", "coordinate"}, {"axis", axis},
-            {"unit", ""},   {"mean", 0.5},          {"std", 0.3}};
-}
-
-json field(const std::string& name, double mean, double std) {
-    return {{"name", name}, {"unit", ""}, {"mean", mean}, {"std", std}};
-}
-
 /// From two fields at points to one.
 json with_fields(const json& changes = json::object()) {
     const json network = small_sequoia({{"pos_enc", "none"}, {"dimensionality", 2}, {"c_in", 2}});
     return {{"format", 1},
             {"family", "sequoia"},
             {"network", changed(network, changes)},
-            {"inputs",
-             {coordinate("x", 0), coordinate("y", 1), field("a", 7.5, 4.5), field("b", -1, 0.25)}},
+            {"inputs", fields_on_square()},
             {"outputs", {field("u", 0.01, 0.004)}}};
 }
 
@@ -42,17 +32,7 @@ json of_tokens(const json& changes = json::object()) {
 }
 
 NetworkCase network(const std::string& name, const json& card, int64_t n_point) {
-    NetworkCase c{.name = name, .has_fields = card.contains("inputs"), .n_point = n_point};
-    c.file = [card] {
-        const auto disk = std::make_shared<const ModelOnDisk>(sphere_model(card).bytes());
-        return std::shared_ptr<const std::string>(disk, &disk->path());
-    };
-    return c;
-}
-
-NetworkCase small(NetworkCase c) {
-    c.is_small = true;
-    return c;
+    return network_case(name, card, sphere_model, n_point);
 }
 
 std::vector<NetworkCase> networks() {
@@ -94,29 +74,12 @@ std::vector<NetworkCase> networks() {
 }
 
 FamilyCase make_sequoia() {
-    const OptionList reproducible = {{"reproducible", "true"}};
-    FamilyCase sequoia{.name = "Sequoia"};
+    FamilyCase sequoia = point_family("Sequoia");
     sequoia.networks = networks();
-    sequoia.modes = {{"Fast", {}, 0},
-                     {"Reproducible", reproducible, 0},
-                     {"Double", {{"precision", "fp64"}}, 1e-12}};
-    sequoia.partitions = {"contiguous", "scattered", "uneven", "first", "middle", "last"};
-    sequoia.share = share_of_points;
-    sequoia.refused_plans = {
+    sequoia.modes.front().tolerance = 0;
+    refuse_points(sequoia, "Fourier");
+    const std::vector<RefusedPlan> refused = {
         {"OnTheSphere", "Tokens", {}, a_sphere, SURROGATE_NOT_SUPPORTED, "scattered points"},
-        {"WithTwoDomains", "Fields", {}, two_sets, SURROGATE_NOT_SUPPORTED, "must be the same"},
-        {"WithTooFewCoordinates",
-         "Fourier",
-         {},
-         some_points(5, 1, {}),
-         SURROGATE_SHAPE,
-         "1 coordinates"},
-        {"WithAPointGivenTwice",
-         "Fourier",
-         {},
-         some_points(3, 2, {7, 8, 7}),
-         SURROGATE_INVALID_ARGUMENT,
-         "global id 7"},
         {"OfASequenceWithoutIds",
          "Tokens",
          {},
@@ -130,6 +93,7 @@ FamilyCase make_sequoia() {
          SURROGATE_SHAPE,
          "max_seq_len = 64"},
     };
+    refuse(sequoia, refused);
     return sequoia;
 }
 

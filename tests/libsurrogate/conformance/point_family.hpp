@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/libsurrogate/conformance/family_case.hpp"
+#include "tests/support/model_writer.hpp"
+
+/// What the families on scattered points have in common for the laws.
+namespace surrogate::test {
+
+/// With modes, partitions and shares, and a plan refused for two domains; no networks. The network
+/// "Fields" must be among those that follow.
+FamilyCase point_family(const std::string& name);
+
+/// Plans that the family refuses beside those.
+void refuse(FamilyCase& family, const std::vector<RefusedPlan>& plans);
+/// Plans of a network of two coordinates that is given one, or a point twice.
+void refuse_points(FamilyCase& family, const std::string& network);
+
+/// A field of a card.
+nlohmann::json field(const std::string& name, double mean, double std);
+/// Inputs of a card: the positions on a square, and two fields there.
+nlohmann::json fields_on_square();
+
+/// NetworkCase::file of a card, with weights by fill().
+using Fill = ModelWriter (*)(const nlohmann::json& card);
+std::function<std::shared_ptr<const std::string>()> filled(const nlohmann::json& card, Fill fill);
+
+NetworkCase network_case(const std::string& name, const nlohmann::json& card, Fill fill,
+                         int64_t n_point);
+inline NetworkCase small(NetworkCase network) {
+    network.is_small = true;
+    return network;
+}
+
+}  // namespace surrogate::test
