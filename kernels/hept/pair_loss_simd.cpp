@@ -36,8 +36,10 @@ template <Likeness likeness, bool is_narrow>
 double negative_sum(const Terms& terms, const PairRows& pairs, float m, int64_t u) {
     WideSums sum;
     Group group;
+    const int64_t n_pair = pairs.n_pair();
     for (int64_t k = pairs.offset[u]; k < pairs.positive[u]; k += lane_count) {
         group.read(pairs.point + k, pairs.positive[u] - k);
+        prefetch(terms, pairs, n_pair, k);
         similarities<likeness, is_narrow, false>(terms, u, group);
         exponentials(m, group);
         sum.add(group.x);
@@ -102,10 +104,12 @@ void pair_gradient(const Terms& terms, const PairRows& pairs, RowRange range, Pa
     Group group;
     alignas(64) float factor[lane_count];
     alignas(64) double total[most_channels];
+    const int64_t n_pair = pairs.n_pair();
     for (int64_t p = range.first; p < range.end; ++p) {
         std::fill(total, total + terms.n_lane, 0.0);
         const auto add = [&](int64_t k, int64_t end, bool is_positive) HWY_ATTR {
             group.read(pairs.point + k, end - k);
+            prefetch(terms, pairs, n_pair, k);
             similarities<likeness, is_narrow, true>(terms, p, group);
             exponentials(m, group);
             if (is_positive) {

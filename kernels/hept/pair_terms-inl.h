@@ -8,6 +8,8 @@
 #define SURROGATE_HEPT_PAIR_TERMS_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
+
 #include "kernels/base/join_lanes-inl.h"
 #include "kernels/base/point_sum-inl.h"
 #include "kernels/hept/pair_loss.hpp"
@@ -49,6 +51,14 @@ struct Group {
         for (int64_t i = 0; i < lane_count; ++i) point[i] = list[i < n ? i : n - 1];
     }
 };
+
+/// Asks for the embeddings of the group after the one at pair k: points lie anywhere, and no processor
+/// guesses where.
+HWY_INLINE void prefetch(const Terms& terms, const PairRows& pairs, int64_t n_pair, int64_t k) {
+    if (k + 2 * lane_count > n_pair) return;
+    for (int64_t i = 0; i < lane_count; ++i)
+        hwy::Prefetch(terms.data + pairs.point[k + lane_count + i] * terms.row);
+}
 
 /// Sums over the channels of rows u and v: of products, or of squares of differences.
 template <Likeness likeness, bool is_narrow>
