@@ -98,6 +98,9 @@ struct Block {
     std::span<const int32_t> queries;  ///< tokens
     std::span<const int32_t> keys;     ///< tokens, at most block_limit
     int64_t n_zero_key = 0;
+    /// Of the block that comes next, if it has the same rows: they are fetched into the cache
+    /// meanwhile. Results do not depend on them.
+    std::span<const int32_t> next_queries = {}, next_keys = {};
 };
 
 constexpr int64_t block_limit = 1024;
