@@ -22,17 +22,11 @@ namespace surrogate::kernels::hept::HWY_NAMESPACE {
 struct BlockOf : BlockRows {
     BlockOf(const RowShape& shape_, const Block<float>& block_, float* scratch)
         : BlockRows{shape_}, block(block_), keys(scratch) {
-        float* to = scratch;
-        for (int64_t j = 0; j < n_key(); ++j, to += key_row()) {
-            if (j + ahead < n_key()) prefetch_row(block.keys[j + ahead]);
-            if (j < n_query()) prefetch_row(block.queries[j]);
-            const float* from = row_of(block.keys[j]) + shape.n_channel;
-            copy_padded(from, shape.n_query(), to);
-            copy_padded(from + shape.n_query(), shape.n_channel, to + query_row());
-        }
-        std::fill_n(to, key_row(), 0.0f);
-        zero_key = to;
-        rest = to + key_row();
+        float* const end = scratch + n_key() * key_row();
+        copy_keys(scratch);
+        std::fill_n(end, key_row(), 0.0f);
+        zero_key = end;
+        rest = end + key_row();
     }
 
     int64_t n_query() const { return static_cast<int64_t>(block.queries.size()); }
@@ -46,12 +40,45 @@ struct BlockOf : BlockRows {
     float* rest;  ///< of the scratch
 
 private:
-    static constexpr int64_t ahead = 8;  // rows that are fetched while others are copied
-
-    void prefetch_row(int32_t token) const {
-        const float* row = row_of(token);
-        for (int64_t c = 0; c < shape.n_used(); c += lane_count) hwy::Prefetch(row + c);
+    HWY_NOINLINE void copy_keys(float* to) const {
+        const int64_t n_query_dim = shape.n_query(), row = key_row(), value = query_row();
+        for (const int32_t j : block.keys) {
+            const float* from = row_of(j) + shape.n_channel;
+            copy_padded(from, n_query_dim, to);
+            copy_padded(from + n_query_dim, shape.n_channel, to + value);
+            to += row;
+        }
     }
+};
+
+/// Fetches rows of the block that comes next into the second-level cache, a share in each step.
+class NextRows {
+public:
+    NextRows(const BlockOf& of, int64_t n_step)
+        : of_(of),
+          n_row_(static_cast<int64_t>(
+              std::max(of.block.next_queries.size(), of.block.next_keys.size()))),
+          share_((n_row_ + n_step - 1) / n_step) {}
+
+    HWY_NOINLINE void step() {
+        for (const int64_t end = std::min(at_ + share_, n_row_); at_ < end; ++at_) {
+            const auto [d, n_coordinate] = of_.shape;
+            const auto i = static_cast<size_t>(at_);
+            if (i < of_.block.next_queries.size())
+                fetch(of_.row_of(of_.block.next_queries[i]), d + n_coordinate);
+            if (i < of_.block.next_keys.size())
+                fetch(of_.row_of(of_.block.next_keys[i]) + d, 2 * d + n_coordinate);
+        }
+    }
+
+private:
+    static void fetch(const float* from, int64_t n) {
+        for (int64_t c = 0; c < n - 1; c += lane_count) __builtin_prefetch(from + c, 0, 2);
+        __builtin_prefetch(from + n - 1, 0, 2);
+    }
+
+    const BlockOf& of_;
+    int64_t n_row_, share_, at_ = 0;
 };
 
 /// Some queries of a block in lanes. Lanes without a query repeat the last one.

@@ -67,19 +67,20 @@ HWY_INLINE void transpose(const float* const* rows, int64_t first, int64_t n_dim
         for (int64_t l = 0; l < n_lane; ++l) to[c * n_lane + l] = rows[l][first + c];
 }
 
-/// n numbers, then zeros up to a multiple of lane_count.
-HWY_INLINE void copy_padded(const float* from, int64_t n, float* to) {
-    const int64_t n_padded = round_up(n, lane_count);
-    for (int64_t c = std::max<int64_t>(n_padded - lane_count, 0); c < n_padded; c += width)
-        store(broadcast(0.0f), to + c);
+HWY_INLINE void copy(const float* from, int64_t n, float* to) {
     if (n < width) {
         for (int64_t c = 0; c < n; ++c) to[c] = from[c];
         return;
     }
-    for (int64_t c = 0; c < n; c += width) {
-        const int64_t at = std::min(c, n - width);  // the last ones may come twice
-        store(load(from + at), to + at);
-    }
+    for (int64_t c = 0; c + width < n; c += width) store(load(from + c), to + c);
+    store(load(from + n - width), to + n - width);  // some may come twice
+}
+
+/// n numbers, then zeros up to a multiple of lane_count.
+HWY_INLINE void copy_padded(const float* from, int64_t n, float* to) {
+    const int64_t n_padded = round_up(n, lane_count);
+    for (int64_t c = n / width * width; c < n_padded; c += width) store(broadcast(0.0f), to + c);
+    copy(from, n, to);
 }
 
 /// Of n_row rows x and all lanes, in order of c from 0:
@@ -89,7 +90,7 @@ HWY_NOINLINE void pair_block(const float* lanes, int64_t n_dim, const float* x, 
                              float* to) {
     constexpr int64_t n_lane = n_vector * width;
     Vector sum[n_row][n_vector];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < n_row; ++r) {
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) sum[r][j] = broadcast(0.0f);
@@ -97,14 +98,15 @@ HWY_NOINLINE void pair_block(const float* lanes, int64_t n_dim, const float* x, 
     // Few pointers, or the compiler keeps one a row.
     const float* x_3 = x + (n_row > 3 ? 3 * x_row : 0);
     const float* x_6 = x + (n_row > 6 ? 6 * x_row : 0);
+    const float* x_9 = x + (n_row > 9 ? 9 * x_row : 0);
     for (int64_t c = 0; c < n_dim; ++c) {
-        asm("" : "+r"(x), "+r"(x_3), "+r"(x_6));
+        asm("" : "+r"(x), "+r"(x_3), "+r"(x_6), "+r"(x_9));
         Vector lane[n_vector];
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) lane[j] = load(lanes + j * width);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int r = 0; r < n_row; ++r) {
-            const float* base = r < 3 ? x : r < 6 ? x_3 : x_6;
+            const float* base = r < 3 ? x : r < 6 ? x_3 : r < 9 ? x_6 : x_9;
             const Vector value = broadcast(base[r % 3 * x_row]);
 #pragma GCC unroll 2
             for (int j = 0; j < n_vector; ++j) {
@@ -113,9 +115,9 @@ HWY_NOINLINE void pair_block(const float* lanes, int64_t n_dim, const float* x, 
             }
         }
         lanes += n_lane;
-        ++x, ++x_3, ++x_6;
+        ++x, ++x_3, ++x_6, ++x_9;
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < n_row; ++r) {
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) store(sum[r][j], to + r * n_lane + j * width);
@@ -136,15 +138,16 @@ HWY_INLINE void for_blocks(int64_t n, const Body& body) {
     for (; first < n; ++first) body(first, std::integral_constant<int, 1>());
 }
 
-/// pair_block() of n rows.
-template <int n_vector, bool is_square>
+/// pair_block() of n rows; calls meanwhile() now and then.
+template <int n_vector, bool is_square, class Meanwhile>
 HWY_INLINE void pair(const float* lanes, int64_t n_dim, const float* x, int64_t x_row, int64_t n,
-                     float* to) {
-    // Sums in registers: 8 x 2 of 32 at AVX-512, 4 x 2 of 16 at AVX2.
-    constexpr int most = width == 16 ? 8 : 4;
+                     float* to, const Meanwhile& meanwhile) {
+    // Sums in registers: 8 x 2 or 12 of 32 at AVX-512, 4 x 2 or 8 of 16 at AVX2.
+    constexpr int most = n_vector == 2 ? (width == 16 ? 8 : 4) : width == 16 ? 12 : width;
     for_blocks<most>(n, [&](int64_t r, auto n_row) HWY_ATTR {
         pair_block<decltype(n_row)::value, n_vector, is_square>(lanes, n_dim, x + r * x_row, x_row,
                                                                 to + r * n_vector * width);
+        meanwhile();
     });
 }
 
@@ -165,25 +168,31 @@ HWY_INLINE void weigh(Vector (&square)[n]) {
 }
 
 /// Vectors whose exponentials are computed together.
-constexpr int n_power = width == 16 ? 8 : width == 8 ? 4 : 1;
+constexpr int n_power = width == 1 ? 1 : 4;
+
+/// weigh_rows() of rows first, first + 1, .. at `squares`.
+template <int n_vector, int n_weight, class Body>
+HWY_INLINE void weigh_some(int64_t first, float* squares, const Body& body) {
+    Vector weight[n_weight];
+#pragma GCC unroll 8
+    for (int i = 0; i < n_weight; ++i) weight[i] = load(squares + i * width);
+    weigh(weight);
+#pragma GCC unroll 8
+    for (int i = 0; i < n_weight; ++i) {
+        store(weight[i], squares + i * width);
+        body(first + i / n_vector, i % n_vector, weight[i]);
+    }
+}
 
 /// weigh() of n rows of lanes, in place; body(r, j, weight) sees vector j of each row r, in order.
 template <int n_vector, class Body>
 HWY_INLINE void weigh_rows(int64_t n, float* squares, const Body& body) {
-    constexpr int n_row = std::max(n_power / n_vector, 1);
-    for_blocks<n_row>(n, [&](int64_t first, auto size) HWY_ATTR {
-        constexpr int n_weight = decltype(size)::value * n_vector;
-        float* const at = squares + first * n_vector * width;
-        Vector weight[n_weight];
-#pragma GCC unroll 8
-        for (int i = 0; i < n_weight; ++i) weight[i] = load(at + i * width);
-        weigh(weight);
-#pragma GCC unroll 8
-        for (int i = 0; i < n_weight; ++i) {
-            store(weight[i], at + i * width);
-            body(first + i / n_vector, i % n_vector, weight[i]);
-        }
-    });
+    constexpr int n_row = std::max(n_power / n_vector, 1), n_weight = n_row * n_vector;
+    int64_t first = 0;
+    for (; first + n_row <= n; first += n_row)
+        weigh_some<n_vector, n_weight>(first, squares + first * n_vector * width, body);
+    for (; first < n; ++first)
+        weigh_some<n_vector, n_vector>(first, squares + first * n_vector * width, body);
 }
 
 /// Weights of pairs: of term s and row t at data[s * term + t * row].
@@ -203,6 +212,7 @@ struct NumberRows {
 
 /// Of n_row rows t and n_vector vectors of numbers c, in order of s = 0 .. n - 1:
 ///   to(t, c) += sum_s w(s, t) x(s, c)   or   sum_s w(s, t) (x(s, c) - own(t, c))
+/// `is_first`: to what lies there counts as zero.
 template <int n_row, int n_vector, bool is_difference>
 HWY_NOINLINE void add_block(Weights w, int64_t n, NumberRows<const float> x,
                             NumberRows<const float> own, NumberRows<float> to) {
