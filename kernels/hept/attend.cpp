@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/base/dispatch.hpp"
 #include "kernels/hept/hept.hpp"
+#include "kernels/hept/scratch.hpp"
 
 namespace surrogate::kernels::hept {
 
@@ -15,17 +16,18 @@ void attend_block(const Queue& queue, const RowShape& shape, const Block<T>& blo
 template <class T>
 void attend_block_backward(const Queue& queue, const RowShape& shape, const Block<T>& block,
                            const T* given, [[maybe_unused]] T* scratch, T* dqueries, T* dkeys) {
-    uses_simd<T>(queue, "attend_block_backward");
-    ref::attend_block_backward(shape, block, given, dqueries, dkeys);
+    if (!uses_simd<T>(queue, "attend_block_backward"))
+        return ref::attend_block_backward(shape, block, given, dqueries, dkeys);
+    if constexpr (std::is_same_v<T, float>)
+        simd::attend_block_backward(queue.level(), shape, block, given, scratch, dqueries, dkeys);
 }
 
 int64_t attend_block_scratch(const RowShape& shape) {
-    const int64_t key_row =
-        round_up(shape.n_query(), lane_count) + round_up(shape.n_channel, lane_count);
-    // Keys of a block and their gradients; of a strip of queries lanes, rows, their gradients; two
-    // weights of each pair, 128 keys at a time.
+    const int64_t key_row = BlockRows{shape}.key_row();
+    // Keys of a block and their gradients; of a strip of queries: lanes, rows and gradients, each
+    // with what is given of them or less; two weights of each pair, 128 keys at a time.
     constexpr int64_t n_strip = 2 * lane_count;
-    return 2 * (block_limit + 1) * key_row + n_strip * (3 * key_row + 2 * 128 + 2);
+    return 2 * (block_limit + 1) * key_row + n_strip * (3 * (key_row + 1) + 2 * 128);
 }
 
 template void attend_block(const Queue&, const RowShape&, const Block<float>&, float*, float*);
