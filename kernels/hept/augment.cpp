@@ -7,8 +7,10 @@ namespace surrogate::kernels::hept {
 template <class T>
 bool augment(const Queue& queue, const Head<T>& head, Tile<const T> u, Tile<const T> x,
              [[maybe_unused]] T* scratch, T* rows, const Hashes& hashes) {
-    uses_simd<T>(queue, "augment");
-    return ref::augment(head, u, x, rows, hashes);
+    if (!uses_simd<T>(queue, "augment")) return ref::augment(head, u, x, rows, hashes);
+    if constexpr (std::is_same_v<T, float>)
+        return simd::augment(queue.level(), head, u, x, scratch, rows, hashes);
+    return false;
 }
 
 template <class T>
