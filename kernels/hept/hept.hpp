@@ -48,7 +48,7 @@ struct Head {
     Linear<T> qkv;                 ///< n_in -> 3 d: the rows of W_q, W_k, W_v of this head; no bias
     const T* scale = nullptr;      ///< s (D)
     const float* alpha = nullptr;  ///< (n_table, E)
-    int64_t n_table = 0;           ///< C
+    int64_t n_table = 0;           ///< C, at least 1
 };
 
 /// Where the hashes of tokens go, as ordered_bits(): of token i in table c that of the query to
@@ -87,9 +87,9 @@ void augment_backward(const Queue& queue, const Head<T>& head, Tile<const T> u, 
 
 /// The tokens that come at places first .. end - 1 when `members` are sorted by (hash, place in
 /// `members`), to `order` (end - first).
-///   members (n), below 2^31 each; hash: of a token, hash[token]; scratch (n) of this thread
+///   members (n), below 2^31 each; hash: of a token, hash[token]; scratch (2 n) of this thread
 void order_cell(std::span<const int32_t> members, const uint32_t* hash, int64_t first, int64_t end,
-                uint64_t* scratch, int32_t* order);
+                std::span<uint64_t> scratch, int32_t* order);
 
 /// A block: the rows of its queries and of its keys, and keys of zeros beyond them (padding).
 template <class T>
