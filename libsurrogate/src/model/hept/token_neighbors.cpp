@@ -25,6 +25,23 @@ std::vector<SharedCells::Part> parts_of(const SharedCells& shared, Range places)
     return parts;
 }
 
+/// Room in the rows for what comes, and no more: rows are most of a plan's memory.
+template <class Row>
+void reserve(std::span<const SharedCells::Part> parts, std::vector<Row>& rows) {
+    for (auto part = parts.begin(); part != parts.end();) {
+        const int64_t number = part->row;
+        size_t n_cell = 0, n_member = 0;
+        for (int64_t place = -1; part != parts.end() && part->row == number; ++part) {
+            n_cell += part->place != place ? 1 : 0;
+            n_member += static_cast<size_t>(part->end - part->begin);
+            place = part->place;
+        }
+        Row& row = rows[static_cast<size_t>(number)];
+        row.cells.reserve(row.cells.size() + n_cell);
+        row.members.reserve(row.members.size() + n_member);
+    }
+}
+
 }  // namespace
 
 /// Cells of which other ranks have tokens or places: their tokens from all ranks.
@@ -34,6 +51,7 @@ void TokenPlan::take_shared(const std::vector<TokenKey>& keys, int64_t first_pla
     const auto by_key = [&](int32_t token) { return keys[static_cast<size_t>(token)]; };
     n_cut_cell_ = 0;
     const std::vector<SharedCells::Part> parts = parts_of(shared, places);
+    reserve<Row>(parts, rows_);
     for (auto part = parts.begin(); part != parts.end();) {
         const SharedCells::Part cell = *part;
         Row& row = rows_[static_cast<size_t>(cell.row)];

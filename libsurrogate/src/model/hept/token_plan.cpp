@@ -141,10 +141,15 @@ void TokenPlan::take_cells(const Making& making, int64_t row, const RowCells& ce
     Row& to = rows_[static_cast<size_t>(row)];
     to.cells.clear();
     to.members.clear();
-    const auto n_alone = std::ranges::count_if(
-        cells.cells(), [&](const RowCells::Cell& cell) { return !shared.is_shared(cell); });
-    to.cells.reserve(static_cast<size_t>(n_alone));
-    to.members.reserve(cells.members().size());
+    size_t n_cell = 0;
+    int64_t n_member = 0;
+    for (const RowCells::Cell& cell : cells.cells()) {
+        if (shared.is_shared(cell)) continue;
+        ++n_cell;
+        n_member += cell.size;
+    }
+    to.cells.reserve(n_cell);
+    to.members.reserve(static_cast<size_t>(n_member));
     for (const RowCells::Cell& cell : cells.cells()) {
         if (shared.is_shared(cell)) {
             shared.add(row, cell, cells.members());
