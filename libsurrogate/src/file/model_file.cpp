@@ -30,6 +30,7 @@ constexpr int64_t window_bytes = int64_t{1} << 20;
 
 using Select = std::function<bool(std::string_view)>;
 using Accept = std::function<void(const Card&, std::span<const TensorEntry>)>;
+using Rename = std::function<void(const Card&, std::vector<TensorEntry>&)>;
 
 /// What follows from the header alone, on every rank alike.
 struct Contents {
@@ -122,7 +123,7 @@ std::vector<uint64_t> checksums_of(const std::vector<TensorEntry>& entries,
     return checksums;
 }
 
-Contents interpret(const SafetensorsText& text) {
+Contents interpret(const SafetensorsText& text, const Rename& rename) {
     SafetensorsHeader header = parse_safetensors_text(text);
     check_metadata_keys(header.metadata);
     Contents contents;
@@ -132,6 +133,7 @@ Contents interpret(const SafetensorsText& text) {
     contents.model.entries = std::move(header.tensors);
     contents.checksums = checksums_of(contents.model.entries, contents.model.card.checksums);
     strip_prefixes(contents.model.entries);
+    if (rename) rename(contents.model.card, contents.model.entries);
     return contents;
 }
 
@@ -243,9 +245,9 @@ void read_tensors(const File& file, Contents& contents) {
 
 /// All that can fail for reasons of the file, on the rank that reads it.
 Contents read_model(const File& file, SafetensorsText& text, const Select& select,
-                    const Accept& accept) {
+                    const Accept& accept, const Rename& rename) {
     text = read_safetensors_text(file);
-    Contents contents = interpret(text);
+    Contents contents = interpret(text, rename);
     accept(contents.model.card, contents.model.entries);
     allocate_tensors(contents.model, select);
     read_tensors(file, contents);
@@ -266,7 +268,7 @@ std::span<const float> Tensor::floats() const {
 }
 
 ModelFile load_model(Communicator& comm, const ModelSource& source, const Select& select,
-                     const Accept& accept) {
+                     const Accept& accept, const Rename& rename) {
     const bool is_reader = comm.rank() == 0;
     SafetensorsText text;
     Contents contents;
@@ -274,7 +276,7 @@ ModelFile load_model(Communicator& comm, const ModelSource& source, const Select
         if (!is_reader) return;
         const std::unique_ptr<File> file = source.open();
         try {
-            contents = read_model(*file, text, select, accept);
+            contents = read_model(*file, text, select, accept, rename);
         } catch (const Error& error) {
             if (error.status() == Status::io) throw;  // names the path itself
             throw Error(error.status(), source.name() + ": " + error.what());
@@ -292,7 +294,7 @@ ModelFile load_model(Communicator& comm, const ModelSource& source, const Select
     comm.broadcast(text.json.data(), sizes[0], 0);
     comm.agree([&] {
         if (is_reader) return;
-        contents = interpret(text);
+        contents = interpret(text, rename);
         allocate_tensors(contents.model, select);
     });
     for (Tensor& tensor : contents.model.tensors)

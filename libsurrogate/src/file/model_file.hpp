@@ -38,7 +38,8 @@ struct ModelFile {
 
 /// Collective. Rank 0 opens, checks and reads the source; every rank gets the selected tensors
 /// (`select` by name, the same answer on all ranks). Names are without the prefixes "module." and
-/// "_orig_mod." that wrapped modules leave in a file. `accept` sees card and entries on rank 0
+/// "_orig_mod." that wrapped modules leave in a file, and then as `rename` leaves them, if there is
+/// one; it is called on all ranks alike. `accept` sees card and entries on rank 0
 /// before any tensor is read and throws if the file cannot be used (names or shapes that do not fit
 /// the architecture). Checked here: everything of read_safetensors_header and parse_card, checksums
 /// of all tensors of the file (of the bytes stored) if the card has them, finiteness of the
@@ -46,9 +47,11 @@ struct ModelFile {
 /// as float whatever float type they are stored in; those of check/ as they are.
 /// Memory beyond the selected tensors: at most 32 MB. Errors are agreed on: all ranks throw the
 /// same.
-ModelFile load_model(Communicator& comm, const ModelSource& source,
-                     const std::function<bool(std::string_view name)>& select,
-                     const std::function<void(const Card&, std::span<const TensorEntry>)>& accept);
+ModelFile load_model(
+    Communicator& comm, const ModelSource& source,
+    const std::function<bool(std::string_view name)>& select,
+    const std::function<void(const Card&, std::span<const TensorEntry>)>& accept,
+    const std::function<void(const Card&, std::vector<TensorEntry>&)>& rename = {});
 
 /// The same from a file.
 inline ModelFile load_model_file(

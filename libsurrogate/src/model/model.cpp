@@ -153,7 +153,10 @@ void Model::load(const ModelSource& source) {
     const auto accept = [](const Card& card, std::span<const TensorEntry> entries) {
         match_tensors(required_tensors(card, std::ssize(entries)), entries);
     };
-    ModelFile file = load_model(context_->comm(), source, is_weight, accept);
+    const auto rename = [](const Card& card, std::vector<TensorEntry>& entries) {
+        adopt_names(required_tensors(card, std::ssize(entries)), entries);
+    };
+    ModelFile file = load_model(context_->comm(), source, is_weight, accept, rename);
     context_->comm().agree([&] {
         card_text_ = file.card_text;
         weights_ = make_weights(file);

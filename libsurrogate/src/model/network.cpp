@@ -46,6 +46,16 @@ std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
     return find_family(card.family).required(card, n_found);
 }
 
+void adopt_names(std::span<const TensorSpec> required, std::vector<TensorEntry>& found) {
+    std::map<std::string, TensorEntry*> by_name;
+    for (TensorEntry& entry : found) by_name[entry.name] = &entry;
+    for (const TensorSpec& spec : required) {
+        const auto entry = by_name.find(spec.other_name);
+        if (entry == by_name.end() || by_name.contains(spec.name)) continue;
+        entry->second->name = spec.name;
+    }
+}
+
 void match_tensors(std::span<const TensorSpec> required, std::span<const TensorEntry> found) {
     std::map<std::string, const TensorEntry*> by_name;
     std::vector<std::string> names;

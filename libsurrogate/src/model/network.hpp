@@ -82,12 +82,17 @@ struct TensorSpec {
     std::string name;
     std::vector<int64_t> shape;
     bool is_optional = false;  ///< may be absent: the network computes it
+    /// Another name that it may have in a file without this one.
+    std::string other_name = {};
 };
 
 /// Names and shapes of all weights a card asks for. Throws bad_file (hyperparameters),
 /// not_supported (family). n_found: tensors in the file; a card that asks for far more is refused
 /// before the list takes memory.
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
+
+/// Gives tensors that a file has under their other names those that the network wants.
+void adopt_names(std::span<const TensorSpec> required, std::vector<TensorEntry>& found);
 
 /// Throws bad_file unless the file's tensors outside of check/ are exactly `required`: names with
 /// near misses, shapes.
