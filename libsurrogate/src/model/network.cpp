@@ -9,6 +9,7 @@
 #include "libsurrogate/src/file/stored_floats.hpp"
 #include "libsurrogate/src/model/bsa/network.hpp"
 #include "libsurrogate/src/model/flare/network.hpp"
+#include "libsurrogate/src/model/hept/network.hpp"
 #include "libsurrogate/src/model/sequoia/network.hpp"
 #include "libsurrogate/src/model/sphere/network.hpp"
 
@@ -28,6 +29,7 @@ const Family& find_family(const std::string& name) {
         {"bsa", bsa::required_tensors, bsa::make_network},
         {"erwin", bsa::erwin::required_tensors, bsa::erwin::make_network},
         {"flare", flare::required_tensors, flare::make_network},
+        {"hept", hept::required_tensors, hept::make_network},
         {"sequoia", sequoia::required_tensors, sequoia::make_network},
         {"sphere", sphere::required_tensors, sphere::make_network},
     };

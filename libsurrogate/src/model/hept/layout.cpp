@@ -18,12 +18,19 @@ void add_norm(Layout& layout, const std::string& name, int64_t n) {
     layout.push_back({name + ".bias", {n}});
 }
 
-void add_layer(Layout& layout, const Config& c, const std::string& name) {
+/// Where files have what is no parameter: random tables that training leaves as they are.
+constexpr const char* tables = "check/tables/";
+
+void add_layer(Layout& layout, const Config& c, int64_t l) {
+    const std::string name = layer_name(l);
     const int64_t d = c.h_dim, n_inner = c.num_heads * d;
     for (const char* which : {"w_q", "w_k", "w_v"})
         layout.push_back({name + which + ".weight", {n_inner, d}});
     add_linear(layout, name + "attn.out_linear", n_inner, d);
-    layout.push_back({name + "attn.e2lsh.alpha", {c.num_heads, c.n_query(), c.n_hashes}});
+    layout.push_back({name + "attn.e2lsh.alpha",
+                      {c.num_heads, c.n_query(), c.n_hashes},
+                      false,
+                      std::string(tables) + "alpha/" + std::to_string(l)});
     if (c.has_beta || c.is_padding_open)
         layout.push_back({name + "attn.e2lsh.beta", {1, c.n_hashes}, c.is_padding_open});
     add_norm(layout, name + "norm1", d);
@@ -56,12 +63,13 @@ int64_t Config::n_tensor() const {
 
 std::vector<TensorSpec> layout(const Config& c) {
     Layout layout;
-    layout.push_back({"regions", {c.n_hashes, 2, c.num_heads}});
+    layout.push_back(
+        {"regions", {c.n_hashes, 2, c.num_heads}, false, std::string(tables) + "regions"});
     if (c.is_pileup)
         layout.push_back({"pids_enc.weight", {Config::n_class_of_particle, Config::class_width}});
     add_linear(layout, "feat_encoder.0", c.n_feature(), c.h_dim);
     add_linear(layout, "feat_encoder.2", c.h_dim, c.h_dim);
-    for (int64_t l = 0; l < c.n_layers; ++l) add_layer(layout, c, layer_name(l));
+    for (int64_t l = 0; l < c.n_layers; ++l) add_layer(layout, c, l);
     layout.push_back({"W.weight", {c.n_embedding(), c.h_dim * (c.n_layers + 1)}});
     add_mlp(layout, c);
     if (c.num_classes > 0) add_linear(layout, "out_proj", c.n_embedding(), c.num_classes);

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/model/hept/config.hpp"
+#include "libsurrogate/src/model/hept/token_plan.hpp"
+#include "libsurrogate/src/model/program.hpp"
+
+namespace surrogate::impl::hept {
+
+/// What the table of a HEPT plan depends on besides the model.
+struct Work {
+    const TokenPlan& plan;
+    int64_t n_solver = 0;  ///< points of the solver on this rank
+    int64_t n_block = 0;   ///< of a row, all ranks together
+    int64_t value_bytes = 4;
+    int64_t layer_bytes = 0, layer_messages = 0, layer_collectives = 0;  ///< of TokenExchange
+};
+
+std::vector<LayerCost> costs_of(const Config& config, const Work& work);
+
+std::vector<std::string> notes_of(const Config& config, const Work& work);
+
+}  // namespace surrogate::impl::hept

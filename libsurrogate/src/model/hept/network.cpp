@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/hept/network.hpp"
+
+#include <cmath>
+
+#include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/layers/double_layers.hpp"
+#include "libsurrogate/src/model/hept/program.hpp"
+#include "libsurrogate/src/model/point_network.hpp"
+
+namespace surrogate::impl::hept {
+
+namespace {
+
+class HeptNetwork final : public Network {
+public:
+    HeptNetwork(const Config& config, const std::shared_ptr<const MasterWeights>& master)
+        : config_(config), layers_(config, master) {}
+
+    std::vector<Port> inputs() const override {
+        return {{"coords", config_.coords_dim, PortPlace::coordinates}, {"x", config_.in_dim}};
+    }
+    std::vector<Port> outputs() const override {
+        return {{"y", config_.n_out(), PortPlace::output_points}};
+    }
+    DomainKind domain_kind() const override {
+        DomainKind kind;
+        kind.keeps_clouds = config_.padding != Padding::zero;
+        return kind;
+    }
+
+    std::unique_ptr<Program> program(const PlanRequest& request) const override {
+        const PointDomain& points = same_points(request, "HEPT");
+        return layers_.with(request.is_double(), [&](const auto& layers) {
+            return make_program(config_, layers, points, request);
+        });
+    }
+
+private:
+    Config config_;
+    DoubleLayers<Layers> layers_;
+};
+
+/// Numbers of slabs, which are divided by.
+void require_regions(const MasterWeights& weights, const Config& config) {
+    const MasterWeights::Entry& regions = *weights.find("regions");
+    for (int64_t i = 0; i < regions.size; ++i) {
+        const float value = weights.values()[static_cast<size_t>(regions.first + i)];
+        if (std::isfinite(value) && value > 0) continue;
+        const int64_t head = i % config.num_heads, axis = i / config.num_heads % 2,
+                      table = i / config.num_heads / 2;
+        throw Error(Status::bad_file,
+                    "tensor 'regions' holds " + number_text(static_cast<double>(value)) +
+                        " for table " + std::to_string(table) + ", axis " + std::to_string(axis) +
+                        ", head " + std::to_string(head) +
+                        "; it must be the number of slabs along the axis, positive and finite");
+    }
+}
+
+}  // namespace
+
+std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
+    require_no_conventions(card, "HEPT");
+    const Config config = parse_config(card.network);
+    require_few_tensors(config.n_tensor(), n_found);
+    return layout(config);
+}
+
+std::unique_ptr<Network> make_network(const ModelFile& file,
+                                      const std::shared_ptr<const MasterWeights>& weights) {
+    Config config = parse_config(file.card.network);
+    settle_padding(config, *weights);
+    require_regions(*weights, config);
+    return std::make_unique<HeptNetwork>(config, weights);
+}
+
+}  // namespace surrogate::impl::hept

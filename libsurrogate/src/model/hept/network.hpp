@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "libsurrogate/src/model/network.hpp"
+
+/// HEPT (ICML 2024; authors' code Graph-COM/HEPT): the network around kernels/hept.
+namespace surrogate::impl::hept {
+
+/// At most `n_found` tensors are in the file: a card that asks for far more is refused before its
+/// list is made.
+std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
+
+/// See make_network of the table; `file` has no tensors any more.
+std::unique_ptr<Network> make_network(const ModelFile& file,
+                                      const std::shared_ptr<const MasterWeights>& weights);
+
+}  // namespace surrogate::impl::hept

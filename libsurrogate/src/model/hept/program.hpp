@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "libsurrogate/src/domain/domain.hpp"
+#include "libsurrogate/src/model/hept/config.hpp"
+#include "libsurrogate/src/model/hept/layers.hpp"
+#include "libsurrogate/src/model/program.hpp"
+
+namespace surrogate::impl::hept {
+
+/// HEPT on a domain of points. Local. `config`, `layers` and the domain must outlive it.
+template <class T>
+std::unique_ptr<Program> make_program(const Config& config, const Layers<T>& layers,
+                                      const PointDomain& domain, const PlanRequest& request);
+
+}  // namespace surrogate::impl::hept
