@@ -29,7 +29,7 @@ struct Hit {
 
 /// What an event is made of.
 struct EventShape {
-    int64_t n_hit = 10000;     ///< about so many
+    int64_t n_hit = 3000;      ///< about so many
     int64_t n_collision = 1;   ///< of protons at once, along the beam: 1 is without pile-up
     double noise = 0.05;       ///< share of the hits that belong to no particle
     double efficiency = 0.98;  ///< of a sensor for a particle that crosses it

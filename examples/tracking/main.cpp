@@ -8,9 +8,9 @@
 //     cmake --build build-tracking
 //
 // Sample runs:
-//     mpirun -n 2 tracking -output out                10,000 hits; out/hits.pvd, out/tracks.pvd,
+//     mpirun -n 2 tracking -output out                3000 hits; out/hits.pvd, out/tracks.pvd,
 //                                                     out/tracks.png
-//     mpirun -n 2 tracking -hits 3000 -events 20      twenty events at once
+//     mpirun -n 2 tracking -events 20                 twenty events at once
 //     mpirun -n 2 tracking -pileup 20 -noise 0.1      collisions along the beam, more noise
 //     mpirun -n 4 tracking -surrogate_reproducible    the same tracks on any number of ranks
 //     tracking -model ""                              without a surrogate, for comparison

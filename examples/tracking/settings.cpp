@@ -45,7 +45,7 @@ std::function<void(const std::string&)> text_in(std::string* value) {
 std::vector<Option> options(Settings* s) {
     EventShape& e = s->shape;
     return {
-        {"-hits", "N", "about so many hits in an event, 1,000 (default: 10,000) to 1,000,000",
+        {"-hits", "N", "about so many hits in an event (default 3000)",
          number<int64_t>("-hits", 100, 100000000, &e.n_hit)},
         {"-events", "K", "so many events at once (default 1)",
          number<int64_t>("-events", 1, 100000, &s->n_event)},

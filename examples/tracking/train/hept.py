@@ -130,6 +130,7 @@ def draw_regions(network, random):
 class HEPT(nn.Module):
     def __init__(self, network, random=None):
         super().__init__()
+        self.network = network
         d, n_layer = network["h_dim"], network["n_layers"]
         self.register_buffer("regions", draw_regions(network, random or np.random.default_rng(42)))
         self.feat_encoder = nn.Sequential(nn.Linear(network["in_dim"], d), nn.ReLU(), nn.Linear(d, d))

@@ -19,7 +19,7 @@ import score
 
 network = {
     "block_size": 100, "n_hashes": 3, "num_regions": 30, "num_heads": 4, "h_dim": 24, "n_layers": 3, "num_w_per_dist": 10,
-    "in_dim": 15, "coords_dim": 6, "num_classes": None, "task": "tracking", "padding": "masked", "implementation": "X",
+    "in_dim": 15, "coords_dim": 6, "num_classes": None, "task": "tracking", "padding": "masked", "implementation": "independent",
 }
 
 
