@@ -15,8 +15,7 @@
 #include "libsurrogate/src/model/sequoia/gradient.hpp"
 #include "libsurrogate/src/ranks/split_order.hpp"
 #include "libsurrogate/src/ranks/split_rules.hpp"
-#include "tests/support/sequoia_case.hpp"
-#include "tests/support/sphere_models.hpp"
+#include "tests/libsurrogate/sequoia/self_check_table.hpp"
 
 namespace surrogate::test {
 namespace {
@@ -216,36 +215,16 @@ INSTANTIATE_TEST_SUITE_P(Files, SequoiaGradient,
                                          "sequence_grad"),
                          [](const auto& name) { return name.param; });
 
-/// A row of the table: squared norms of the gradients of the first W_q and of the positions.
-struct Check {
-    std::string name;
-    nlohmann::json changes;
-    int64_t n;
-    double square, dwq, dpos;
-};
-
-void PrintTo(const Check& check, std::ostream* stream) {
-    *stream << check.name;
-}
-
 class SequoiaGradientSelfCheck : public testing::TestWithParam<Check> {};
 
 double square(const std::vector<double>& values) {
     return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
 }
 
-void expect_equal(double found, double expected, const char* what) {
-    EXPECT_LE(std::abs(found - expected), 6e-9 * std::abs(expected)) << what << " " << found;
-}
-
 TEST_P(SequoiaGradientSelfCheck, GivesTheNormsOfTheSpecification) {
     const Check& check = GetParam();
-    const bool is_tokens = check.changes.contains("pos_enc");
-    const ModelOnDisk disk(
-        sequoia_model(is_tokens ? small_sequence(check.changes) : small_sequoia(check.changes)));
-    const SequoiaCase points =
-        is_tokens ? SequoiaCase::sequence(check.n) : SequoiaCase::wave(check.n);
-    const Evaluation<double> found(GoldenFile(disk.path()), points, {});
+    const SmallCase small = check.made();
+    const Evaluation<double> found(GoldenFile(small.disk.path()), small.points, {});
     expect_equal(2 * found.loss(), check.square, "sum of squares");
     const std::string name = sequoia::layer_name(found.config, 0) + "mha.W_q.weight";
     // One point: the softmax over one key has no gradient, but for rounding.
@@ -254,41 +233,11 @@ TEST_P(SequoiaGradientSelfCheck, GivesTheNormsOfTheSpecification) {
     } else {
         expect_equal(square(found.gradient(name)), check.dwq, "W_q");
     }
-    if (!is_tokens) expect_equal(square(found.input_gradient(0, 3)), check.dpos, "positions");
+    if (!small.is_tokens) expect_equal(square(found.input_gradient(0, 3)), check.dpos, "positions");
 }
 
-using J = nlohmann::json;
-INSTANTIATE_TEST_SUITE_P(
-    Table, SequoiaGradientSelfCheck,
-    testing::Values(
-        Check{"Default", J::object(), 50, 1.43377350e-2, 2.91350419e-7, 3.45152220e-5},
-        Check{"Parent", {{"ancestors", "parent"}}, 50, 1.30924251e-2, 1.39964724e-8, 3.03352159e-5},
-        Check{"NoAncestors",
-              {{"ancestors", "none"}},
-              50,
-              1.76597538e-2,
-              9.11026547e-8,
-              1.79078544e-5},
-        Check{"Repeat", {{"ragged", "repeat"}}, 50, 1.42423379e-2, 7.88794098e-8, 3.59351694e-5},
-        Check{"Complete",
-              {{"seq_mode", "complete"}},
-              50,
-              1.90080759e-2,
-              1.07820217e-6,
-              3.90379563e-5},
-        Check{
-            "TopDown", {{"seq_mode", "top-down"}}, 50, 1.50860823e-2, 4.87152056e-7, 3.21812792e-5},
-        Check{"Tied", {{"tied_weights", true}}, 50, 4.83115061e-2, 1.48263674e-5, 1.16015532e-5},
-        Check{
-            "InSequence", {{"tree", "sequence"}}, 50, 2.22501638e-2, 5.24594010e-6, 3.88394567e-5},
-        Check{"Root", {{"probe_layer", "root"}}, 50, 2.60707494e-4, 1.86185772e-10, 5.53817627e-10},
-        Check{
-            "Mean", {{"pooling_mode", "MEAN"}}, 50, 1.46623828e-4, 1.58228465e-10, 7.01987221e-10},
-        Check{"FullGroups", J::object(), 27, 8.21745947e-3, 1.40271575e-7, 1.62028416e-5},
-        Check{"TwoPoints", J::object(), 2, 4.33566407e-4, 5.19630477e-8, 1.04688750e-7},
-        Check{"OnePoint", J::object(), 1, 8.24447850e-4, 0, 1.22882273e-7},
-        Check{"Tokens", {{"pos_enc", "tokens"}}, 50, 2.48787560e-3, 9.43245287e-8, 0}),
-    [](const auto& check) { return check.param.name; });
+INSTANTIATE_TEST_SUITE_P(Table, SequoiaGradientSelfCheck, testing::ValuesIn(self_checks()),
+                         [](const auto& check) { return check.param.name; });
 
 /// What neither a stored case nor the table has.
 struct Variant {
@@ -307,12 +256,9 @@ class SequoiaGradientVariants : public testing::TestWithParam<Variant> {};
 // they have moved. A small step: relus of the head have kinks.
 TEST_P(SequoiaGradientVariants, IsTheSlopeOfTheLoss) {
     const Variant& variant = GetParam();
-    const bool is_tokens = variant.changes.contains("vocab_size");
-    const ModelOnDisk disk(sequoia_model(is_tokens ? small_sequence(variant.changes)
-                                                   : small_sequoia(variant.changes)));
-    const GoldenFile file(disk.path());
-    SequoiaCase points =
-        is_tokens ? SequoiaCase::sequence(variant.n) : SequoiaCase::wave(variant.n);
+    SmallCase small(variant.changes, variant.n, variant.changes.contains("vocab_size"));
+    const GoldenFile file(small.disk.path());
+    SequoiaCase& points = small.points;
     for (const float feature : wave(variant.n * 16, 0.3)) points.features.push_back(feature);
     const Evaluation<double> center(file, points, {}), up(file, points, {}, 1e-6f),
         down(file, points, {}, -1e-6f);
