@@ -9,7 +9,7 @@ published training code does: gathers both embeddings, norm, exponential, its ma
 pairs and particles, and all of it backward. Two things are made easier for it: which pairs are positive is known before, and sums
 are scattered at once, where the published code sorts first.
 PyTorch comes from the Python that runs this; ours from a build with -DSURROGATE_BENCHMARKS=ON. Ours and theirs take turns:
-only ratios of such paired runs mean anything. Takes 12 GB of memory.
+only ratios of such paired runs mean anything. Takes 5 GB of memory.
 """
 import argparse
 import sys

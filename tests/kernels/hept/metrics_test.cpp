@@ -15,9 +15,17 @@
 namespace surrogate::kernels::hept::test {
 namespace {
 
-const Queue one(Backend::ref, VectorLevel::scalar, 1), two(Backend::ref, VectorLevel::scalar, 2);
+const Queue one(Backend::ref, VectorLevel::scalar, 1);
 
-TEST(TrackingScores, AreThoseOfTheOfficialDefinition) {
+class NearestPointsOn : public kernels::test::OnTarget {
+protected:
+    Queue on_threads(int n_thread) const {
+        return Queue(GetParam().backend, GetParam().level, n_thread);
+    }
+};
+SURROGATE_ON_ALL_TARGETS(NearestPointsOn);
+
+TEST_P(NearestPointsOn, GiveTheScoresOfTheOfficialDefinition) {
     const surrogate::test::GoldenFile file(std::string(SURROGATE_TEST_DATA) +
                                            "/hept/losses.safetensors");
     const auto id = file.integers("check/infonce/particle_id");
@@ -33,7 +41,8 @@ TEST(TrackingScores, AreThoseOfTheOfficialDefinition) {
                                {0.907032967032967, 0.1483805668016194, 0.9980769230769231},
                                {0.8939865689865689, 0.1440620782726046, 0.9967948717948718}};
     const auto exact = tracking_scores(one, make_view(e.data(), 300, 12), truth, thresholds);
-    const auto single = tracking_scores(two, make_view(e32.data(), 300, 12), truth, thresholds);
+    const auto single =
+        tracking_scores(on_threads(2), make_view(e32.data(), 300, 12), truth, thresholds);
     for (size_t s = 0; s < 3; ++s) {
         EXPECT_NEAR(exact[s].accuracy, want[s][0], 1e-14);
         EXPECT_NEAR(exact[s].precision, want[s][1], 1e-14);
@@ -82,7 +91,7 @@ TEST(TrackingScores, RefuseLargeParticlesAndOtherLengths) {
     EXPECT_EQ(status({id, flags, std::span(pt).first(1)}, 2), Status::shape);
 }
 
-TEST(NearestPoints, AreThoseOfASort) {
+TEST_P(NearestPointsOn, AreThoseOfASort) {
     auto random = kernels::test::generator();
     std::uniform_int_distribution<int> coordinate(0, 3);  // many ties
     const int64_t n = 700, m = 3, k = 20;
@@ -91,8 +100,8 @@ TEST(NearestPoints, AreThoseOfASort) {
     std::vector<int32_t> queries;
     for (int32_t i = 0; i < n; i += 3) queries.push_back(i);
     std::vector<int32_t> nearest(queries.size() * k), again(nearest.size());
-    nearest_points(one, make_view<const float>(e.data(), n, m), queries, k, nearest);
-    nearest_points(two, make_view<const float>(e.data(), n, m), queries, k, again);
+    nearest_points(on_threads(1), make_view<const float>(e.data(), n, m), queries, k, nearest);
+    nearest_points(on_threads(2), make_view<const float>(e.data(), n, m), queries, k, again);
     EXPECT_EQ(nearest, again);
     for (size_t q = 0; q < queries.size(); ++q) {
         std::vector<std::pair<float, int32_t>> all;
