@@ -29,7 +29,7 @@ void Attention<T>::resize(const TokenPlan& plan) {
         scratch.augment.resize(kernels::hept::augment_scratch(head));
         scratch.attend.resize(kernels::hept::attend_block_scratch(shape_));
         scratch.sums.resize(config_.block_size * shape_.n_sum());
-        scratch.order.resize(plan.largest_cell());
+        scratch.order.resize(2 * plan.largest_cell());
     }
 }
 
@@ -66,7 +66,8 @@ void Attention<T>::order_share(int64_t row, bool is_key, int thread) {
     const int64_t which = is_key ? config_.n_hashes + table : table;
     const uint32_t* const hash = hashes_.data() + which * plan_->n_token();
     int32_t* const to = places(table, is_key).data();
-    uint64_t* const scratch = scratch_[static_cast<size_t>(thread)].order.data();
+    auto& memory = scratch_[static_cast<size_t>(thread)].order;
+    const std::span<uint64_t> scratch{memory.data(), static_cast<size_t>(memory.size())};
     auto cell = std::ranges::lower_bound(cells, begin, {}, &TokenPlan::Cell::begin);
     for (; cell != cells.end() && cell->begin < end; ++cell) {
         const auto of_cell = members.subspan(static_cast<size_t>(cell->begin),
@@ -110,7 +111,12 @@ void Attention<T>::attend() {
     queue_.parallel_for(config_.n_hashes * n_block(), [&](int64_t item, int thread) {
         Scratch& scratch = scratch_[static_cast<size_t>(thread)];
         const int64_t table = item / n_block();
-        const Block<T> now = block(table, item % n_block());
+        Block<T> now = block(table, item % n_block());
+        if (item + 1 < config_.n_hashes * n_block()) {
+            const Block<T> next = block((item + 1) / n_block(), (item + 1) % n_block());
+            now.next_queries = next.queries;
+            now.next_keys = next.keys;
+        }
         kernels::hept::attend_block<T>(queue_, shape_, now, scratch.attend.data(),
                                        scratch.sums.data());
         T* const sums = sums_.data() + table * table_stride();
