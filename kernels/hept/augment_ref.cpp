@@ -48,8 +48,8 @@ bool augment(const Head<T>& head, Tile<const T> u, Tile<const T> x, T* rows, con
         T* row = rows + i * head.shape.stride();
         fill_row(head, u, x, i, row);
         for (int64_t e = head.shape.n_used(); e < head.shape.stride(); ++e) row[e] = 0;
-        const bool is_query_good = square(row, n_query) < largest_square;
-        const bool is_key_good = square(row + d, n_query) < largest_square;
+        const bool is_query_good = std::isless(square(row, n_query), largest_square);
+        const bool is_key_good = std::isless(square(row + d, n_query), largest_square);
         is_good = is_good && is_query_good && is_key_good;
         if (!is_good) continue;
         for (int64_t t = 0; t < head.n_table; ++t) {

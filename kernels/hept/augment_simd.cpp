@@ -58,10 +58,11 @@ struct HashSums {
     }
 };
 
+/// Rounded one by one: at the scalar level Highway compares before it rounds, and a NaN would trap.
 HWY_INLINE void write_hashes(DoubleVector sum, int64_t n, uint32_t* to) {
-    float hash[double_width];
-    hn::StoreU(hn::DemoteTo(Single(), sum), Single(), hash);
-    for (int64_t l = 0; l < n; ++l) to[l] = ordered_bits(hash[l]);
+    double hash[double_width];
+    hn::StoreU(sum, Double(), hash);
+    for (int64_t l = 0; l < n; ++l) to[l] = ordered_bits(static_cast<float>(hash[l]));
 }
 
 /// Whether the squares of all n points are small enough. Quiet: a NaN does not trap.
