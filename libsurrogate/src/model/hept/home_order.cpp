@@ -25,6 +25,11 @@ std::vector<int64_t> cloud_sizes_of(const PointDomain& domain) {
     Communicator& comm = domain.context().comm();
     std::vector<int64_t> sizes;
     comm.agree([&] {
+        constexpr int64_t limit = int64_t{1} << 32;  // of positions_along()
+        if (domain.n_cloud() > limit) {
+            throw Error(Status::shape, std::to_string(domain.n_cloud()) +
+                                           " clouds are more than a plan can tell apart (2^32)");
+        }
         sizes.resize(static_cast<size_t>(domain.n_cloud()));
         for (int64_t i = 0; i < domain.n_local(); ++i)
             ++sizes[static_cast<size_t>(cloud_of(domain, i))];
@@ -40,7 +45,8 @@ void require_distinct_ids(Communicator& comm, std::span<const int64_t> ids) {
     require_distinct(comm, *order);
 }
 
-/// Collective: positions of the local points among all, by (cloud, coordinate, id).
+/// Collective: positions of the local points among all, by (cloud, coordinate, id). Cloud and
+/// coordinate share a word: a sort compares first words without a look at the keys.
 std::vector<int64_t> positions_along(const PointDomain& domain, const TreePoints& points,
                                      int64_t axis) {
     constexpr uint64_t sign = uint64_t{1} << 63;
@@ -48,16 +54,16 @@ std::vector<int64_t> positions_along(const PointDomain& domain, const TreePoints
     const int64_t n = domain.n_local();
     SortKeys keys;
     comm.agree([&] {
-        keys = SortKeys(n, 3);
+        keys = SortKeys(n, 2);
         for (int64_t i = 0; i < n; ++i) {
-            keys[i][0] = static_cast<uint64_t>(cloud_of(domain, i));
-            keys[i][1] = kernels::hept::ordered_bits(points.x[axis * n + i]);
-            keys[i][2] = static_cast<uint64_t>(points.ids[i]) ^ sign;
+            keys[i][0] = static_cast<uint64_t>(cloud_of(domain, i)) << 32 |
+                         kernels::hept::ordered_bits(points.x[axis * n + i]);
+            keys[i][1] = static_cast<uint64_t>(points.ids[i]) ^ sign;
         }
     });
     return sorted_positions(comm, std::move(keys), [](std::span<const uint64_t> key) {
         throw Error(Status::internal, "home order: two points have the id " +
-                                          std::to_string(static_cast<int64_t>(key[2] ^ sign)));
+                                          std::to_string(static_cast<int64_t>(key[1] ^ sign)));
     });
 }
 
