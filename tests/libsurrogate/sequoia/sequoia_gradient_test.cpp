@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "libsurrogate/src/file/card.hpp"
-#include "libsurrogate/src/file/safetensors.hpp"
 #include "libsurrogate/src/model/sequoia/gradient.hpp"
 #include "libsurrogate/src/ranks/split_order.hpp"
 #include "libsurrogate/src/ranks/split_rules.hpp"
 #include "tests/libsurrogate/sequoia/self_check_table.hpp"
+#include "tests/support/golden_weights.hpp"
 
 namespace surrogate::test {
 namespace {
@@ -23,23 +22,6 @@ namespace {
 using namespace surrogate::impl;
 using kernels::Buffer;
 using kernels::Tiles;
-
-/// The weights of a file, shifted.
-std::shared_ptr<MasterWeights> weights_of(const GoldenFile& file, const sequoia::Config& config,
-                                          float shift) {
-    std::vector<Tensor> tensors;
-    for (const TensorSpec& spec : sequoia::layout(config)) {
-        const std::vector<double> values = file.tensor(spec.name).values;
-        std::vector<float> floats(values.begin(), values.end());
-        for (size_t i = 0; i < floats.size(); ++i)
-            floats[i] += shift * std::sin(0.7f * static_cast<float>(i + tensors.size()));
-        Tensor tensor{{spec.name, DType::float32, spec.shape},
-                      Buffer<std::byte>(std::ssize(floats) * 4)};
-        std::ranges::copy(std::as_bytes(std::span(floats)), tensor.data.begin());
-        tensors.push_back(std::move(tensor));
-    }
-    return std::make_shared<MasterWeights>(tensors);
-}
 
 /// Leaf of each point.
 std::vector<int64_t> leaves_of(const SequoiaCase& points, const sequoia::Config& config) {
@@ -65,7 +47,7 @@ public:
                float shift = 0)
         : points_(points),
           config(sequoia::parse_config(file.card().at("network"))),
-          master(weights_of(file, config, shift)),
+          master(golden_weights(file, sequoia::layout(config), shift)),
           layers_(config, master),
           tree_(points.n, config.k, 0, 1),
           leaves_(leaves_of(points, config)),
