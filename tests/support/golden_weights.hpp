@@ -5,7 +5,6 @@
 #include <cmath>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "libsurrogate/src/layers/weights.hpp"
@@ -14,20 +13,14 @@
 
 namespace surrogate::test {
 
-/// Where a file has a tensor: random tables of HEPT lie in a folder of their own.
-inline std::string stored_name(const GoldenFile& file, const std::string& name) {
-    if (file.has(name)) return name;
-    if (name == "regions") return "check/tables/regions";
-    return "check/tables/alpha/" + name.substr(6, name.find('.', 6) - 6);  // attns.<l>.
-}
-
 /// The weights of a file in the order of `layout`, shifted in the direction of a wave.
 inline std::shared_ptr<impl::MasterWeights> golden_weights(const GoldenFile& file,
                                                            std::span<const impl::TensorSpec> layout,
                                                            float shift = 0) {
     std::vector<impl::Tensor> tensors;
     for (const impl::TensorSpec& spec : layout) {
-        const std::vector<double> values = file.tensor(stored_name(file, spec.name)).values;
+        const std::vector<double> values =
+            file.tensor(file.has(spec.name) ? spec.name : spec.other_name).values;
         std::vector<float> floats(values.begin(), values.end());
         for (size_t i = 0; i < floats.size(); ++i)
             floats[i] += shift * std::sin(0.7f * static_cast<float>(i + tensors.size()));

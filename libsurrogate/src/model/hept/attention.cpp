@@ -66,8 +66,8 @@ void Attention<T>::order_share(int64_t row, bool is_key, int thread) {
     const int64_t which = is_key ? config_.n_hashes + table : table;
     const uint32_t* const hash = hashes_.data() + which * plan_->n_token();
     int32_t* const to = places(table, is_key).data();
-    auto& memory = scratch_[static_cast<size_t>(thread)].order;
-    const std::span<uint64_t> scratch{memory.data(), static_cast<size_t>(memory.size())};
+    kernels::Buffer<uint64_t>& buffer = scratch_[static_cast<size_t>(thread)].order;
+    const std::span<uint64_t> scratch{buffer.begin(), buffer.end()};
     auto cell = std::ranges::lower_bound(cells, begin, {}, &TokenPlan::Cell::begin);
     for (; cell != cells.end() && cell->begin < end; ++cell) {
         const auto of_cell = members.subspan(static_cast<size_t>(cell->begin),
@@ -96,13 +96,24 @@ void Attention<T>::order(int64_t l, int64_t h) {
     });
 }
 
+/// Queries (or keys) of block i of the tables, counted through all of them; none after the last.
+template <class T>
+std::span<const int32_t> Attention<T>::members(int64_t i, bool is_key) const {
+    if (i >= config_.n_hashes * n_block()) return {};
+    const TokenPlan::Block& block = plan_->blocks()[static_cast<size_t>(i % n_block())];
+    const int64_t row = i / n_block() + (is_key ? config_.n_hashes : 0);
+    return {orders_.data() + row * plan_->n_place() + block.first, static_cast<size_t>(block.n)};
+}
+
 template <class T>
 Block<T> Attention<T>::block(int64_t table, int64_t i) const {
-    const TokenPlan::Block& block = plan_->blocks()[static_cast<size_t>(i)];
-    const int32_t* const queries = orders_.data() + table * plan_->n_place() + block.first;
-    const int32_t* const keys = queries + config_.n_hashes * plan_->n_place();
-    const auto n = static_cast<size_t>(block.n);
-    return {rows_.data(), {queries, n}, {keys, n}, block.n_zero_key};
+    const int64_t now = table * n_block() + i;
+    return {.rows = rows_.data(),
+            .queries = members(now, false),
+            .keys = members(now, true),
+            .n_zero_key = plan_->blocks()[static_cast<size_t>(i)].n_zero_key,
+            .next_queries = members(now + 1, false),
+            .next_keys = members(now + 1, true)};
 }
 
 template <class T>
@@ -111,12 +122,7 @@ void Attention<T>::attend() {
     queue_.parallel_for(config_.n_hashes * n_block(), [&](int64_t item, int thread) {
         Scratch& scratch = scratch_[static_cast<size_t>(thread)];
         const int64_t table = item / n_block();
-        Block<T> now = block(table, item % n_block());
-        if (item + 1 < config_.n_hashes * n_block()) {
-            const Block<T> next = block((item + 1) / n_block(), (item + 1) % n_block());
-            now.next_queries = next.queries;
-            now.next_keys = next.keys;
-        }
+        const Block<T> now = block(table, item % n_block());
         kernels::hept::attend_block<T>(queue_, shape_, now, scratch.attend.data(),
                                        scratch.sums.data());
         T* const sums = sums_.data() + table * table_stride();

@@ -70,6 +70,7 @@ private:
     };
 
     std::span<int32_t> places(int64_t table, bool is_key);
+    std::span<const int32_t> members(int64_t i, bool is_key) const;
     void order_share(int64_t row, bool is_key, int thread);
 
     const Config& config_;
