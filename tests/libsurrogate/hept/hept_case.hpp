@@ -26,21 +26,26 @@ struct OwnTiles {
     kernels::Tiles<T> tiles;
 };
 
-/// A stored case: its network, and its points as one rank plans them.
+/// A stored case: its network, and its points as they are planned.
 struct HeptCase {
     using Config = impl::hept::Config;
 
     /// shift: of all weights; scale: of all coordinates.
     explicit HeptCase(const std::string& name, float shift = 0, double scale = 1)
+        : HeptCase(name, impl::self_communicator(), nullptr, shift, scale) {
+        number_tokens();
+    }
+    /// On ranks: rows of the file whose points this rank has; null: all. Collective.
+    HeptCase(const std::string& name, std::unique_ptr<impl::Communicator> comm,
+             const std::vector<int64_t>* rows, float shift = 0, double scale = 1)
         : file(SURROGATE_TEST_DATA "/hept/" + name + ".safetensors"),
           config(impl::hept::parse_config(file.card().at("network"))),
           master(golden_weights(file, impl::hept::layout(config), shift)),
           points(points_of(file, config, scale)),
-          plan(impl::self_communicator(), config, points) {
+          plan(std::move(comm), config, rows ? points.rows(*rows) : points) {
         const std::vector<double> regions =
             file.tensor(file.has("regions") ? "regions" : "check/tables/regions").values;
         plan.connect(config, std::vector<float>(regions.begin(), regions.end()));
-        number_tokens();
     }
 
     static HeptPoints points_of(const GoldenFile& file, const Config& config, double scale = 1) {
@@ -54,6 +59,7 @@ struct HeptCase {
     }
 
     const impl::hept::TokenPlan& tokens() const { return plan.plan; }
+    impl::Communicator& comm() const { return plan.domain->context().comm(); }
     /// The row in the file of a point at home.
     int64_t row(int64_t point) const { return plan.home.places[point].id; }
 
@@ -98,9 +104,9 @@ struct HeptCase {
     GoldenFile file;
     Config config;
     std::shared_ptr<impl::MasterWeights> master;
-    HeptPoints points;
+    HeptPoints points;  ///< of all ranks
     HeptPlan plan;
-    std::vector<int64_t> numbers;  ///< of each token, the one in the file
+    std::vector<int64_t> numbers;  ///< of each token on one rank, the one in the file
 
 private:
     double class_number(int64_t kind, int64_t c) const {

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "libsurrogate/src/model/hept/forward.hpp"
-#include "tests/libsurrogate/hept/hept_case.hpp"
+#include "tests/libsurrogate/hept/hept_run.hpp"
 #include "tests/support/trap_guard.hpp"
 
 namespace surrogate::test {
@@ -18,63 +17,6 @@ using namespace surrogate::impl;
 using kernels::Queue;
 using kernels::Tiles;
 using kernels::VectorLevel;
-
-Queue simd(int n_thread = 1, VectorLevel level = kernels::best_vector_level()) {
-    return {kernels::Backend::simd, level, n_thread};
-}
-
-/// A network that has run once.
-template <class T>
-class Evaluation {
-public:
-    Evaluation(const HeptCase& given, const Queue& queue,
-               const hept::ImposedOrders* orders = nullptr)
-        : given_(given),
-          comm_(self_communicator()),
-          layers(given.config, given.master),
-          forward(given.config, layers, queue),
-          x_(given.features<T>()),
-          y(given.config.n_out(), given.tokens().n_point()) {
-        forward.impose(orders);
-        forward.resize(*comm_, given.tokens());
-        set_coordinates(given);
-        run();
-    }
-
-    void set_coordinates(const HeptCase& given) {
-        forward.set_coordinates(*comm_, given.coordinates<T>().tiles);
-    }
-    bool run() { return is_finite = forward.run(*comm_, x_.tiles, y.tiles); }
-
-    /// In the order of the file, after the sigmoid if there is one.
-    std::vector<double> predictions() const {
-        const int64_t n_out = given_.config.n_out();
-        std::vector<double> values(static_cast<size_t>(y.tiles.n_point * n_out));
-        for (int64_t i = 0; i < y.tiles.n_point; ++i) {
-            for (int64_t c = 0; c < n_out; ++c) {
-                const auto out = static_cast<double>(y(c, i));
-                values[static_cast<size_t>(given_.row(i) * n_out + c)] =
-                    given_.config.is_pileup ? 1 / (1 + std::exp(-out)) : out;
-            }
-        }
-        return values;
-    }
-
-private:
-    const HeptCase& given_;
-    std::unique_ptr<Communicator> comm_;
-
-public:
-    const hept::Layers<T> layers;
-    hept::Forward<T> forward;
-
-private:
-    OwnTiles<T> x_;
-
-public:
-    OwnTiles<T> y;
-    bool is_finite = false;
-};
 
 double largest(const std::vector<double>& values) {
     double size = 0;
@@ -111,20 +53,20 @@ protected:
 };
 
 TEST_P(HeptForward, InDoubleIsTheReference) {
-    const Evaluation<double> found(given, {});
+    const HeptRun<double> found(given, {});
     EXPECT_TRUE(found.is_finite);
     expect_near(found.predictions(), truth, 1e-11);
 }
 
 TEST_P(HeptForward, InSingleIsClose) {
     for (const Queue& queue : {Queue(), simd()})
-        expect_near(Evaluation<float>(given, queue).predictions(), truth, 2e-5 * largest(truth));
+        expect_near(HeptRun<float>(given, queue).predictions(), truth, 2e-5 * largest(truth));
 }
 
 TEST_P(HeptForward, RunsUnderTraps) {
     const TrapGuard traps;
-    EXPECT_TRUE(Evaluation<float>(given, simd()).is_finite);
-    EXPECT_TRUE(Evaluation<double>(given, {}).is_finite);
+    EXPECT_TRUE(HeptRun<float>(given, simd()).is_finite);
+    EXPECT_TRUE(HeptRun<double>(given, {}).is_finite);
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, HeptForward,
@@ -189,7 +131,7 @@ TEST_P(HeptLayers, HaveTheStoredTokensAndAttention) {
         states.emplace_back(given.config.h_dim, given.tokens().n_own());
         kept.push_back(states.back().tiles);
     }
-    Evaluation<double> found(given, {});
+    HeptRun<double> found(given, {});
     found.forward.keep(kept);
     found.run();
     expect_tokens(kept[0], "check/layers/0/h_in");
@@ -205,22 +147,21 @@ TEST_P(HeptLayers, HaveTheStoredTokensAndAttention) {
 
 TEST_P(HeptLayers, TakeOrdersThatAreImposed) {
     const hept::ImposedOrders orders = given.orders();
-    const Evaluation<double> own(given, {}), imposed(given, {}, &orders);
+    const HeptRun<double> own(given, {}), imposed(given, {}, &orders);
     EXPECT_EQ(imposed.predictions(), own.predictions());
-    expect_near(Evaluation<float>(given, simd(), &orders).predictions(), truth,
-                2e-5 * largest(truth));
+    expect_near(HeptRun<float>(given, simd(), &orders).predictions(), truth, 2e-5 * largest(truth));
     hept::ImposedOrders others = orders;
     for (std::vector<int32_t>& order : others.keys) std::ranges::reverse(order);
-    EXPECT_NE(Evaluation<double>(given, {}, &others).predictions(), own.predictions());
+    EXPECT_NE(HeptRun<double>(given, {}, &others).predictions(), own.predictions());
 }
 
 TEST_P(HeptLayers, HaveTheSameBitsOnAllThreadsAndLevels) {
-    const std::vector<double> bits = Evaluation<float>(given, simd()).predictions();
-    EXPECT_EQ(Evaluation<float>(given, simd(2)).predictions(), bits);
-    EXPECT_EQ(Evaluation<float>(given, simd(5)).predictions(), bits);
+    const std::vector<double> bits = HeptRun<float>(given, simd()).predictions();
+    EXPECT_EQ(HeptRun<float>(given, simd(2)).predictions(), bits);
+    EXPECT_EQ(HeptRun<float>(given, simd(5)).predictions(), bits);
     for (const VectorLevel level : {VectorLevel::scalar, VectorLevel::avx2}) {
         if (level > kernels::best_vector_level()) continue;
-        EXPECT_EQ(Evaluation<float>(given, simd(1, level)).predictions(), bits);
+        EXPECT_EQ(HeptRun<float>(given, simd(1, level)).predictions(), bits);
     }
 }
 
@@ -248,9 +189,9 @@ TEST(HeptNumbers, OfLargeScalesAreNearThoseInDouble) {
     HeptCase given("tracking_1500");
     stretch(given, 11);
     const hept::ImposedOrders orders = fixed_orders(given);
-    const std::vector<double> truth = Evaluation<double>(given, {}, &orders).predictions();
+    const std::vector<double> truth = HeptRun<double>(given, {}, &orders).predictions();
     for (const Queue& queue : {Queue(), simd()}) {
-        const std::vector<double> found = Evaluation<float>(given, queue, &orders).predictions();
+        const std::vector<double> found = HeptRun<float>(given, queue, &orders).predictions();
         expect_near(found, truth, 1e-3 * largest(truth));
     }
 }
@@ -259,10 +200,10 @@ TEST(HeptNumbers, OfTokensThatSeeNobodyAreFinite) {
     const TrapGuard traps;
     HeptCase given("odd_zero");
     stretch(given, 30);
-    const Evaluation<double> truth(given, {});
+    const HeptRun<double> truth(given, {});
     EXPECT_TRUE(truth.is_finite);
     for (const double value : truth.predictions()) EXPECT_TRUE(std::isfinite(value));
-    const Evaluation<float> found(given, simd());
+    const HeptRun<float> found(given, simd());
     EXPECT_TRUE(found.is_finite);
     expect_near(found.predictions(), truth.predictions(), 1e-4 * largest(truth.predictions()));
 }
@@ -270,7 +211,7 @@ TEST(HeptNumbers, OfTokensThatSeeNobodyAreFinite) {
 TEST(HeptNumbers, ThatAreNotFiniteAreReportedAndForgotten) {
     HeptCase given("clouds_duplicate"), far("clouds_duplicate", 0, 1e20);
     for (const Queue& queue : {Queue(), simd(2)}) {
-        Evaluation<float> found(given, queue);
+        HeptRun<float> found(given, queue);
         const std::vector<double> good = found.predictions();
         found.set_coordinates(far);
         EXPECT_FALSE(found.run());
