@@ -67,6 +67,7 @@ inline std::vector<TokenCase> token_cases() {
         token_case("no points", {0}, 8),
         token_case("one cell, cut by all ranks", {150}, 4, 0.1),
         token_case("a slab for each point", {61}, 4, 1e6),
+        token_case("many slabs", {900, 100}, 50, 4),
         token_case("ties", {130}, 8),
         token_case("equal points", {70}, 8),
         token_case("sparse ids", {90, 33}, 8),
