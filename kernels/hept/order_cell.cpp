@@ -14,18 +14,17 @@ constexpr int n_digit = 4, n_value = 256;
 /// Below it a sort by comparison costs less than counting digits.
 constexpr int64_t least_for_digits = 32;
 
-struct DigitCounts {
-    uint32_t of[n_digit][n_value] = {};
-};
-
 uint32_t digit(uint64_t entry, int d) {
     return static_cast<uint32_t>(entry >> (32 + 8 * d)) % n_value;
 }
 
 /// Entries sorted by their upper halves, stable; in one of the two halves of the memory.
-const uint64_t* sort_by_digits(DigitCounts& counts, int64_t n, uint64_t* from, uint64_t* to) {
+const uint64_t* sort_by_digits(int64_t n, uint64_t* from, uint64_t* to) {
+    uint32_t counts[n_digit][n_value] = {};
+    for (int64_t i = 0; i < n; ++i)
+        for (int d = 0; d < n_digit; ++d) ++counts[d][digit(from[i], d)];
     for (int d = 0; d < n_digit; ++d) {
-        uint32_t* place = counts.of[d];
+        uint32_t* place = counts[d];
         if (place[digit(from[0], d)] == n) continue;  // all are equal
         for (uint32_t value = 0, sum = 0; value < n_value; ++value)
             sum += std::exchange(place[value], sum);
@@ -45,18 +44,16 @@ void order_cell(std::span<const int32_t> members, const uint32_t* hash, int64_t 
                                           " tokens needs a scratch of twice as many numbers, has " +
                                           std::to_string(scratch.size()));
     }
-    DigitCounts counts;
     uint64_t* const entries = scratch.data();  // hash | place
     for (int64_t place = 0; place < n; ++place) {
-        const uint32_t key = hash[members[static_cast<size_t>(place)]];
-        entries[place] = uint64_t{key} << 32 | static_cast<uint64_t>(place);
-        for (int d = 0; d < n_digit; ++d) ++counts.of[d][digit(entries[place], d)];
+        const uint64_t key = hash[members[static_cast<size_t>(place)]];
+        entries[place] = key << 32 | static_cast<uint64_t>(place);
     }
     const uint64_t* sorted = entries;
     if (n < least_for_digits)
         std::sort(entries, entries + n);
     else
-        sorted = sort_by_digits(counts, n, entries, entries + n);
+        sorted = sort_by_digits(n, entries, entries + n);
     for (int64_t i = first; i < end; ++i)
         order[i - first] = members[static_cast<uint32_t>(sorted[i])];
 }
