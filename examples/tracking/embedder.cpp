@@ -11,7 +11,7 @@ namespace tracking {
 namespace {
 
 /// Where efficiency less fakes was largest on the events that training looked at in between.
-constexpr double default_radius = 0.5;
+constexpr double default_radius = 0.3;
 
 }  // namespace
 
