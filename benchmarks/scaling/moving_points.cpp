@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs to follow points that move, for models that need them in the order of a tree:
-//   mpirun -n 2 build/bin/moving_points bsa|group_compression|sequoia POINTS [layers]
+// What it costs to follow points that move, for models that need them in an order of their own:
+//   mpirun -n 2 build/bin/moving_points bsa|group_compression|sequoia|hept POINTS [layers]
 // Prints seconds (largest over ranks) of planning, of a run, and of a run after all points have
 // moved, which plans again; the last line is (planning again) / (a run).
 #include <mpi.h>
@@ -11,6 +11,7 @@
 #include <string>
 
 #include "benchmarks/scaling/cloud_case.hpp"
+#include "benchmarks/scaling/hept_case.hpp"
 #include "surrogate/surrogate_mpi.hpp"
 
 namespace {
@@ -28,15 +29,12 @@ double seconds_of(const Work& work) {
     return seconds;
 }
 
-void measure(const std::string& what, int64_t n, int64_t n_layer) {
+template <class Run>
+void measure(const std::string& what, const bench::ModelCase& model, int64_t n, int64_t n_layer) {
     const Context context = mpi_context(MPI_COMM_WORLD, {{"threads", "1"}});
-    const bool is_sequoia = what == "sequoia";
-    const bench::ModelCase model(
-        is_sequoia ? "sequoia" : "bsa",
-        is_sequoia ? bench::sequoia_network(n_layer) : bench::bsa_network(what, n_layer));
-    std::unique_ptr<bench::CloudRun> run;
-    const double plan = seconds_of(
-        [&] { run = std::make_unique<bench::CloudRun>(context, model.path(), n, Options{}); });
+    std::unique_ptr<Run> run;
+    const double plan =
+        seconds_of([&] { run = std::make_unique<Run>(context, model.path(), n, Options{}); });
     run->run();
     const double one_run = seconds_of([&] { run->run(); });
     const double moved_run = seconds_of([&] {
@@ -51,6 +49,18 @@ void measure(const std::string& what, int64_t n, int64_t n_layer) {
                 (moved_run - one_run) / one_run);
 }
 
+void measure(const std::string& what, int64_t n, int64_t n_layer) {
+    if (what == "hept") {
+        const bench::ModelCase model("hept", bench::hept_network(n_layer));
+        return measure<bench::HitRun>(what, model, n, n_layer);
+    }
+    const bool is_sequoia = what == "sequoia";
+    const bench::ModelCase model(
+        is_sequoia ? "sequoia" : "bsa",
+        is_sequoia ? bench::sequoia_network(n_layer) : bench::bsa_network(what, n_layer));
+    measure<bench::CloudRun>(what, model, n, n_layer);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -62,7 +72,7 @@ int main(int argc, char** argv) {
     if (!is_right)
         std::fprintf(stderr,
                      "usage: mpirun -n 2 moving_points MODEL POINTS [layers], MODEL: bsa, "
-                     "group_compression or sequoia\n");
+                     "group_compression, sequoia or hept\n");
     MPI_Finalize();
     return is_right ? 0 : 2;
 }
