@@ -38,7 +38,7 @@ std::vector<NetworkCase> networks() {
         network("TwoPointsWithZeros", with_fields({{"padding", "zero"}}), 2),
         network("OneBlock", with_fields(), 8),
         network("BlocksOfOnePoint", with_fields({{"block_size", 1}}), 30),
-        network("ManyPoints", with_fields({{"block_size", 100}, {"n_layers", 1}}), 1500),
+        network("ManyPoints", with_fields({{"block_size", 32}, {"n_layers", 1}}), 300),
         network("BlockLargerThanTheCloud", with_fields({{"block_size", 1024}}), 100),
         network("Embedding", bare({{"num_classes", nullptr}}), 82),
         network("FiveHeadsOfOneTable",
