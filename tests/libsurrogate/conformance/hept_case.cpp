@@ -58,8 +58,9 @@ FamilyCase make_hept() {
     // The points have ids: no mode depends on ranks.
     for (Mode& mode : hept.modes) mode.tolerance = 0;
     refuse_points(hept, "Fields");
-    refuse(hept,
-           {{"OnTheSphere", "Fields", {}, a_sphere, SURROGATE_NOT_SUPPORTED, "scattered points"}});
+    refuse(
+        hept,
+        {{"OnTheSphere", "Fields", {}, a_sphere, SURROGATE_SHAPE, "2 coordinates of each point"}});
     return hept;
 }
 

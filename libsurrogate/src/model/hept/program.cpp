@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "kernels/embedding/embedding.hpp"
 #include "libsurrogate/src/core/text.hpp"
@@ -43,8 +45,10 @@ public:
 
     void connect() override {
         const HomeOrder home = home_order(config_, domain_, request_);
-        const RowRoute route(comm_, home.positions, home.begins);
-        ports_.reorder(route);
+        RowRoute route(comm_, home.positions, home.begins);
+        std::optional<RowRoute> of_ports;
+        comm_.agree([&] { of_ports.emplace(route); });
+        ports_.reorder(std::move(*of_ports));
         plan_.connect(comm_, config_, layers_.regions, home);
         comm_.agree([&] {
             ports_.allocate();
@@ -54,7 +58,7 @@ public:
         n_block_ = 0;
         for (const int64_t n : home.cloud_sizes)
             n_block_ += (n + config_.block_size - 1) / config_.block_size;
-        send_coordinates(route);
+        send_coordinates(std::move(route));
     }
     bool follow() override {
         connect();
@@ -111,9 +115,9 @@ private:
     }
 
     /// Collective: to the tokens, which keep them until points move.
-    void send_coordinates(const RowRoute& route) {
+    void send_coordinates(RowRoute route) {
         const int64_t n_axis = config_.coords_dim;
-        RowExchange<T> rows(comm_, route, n_axis);
+        RowExchange<T> rows(comm_, std::move(route), n_axis);
         kernels::Buffer<T> coordinates;
         comm_.agree([&] {
             resize_tiles(coordinates, ports_.n_tile(), n_axis);
