@@ -81,16 +81,17 @@ double seconds_of(std::thread& thread) {
 }  // namespace
 
 Domain trial_points(const Context& context, int64_t n, int64_t first) {
-    std::vector<double> x(static_cast<size_t>(3 * n));
+    constexpr size_t n_axis = 8;  // as many as a domain may have
+    std::vector<double> x(n_axis * static_cast<size_t>(n));
     std::vector<int64_t> ids(static_cast<size_t>(n));
     for (size_t i = 0; i < ids.size(); ++i) {
         ids[i] = first + static_cast<int64_t>(i);
         const auto place = static_cast<double>(ids[i]);
-        for (size_t axis = 0; axis < 3; ++axis)
-            x[3 * i + axis] =
+        for (size_t axis = 0; axis < n_axis; ++axis)
+            x[n_axis * i + axis] =
                 0.5 + 0.5 * std::sin(place * (1.0 + 0.37 * static_cast<double>(axis)));
     }
-    return Domain(context, matrix(x.data(), n, 3), ids.data());
+    return Domain(context, matrix(x.data(), n, n_axis), ids.data());
 }
 
 bool can_plan(const std::string& file, int64_t n_point) {
