@@ -90,7 +90,7 @@ std::string array_name(const FieldRequest& request, const surrogate_field_info& 
 bool has_all(const FieldRequest& request, const std::vector<ArrayInfo>& arrays,
              const std::vector<surrogate_field_info>& inputs) {
     return std::all_of(inputs.begin(), inputs.end(), [&](const auto& info) {
-        return !is_field(info) || find(arrays, array_name(request, info));
+        return find(arrays, array_name(request, info)).has_value();
     });
 }
 
@@ -106,6 +106,15 @@ int choose_location(const FieldRequest& request, const MeshArrays& arrays,
     return at_cells && !at_points ? SURROGATE_CELL : SURROGATE_POINT;
 }
 
+/// Whether positions come from arrays of the mesh, see plan_fields().
+bool reads_coordinates(const FieldRequest& request,
+                       const std::vector<surrogate_field_info>& inputs) {
+    return std::ranges::any_of(inputs, [&](const surrogate_field_info& info) {
+        return info.role == SURROGATE_COORDINATE &&
+               (info.axis >= 3 || mapped(request, info.name).has_value());
+    });
+}
+
 std::string text_of_field(const surrogate_field_info& field) {
     const std::string unit = field.unit;
     return std::string("'") + field.name + "'" + (unit.empty() ? "" : " [" + unit + "]");
@@ -119,10 +128,10 @@ std::string text_of_field(const surrogate_field_info& field) {
     if (find(arrays.at(other), name))
         help = std::string("; there is a ") + word_of(other) + " array of that name: --at " +
                word_of(other) + "s";
-    fail("the model needs the field " + text_of_field(field) + ", and '" + request.mesh +
-         "' has no " + word_of(location) + " array '" + name + "'; point arrays: " +
-         list_of(arrays.at_points) + "; cell arrays: " + list_of(arrays.at_cells) + help +
-         " (--map " + field.name + "=ARRAY names an array)");
+    fail(std::string("the model needs the ") + (is_field(field) ? "field " : "coordinate ") +
+         text_of_field(field) + ", and '" + request.mesh + "' has no " + word_of(location) +
+         " array '" + name + "'; point arrays: " + list_of(arrays.at_points) + "; cell arrays: " +
+         list_of(arrays.at_cells) + help + " (--map " + field.name + "=ARRAY names an array)");
 }
 
 int component_of(const FieldRequest& request, const surrogate_field_info& field,
@@ -207,7 +216,6 @@ void check_maps(const std::vector<std::pair<std::string, std::string>>& maps,
         known.clear();
         for (const auto* list : {&inputs, &outputs})
             for (const auto& info : *list) {
-                if (list == &inputs && !is_field(info)) continue;
                 known += (known.empty() ? "'" : ", '") + std::string(info.name) + "'";
                 found = found || name == info.name;
             }
@@ -216,21 +224,24 @@ void check_maps(const std::vector<std::pair<std::string, std::string>>& maps,
     for (const auto& [field, array] : maps)
         if (!is_known(field))
             fail("--map " + field + "=" + array + ": the model has no field '" + field +
-                 "'; it has " + known + " (coordinates come from the mesh)");
+                 "'; it has " + known);
 }
 
 FieldPlan plan_fields(const FieldRequest& request, const MeshArrays& arrays,
                       const std::vector<surrogate_field_info>& inputs,
                       const std::vector<surrogate_field_info>& outputs) {
     FieldPlan plan;
-    plan.location = choose_location(request, arrays, inputs, plan.other_would_do);
+    std::vector<surrogate_field_info> read = inputs;
+    if (!reads_coordinates(request, inputs))
+        std::erase_if(read, [](const surrogate_field_info& info) { return !is_field(info); });
+    plan.location = choose_location(request, arrays, read, plan.other_would_do);
     plan.is_float = true;
-    for (const auto& info : inputs) {
-        if (!is_field(info)) continue;
-        plan.inputs.push_back(find_source(request, arrays, plan.location, info));
-        plan.is_float = plan.is_float && plan.inputs.back().array.type == "Float32";
+    for (const auto& info : read) {
+        std::vector<FieldSource>& to = is_field(info) ? plan.inputs : plan.coordinates;
+        to.push_back(find_source(request, arrays, plan.location, info));
+        plan.is_float = plan.is_float && to.back().array.type == "Float32";
     }
-    if (plan.inputs.empty()) plan.is_float = arrays.has_float_coordinates;
+    if (read.empty()) plan.is_float = arrays.has_float_coordinates;
     for (const auto& info : outputs) plan.outputs.emplace_back(info, array_name(request, info));
     return plan;
 }

@@ -33,6 +33,8 @@ struct FieldPlan {
     int location = 0;             ///< SURROGATE_POINT or SURROGATE_CELL
     bool other_would_do = false;  ///< the arrays are at both
     std::vector<FieldSource> inputs;
+    /// Where positions come from, if not from the mesh: a source for each coordinate of the card.
+    std::vector<FieldSource> coordinates;
     std::vector<std::pair<surrogate_field_info, std::string>> outputs;  ///< and array names
     bool is_float = false;  ///< type of the outputs: float if every input is
 };
@@ -51,6 +53,8 @@ void check_maps(const std::vector<std::pair<std::string, std::string>>& maps,
                 const std::vector<surrogate_field_info>& inputs,
                 const std::vector<surrogate_field_info>& outputs);
 
+/// Coordinates are arrays of their names, or as mapped, if the model has more than the three of a mesh
+/// or a map names one of them.
 /// Throws Failure (bad_usage) that names the arrays found, near misses and what would help: missing
 /// array, wrong number of components, other unit. Maps and place (at) have been checked.
 FieldPlan plan_fields(const FieldRequest& request, const MeshArrays& arrays,

@@ -12,8 +12,10 @@ RowKeys read_keys(const Job& job, const vtk::MeshFile& mesh, const FieldPlan& pl
     RowKeys keys;
     job.agree([&] {
         keys.x = mesh.positions(plan.location);
-        for (const FieldSource& source : plan.inputs)
-            keys.values.push_back(mesh.values(plan.location, source.array.name, source.component));
+        for (const auto* sources : {&plan.inputs, &plan.coordinates})
+            for (const FieldSource& source : *sources)
+                keys.values.push_back(
+                    mesh.values(plan.location, source.array.name, source.component));
         keys.ids = mesh.global_ids(plan.location);
         keys.is_ghost = mesh.is_ghost(plan.location);
         keys.is_hidden = mesh.is_hidden(plan.location);
@@ -33,15 +35,14 @@ public:
         : rows_(job, keys, n), has_ids_(keys.has_ids) {
         chosen_ = rows_.chosen();
         for (const int64_t row : chosen_) {
-            const auto at = static_cast<size_t>(row);
-            x_.insert(x_.end(), {keys.x[3 * at], keys.x[3 * at + 1], keys.x[3 * at + 2]});
-            if (has_ids_) ids_.push_back(keys.ids[at]);
+            if (has_ids_) ids_.push_back(keys.ids[static_cast<size_t>(row)]);
         }
         ids_.reserve(1);  // a rank without points still says that points have numbers
     }
-    Domain make_domain(const Context& context) const override {
+    Domain make_domain(const Context& context, const std::vector<double>& x,
+                       int64_t n_axis) const override {
         const auto n = static_cast<int64_t>(chosen_.size());
-        return Domain(context, matrix(x_.data(), n, 3), has_ids_ ? ids_.data() : nullptr);
+        return Domain(context, matrix(x.data(), n, n_axis), has_ids_ ? ids_.data() : nullptr);
     }
     std::vector<double> spread(const Job& job,
                                const std::vector<double>& of_chosen) const override {
@@ -52,7 +53,6 @@ public:
 private:
     SharedRows rows_;
     bool has_ids_;
-    std::vector<double> x_;     ///< [n][3]
     std::vector<int64_t> ids_;  ///< [n] or empty
 };
 

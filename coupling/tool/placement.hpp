@@ -22,8 +22,10 @@ public:
     /// Local rows of the share that are evaluated here, in the order of the domain's points.
     const std::vector<int64_t>& chosen() const { return chosen_; }
 
-    /// The chosen rows as a domain. Collective.
-    virtual Domain make_domain(const Context& context) const = 0;
+    /// The chosen rows as a domain, at x [chosen().size()][n_axis]; a grid has its own positions.
+    /// Collective.
+    virtual Domain make_domain(const Context& context, const std::vector<double>& x,
+                               int64_t n_axis) const = 0;
 
     /// of_chosen [chosen().size()] -> all rows of the share; NaN in hidden ones. Collective.
     virtual std::vector<double> spread(const Job& job,

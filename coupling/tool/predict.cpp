@@ -88,15 +88,16 @@ vtk::SphereFile read_sphere(const PredictArguments& arguments, const Model& mode
 void check_piece(const MeshFile& mesh, const FieldPlan& plan) {
     if (mesh.n_rows(plan.location) == 0) return;
     const auto arrays = mesh.arrays(plan.location);
-    for (const FieldSource& source : plan.inputs)
-        if (std::none_of(arrays.begin(), arrays.end(), [&](const auto& array) {
-                return array.name == source.array.name &&
-                       array.n_components == source.array.n_components;
-            }))
-            throw Failure(Exit::bad_usage, "a piece of the mesh has no array '" +
-                                               source.array.name + "' of " +
-                                               std::to_string(source.array.n_components) +
-                                               " components, though others have");
+    for (const auto* sources : {&plan.inputs, &plan.coordinates})
+        for (const FieldSource& source : *sources)
+            if (std::none_of(arrays.begin(), arrays.end(), [&](const auto& array) {
+                    return array.name == source.array.name &&
+                           array.n_components == source.array.n_components;
+                }))
+                throw Failure(Exit::bad_usage, "a piece of the mesh has no array '" +
+                                                   source.array.name + "' of " +
+                                                   std::to_string(source.array.n_components) +
+                                                   " components, though others have");
 }
 
 std::vector<double> picked(const std::vector<double>& all, const std::vector<int64_t>& rows,
@@ -112,14 +113,35 @@ std::vector<double> picked(const std::vector<double>& all, const std::vector<int
 
 /// What this rank evaluates: the chosen rows, each point of the mesh on one rank.
 struct Sample {
-    std::vector<double> x;                    ///< [n][3]
+    int64_t n_axis = 3;
+    std::vector<double> x;                    ///< [n][n_axis]
     std::vector<std::vector<double>> fields;  ///< as FieldPlan::inputs, each [n]
-    int64_t n() const { return static_cast<int64_t>(x.size() / 3); }
+    int64_t n() const { return static_cast<int64_t>(x.size()) / n_axis; }
 };
+
+/// Positions from arrays: axes that the card does not name are 0.
+void take_coordinates(const MeshFile& mesh, const FieldPlan& plan, const Placement& placement,
+                      Sample& sample) {
+    sample.n_axis = 0;
+    for (const FieldSource& source : plan.coordinates)
+        sample.n_axis = std::max<int64_t>(sample.n_axis, source.field.axis + 1);
+    const size_t n_axis = static_cast<size_t>(sample.n_axis);
+    sample.x.assign(placement.chosen().size() * n_axis, 0.0);
+    for (const FieldSource& source : plan.coordinates) {
+        const auto values = picked(mesh.values(plan.location, source.array.name, source.component),
+                                   placement.chosen());
+        for (size_t i = 0; i < values.size(); ++i)
+            sample.x[i * n_axis + static_cast<size_t>(source.field.axis)] = values[i];
+    }
+}
 
 Sample make_sample(const MeshFile& mesh, const FieldPlan& plan, const Placement& placement) {
     Sample sample;
-    sample.x = picked(mesh.positions(plan.location), placement.chosen(), 3);
+    if (plan.coordinates.empty()) {
+        sample.x = picked(mesh.positions(plan.location), placement.chosen(), 3);
+    } else {
+        take_coordinates(mesh, plan, placement, sample);
+    }
     for (const FieldSource& source : plan.inputs)
         sample.fields.push_back(picked(
             mesh.values(plan.location, source.array.name, source.component), placement.chosen()));
@@ -269,12 +291,12 @@ void predict(Job& job, const PredictArguments& arguments) {
     const auto placement =
         sphere ? place_on_sphere(job, *mesh, *sphere, *model) : place_points(job, *mesh, plan);
     const Sample sample = make_sample(*mesh, plan, *placement);
-    const auto ranges = count_ranges(job, model->inputs(), sample.x, sample.fields);
+    const auto ranges = count_ranges(job, model->inputs(), sample.x, sample.n_axis, sample.fields);
     check_ranges(job, arguments, plan, ranges, progress);
 
     progress.stage("planning");
     std::optional<Domain> domain;
-    job.agree([&] { domain.emplace(placement->make_domain(*context)); });
+    job.agree([&] { domain.emplace(placement->make_domain(*context, sample.x, sample.n_axis)); });
     const auto evaluated =
         plan.is_float
             ? evaluate<float>(job, *model, *domain, options, plan, places, sample, progress)

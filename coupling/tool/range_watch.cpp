@@ -54,17 +54,17 @@ std::string RangeCount::warning(const std::string& points) const {
 
 std::vector<RangeCount> count_ranges(const Job& job,
                                      const std::vector<surrogate_field_info>& inputs,
-                                     const std::vector<double>& x,
+                                     const std::vector<double>& x, int64_t n_axis,
                                      const std::vector<std::vector<double>>& fields) {
     std::vector<RangeCount> counts;
-    const auto n = static_cast<int64_t>(x.size() / 3);
+    const auto n = static_cast<int64_t>(x.size()) / n_axis;
     size_t next_field = 0;
     for (const auto& info : inputs) {
         const bool is_field = info.role == SURROGATE_FIELD;
         const double* values = is_field ? fields[next_field++].data()
                                         : x.data() + static_cast<size_t>(n > 0 ? info.axis : 0);
         if (std::isinf(info.min) && std::isinf(info.max)) continue;
-        counts.push_back(count(job, info, values, is_field ? 1 : 3, n));
+        counts.push_back(count(job, info, values, is_field ? 1 : n_axis, n));
     }
     return counts;
 }

@@ -22,11 +22,11 @@ struct RangeCount {
 };
 
 /// For every input of the card that has a range, in the card's order. Collective.
-///   x       [n][3] coordinates
+///   x       [n][n_axis] coordinates
 ///   fields  [inputs that are fields][n]
 std::vector<RangeCount> count_ranges(const Job& job,
                                      const std::vector<surrogate_field_info>& inputs,
-                                     const std::vector<double>& x,
+                                     const std::vector<double>& x, int64_t n_axis,
                                      const std::vector<std::vector<double>>& fields);
 
 /// A line an input: "mobility  1.3 % outside [3, 12] m^2/(Pa s)". "" without inputs.

@@ -30,9 +30,9 @@ using Meshes = MeshFolder;
     testing::AddGlobalTestEnvironment(new Meshes(write_meshes));
 
 /// Predictions of the library itself, one rank, at points or cell centres of the square in their
-/// natural order.
+/// natural order. at_mobility: a point lies at (mobility, mobility).
 template <class T>
-std::vector<double> direct(int location, bool is_reproducible) {
+std::vector<double> direct(int location, bool is_reproducible, bool at_mobility = false) {
     const int extra = location == SURROGATE_POINT ? 1 : 0;
     const double half = location == SURROGATE_POINT ? 0.0 : 0.5;
     std::vector<double> x;
@@ -40,8 +40,10 @@ std::vector<double> direct(int location, bool is_reproducible) {
     for (int j = 0; j < n_y + extra; ++j)
         for (int i = 0; i < n_x + extra; ++i) {
             const double at[] = {(i + half) / n_x, (j + half) / n_y, 0.0};
-            x.insert(x.end(), at, at + 3);
-            a.push_back(static_cast<T>(mobility(at[0], at[1])));
+            const double value = mobility(at[0], at[1]);
+            const double moved[] = {value, value, 0.0};
+            x.insert(x.end(), at_mobility ? moved : at, (at_mobility ? moved : at) + 3);
+            a.push_back(static_cast<T>(value));
         }
     const auto n = static_cast<int64_t>(a.size());
     p.resize(a.size());
@@ -203,6 +205,22 @@ TEST(Predict, MapsNameArraysAndOutputs) {
     tool::predict(Meshes::job(), options);
     EXPECT_EQ(names("q.vtu"), "mobility_input mobility ");
     Meshes::job().barrier();
+}
+
+TEST(Predict, TakesPositionsFromArraysIfAMapNamesACoordinate) {
+    auto options = arguments("serial.vtu", "positions.vtu");
+    options.maps = {{"x", "mobility"}, {"y", "mobility"}};
+    tool::predict(Meshes::job(), options);
+    EXPECT_LE(
+        difference("positions.vtu", SURROGATE_POINT, direct<double>(SURROGATE_POINT, false, true)),
+        1e-5);
+    Meshes::job().barrier();
+}
+
+TEST(PredictRefuses, AMapOfOneCoordinateWithoutTheOthers) {
+    auto options = arguments("serial.vtu", "x.vtu");
+    options.maps = {{"x", "mobility"}};
+    expect_words(refusal(options), {"coordinate 'y' [m]", "no point array 'y'", "--map y=ARRAY"});
 }
 
 TEST(PredictRefuses, AMeshWithoutTheArrayNamingWhatIsThere) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <string>
 
 #include "libsurrogate/src/ranks/parallel_sort.hpp"
@@ -66,9 +67,11 @@ std::vector<int64_t> canonical_positions(const PointDomain& domain, const char* 
     const bool has_cloud = keeps_clouds && domain.has_clouds() && !domain.has_ids();
     SortKeys keys;
     comm.agree([&] { keys = keys_of(domain, asker, has_cloud); });
-    return sorted_positions(comm, std::move(keys), [&](std::span<const uint64_t> key) {
+    const auto refuse = [&](std::span<const uint64_t> key) {
         refuse_equal(domain, asker, key, has_cloud);
-    });
+    };
+    // By reference: a copy of what it refers to would take memory outside of an agreement.
+    return sorted_positions(comm, std::move(keys), std::cref(refuse));
 }
 
 RowRoute canonical_route(const PointDomain& domain, int64_t block_rows) {
