@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names and shapes of all weights.
 #include "libsurrogate/src/model/hept/config.hpp"
+#include "libsurrogate/src/model/tensor_layout.hpp"
 
 namespace surrogate::impl::hept {
 
 namespace {
-
-using Layout = std::vector<TensorSpec>;
-
-void add_linear(Layout& layout, const std::string& name, int64_t n_in, int64_t n_out) {
-    layout.push_back({name + ".weight", {n_out, n_in}});
-    layout.push_back({name + ".bias", {n_out}});
-}
-
-void add_norm(Layout& layout, const std::string& name, int64_t n) {
-    layout.push_back({name + ".weight", {n}});
-    layout.push_back({name + ".bias", {n}});
-}
 
 /// Where files have what is no parameter: random tables that training leaves as they are.
 constexpr const char* tables = "check/tables/";
