@@ -69,7 +69,7 @@ void finish(const Queue& queue, SoftmaxState<T> state, Tile<T> y);
 template <class T>
 void log_sums(const Queue& queue, SoftmaxState<T> state, Tile<T> log_sum);
 
-// ---- backward, of keys with weight 1. With p_ij = 2^(s_ij - log_sum_i), dy the gradient of y and
+// ---- backward. With p_ij = w_j 2^(s_ij - log_sum_i), dy the gradient of y and
 //
 //   delta_i = sum_c dy_i(c) y_i(c)                                   per head
 //   ds_ij   = p_ij (<dy_i, v_j> - delta_i)
@@ -79,7 +79,8 @@ void log_sums(const Queue& queue, SoftmaxState<T> state, Tile<T> log_sum);
 //   dfactor_h += ln(2) sum_ij ds_ij distance_ij
 //
 // Scores are computed again, once for the queries and once for the keys: lanes run along what is
-// summed up, and no sum crosses lanes.
+// summed up, and no sum crosses lanes. As in attend(), the split of keys (or queries) into calls fixes
+// the order of the sums.
 
 /// delta (H, n_query) from y and dy (H*e, n_query).
 template <class T>
@@ -92,6 +93,7 @@ struct AttendGradient {
     Tile<const T> q;               ///< (H*d, n_query)
     Tile<const T> dy;              ///< (H*e, n_query)
     Tile<const T> log_sum, delta;  ///< (H, n_query)
+    T key_weight = 1;              ///< w of all keys of the call; 0 adds nothing
 };
 
 /// dq (H*d, n_query) +=, and dfactor (H) += unless null. scratch: attend_scratch() elements.

@@ -6,6 +6,7 @@
 #include <hwy/foreach_target.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/attention/lanes-inl.h"
 
@@ -27,9 +28,14 @@ HWY_INLINE Vector element(const float* of, int64_t r, int j) {
     return lanes_are_queries ? load(of + j * width) : broadcast(of[r]);
 }
 
-/// lowest (n) beside log_sum (n); both have room for whole vectors.
-void find_lowest(const float* log_sum, int64_t n, float* lowest) {
-    for (int64_t i = 0; i < n; i += width) store(lowest_beside(load(log_sum + i)), lowest + i);
+/// log_sum - log2(w) and what is lowest beside it, (n) each; all have room for whole vectors. The weight
+/// of keys counts as part of their scores, so that powers are never above 1.
+void shift_sums(const float* log_sum, int64_t n, float log_weight, float* shifted, float* lowest) {
+    for (int64_t i = 0; i < n; i += width) {
+        const Vector sum = hn::Sub(load(log_sum + i), broadcast(log_weight));
+        store(sum, shifted + i);
+        store(lowest_beside(sum), lowest + i);
+    }
 }
 
 /// The two factors of both products: scores are <a, b>, gradients of weights <da, db>.
@@ -148,6 +154,8 @@ void attend_backward_queries(const Heads& heads, const AttendGradient<float>& of
                              double* dfactor) {
     const int64_t n_head = heads.n_head, d = heads.n_key_dim, e = heads.n_value_dim;
     const int64_t n_key = k.shape[1], n_query = of.q.shape[1];
+    if (of.key_weight == 0) return;
+    const auto log_weight = static_cast<float>(std::log2(static_cast<double>(of.key_weight)));
     float *p = scratch, *ds = scratch + most_vectors * width * max_keys;
     for (int64_t h = 0; h < n_head; ++h) {
         const Factors all{rows_of_head(of.q, h, d), rows_of_head(of.dy, h, e),
@@ -160,9 +168,9 @@ void attend_backward_queries(const Heads& heads, const AttendGradient<float>& of
                 constexpr int n_vector = decltype(n)::value;
                 const Factors factors = all.from(i, first);
                 const Bias at = added.from(first, i);
-                alignas(64) float lowest[n_vector * width];
-                find_lowest(&of.log_sum(h, i), n_vector * width, lowest);
-                const OfQueries queries{&of.log_sum(h, i), lowest, &of.delta(h, i)};
+                alignas(64) float log_sum[n_vector * width], lowest[n_vector * width];
+                shift_sums(&of.log_sum(h, i), n_vector * width, log_weight, log_sum, lowest);
+                const OfQueries queries{log_sum, lowest, &of.delta(h, i)};
                 find_slopes<n_vector, true>(factors, count, queries, at, p, ds);
                 gather<n_vector, false>(ds, factors.b, count,
                                         {&dq(h * d, i), dq.stride[0], nullptr, ln_2});
@@ -179,6 +187,8 @@ void attend_backward_keys(const Heads& heads, const AttendGradient<float>& of, T
                           Tile<float> dk, Tile<float> dv) {
     const int64_t n_head = heads.n_head, d = heads.n_key_dim, e = heads.n_value_dim;
     const int64_t n_key = k.shape[1], n_query = of.q.shape[1];
+    if (of.key_weight == 0) return;
+    const auto log_weight = static_cast<float>(std::log2(static_cast<double>(of.key_weight)));
     float *p = scratch, *ds = scratch + most_vectors * width * max_keys;
     for (int64_t h = 0; h < n_head; ++h) {
         const Factors all{rows_of_head(k, h, d), rows_of_head(v, h, e), rows_of_head(of.q, h, d),
@@ -186,12 +196,12 @@ void attend_backward_keys(const Heads& heads, const AttendGradient<float>& of, T
         const Bias added = bias_of_head(bias, h);
         for (int64_t first = 0; first < n_query; first += max_keys) {
             const int64_t count = std::min(max_keys, n_query - first);
-            alignas(64) float lowest[max_keys];
-            find_lowest(&of.log_sum(h, first), count, lowest);
+            alignas(64) float log_sum[max_keys], lowest[max_keys];
+            shift_sums(&of.log_sum(h, first), count, log_weight, log_sum, lowest);
             for_lanes(round_up(n_key, lane_count), [&](int64_t j, auto n) HWY_ATTR {
                 constexpr int n_vector = decltype(n)::value;
                 const Factors factors = all.from(j, first);
-                const OfQueries queries{&of.log_sum(h, first), lowest, &of.delta(h, first)};
+                const OfQueries queries{log_sum, lowest, &of.delta(h, first)};
                 find_slopes<n_vector, false>(factors, count, queries, added.from(first, j), p, ds);
                 gather<n_vector, false>(ds, factors.b, count,
                                         {&dk(h * d, j), dk.stride[0], nullptr, ln_2});

@@ -75,7 +75,7 @@ template <class T>
 struct Pair {
     Pair(const Heads& heads, int64_t h, const AttendGradient<T>& of, int64_t i, Tile<const T> k,
          Tile<const T> v, int64_t j, T added)
-        : p(std::exp2(score(heads, h, of.q, i, k, j, added) - of.log_sum(h, i))) {
+        : p(of.key_weight * std::exp2(score(heads, h, of.q, i, k, j, added) - of.log_sum(h, i))) {
         T sum = 0;
         for (int64_t c = h * heads.n_value_dim; c < (h + 1) * heads.n_value_dim; ++c)
             sum += of.dy(c, i) * v(c, j);
@@ -93,6 +93,7 @@ template <class T>
 void attend_backward_queries(const Heads& heads, const AttendGradient<T>& of, Tile<const T> k,
                              Tile<const T> v, const DistanceBias<T>& bias, Tile<T> dq,
                              double* dfactor) {
+    if (of.key_weight == 0) return;
     const int64_t d = heads.n_key_dim;
     for (int64_t h = 0; h < heads.n_head; ++h) {
         for (int64_t i = 0; i < of.q.shape[1]; ++i) {
@@ -110,6 +111,7 @@ void attend_backward_queries(const Heads& heads, const AttendGradient<T>& of, Ti
 template <class T>
 void attend_backward_keys(const Heads& heads, const AttendGradient<T>& of, Tile<const T> k,
                           Tile<const T> v, const DistanceBias<T>& bias, Tile<T> dk, Tile<T> dv) {
+    if (of.key_weight == 0) return;
     const int64_t d = heads.n_key_dim, e = heads.n_value_dim;
     for (int64_t h = 0; h < heads.n_head; ++h) {
         for (int64_t j = 0; j < k.shape[1]; ++j) {

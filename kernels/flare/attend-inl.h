@@ -20,6 +20,9 @@ namespace surrogate::kernels::flare::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace surrogate::kernels::HWY_NAMESPACE;
 
+/// Vectors of lanes that go together.
+constexpr int most_vectors = width == 1 ? 1 : 2;
+
 /// Queries: element (d, lane) at data[d * row + lane].
 struct LaneQueries {
     const float* data;
@@ -72,6 +75,11 @@ struct Block {
     }
     int64_t value_at(int64_t i, int64_t d) const {
         return i * shape.step() + d * shape.value_dim_step();
+    }
+    /// At most max_keys keys from `first` on.
+    Block from(int64_t first) const {
+        return {shape, queries, keys + key_at(first, 0), values + value_at(first, 0),
+                std::min(max_keys, n_key - first)};
     }
 };
 
@@ -166,11 +174,11 @@ HWY_INLINE void gather_values(const Block<Shape>& block, const float* weights, c
     for (; d < n_dim; ++d) gather_rows<1, n_vector>(block, weights, rescale, d, state);
 }
 
-/// Adds at most max_keys keys to the state of n_vector vectors of lanes.
+/// Adds at most max_keys keys to the state of n_vector vectors of lanes. Leaves weights (n_key,
+/// n_lane), relative to the new maximum.
 template <int n_vector, class Shape>
-HWY_INLINE void attend_block(const Block<Shape>& block, State state) {
+HWY_INLINE void attend_block(const Block<Shape>& block, State state, float* scores) {
     constexpr int64_t n_lane = n_vector * width;
-    alignas(64) float scores[max_keys * n_lane];  // (n_key, n_lane)
     alignas(64) float maximum[n_lane], rescale[n_lane], sum[n_lane];
     for (int64_t j = 0; j < n_lane; j += width) store(load(state.maximum + j), maximum + j);
     score_keys<n_vector>(block, scores, maximum);
@@ -183,23 +191,35 @@ HWY_INLINE void attend_block(const Block<Shape>& block, State state) {
 /// All lanes (a multiple of lane_count) of a state over all keys.
 template <class Shape>
 void attend(const Block<Shape>& all, int64_t n_lane, State state) {
-    constexpr int n_vector = width == 1 ? 1 : 2;
+    constexpr int n_vector = most_vectors;
+    alignas(64) float scores[max_keys * n_vector * width];  // (n_key, lanes)
     for (int64_t first = 0; first < all.n_key; first += max_keys) {
-        Block<Shape> block = all;
-        block.keys += all.key_at(first, 0);
-        block.values += all.value_at(first, 0);
-        block.n_key = std::min(max_keys, all.n_key - first);
+        Block<Shape> block = all.from(first);
         int64_t lane = 0;
         for (; lane + n_vector * width <= n_lane; lane += n_vector * width) {
             block.queries.data = all.queries.data + lane;
-            attend_block<n_vector>(block, state.from(lane));
+            attend_block<n_vector>(block, state.from(lane), scores);
         }
         for (; lane < n_lane; lane += width) {
             block.queries.data = all.queries.data + lane;
-            attend_block<1>(block, state.from(lane));
+            attend_block<1>(block, state.from(lane), scores);
         }
     }
 }
+
+/// NaN in lanes where a channel of k is not finite, else 0. A NaN of any payload must reach the sums,
+/// and the exponential alone would not carry it: it adds to the exponent bits of what may be a NaN.
+HWY_INLINE Vector taint_of_lanes(const float* k, int64_t row, int64_t n_dim) {
+    Vector taint = broadcast(0.0f);
+    for (int64_t d = 0; d < n_dim; ++d) taint = mul_add(load(k + d * row), broadcast(0.0f), taint);
+    return taint;
+}
+
+/// Queries of one head and what they read: (M, D) arrays.
+struct LatentHead {
+    const float *keys, *z;
+    int64_t n_latent, n_dim;
+};
 
 }  // namespace surrogate::kernels::flare::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -11,8 +11,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::flare::HWY_NAMESPACE {
 namespace {
 
-/// 0 if all k(d, i) of a head are finite, else NaN. A NaN of any payload must reach the sums, and
-/// the exponential alone would not carry it: it adds to the exponent bits of what may be a NaN.
+/// 0 if all k(d, i) of a head are finite, else NaN: see taint_of_lanes().
 float taint_of_points(const float* k, int64_t row, int64_t n_dim, int64_t n_point) {
     Vector taint = broadcast(0.0f);
     for (int64_t i = 0; i < n_point; i += width) {
@@ -88,19 +87,6 @@ void encode(const Queries<float>& queries, Tile<const float> k, Tile<const float
         taint_sums(taint_of_points(head.k, head.k_row, n_dim, n_point), n_row, partial.sum(h));
     }
 }
-
-/// NaN in lanes where a channel of k is not finite, else 0: see taint_of_points().
-HWY_INLINE Vector taint_of_lanes(const float* k, int64_t row, int64_t n_dim) {
-    Vector taint = broadcast(0.0f);
-    for (int64_t d = 0; d < n_dim; ++d) taint = mul_add(load(k + d * row), broadcast(0.0f), taint);
-    return taint;
-}
-
-/// Queries of one head and what they read: (M, D) arrays.
-struct LatentHead {
-    const float *keys, *z;
-    int64_t n_latent, n_dim;
-};
 
 void attend_latents(const LatentHead& head, LaneQueries points, int64_t n_lane, State state) {
     const auto& [keys, z, n_latent, n_dim] = head;

@@ -7,10 +7,12 @@ namespace surrogate::kernels::hept {
 
 template <class T>
 void attend_block(const Queue& queue, const RowShape& shape, const Block<T>& block,
-                  [[maybe_unused]] T* scratch, T* sums) {
-    if (!uses_simd<T>(queue, "attend_block")) return ref::attend_block(shape, block, sums);
+                  [[maybe_unused]] T* scratch, T* sums, std::span<const int32_t> to,
+                  bool is_added) {
+    if (!uses_simd<T>(queue, "attend_block"))
+        return ref::attend_block(shape, block, sums, to, is_added);
     if constexpr (std::is_same_v<T, float>)
-        simd::attend_block(queue.level(), shape, block, scratch, sums);
+        simd::attend_block(queue.level(), shape, block, scratch, sums, to, is_added);
 }
 
 template <class T>
@@ -30,8 +32,10 @@ int64_t attend_block_scratch(const RowShape& shape) {
     return 2 * (block_limit + 1) * key_row + n_strip * (3 * (key_row + 1) + 2 * 128);
 }
 
-template void attend_block(const Queue&, const RowShape&, const Block<float>&, float*, float*);
-template void attend_block(const Queue&, const RowShape&, const Block<double>&, double*, double*);
+template void attend_block(const Queue&, const RowShape&, const Block<float>&, float*, float*,
+                           std::span<const int32_t>, bool);
+template void attend_block(const Queue&, const RowShape&, const Block<double>&, double*, double*,
+                           std::span<const int32_t>, bool);
 template void attend_block_backward(const Queue&, const RowShape&, const Block<float>&,
                                     const float*, float*, float*, float*);
 template void attend_block_backward(const Queue&, const RowShape&, const Block<double>&,

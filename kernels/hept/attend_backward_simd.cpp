@@ -97,10 +97,10 @@ void strip_backward(const BlockOf& of, int64_t first, const float* given, NextRo
     for (int64_t j = 0; j < of.n_key(); j += max_keys) {
         const int64_t n_key = std::min(max_keys, of.n_key() - j);
         const NumberRows<const float> keys{of.key(j), of.key_row()};
-        pair<n_vector, true>(strip.queries, n_dim, of.key(j), of.key_row(), n_key, strip.weights,
-                             [&] { next.step(); });
-        pair<n_vector, false>(strip.given, d, of.value(j), of.key_row(), n_key, strip.slopes,
-                              [] {});
+        pair<n_vector, Pair::square>(strip.queries, n_dim, of.key(j), of.key_row(), n_key,
+                                     strip.weights, nullptr, [&] { next.step(); });
+        pair<n_vector, Pair::product>(strip.given, d, of.value(j), of.key_row(), n_key,
+                                      strip.slopes, nullptr, [] {});
         weigh_and_slope<n_vector>(n_key, strip.delta(of), strip.weights, strip.slopes);
         add_rows<true>({strip.slopes, n_lane, 1}, n_key, keys, queries, strip.n, n_dim,
                        {strip.dqueries, of.query_row()});

@@ -52,19 +52,24 @@ T zero_weight(const RowShape& shape, const Row<T>& query) {
 }  // namespace
 
 template <class T>
-void attend_block(const RowShape& shape, const Block<T>& block, T* sums) {
-    for (const int32_t i : block.queries) {
-        const Row<T> query = row_of(shape, block, i);
-        std::fill_n(sums, shape.n_sum(), T(0));
-        for (const int32_t j : block.keys) {
-            const Row<T> key = row_of(shape, block, j);
-            const T a = weight(shape, query, key);
-            for (int64_t c = 0; c < shape.n_channel; ++c) sums[c] += a * key.v[c];
-            sums[shape.n_channel] += a;
+void attend_block(const RowShape& shape, const Block<T>& block, T* sums,
+                  std::span<const int32_t> to, bool is_added) {
+    T weights[block_limit];
+    for (size_t i = 0; i < block.queries.size(); ++i) {
+        const Row<T> query = row_of(shape, block, block.queries[i]);
+        T* const sum = sums + (to.empty() ? static_cast<int64_t>(i) : to[i]) * shape.n_sum();
+        if (!is_added) std::fill_n(sum, shape.n_sum(), T(0));
+        T den = 0;
+        for (size_t j = 0; j < block.keys.size(); ++j)
+            den += weights[j] = weight(shape, query, row_of(shape, block, block.keys[j]));
+        for (int64_t c = 0; c < shape.n_channel; ++c) {
+            T num = 0;
+            for (size_t j = 0; j < block.keys.size(); ++j)
+                num += weights[j] * row_of(shape, block, block.keys[j]).v[c];
+            sum[c] += num;
         }
-        sums[shape.n_channel] += static_cast<T>(block.n_zero_key) * zero_weight(shape, query);
-        sums[shape.n_channel] += static_cast<T>(epsilon);
-        sums += shape.n_sum();
+        den += static_cast<T>(block.n_zero_key) * zero_weight(shape, query);
+        sum[shape.n_channel] += den + static_cast<T>(epsilon);
     }
 }
 
@@ -103,8 +108,10 @@ void attend_block_backward(const RowShape& shape, const Block<T>& block, const T
     }
 }
 
-template void attend_block(const RowShape&, const Block<float>&, float*);
-template void attend_block(const RowShape&, const Block<double>&, double*);
+template void attend_block(const RowShape&, const Block<float>&, float*, std::span<const int32_t>,
+                           bool);
+template void attend_block(const RowShape&, const Block<double>&, double*, std::span<const int32_t>,
+                           bool);
 template void attend_block_backward(const RowShape&, const Block<float>&, const float*, float*,
                                     float*);
 template void attend_block_backward(const RowShape&, const Block<double>&, const double*, double*,

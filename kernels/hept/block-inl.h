@@ -99,8 +99,9 @@ struct Strip {
 
     /// exp(-|Q|^2 / 2) of every lane.
     void weigh_zero_key(const BlockOf& of, float* to) const {
-        pair_block<1, n_vector, true>(queries, of.shape.n_query(), of.zero_key, 0, to);
-        weigh_rows<n_vector>(1, to, [](int64_t, int, Vector) HWY_ATTR {});
+        alignas(64) float total[n_lane] = {};
+        pair_block<1, n_vector, Pair::weight>(queries, of.shape.n_query(), of.zero_key, 0, to,
+                                              total);
     }
 
     float* queries;  ///< (E, n_lane): s x, q

@@ -1,50 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
+#include "kernels/base/dispatch.hpp"
 #include "kernels/hept/hept.hpp"
+#include "kernels/hept/scratch.hpp"
 
 namespace surrogate::kernels::hept {
-namespace {
-
-/// 1 / sum_t den_t of a point. One division a point and no loop of them: GCC 12 would make two at a
-/// time, with zeros beside them that trap (bug 110762).
-template <class T>
-T inverse_den(const T* sums, int64_t n_channel, int64_t table_stride, int64_t n_table) {
-    T den = sums[n_channel];
-    for (int64_t t = 1; t < n_table; ++t) den += sums[t * table_stride + n_channel];
-    return 1 / den;
-}
-
-/// Channels whose sums go together: a loop of this length becomes vectors.
-constexpr int64_t n_together = 8;
-
-/// sum_t num_t of n channels, times `factor`.
-template <class T>
-void add_tables(const T* sums, int64_t n, int64_t table_stride, int64_t n_table, T factor, T* num) {
-    for (int64_t c = 0; c < n; ++c) num[c] = sums[c];
-    for (int64_t t = 1; t < n_table; ++t)
-        for (int64_t c = 0; c < n; ++c) num[c] += sums[t * table_stride + c];
-    for (int64_t c = 0; c < n; ++c) num[c] *= factor;
-}
-
-}  // namespace
 
 template <class T>
-void combine_tables(const Queue&, const RowShape& shape, const T* sums, int64_t table_stride,
+void combine_tables(const Queue& queue, const RowShape& shape, const T* sums, int64_t table_stride,
                     int64_t n_table, Tile<T> y) {
-    for (int64_t i = 0; i < y.shape[1]; ++i, sums += shape.n_sum()) {
-        const T inverse = inverse_den(sums, shape.n_channel, table_stride, n_table);
-        const int64_t d = shape.n_channel;
-        T num[n_together];
-        for (int64_t first = 0; first < d; first += n_together) {
-            const int64_t n = std::min(n_together, d - first);
-            if (n == n_together)
-                add_tables(sums + first, n_together, table_stride, n_table, inverse, num);
-            else
-                add_tables(sums + first, n, table_stride, n_table, inverse, num);
-            for (int64_t c = 0; c < n; ++c) y(first + c, i) = num[c];
-        }
-    }
+    if (!uses_simd<T>(queue, "combine_tables"))
+        return ref::combine_tables(shape, sums, table_stride, n_table, y);
+    if constexpr (std::is_same_v<T, float>)
+        simd::combine_tables(queue.level(), shape, sums, table_stride, n_table, y);
 }
 
 template <class T>

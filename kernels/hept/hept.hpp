@@ -109,7 +109,8 @@ constexpr double epsilon = 1e-20;
 
 /// Of query i and all keys j of the block, a_ij = exp(-|Q_i - K_j|^2 / 2):
 ///   sums(i) = [ sum_j a_ij v_j | sum_j a_ij + n_zero_key exp(-|Q_i|^2 / 2) + epsilon ]
-///   sums (n_query, d + 1), in the order of `queries`
+///   sums (.., d + 1): of query i to row to[i], or to row i where `to` is empty; is_added: they are
+///   added to what lies there
 ///   scratch  attend_block_scratch() elements, of this thread
 /// Differences are formed first and then squared, coordinates and channels alike: |Q|^2 may reach
 /// 4e6 and |Q - K| still be small. Sums run over coordinates first and then over channels, and over
@@ -118,7 +119,7 @@ constexpr double epsilon = 1e-20;
 /// 2^-24 (4 + (E + 6) |log w|).
 template <class T>
 void attend_block(const Queue& queue, const RowShape& shape, const Block<T>& block, T* scratch,
-                  T* sums);
+                  T* sums, std::span<const int32_t> to = {}, bool is_added = false);
 
 int64_t attend_block_scratch(const RowShape& shape);
 
@@ -151,7 +152,11 @@ namespace ref {
 template <class T>
 bool augment(const Head<T>& head, Tile<const T> u, Tile<const T> x, T* rows, const Hashes& hashes);
 template <class T>
-void attend_block(const RowShape& shape, const Block<T>& block, T* sums);
+void attend_block(const RowShape& shape, const Block<T>& block, T* sums,
+                  std::span<const int32_t> to, bool is_added);
+template <class T>
+void combine_tables(const RowShape& shape, const T* sums, int64_t table_stride, int64_t n_table,
+                    Tile<T> y);
 template <class T>
 void attend_block_backward(const RowShape& shape, const Block<T>& block, const T* given,
                            T* dqueries, T* dkeys);
@@ -160,7 +165,9 @@ namespace simd {
 bool augment(VectorLevel level, const Head<float>& head, Tile<const float> u, Tile<const float> x,
              float* scratch, float* rows, const Hashes& hashes);
 void attend_block(VectorLevel level, const RowShape& shape, const Block<float>& block,
-                  float* scratch, float* sums);
+                  float* scratch, float* sums, std::span<const int32_t> to, bool is_added);
+void combine_tables(VectorLevel level, const RowShape& shape, const float* sums,
+                    int64_t table_stride, int64_t n_table, Tile<float> y);
 void attend_block_backward(VectorLevel level, const RowShape& shape, const Block<float>& block,
                            const float* given, float* scratch, float* dqueries, float* dkeys);
 }  // namespace simd

@@ -83,11 +83,60 @@ HWY_INLINE void copy_padded(const float* from, int64_t n, float* to) {
     copy(from, n, to);
 }
 
+/// Squared distances become weights exp(-square / 2), those below 2^-126 zero.
+template <int n>
+HWY_INLINE void weigh(Vector (&square)[n]) {
+    const Vector lowest = broadcast(-126.0f);
+    Vector exponent[n];
+#pragma GCC unroll 8
+    for (int j = 0; j < n; ++j) {
+        exponent[j] = hn::Mul(square[j], broadcast(-0x1.715476p-1f));  // log2(e) / 2
+        square[j] = at_least(lowest, exponent[j]);
+    }
+    powers_of_two(square);
+#pragma GCC unroll 8
+    for (int j = 0; j < n; ++j)
+        square[j] = hn::IfThenElseZero(hn::Ge(exponent[j], lowest), square[j]);
+}
+
+/// Vectors whose exponentials are computed together.
+constexpr int n_power = width == 1 ? 1 : 4;
+
+/// What a pair of a row and a lane gives.
+enum class Pair { product, square, weight };
+
+/// Squares of a block become weights, and are added to `total` row by row.
+template <int n_row, int n_vector>
+HWY_INLINE void weigh_block(Vector (&square)[n_row][n_vector], float* total) {
+    constexpr int n_together = std::min(n_row, std::max(n_power / n_vector, 1));
+    static_assert(n_row % n_together == 0);
+    Vector sum[n_vector];
+#pragma GCC unroll 2
+    for (int j = 0; j < n_vector; ++j) sum[j] = load(total + j * width);
+#pragma GCC unroll 16
+    for (int first = 0; first < n_row; first += n_together) {
+        Vector weight[n_together * n_vector];
+#pragma GCC unroll 8
+        for (int i = 0; i < n_together * n_vector; ++i)
+            weight[i] = square[first + i / n_vector][i % n_vector];
+        weigh(weight);
+#pragma GCC unroll 8
+        for (int i = 0; i < n_together * n_vector; ++i) {
+            square[first + i / n_vector][i % n_vector] = weight[i];
+            sum[i % n_vector] = hn::Add(sum[i % n_vector], weight[i]);
+        }
+    }
+#pragma GCC unroll 2
+    for (int j = 0; j < n_vector; ++j) store(sum[j], total + j * width);
+}
+
 /// Of n_row rows x and all lanes, in order of c from 0:
 ///   to(r, lane) = sum_c (lanes(c, lane) - x(r, c))^2   or   sum_c lanes(c, lane) x(r, c)
-template <int n_row, int n_vector, bool is_square>
+/// or, of such squares, exp(-square / 2), which are also added to total (n_lane).
+template <int n_row, int n_vector, Pair kind>
 HWY_NOINLINE void pair_block(const float* lanes, int64_t n_dim, const float* x, int64_t x_row,
-                             float* to) {
+                             float* to, float* total) {
+    constexpr bool is_square = kind != Pair::product;
     constexpr int64_t n_lane = n_vector * width;
     Vector sum[n_row][n_vector];
 #pragma GCC unroll 16
@@ -117,6 +166,7 @@ HWY_NOINLINE void pair_block(const float* lanes, int64_t n_dim, const float* x, 
         lanes += n_lane;
         ++x, ++x_3, ++x_6, ++x_9;
     }
+    if constexpr (kind == Pair::weight) weigh_block(sum, total);
 #pragma GCC unroll 16
     for (int r = 0; r < n_row; ++r) {
 #pragma GCC unroll 2
@@ -139,36 +189,17 @@ HWY_INLINE void for_blocks(int64_t n, const Body& body) {
 }
 
 /// pair_block() of n rows; calls meanwhile() now and then.
-template <int n_vector, bool is_square, class Meanwhile>
+template <int n_vector, Pair kind, class Meanwhile>
 HWY_INLINE void pair(const float* lanes, int64_t n_dim, const float* x, int64_t x_row, int64_t n,
-                     float* to, const Meanwhile& meanwhile) {
+                     float* to, float* total, const Meanwhile& meanwhile) {
     // Sums in registers: 8 x 2 or 12 of 32 at AVX-512, 4 x 2 or 8 of 16 at AVX2.
     constexpr int most = n_vector == 2 ? (width == 16 ? 8 : 4) : width == 16 ? 12 : width;
     for_blocks<most>(n, [&](int64_t r, auto n_row) HWY_ATTR {
-        pair_block<decltype(n_row)::value, n_vector, is_square>(lanes, n_dim, x + r * x_row, x_row,
-                                                                to + r * n_vector * width);
+        pair_block<decltype(n_row)::value, n_vector, kind>(lanes, n_dim, x + r * x_row, x_row,
+                                                           to + r * n_vector * width, total);
         meanwhile();
     });
 }
-
-/// Squared distances become weights exp(-square / 2), those below 2^-126 zero.
-template <int n>
-HWY_INLINE void weigh(Vector (&square)[n]) {
-    const Vector lowest = broadcast(-126.0f);
-    Vector exponent[n];
-#pragma GCC unroll 8
-    for (int j = 0; j < n; ++j) {
-        exponent[j] = hn::Mul(square[j], broadcast(-0x1.715476p-1f));  // log2(e) / 2
-        square[j] = at_least(lowest, exponent[j]);
-    }
-    powers_of_two(square);
-#pragma GCC unroll 8
-    for (int j = 0; j < n; ++j)
-        square[j] = hn::IfThenElseZero(hn::Ge(exponent[j], lowest), square[j]);
-}
-
-/// Vectors whose exponentials are computed together.
-constexpr int n_power = width == 1 ? 1 : 4;
 
 /// weigh_rows() of rows first, first + 1, .. at `squares`.
 template <int n_vector, int n_weight, class Body>

@@ -14,4 +14,13 @@ struct BlockRows {
     int64_t key_row() const { return query_row() + value_row(); }
 };
 
+/// 1 / sum_t den_t of a point. One division a point and no loop of them: GCC 12 would make two at a
+/// time, with zeros beside them that trap (bug 110762).
+template <class T>
+T inverse_den(const T* sums, int64_t n_channel, int64_t table_stride, int64_t n_table) {
+    T den = sums[n_channel];
+    for (int64_t t = 1; t < n_table; ++t) den += sums[t * table_stride + n_channel];
+    return 1 / den;
+}
+
 }  // namespace surrogate::kernels::hept

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "kernels/base/point_sum-inl.h"
+#include "kernels/base/transpose-inl.h"
 #include "kernels/linear/linear-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,29 +23,14 @@ namespace surrogate::kernels::HWY_NAMESPACE {
 constexpr int64_t gradient_channels = 64, gradient_rows = 24;
 
 #if HWY_TARGET != HWY_SCALAR
-/// Four points of n channels: block b of the result is channel 4 b of `from`.
-template <int64_t n>
-HWY_INLINE auto load_blocks(const float* from, int64_t row) {
-    if constexpr (n == 4) {
-        return hn::LoadU(hn::FixedTag<float, 4>(), from);
-    } else {
-        return hn::Combine(hn::FixedTag<float, n>(), load_blocks<n / 2>(from + n / 2 * row, row),
-                           load_blocks<n / 2>(from, row));
-    }
-}
-
 /// `width` channels of four points, (channel, point), become (point, channel).
 HWY_INLINE void transpose_four(const float* from, int64_t row, float* to) {
-    const Vector a = load_blocks<width>(from, row), b = load_blocks<width>(from + row, row);
-    const Vector c = load_blocks<width>(from + 2 * row, row),
-                 d = load_blocks<width>(from + 3 * row, row);
-    const Vector even = hn::InterleaveLower(a, c), odd = hn::InterleaveLower(b, d);
-    const Vector next_even = hn::InterleaveUpper(Tag(), a, c),
-                 next_odd = hn::InterleaveUpper(Tag(), b, d);
-    store(hn::InterleaveLower(even, odd), to);
-    store(hn::InterleaveUpper(Tag(), even, odd), to + gradient_channels);
-    store(hn::InterleaveLower(next_even, next_odd), to + 2 * gradient_channels);
-    store(hn::InterleaveUpper(Tag(), next_even, next_odd), to + 3 * gradient_channels);
+    Vector points[4];
+    transpose_blocks(
+        {load_blocks<width>(from, row), load_blocks<width>(from + row, row),
+         load_blocks<width>(from + 2 * row, row), load_blocks<width>(from + 3 * row, row)},
+        points);
+    for (int j = 0; j < 4; ++j) store(points[j], to + j * gradient_channels);
 }
 #endif
 

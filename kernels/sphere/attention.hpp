@@ -23,11 +23,14 @@ namespace surrogate::kernels::sphere {
 /// sees the strips, whose rows ascend.
 ///   q  (H*d, n_query) tile, n_query <= tile_points
 ///   y  (H*e, n_query) tile, no overlap with others
+///   log_sum  (H, n_query) tile, no overlap with others: becomes M_i + log2 of the sum below the
+///            fraction, which backward needs; null: not written. y has the same bits either way.
 template <class T>
 struct NeighborhoodRow {
     std::span<const Strip> strips;
     Tile<const T> q;
     Tile<T> y;
+    Tile<T> log_sum = {};
 };
 
 /// Rows of one call. Neighbouring rows see nearly the same keys: taken together they read them

@@ -51,6 +51,7 @@ void attend_point(const Heads& heads, int64_t h, const NeighborhoodRow<T>& row, 
         });
         row.y(c, i) = value / sum;
     }
+    if (row.log_sum.data) row.log_sum(h, i) = maximum + std::log2(sum);
 }
 
 }  // namespace

@@ -104,6 +104,39 @@ HWY_INLINE void score_some(int64_t n_key, const ScoreBlock& block) {
     }
 }
 
+/// Columns that go through all steps together: their weights of a chunk stay in the first-level
+/// cache while values pass.
+constexpr int64_t group_columns = 32;
+
+/// Channels that scores take at once: those of keys and queries of a group stay in the first-level
+/// cache.
+constexpr int64_t score_dims = 64;
+
+/// Two rows of points in lanes, (vector of columns, c, row of the pair, lane).
+struct PackedRows {
+    float* data;
+    int64_t step;  ///< of vectors of columns
+    int64_t n_dim;
+
+    PackedRows(float* memory, int64_t n_channel)
+        : data(memory), step(2 * width * n_channel + lane_count), n_dim(n_channel) {}
+    /// Elements of memory for a group, at every level.
+    static constexpr int64_t size(int64_t n_channel) {
+        return group_columns * (2 * n_channel + lane_count);
+    }
+    float* end() const { return data + group_columns / width * step; }
+
+    void pack(const float* const (&rows)[2], const int64_t (&row_step)[2], int64_t n_lane) const {
+        for (int64_t c = 0; c < n_dim; ++c) {
+            for (int l = 0; l < 2; ++l) {
+                const float* from = rows[l] + c * row_step[l];
+                float* to = data + (2 * c + l) * width;
+                for (int64_t i = 0; i < n_lane; i += width, to += step) store(load(from + i), to);
+            }
+        }
+    }
+};
+
 /// What scores of a group of columns read and write: some channels. Vector j of columns has its queries
 /// at packed + j * packed_step, its scores at scores + j * score_step.
 struct ScoreGroup {
@@ -112,8 +145,8 @@ struct ScoreGroup {
     float* scores;
     int64_t score_step, n_lane;
     int64_t first_dim, n_dim;
-    bool is_first, is_last;  ///< channels
-    float *maximum[2], *taint[2];
+    bool is_first, is_last;        ///< channels
+    float *maximum[2], *taint[2];  ///< null: scores are not taken into an extent
 
     template <int n_line>
     HWY_INLINE Extent<n_line> extent(int first_line, int64_t lane) const {
@@ -195,7 +228,7 @@ HWY_NOINLINE void score_offsets(const Chunk& chunk, const Run& run, const ScoreG
             block.ahead = chunk.entries[next] + lane;
             block.ahead_too = chunk.entries[last] + lane + width - 1;
             score_some<false, n_line>(n, block);
-            if (!group.is_last) continue;
+            if (!group.is_last || !group.maximum[0]) continue;
             auto extent = group.template extent<n_line>(run.first_line, lane);
             extend_offsets(chunk, run.first_line, e, n, block.scores, extent);
             group.set_extent(run.first_line, lane, extent);
@@ -215,7 +248,7 @@ HWY_NOINLINE void score_band(const Run& run, const ScoreGroup& group) {
             block.k = run.band + lane + t;
             block.ahead = block.k + lane_count;  // a cache line
             score_some<true, n_line>(n, block);
-            if (!group.is_last) continue;
+            if (!group.is_last || !group.maximum[0]) continue;
             auto extent = group.template extent<n_line>(run.first_line, lane);
             extend_band(run, t, n, block.scores, extent);
             group.set_extent(run.first_line, lane, extent);
@@ -230,6 +263,25 @@ HWY_INLINE void score_run(const Chunk& chunk, const Run& run, const ScoreGroup& 
         run.is_band ? score_band<2>(run, group) : score_offsets<2>(chunk, run, group);
     else
         run.is_band ? score_band<1>(run, group) : score_offsets<1>(chunk, run, group);
+}
+
+/// Scores of a chunk with rows in lanes. scores: of the chunk, group.score_step apart from one vector of
+/// columns to the next; n_lane, score_step, maximum and taint of the group are set.
+HWY_INLINE void score_chunk(const Chunk& chunk, const PackedRows& rows, float* scores,
+                            ScoreGroup group) {
+    group.packed_step = rows.step;
+    for (int64_t first = 0; first < rows.n_dim; first += group.n_dim) {
+        group.packed = rows.data + 2 * width * first;
+        group.first_dim = first;
+        group.n_dim = block_size(rows.n_dim - first, score_dims);
+        group.is_first = first == 0;
+        group.is_last = first + group.n_dim == rows.n_dim;
+        group.scores = scores;
+        for (int r = 0; r < chunk.n_run; ++r) {
+            score_run(chunk, chunk.runs[r], group);
+            group.scores += chunk.runs[r].n_score();
+        }
+    }
 }
 
 }  // namespace surrogate::kernels::sphere::HWY_NAMESPACE

@@ -13,10 +13,6 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sphere::HWY_NAMESPACE {
 namespace {
 
-/// Columns that go through all steps together: their weights of a chunk stay in the first-level
-/// cache while values pass.
-constexpr int64_t group_columns = 32;
-
 /// Of each column: see Extent and Weights.
 struct LaneState {
     alignas(64) float maximum[2][group_columns];
@@ -30,8 +26,9 @@ struct Pair {
     int64_t q_row[2], n_dim;
     PairSums sums;
     int64_t n_value_dim;
-    float* scores;    ///< (vector of columns, entries of all strips)
-    int64_t n_score;  ///< of one vector of columns
+    float* log_sum[2];  ///< null: not wanted
+    float* scores;      ///< (vector of columns, entries of all strips)
+    int64_t n_score;    ///< of one vector of columns
     LaneState state;
 };
 
@@ -41,24 +38,12 @@ struct Place {
     Rings<const float> k, v;
     int64_t k_channel, v_channel;
     const float* weight;
-    float* packed;  ///< (vector of columns, c, row of the pair, lane)
-    int64_t packed_step;
+    PackedRows packed;
 
     float row_weight(int64_t row) const {
         return weight[row - k.layout->first_row() * k.layout->n_phase()];
     }
 };
-
-void pack_queries(const Pair& pair, const Place& place) {
-    for (int64_t c = 0; c < pair.n_dim; ++c) {
-        for (int l = 0; l < 2; ++l) {
-            const float* q = pair.q[l] + c * pair.q_row[l];
-            float* to = place.packed + (2 * c + l) * width;
-            for (int64_t i = 0; i < place.n_lane; i += width, to += place.packed_step)
-                store(load(q + i), to);
-        }
-    }
-}
 
 bool read_chunk(PairWalk& walk, const Place& place, const Rings<const float>& rings,
                 int64_t channel, Chunk& chunk) {
@@ -67,16 +52,11 @@ bool read_chunk(PairWalk& walk, const Place& place, const Rings<const float>& ri
     return chunk.read(walk, *rings.layout, at, weight_of);
 }
 
-/// Channels that scores take at once: those of keys and queries of a group stay in the first-level
-/// cache.
-constexpr int64_t score_dims = 64;
-
 /// Scores of all columns with all strips.
 void score_pair(Pair& pair, const Place& place) {
     PairWalk walk(pair.strips[0], pair.strips[1]);
     Chunk chunk;
     ScoreGroup group{};
-    group.packed_step = place.packed_step;
     group.score_step = pair.n_score;
     group.n_lane = place.n_lane;
     for (int l = 0; l < 2; ++l) {
@@ -85,18 +65,7 @@ void score_pair(Pair& pair, const Place& place) {
     }
     float* scores = pair.scores;
     while (read_chunk(walk, place, place.k, place.k_channel, chunk)) {
-        for (int64_t first = 0; first < pair.n_dim; first += group.n_dim) {
-            group.packed = place.packed + 2 * width * first;
-            group.first_dim = first;
-            group.n_dim = block_size(pair.n_dim - first, score_dims);
-            group.is_first = first == 0;
-            group.is_last = first + group.n_dim == pair.n_dim;
-            group.scores = scores;
-            for (int r = 0; r < chunk.n_run; ++r) {
-                score_run(chunk, chunk.runs[r], group);
-                group.scores += chunk.runs[r].n_score();
-            }
-        }
+        score_chunk(chunk, place.packed, scores, group);
         scores += chunk.n_score;
     }
 }
@@ -135,8 +104,9 @@ void tame_lanes(const Pair& pair, const Place& place, int64_t lane, float* score
     for (int l = 0; l < 2; ++l) store(tame[l], state.maximum[l] + lane);
 }
 
-/// After the last chunk `sum` holds the inverse.
-void weigh_chunk(const Chunk& chunk, int64_t lane, float* scores, LaneState& state) {
+/// After the last chunk `sum` holds the inverse, and log_sum, which held the maximum, is complete.
+void weigh_chunk(const Chunk& chunk, int64_t lane, float* scores, float* const (&log_sum)[2],
+                 LaneState& state) {
     float* const maximum[2] = {state.maximum[0] + lane, state.maximum[1] + lane};
     float* const sum[2] = {state.sum[0] + lane, state.sum[1] + lane};
     for (int r = 0; r < chunk.n_run; ++r) {
@@ -144,6 +114,12 @@ void weigh_chunk(const Chunk& chunk, int64_t lane, float* scores, LaneState& sta
         scores += chunk.runs[r].n_score();
     }
     if (!chunk.is_last) return;
+    for (int l = 0; l < 2; ++l) {
+        if (!log_sum[l]) continue;
+        float* const to = log_sum[l] + lane;
+        const Vector all = load(sum[l]), taint = hn::Mul(all, broadcast(0.0f));  // a NaN stays
+        store(hn::Add(hn::Add(load(to), log_two(all)), taint), to);
+    }
     for (float* place : sum) store(hn::Div(broadcast(1.0f), load(place)), place);
 }
 
@@ -176,8 +152,11 @@ void score_columns(Pair& pair, const Place& place) {
         const bool is_idle = pair.strips[l].empty();  // its sum is divided by, too
         std::fill_n(pair.state.sum[l], group_columns, is_idle ? 1.0f : 0.0f);
     }
-    pack_queries(pair, place);
+    place.packed.pack(pair.q, pair.q_row, place.n_lane);
     score_pair(pair, place);
+    for (int l = 0; l < 2; ++l) {
+        if (pair.log_sum[l]) std::copy_n(pair.state.maximum[l], place.n_lane, pair.log_sum[l]);
+    }
     for (int64_t i = 0; i < place.n_lane; i += width)
         tame_lanes(pair, place, i, pair.scores + i / width * pair.n_score, pair.state);
 }
@@ -188,7 +167,7 @@ void average_columns(Pair& pair, const Place& place) {
     float* scores = pair.scores;
     while (read_chunk(walk, place, place.v, place.v_channel, chunk)) {
         for (int64_t i = 0; i < place.n_lane; i += width)
-            weigh_chunk(chunk, i, scores + i / width * pair.n_score, pair.state);
+            weigh_chunk(chunk, i, scores + i / width * pair.n_score, pair.log_sum, pair.state);
         gather_chunk(chunk, pair, place, pair.state, scores, pair.n_score);
         scores += chunk.n_score;
     }
@@ -202,8 +181,10 @@ Pair pair_of(const Heads& heads, int64_t h, std::span<const NeighborhoodRow<floa
     pair.n_dim = heads.n_key_dim;
     pair.n_value_dim = heads.n_value_dim;
     for (size_t l = 0; l < 2; ++l) {
-        const auto& [strips, q, y] = rows[has_second ? r + l : r];
-        if (l == 0 || has_second) pair.strips[l] = strips;
+        const auto& [strips, q, y, log_sum] = rows[has_second ? r + l : r];
+        const bool is_idle = l == 1 && !has_second;
+        if (!is_idle) pair.strips[l] = strips;
+        pair.log_sum[l] = log_sum.data && !is_idle ? &log_sum(h, first) : nullptr;
         pair.q[l] = q.data + h * heads.n_key_dim * q.stride[0] + first;
         pair.q_row[l] = q.stride[0];
         pair.sums.y[l] = y.data + h * heads.n_value_dim * y.stride[0] + first;
@@ -216,19 +197,14 @@ void attend_neighbors(const Heads& heads, std::span<const NeighborhoodRow<float>
                       int64_t first_column, Rings<const float> k, Rings<const float> v,
                       const float* weight, float* scratch) {
     const int64_t n_query = round_up(rows[0].q.shape[1], lane_count);
-    Place place{};
-    place.k = k;
-    place.v = v;
-    place.weight = weight;
-    place.packed = scratch;
-    place.packed_step = 2 * width * heads.n_key_dim + lane_count;
+    Place place{0, 0, k, v, 0, 0, weight, {scratch, heads.n_key_dim}};
     for (int64_t h = 0; h < heads.n_head; ++h) {
         place.k_channel = h * heads.n_key_dim;
         place.v_channel = h * heads.n_value_dim;
         for (int64_t i = 0; i < n_query; i += group_columns) {
             place.column = first_column + i;
             place.n_lane = std::min(group_columns, n_query - i);
-            float* scores = scratch + group_columns / width * place.packed_step;
+            float* scores = place.packed.end();
             Pair pairs[max_block_rows / 2];
             size_t n_pair = 0;
             for (size_t r = 0; r < rows.size(); r += 2) {

@@ -10,14 +10,16 @@ SURROGATE_ON_ALL_TARGETS(AttentionBackwardOn);
 
 const Queue reference(Backend::ref, VectorLevel::scalar, 1);
 
-/// A problem with one row of keys of weight 1, and the gradient of its result.
+/// A problem with one row of keys, and perhaps one more whose gradients nobody asks for, and the gradient
+/// of its result.
 struct Step {
     Step(const Heads& heads, int64_t n_query, int64_t n_key, bool is_biased, std::mt19937& random,
-         double score_size = 3)
+         double score_size = 3, double weight = 1, int64_t n_more = 0)
         : problem(heads, n_query, random, score_size),
           dy(TileBox<double>::input, heads.n_value_channel(), n_query) {
         if (is_biased) problem.add_bias();
-        problem.add_row(n_key, 1, random);
+        problem.add_row(n_key, weight, random);
+        if (n_more > 0) problem.add_row(n_more, 0.25, random);
         dy.fill_normal(random);
     }
     const Row& row() const { return problem.rows[0]; }
@@ -55,6 +57,7 @@ public:
         : queue_(queue),
           heads_(step.problem.heads),
           memory_(step.row()),
+          weight_(static_cast<T>(step.row().weight)),
           q_(TileBox<T>::input, heads_.n_key_channel(), step.problem.n_query(), {2, 1}),
           dy_(TileBox<T>::input, heads_.n_value_channel(), step.problem.n_query(), {0, 5}),
           delta_(TileBox<T>::output, heads_.n_head, step.problem.n_query(), {0, 1}),
@@ -74,7 +77,7 @@ public:
         Traps traps;
         const Tile<const T> k = memory_.k.input_view(), v = memory_.v.input_view();
         const AttendGradient<T> of{q_.input_view(), dy_.input_view(), answer_.log_sum.input_view(),
-                                   delta_.input_view()};
+                                   delta_.input_view(), weight_};
         const int64_t n_key = k.shape[1];
         for (int64_t first = 0; first < n_key; first += n_a_call) {
             const int64_t count = std::min(n_a_call, n_key - first);
@@ -101,6 +104,7 @@ private:
     Queue queue_;
     Heads heads_;
     RowMemory<T> memory_;
+    T weight_;
     TileBox<T> q_, dy_, delta_, across_;
     Answer<T> answer_;
     std::vector<T> factor_;
@@ -149,12 +153,12 @@ void expect_gradients(const Step& step, const Gradients<float>& got, double scor
     }
 }
 
-TEST(AttentionBackwardReference, AgreesWithDifferences) {
+void expect_slopes_of_loss(double weight, int64_t n_more) {
     auto random = generator();
     for (bool is_biased : {false, true}) {
         for (const Heads& heads : {Heads{1, 1, 1}, Heads{2, 3, 5}, Heads{3, 8, 8}}) {
             for (int64_t n_key : {1, 2, 70}) {
-                Step step(heads, 5, n_key, is_biased, random);
+                Step step(heads, 5, n_key, is_biased, random, 3, weight, n_more);
                 const Gradients<double> got = gradients<double>(step, reference);
                 const auto loss = [&] {
                     return inner_product(step.dy.input_view(),
@@ -170,15 +174,24 @@ TEST(AttentionBackwardReference, AgreesWithDifferences) {
                     }
                 };
                 Row& row = step.problem.rows[0];
-                expect("q", step.problem.q.view(), got.dq.input_view());
+                if (n_more == 0) expect("q", step.problem.q.view(), got.dq.input_view());
                 expect("k", row.k.view(), got.dk.input_view());
                 expect("v", row.v.view(), got.dv.input_view());
-                for (size_t h = 0; h < step.problem.factor.size(); ++h)
+                for (size_t h = 0; h < step.problem.factor.size() && n_more == 0; ++h)
                     ASSERT_NEAR(got.dfactor[h] - Gradients<double>::before,
                                 slope(step.problem.factor[h], loss), 1e-9);
             }
         }
     }
+}
+
+TEST(AttentionBackwardReference, AgreesWithDifferences) {
+    expect_slopes_of_loss(1, 0);
+}
+
+TEST(AttentionBackwardReference, AgreesWithDifferencesForKeysOfAnyWeight) {
+    expect_slopes_of_loss(0.003, 0);
+    expect_slopes_of_loss(0.003, 9);
 }
 
 const std::vector<Heads> head_sizes = {{1, 1, 1},   {2, 3, 5},  {8, 8, 8},    {2, 24, 8},
@@ -193,6 +206,28 @@ TEST_P(AttentionBackwardOn, AgreesWithDoubleOnAwkwardSizes) {
             expect_gradients(step, gradients<float>(step, queue()));
         }
     }
+}
+
+/// Quadrature weights of rows on the sphere are small; rows beside them are not.
+TEST_P(AttentionBackwardOn, AgreesWithDoubleForKeysOfAnyWeight) {
+    auto random = generator();
+    for (double weight : {1e-6, 0.003, 40.0}) {
+        for (int64_t n_more : {0, 5}) {
+            const Step step({2, 3, 5}, 17, 145, true, random, 3, weight, n_more);
+            expect_gradients(step, gradients<float>(step, queue()), 30);
+        }
+    }
+}
+
+TEST_P(AttentionBackwardOn, KeysOfWeightZeroAddNothing) {
+    auto random = generator();
+    const Step step({2, 3, 5}, 17, 40, true, random, 3, 0, 5);
+    const Gradients<float> got = gradients<float>(step, queue());
+    for (int64_t j = 0; j < 40; ++j) {
+        EXPECT_EQ(got.dk.input_view()(2, j), 0.5f);
+        EXPECT_EQ(got.dv.input_view()(3, j), 0.5f);
+    }
+    for (int64_t i = 0; i < 17; ++i) EXPECT_EQ(got.dq.input_view()(1, i), 0.5f);
 }
 
 TEST_P(AttentionBackwardOn, AgreesWithDoubleForAnyNumberOfKeys) {

@@ -109,6 +109,27 @@ TEST_P(HeptAttendOn, AQueryDoesNotSeeTheOthersNorItsPlaceNorTheNextBlock) {
     }
 }
 
+TEST_P(HeptAttendOn, SumsGoOrAreAddedToTheRowsThatAreNamed) {
+    auto random = generator();
+    const BlockProblem<float> p({{24, 6}, 37, 40, 3}, random);
+    const Output<float> in_order = p.run(queue());
+    const int64_t n_sum = p.size.shape.n_sum();
+    std::vector<int32_t> to(p.queries.size());
+    for (size_t i = 0; i < to.size(); ++i) to[i] = static_cast<int32_t>((2 + 5 * i) % 37);
+    Output<float> sums(37 * n_sum);
+    Buffer<float> scratch(attend_block_scratch(p.size.shape));
+    attend_block<float>(queue(), p.size.shape, p.block(), scratch.data(), sums.data(), to);
+    sums.expect_kept_inside("sums");
+    for (size_t i = 0; i < to.size(); ++i)
+        for (int64_t c = 0; c < n_sum; ++c)
+            ASSERT_EQ(sums[to[i] * n_sum + c], in_order[static_cast<int64_t>(i) * n_sum + c]);
+    attend_block<float>(queue(), p.size.shape, p.block(), scratch.data(), sums.data(), to, true);
+    sums.expect_kept_inside("sums");
+    for (size_t i = 0; i < to.size(); ++i)
+        for (int64_t c = 0; c < n_sum; ++c)
+            ASSERT_EQ(sums[to[i] * n_sum + c], 2 * in_order[static_cast<int64_t>(i) * n_sum + c]);
+}
+
 /// Trained models have |Q|^2 up to 4e6, nearly all of it from coordinates.
 TEST_P(HeptAttendOn, LargeRowsAtSmallDistancesKeepTheirWeights) {
     auto random = generator();
