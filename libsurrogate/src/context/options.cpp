@@ -34,6 +34,7 @@ const std::vector<Key>& keys() {
         {"agree", {"false", "true"}},
         {"range", {"count", "warn", "error"}},
         {"coordinates", {"card", "network"}},
+        {"gradients", {"false", "true", "recompute"}},
     };
     return table;
 }

@@ -261,6 +261,7 @@ BadValue scatter(const T* from, int64_t row_stride, int64_t column_stride,
     BadValue bad;
     for (size_t c = 0; c < columns.size(); ++c) {
         const Column& column = columns[c];
+        if (!column.data) continue;
         const T* row = from + static_cast<int64_t>(c) * column_stride;
         if (column.lattice.n_dim > 0) {
             const BadValue found = scatter_lattice(row, row_stride, column, first, count);
@@ -293,6 +294,7 @@ void fill_nan(std::span<const Column> columns, int64_t count) {
         return BadValue{};
     };
     for (const Column& column : columns) {
+        if (!column.data) continue;
         if (column.lattice.n_dim > 0) {
             for_each_run(column, 0, count, fill);
         } else {

@@ -102,13 +102,13 @@ template <class T>
 BadValue gather(std::span<const Column> columns, int64_t first, int64_t count, T* to,
                 int64_t row_stride, int64_t column_stride, Outside* outside);
 
-/// The reverse: denormalised predictions to the caller's memory. Returns the first that the
-/// caller's type cannot hold as a finite number; NaN is stored in its place.
+/// The reverse: denormalised predictions to the caller's memory, for columns with data. Returns the
+/// first that the caller's type cannot hold as a finite number; NaN is stored in its place.
 template <class T>
 BadValue scatter(const T* from, int64_t row_stride, int64_t column_stride,
                  std::span<const Column> columns, int64_t first, int64_t count);
 
-/// NaN to all columns of `count` points: what a failed run leaves.
+/// NaN to all columns with data, of `count` points: what a failed run leaves.
 void fill_nan(std::span<const Column> columns, int64_t count);
 
 }  // namespace surrogate::impl

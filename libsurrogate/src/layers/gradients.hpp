@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "kernels/linear/linear.hpp"
 #include "kernels/norm/norm.hpp"
@@ -10,23 +13,49 @@
 
 namespace surrogate::impl {
 
+/// The name of a weight, put together of parts without taking memory: up to 80 characters.
+class WeightName {
+public:
+    WeightName(std::string_view text) { append(text); }
+    WeightName(const std::string& text) { append(text); }
+    WeightName(const char* text) { append(text); }
+
+    friend WeightName operator+(WeightName name, std::string_view part) {
+        name.append(part);
+        return name;
+    }
+    operator std::string_view() const { return {text_.data(), size_}; }
+
+private:
+    void append(std::string_view part) {
+        if (size_ + part.size() > text_.size())
+            throw Error(Status::internal, "the name of a weight is too long");
+        std::ranges::copy(part, text_.data() + size_);
+        size_ += part.size();
+    }
+
+    std::array<char, 80> text_;
+    size_t size_ = 0;
+};
+
 /// Where gradients of a master's weights are added up, by name. A view: master and arena belong to
-/// the caller.
+/// the caller. Takes no memory.
 class Gradients {
 public:
     /// arena: MasterWeights::gradients(), or memory of the same shape.
     Gradients(const MasterWeights& master, std::span<double> arena)
         : master_(master), arena_(arena) {}
 
-    double* at(const std::string& name) const {
-        if (const MasterWeights::Entry* entry = master_.find(name))
-            return arena_.data() + entry->first;
-        throw Error(Status::internal, "the master has no weight '" + name + "'");
+    double* at(const WeightName& name) const {
+        const std::string_view wanted = name;
+        for (const MasterWeights::Entry& entry : master_.entries())
+            if (entry.name == wanted) return arena_.data() + entry.first;
+        throw Error(Status::internal, "the master has no weight '" + std::string(wanted) + "'");
     }
-    kernels::LinearGradient linear(const std::string& name) const {
+    kernels::LinearGradient linear(const WeightName& name) const {
         return {at(name + ".weight"), at(name + ".bias")};
     }
-    kernels::NormGradient layer_norm(const std::string& name) const {
+    kernels::NormGradient layer_norm(const WeightName& name) const {
         return {at(name + ".weight"), at(name + ".bias")};
     }
 

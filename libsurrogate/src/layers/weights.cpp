@@ -43,7 +43,17 @@ std::span<double> MasterWeights::gradients() {
     return {gradients_.begin(), gradients_.end()};
 }
 
-void MasterWeights::refresh() const {
+std::span<double> MasterWeights::precise() {
+    if (precise_.size() != values_.size()) {
+        precise_ = Buffer<double>(values_.size());
+        std::ranges::copy(values_, precise_.begin());
+    }
+    return {precise_.begin(), precise_.end()};
+}
+
+void MasterWeights::refresh() {
+    std::ranges::transform(precise_, values_.begin(),
+                           [](double value) { return static_cast<float>(value); });
     for (const auto& kept : work_) {
         if (const Refresh work = kept.lock()) (*work)();
     }
@@ -60,8 +70,13 @@ template <class T>
 Weights<T>::Weights(std::shared_ptr<const MasterWeights> master) : master_(std::move(master)) {
     if constexpr (!std::is_same_v<T, float>) {
         converted_ = Buffer<T>(std::ssize(master_->values()));
-        const auto convert = [from = master_->values(), to = converted_.data()] {
-            std::ranges::copy(from, to);
+        const auto convert = [master = master_.get(), to = converted_.data()] {
+            if (const std::span<const double> precise = master->precise_if_any();
+                !precise.empty()) {
+                std::ranges::copy(precise, to);
+            } else {
+                std::ranges::copy(master->values(), to);
+            }
         };
         conversion_ = master_->on_refresh(convert);
         convert();

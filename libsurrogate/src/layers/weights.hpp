@@ -47,9 +47,16 @@ public:
     std::span<const float> values() const { return {values_.begin(), values_.end()}; }
     std::span<double> gradients();
 
-    /// After values() changed: repeats all work given to on_refresh(), in that order. What `work`
-    /// throws is passed on. Not while a run is under way; not thread-safe.
-    void refresh() const;
+    /// The weights in double, for who trains: steps are smaller than what a float can follow. When
+    /// first asked for, a copy of values(), which takes memory; from then on refresh() rounds them to
+    /// values(), and networks in double precision compute with them. Not while a run is under way.
+    std::span<double> precise();
+    /// precise() if it was asked for, otherwise empty.
+    std::span<const double> precise_if_any() const { return {precise_.begin(), precise_.end()}; }
+
+    /// After values() or precise() changed: repeats all work given to on_refresh(), in that order.
+    /// What `work` throws is passed on. Not while a run is under way; not thread-safe.
+    void refresh();
     /// Keeps `work` for refresh() until the result is gone.
     [[nodiscard]] Refresh on_refresh(std::function<void()> work) const;
 
@@ -57,7 +64,7 @@ private:
     std::vector<Entry> entries_;
     std::map<std::string, size_t> by_name_;
     kernels::Buffer<float> values_;
-    kernels::Buffer<double> gradients_;
+    kernels::Buffer<double> gradients_, precise_;
     mutable std::vector<std::weak_ptr<const std::function<void()>>> work_;
 };
 
