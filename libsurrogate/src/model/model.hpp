@@ -27,6 +27,7 @@ public:
 
     Context& context() const { return *context_; }
     const Card& card() const { return card_; }
+    const std::string& card_text() const { return card_text_; }
     const Network& network() const { return *network_; }
     /// Shared with the network and its plans. Whoever changes them calls refresh().
     const std::shared_ptr<MasterWeights>& weights() const { return weights_; }

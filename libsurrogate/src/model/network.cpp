@@ -22,16 +22,18 @@ struct Family {
     std::vector<TensorSpec> (*required)(const Card& card, int64_t n_found);
     std::unique_ptr<Network> (*make)(const ModelFile& file,
                                      const std::shared_ptr<const MasterWeights>& weights);
+    /// Null: not known.
+    InitialValues (*initial)(const Card& card, const TensorSpec& tensor) = nullptr;
 };
 
 const Family& find_family(const std::string& name) {
     static const Family table[] = {
         {"bsa", bsa::required_tensors, bsa::make_network},
         {"erwin", bsa::erwin::required_tensors, bsa::erwin::make_network},
-        {"flare", flare::required_tensors, flare::make_network},
+        {"flare", flare::required_tensors, flare::make_network, flare::initial_values},
         {"hept", hept::required_tensors, hept::make_network},
         {"sequoia", sequoia::required_tensors, sequoia::make_network},
-        {"sphere", sphere::required_tensors, sphere::make_network},
+        {"sphere", sphere::required_tensors, sphere::make_network, sphere::initial_values},
     };
     std::string built;
     for (const Family& family : table) {
@@ -46,6 +48,12 @@ const Family& find_family(const std::string& name) {
 
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
     return find_family(card.family).required(card, n_found);
+}
+
+InitialValues initial_values(const Card& card, const TensorSpec& tensor) {
+    if (const auto initial = find_family(card.family).initial) return initial(card, tensor);
+    throw Error(Status::not_supported, "the library cannot draw weights of family '" +
+                                           printable(card.family) + "'; start from a model file");
 }
 
 void adopt_names(std::span<const TensorSpec> required, std::vector<TensorEntry>& found) {
@@ -95,6 +103,11 @@ void match_tensors(std::span<const TensorSpec> required, std::span<const TensorE
     throw Error(Status::bad_file, "tensor '" + printable(extra) +
                                       "' does not belong to the network of the card" +
                                       did_you_mean(extra, wanted));
+}
+
+std::unique_ptr<GradientProgram> Network::gradient_program(const PlanRequest&) const {
+    throw Error(Status::not_supported,
+                "this network cannot be trained: its gradients are not built (option 'gradients')");
 }
 
 std::unique_ptr<DeviceProgram> Network::device_program(const PlanRequest&) const {

@@ -12,6 +12,7 @@
 #include "libsurrogate/src/file/model_file.hpp"
 #include "libsurrogate/src/layers/weights.hpp"
 #include "libsurrogate/src/model/device_program.hpp"
+#include "libsurrogate/src/model/gradient_program.hpp"
 #include "libsurrogate/src/model/program.hpp"
 
 /// What a model family is to the rest of the library. A family adds one implementation of Network
@@ -72,6 +73,10 @@ public:
     /// On the host. Local; throws not_supported, shape, no_memory. The network outlives it.
     virtual std::unique_ptr<Program> program(const PlanRequest& request) const = 0;
 
+    /// Forward and backward, on the host. Local; throws as program(). The network outlives it. A
+    /// family that cannot be trained refuses.
+    virtual std::unique_ptr<GradientProgram> gradient_program(const PlanRequest& request) const;
+
     /// On the request's device. Local; throws the same and device. The network outlives it. A
     /// family without device code refuses.
     virtual std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const;
@@ -84,7 +89,18 @@ struct TensorSpec {
     bool is_optional = false;  ///< may be absent: the network computes it
     /// Another name that it may have in a file without this one.
     std::string other_name = {};
+    bool is_fixed = false;  ///< a constant of the network: training leaves it as it is
 };
+
+/// How the numbers of a tensor begin in a network that is to be trained: mean + width times a normal
+/// number, or one between -1 and 1.
+struct InitialValues {
+    enum class Kind { constant, normal, uniform } kind = Kind::constant;
+    double mean = 0, width = 0;
+};
+
+/// As the official code of the family draws them. Throws not_supported (family, network).
+InitialValues initial_values(const Card& card, const TensorSpec& tensor);
 
 /// Names and shapes of all weights a card asks for. Throws bad_file (hyperparameters),
 /// not_supported (family). n_found: tensors in the file; a card that asks for far more is refused

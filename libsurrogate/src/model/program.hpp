@@ -21,6 +21,8 @@ struct PlanRequest {
     kernels::Queue queue;
     std::string precision = "fp32";
     bool reproducible = false;
+    bool gradients = false;   ///< Network::gradient_program() is wanted
+    bool saves_less = false;  ///< gradients: what can be computed again is, though it takes longer
     DeviceContext* device = nullptr;      ///< backend cuda; `queue` then does the host's part
     std::span<const Column> inputs = {};  ///< of runs by the card; those that are constant are set
     /// Positions of the input points, an axis each, if the network has a port of coordinates: as the

@@ -10,6 +10,7 @@
 #include "libsurrogate/src/model/bsa/fetch.hpp"
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 #include "tests/support/bsa_models.hpp"
+#include "tests/support/family_ranks.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/sequoia_case.hpp"
 #include "tests/support/sphere_models.hpp"
@@ -239,6 +240,28 @@ TEST(BsaScores, ThatOverflowPoisonAllRanks) {
     EXPECT_EQ(surrogate_plan_run_network(plan.get(), 0, &output, 1, &output), SURROGATE_NOT_FINITE);
     for (const double value : y) EXPECT_TRUE(std::isnan(value));
     EXPECT_TRUE(ranks_still_talk(world));
+}
+
+// ---- training ----
+
+surrogate_points points_of(const SequoiaCase& own) {
+    static const int64_t no_id = 0;
+    return {matrix(own.positions.data(), own.n, own.n_axis), own.n > 0 ? own.ids.data() : &no_id,
+            nullptr, nullptr};
+}
+
+TEST(BsaTrainingRanks, GradientsOnSeveralAreRefusedByAll) {
+    const GoldenFile file(data("bsa_train"));
+    const SequoiaCase points(file);
+    const SequoiaCase own = points.rows(own_rows("uneven", points.n, world));
+    expect_gradients_on_one_rank(file, points.n_axis, 0, 2, points_of(own), world);
+}
+
+TEST(BsaTrainingRanks, OfOneEachTrainTogether) {
+    const GoldenFile file(data("bsa_train"));
+    const SequoiaCase points(file);
+    expect_groups_of_one_rank(file, points.n_axis, points_of(points), {},
+                              file.tensor("check/input/target").values, world);
 }
 
 }  // namespace

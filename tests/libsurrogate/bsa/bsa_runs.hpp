@@ -75,7 +75,6 @@ template <class T>
 Gradients gradients(const std::string& path, SequoiaCase points, const kernels::Queue& queue) {
     const BsaInternals parts(path, points);
     const impl::bsa::Layers<T> layers(parts.config, parts.model.weights());
-    impl::bsa::Gradient<T> gradient(parts.config, layers, parts.request(queue));
     const int64_t n_output = parts.config.n_output, n_axis = parts.config.n_axis;
     const bool has_features = parts.config.features == impl::bsa::Features::given;
     const int64_t n_feature = has_features ? parts.config.n_feature : 0;
@@ -83,10 +82,29 @@ Gradients gradients(const std::string& path, SequoiaCase points, const kernels::
     std::vector<double> y(size(n_output)), d(size(n_axis + n_feature));
     std::vector<double> arena(parts.model.weights()->values().size());
     const auto outputs = BsaInternals::columns(y, n_output);
+    impl::PointPorts<T> ports(*parts.domain, queue, n_feature, n_output),
+        back(*parts.domain, queue, n_output, n_axis + n_feature);
+    impl::bsa::TreePlan<T> plan(parts.config, *parts.domain, queue);
+    const impl::bsa::ChoiceHook no_hook;
+    impl::bsa::Forward<T> forward(parts.config, layers, queue, parts.context->comm(), ports, plan,
+                                  false, no_hook);
+    impl::PointPorts<T>* const both[] = {&ports, &back};
+    plan.build(parts.coordinates, false, both);
+    ports.allocate();
+    back.allocate();
+    forward.resize();
+    impl::bsa::Gradient<T> gradient(parts.config, layers, queue, ports, back, plan, forward);
+    impl::OutsideCounts outside(queue.n_thread(), n_output + n_feature);
     {
         const TrapGuard guard;
-        gradient.forward(BsaInternals::columns(points.features, n_feature), outputs);
-        gradient.backward(outputs, arena, BsaInternals::columns(d, n_axis + n_feature));
+        ports.gather(BsaInternals::columns(points.features, n_feature), outside);
+        if (n_feature > 0) ports.deliver();
+        EXPECT_TRUE(gradient.forward());
+        ports.scatter(outputs, true);
+        back.gather(outputs, outside);
+        back.deliver();
+        EXPECT_TRUE(gradient.backward(arena));
+        back.scatter(BsaInternals::columns(d, n_axis + n_feature), true);
     }
     Gradients found;
     found.y = y;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // FLARE as the laws see it: any points, known by their ids.
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "tests/libsurrogate/conformance/point_family.hpp"
@@ -124,6 +126,18 @@ FamilyCase make_flare() {
          some_points(13, 1, {}),
          SURROGATE_SHAPE,
          "max_length 12; cut the sequence"},
+        {"OfASequenceWithGradients",
+         "MeanOfTokens",
+         {{"gradients", "true"}},
+         some_points(5, 1, {}),
+         SURROGATE_NOT_SUPPORTED,
+         "gradients of FLARE are not built for sequences"},
+        {"OfLatentBlocksWithGradients",
+         "LatentBlocks",
+         {{"gradients", "recompute"}},
+         some_points(5, 1, {}),
+         SURROGATE_NOT_SUPPORTED,
+         "gradients of FLARE are not built for models with latent blocks"},
     };
     refuse(flare, refused);
     return flare;
@@ -134,7 +148,30 @@ const FamilyCase& flare_case() {
     return flare;
 }
 
-[[maybe_unused]] const bool is_listed = add_family(flare_case);
+/// Runs of plans that can go back: the same laws.
+FamilyCase make_flare_with_gradients() {
+    FamilyCase flare = make_flare();
+    flare.name = "FlareWithGradients";
+    std::erase_if(flare.networks, [](const NetworkCase& network) {
+        const std::string names[] = {"TwoBlocksOfPoints", "Fields",      "NoPoint",
+                                     "OnePoint",          "EveryOption", "SharedLatents"};
+        return std::ranges::find(names, network.name) == std::end(names);
+    });
+    for (NetworkCase& network : flare.networks) network.n_failing_in_turn = 50;
+    for (Mode& mode : flare.modes)
+        mode.options.emplace_back("gradients", mode.name == "Fast" ? "true" : "recompute");
+    flare.goldens.clear();
+    flare.refused_plans.clear();
+    return flare;
+}
+
+const FamilyCase& flare_case_with_gradients() {
+    static const FamilyCase flare = make_flare_with_gradients();
+    return flare;
+}
+
+[[maybe_unused]] const bool is_listed =
+    add_family(flare_case) && add_family(flare_case_with_gradients);
 
 }  // namespace
 }  // namespace surrogate::test

@@ -112,9 +112,8 @@ protected:
             for (int64_t tile = 0; tile < h.n_tile(); ++tile) {
                 const int64_t first = tile * kernels::tile_points * attention.shape().n_sum();
                 const auto to = sum.tiles.tile(tile), from = of_head.tiles.tile(tile);
-                kernels::hept::combine_tables<double>(
-                    {}, attention.shape(), attention.sums() + first, attention.table_stride(),
-                    given.config.n_hashes, from);
+                kernels::hept::combine_tables<double>({}, attention.shape(),
+                                                      attention.sums().data() + first, 0, 1, from);
                 kernels::linear<double>({}, of.out, from, to, to);
             }
         }

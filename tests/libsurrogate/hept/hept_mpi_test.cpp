@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/family_ranks.hpp"
 #include "tests/support/golden_file.hpp"
 #include "tests/support/hept_models.hpp"
 #include "tests/support/ranks.hpp"
@@ -205,6 +206,40 @@ TEST(HeptClasses, ThatDoNotExistAreNamedByTheirRankAndPoisonAll) {
             EXPECT_EQ(found.text.find(part) != std::string::npos, is_culprit) << found.text;
     }
     EXPECT_EQ(run(plan, own), good);
+}
+
+// ---- training ----
+
+struct TrainedHits {
+    explicit TrainedHits(const std::vector<int64_t>& rows)
+        : file(SURROGATE_TEST_DATA "/hept/tiny.safetensors") {
+        const std::vector<double> coords = file.tensor("check/input/coords").values,
+                                  x = file.tensor("check/input/x").values;
+        const std::vector<int64_t> clouds = file.integers("check/input/batch");
+        hits.n_axis = hits.n_feature = 3;
+        hits.has_clouds = true;
+        for (const int64_t row : rows) {
+            hits.ids.push_back(row);
+            hits.clouds.push_back(clouds[static_cast<size_t>(row)]);
+            hits.x.insert(hits.x.end(), coords.begin() + 3 * row, coords.begin() + 3 * row + 3);
+            hits.features.insert(hits.features.end(), x.begin() + 3 * row, x.begin() + 3 * row + 3);
+        }
+    }
+    const GoldenFile file;
+    Hits hits;
+};
+
+constexpr int64_t n_tiny = 10, n_out_tiny = 2;
+
+TEST(HeptTrainingRanks, GradientsOnSeveralAreRefusedByAll) {
+    const TrainedHits own(own_rows("uneven", n_tiny, world));
+    expect_gradients_on_one_rank(own.file, 3, 3, n_out_tiny, own.hits.points(), world);
+}
+
+TEST(HeptTrainingRanks, OfOneEachTrainTogether) {
+    const TrainedHits own({0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+    const std::vector<double> targets = own.file.tensor("check/output64/y").values;
+    expect_groups_of_one_rank(own.file, 3, own.hits.points(), own.hits.features, targets, world);
 }
 
 }  // namespace

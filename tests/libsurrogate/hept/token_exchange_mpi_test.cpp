@@ -29,13 +29,14 @@ TEST(TokenExchangeRanks, SendsWhatItSaysAndTakesNoMemory) {
         exchange.resize(planned.comm(), planned.plan, n_channel, n_sum);
         const int64_t n_row = kernels::round_up(n, kernels::tile_points);
         std::vector<float> x(static_cast<size_t>(n_row * n_channel));
-        std::vector<float> sums(static_cast<size_t>(config.n_hashes * n * n_sum));
+        impl::hept::HeadSums<float> sums;
+        sums.resize(planned.plan, config.num_heads, config.n_hashes, n_sum);
         planned.comm().reset_counters();
         const MemoryMeter meter;
         exchange.visit(planned.comm(), kernels::Queue(), {x.data(), n_channel, n});
         for (int64_t head = 0; head < config.num_heads; ++head) {
-            exchange.clear_shared(head, sums.data());
-            exchange.return_sums(planned.comm(), kernels::Queue(), head, sums.data());
+            sums.begin(head);
+            exchange.return_sums(planned.comm(), kernels::Queue(), head, sums);
         }
         EXPECT_EQ(meter.n_allocation(), 0) << name;
         EXPECT_EQ(planned.comm().bytes_sent(), exchange.bytes_of_layer(n_channel)) << name;

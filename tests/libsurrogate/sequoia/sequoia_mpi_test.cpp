@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libsurrogate/src/model/sequoia/tree.hpp"
+#include "tests/support/family_ranks.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/sequoia_case.hpp"
 #include "tests/support/sphere_models.hpp"
@@ -125,6 +126,26 @@ TEST(SequoiaTokens, WithoutAWordAreNamedByTheirRankAndPoisonAll) {
     }
     own.tokens = points.rows(rows).tokens;
     EXPECT_EQ(run(plan, model, own), good);
+}
+
+surrogate_points points_of(const SequoiaCase& own) {
+    static const int64_t no_id = 0;
+    return {matrix(own.positions.data(), own.n, own.n_axis), own.n > 0 ? own.ids.data() : &no_id,
+            nullptr, nullptr};
+}
+
+TEST(SequoiaTrainingRanks, GradientsOnSeveralAreRefusedByAll) {
+    const GoldenFile file(SURROGATE_TEST_DATA "/sequoia/points_train.safetensors");
+    const SequoiaCase points(file);
+    const SequoiaCase own = points.rows(own_rows("uneven", points.n, world));
+    expect_gradients_on_one_rank(file, points.n_axis, 0, 2, points_of(own), world);
+}
+
+TEST(SequoiaTrainingRanks, OfOneEachTrainTogether) {
+    const GoldenFile file(SURROGATE_TEST_DATA "/sequoia/points_train.safetensors");
+    const SequoiaCase points(file);
+    expect_groups_of_one_rank(file, points.n_axis, points_of(points), {},
+                              file.tensor("check/input/target").values, world);
 }
 
 }  // namespace

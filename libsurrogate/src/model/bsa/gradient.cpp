@@ -12,41 +12,19 @@ using kernels::Tile;
 using kernels::tile_points;
 using kernels::Tiles;
 
-namespace {
-
-const PointDomain& points_of(const Config& config, const PlanRequest& request) {
-    const auto& points = dynamic_cast<const PointDomain&>(request.input);
-    if (points.context().comm().size() > 1) {
-        throw Error(
-            Status::not_supported,
-            "gradients of Ball Sparse Attention are computed on one rank, the context has " +
-                std::to_string(points.context().comm().size()));
-    }
-    if (config.is_single_layer)
-        throw Error(Status::not_supported, "gradients of a layer alone are not built");
-    return points;
-}
-
-}  // namespace
-
 template <class T>
-Gradient<T>::Gradient(const Config& config, const Layers<T>& layers, const PlanRequest& request)
+Gradient<T>::Gradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
+                      PointPorts<T>& ports, PointPorts<T>& back, const TreePlan<T>& plan,
+                      Forward<T>& forward)
     : config_(config),
       layers_(layers),
-      domain_(points_of(config, request)),
-      queue_(request.queue),
-      ports_(domain_, queue_, n_given(), config.n_output),
-      back_(domain_, queue_, config.n_output, config.n_axis + n_given()),
-      plan_(config, domain_, queue_),
-      forward_(config, layers, queue_, domain_.context().comm(), ports_, plan_,
-               request.reproducible, no_hook_) {
-    PointPorts<T>* const both[] = {&ports_, &back_};
-    plan_.build(request.coordinates, request.reproducible, both);
-    ports_.allocate();
-    back_.allocate();
-    forward_.resize();
-    layer_.emplace(config, layers, queue_, forward_);
-    const int64_t size = plan_.shape().size(config.n_channel), c = config.n_channel;
+      queue_(queue),
+      ports_(ports),
+      back_(back),
+      plan_(plan),
+      forward_(forward),
+      layer_(config, layers, queue_, forward) {
+    const int64_t size = plan.shape().size(config.n_channel), c = config.n_channel;
     for (int64_t layer = 0; layer <= config.depth; ++layer) saved_.emplace_back(size);
     for (Buffer<T>* buffer : {&x_, &dx_, &dres_}) *buffer = Buffer<T>(size);
     const int64_t features = config.n_feature * tile_points;
@@ -59,48 +37,32 @@ Gradient<T>::Gradient(const Config& config, const Layers<T>& layers, const PlanR
 }
 
 template <class T>
-void Gradient<T>::gather(PointPorts<T>& ports, std::span<const Column> columns) {
-    OutsideCounts outside(queue_.n_thread(), std::ssize(columns));
-    const BadValue bad = ports.gather(columns, outside);
-    if (bad.column >= 0) {
-        throw Error(Status::not_finite, "column " + std::to_string(bad.column) + " at " +
-                                            domain_.point_text(bad.point) + " is not finite");
-    }
-    ports.deliver();
-}
-
-template <class T>
-void Gradient<T>::forward(std::span<const Column> features, std::span<const Column> outputs) {
-    if (n_given() > 0) gather(ports_, features);
+bool Gradient<T>::forward() {
     forward_.embed();
     const T* const x = forward_.work().x().data;
     for (int64_t layer = 0; layer <= config_.depth; ++layer) {
         Buffer<T>& saved = saved_[static_cast<size_t>(layer)];
         std::copy_n(x, saved.size(), saved.data());
-        if (layer < config_.depth && !forward_.run_layer(layer)) {
-            throw Error(Status::not_finite, "scores of layer " + std::to_string(layer) +
-                                                " are not finite: no block can be chosen");
-        }
+        if (layer < config_.depth && !forward_.run_layer(layer)) return false;
     }
     forward_.head();
-    ports_.scatter(outputs, true);
+    return true;
 }
 
 template <class T>
-void Gradient<T>::backward(std::span<const Column> doutputs, std::span<double> gradients,
-                           std::span<const Column> inputs) {
-    gather(back_, doutputs);
+bool Gradient<T>::backward(std::span<double> gradients) {
     for (EndSums& sums : sums_) sums.clear();
     std::fill(dx_.begin(), dx_.end(), T(0));
     std::fill(dres_.begin(), dres_.end(), T(0));
     const int64_t n_tile = ports_.n_tile();
     queue_.parallel_for(n_tile, [&](int64_t tile, int thread) { head_backward(tile, thread); });
-    for (int64_t layer = config_.depth - 1; layer >= 0; --layer) layer_backward(layer, gradients);
+    for (int64_t layer = config_.depth - 1; layer >= 0; --layer)
+        if (!layer_backward(layer, gradients)) return false;
     for (int64_t i = 0; i < dx_.size(); ++i) dx_[i] += dres_[i];
     queue_.parallel_for(n_tile, [&](int64_t tile, int thread) { embed_backward(tile, thread); });
     for (size_t thread = 1; thread < sums_.size(); ++thread) sums_[0].add(sums_[thread]);
     sums_[0].add_to(layers_.weights->master(), gradients);
-    back_.scatter(inputs, true);
+    return true;
 }
 
 /// dx of the originals; copies have none.
@@ -127,9 +89,9 @@ void Gradient<T>::head_backward(int64_t tile, int thread) {
         for (int64_t k = 0; k < c; ++k) dx(k, slots[i]) = z(k, i);
 }
 
-/// dres is the gradient of the most recent block residual.
+/// dres is the gradient of the most recent block residual. Returns false if scores are not finite.
 template <class T>
-void Gradient<T>::layer_backward(int64_t layer, std::span<double> gradients) {
+bool Gradient<T>::layer_backward(int64_t layer, std::span<double> gradients) {
     if (config_.adds_residual(layer))
         for (int64_t i = 0; i < dx_.size(); ++i) dres_[i] = dx_[i] += dres_[i];
     const Tiles<T> x = plan_.shape().tiles(x_.data(), config_.n_channel);
@@ -140,11 +102,9 @@ void Gradient<T>::layer_backward(int64_t layer, std::span<double> gradients) {
     T* const memory = forward_.work().free_memory();
     if (rotated) plan_.move(x, true, memory);
     if (rotated) plan_.move(dx, true, memory);
-    if (!layer_->run(layer, x, dx, gradients)) {
-        throw Error(Status::not_finite,
-                    "scores of layer " + std::to_string(layer) + " are not finite");
-    }
+    if (!layer_.run(layer, x, dx, gradients)) return false;
     if (rotated) plan_.move(dx, false, memory);
+    return true;
 }
 
 /// Copies add to the gradient of their point, in ascending slots.
@@ -189,8 +149,7 @@ void Gradient<T>::embed_backward(int64_t tile, int thread) {
 
 template <class T>
 int64_t Gradient<T>::bytes() const {
-    int64_t n_byte = ports_.bytes() + back_.bytes() + plan_.bytes() + forward_.bytes() +
-                     layer_->bytes() + x_.bytes() + dx_.bytes() + dres_.bytes();
+    int64_t n_byte = layer_.bytes() + x_.bytes() + dx_.bytes() + dres_.bytes();
     for (const Buffer<T>& saved : saved_) n_byte += saved.bytes();
     for (const EndSums& sums : sums_) n_byte += sums.bytes();
     for (const Scratch& s : scratch_) {

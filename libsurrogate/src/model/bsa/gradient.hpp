@@ -16,23 +16,26 @@ namespace surrogate::impl::bsa {
 /// one rank. Trees and chosen blocks count as constants, as in the official code.
 ///
 /// Memory: x before each layer (4 C bytes a slot and layer in float), and of one layer everything.
+/// Gradients have the same bits for the same number of threads.
 template <class T>
 class Gradient {
 public:
-    /// The request's domain is one rank's. config, layers, the domain and the columns of coordinates
-    /// must outlive it. Throws not_supported (several ranks, a single layer), and as TreePlan.
-    Gradient(const Config& config, const Layers<T>& layers, const PlanRequest& request);
+    /// Local, after Forward::resize(); for the points as they are now. All must outlive it.
+    ///   ports  from the caller's features, if there are any, to predictions
+    ///   back   from the gradients of predictions to those of inputs: of positions, through their
+    ///          features (d), then of features (c_in) if the caller gives them
+    Gradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
+             PointPorts<T>& ports, PointPorts<T>& back, const TreePlan<T>& plan,
+             Forward<T>& forward);
 
-    /// features: columns of the caller's features, none if positions make them. outputs: columns of
-    /// predictions. Throws not_finite if scores are not.
-    void forward(std::span<const Column> features, std::span<const Column> outputs);
+    /// From the input tiles of `ports` to its output tiles. Takes no memory. Returns false if scores
+    /// are not finite: no block can be chosen then.
+    bool forward();
 
-    /// After forward(): from the columns of the predictions' gradients. Gradients of parameters are
-    /// added to `gradients`, an arena as MasterWeights::gradients(). inputs (d, then c_in if the
-    /// caller gives features): columns for the gradients of positions, through their features, and
-    /// of features.
-    void backward(std::span<const Column> doutputs, std::span<double> gradients,
-                  std::span<const Column> inputs);
+    /// After forward(): from the input tiles of `back` to its output tiles. Gradients of parameters
+    /// are added to `gradients`, an arena as MasterWeights::gradients(). Takes no memory. Returns
+    /// false, and adds only some of them, if scores are not finite.
+    bool backward(std::span<double> gradients);
 
     int64_t bytes() const;
 
@@ -50,21 +53,17 @@ private:
         return forward_.work().shape().tiles(saved_[static_cast<size_t>(layer)].data(),
                                              config_.n_channel);
     }
-    void gather(PointPorts<T>& ports, std::span<const Column> columns);
     void head_backward(int64_t tile, int thread);
-    void layer_backward(int64_t layer, std::span<double> gradients);
+    bool layer_backward(int64_t layer, std::span<double> gradients);
     void embed_backward(int64_t tile, int thread);
-    int64_t n_given() const { return config_.features == Features::given ? config_.n_feature : 0; }
 
     const Config& config_;
     const Layers<T>& layers_;
-    const PointDomain& domain_;
     kernels::Queue queue_;
-    ChoiceHook no_hook_;
-    PointPorts<T> ports_, back_;  // of values, of gradients
-    TreePlan<T> plan_;
-    Forward<T> forward_;
-    std::optional<LayerGradient<T>> layer_;
+    PointPorts<T>&ports_, &back_;
+    const TreePlan<T>& plan_;
+    Forward<T>& forward_;
+    LayerGradient<T> layer_;
     std::vector<kernels::Buffer<T>> saved_;  // x before each layer, and behind the last one
     kernels::Buffer<T> x_, dx_, dres_;       // tiles of slots
     std::vector<Scratch> scratch_;           // (n_thread)

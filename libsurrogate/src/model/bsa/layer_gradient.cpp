@@ -19,6 +19,8 @@ LayerGradient<T>::LayerGradient(const Config& config, const Layers<T>& layers,
       queue_(queue),
       forward_(forward),
       shape_(forward.work().shape()) {
+    for (int64_t layer = 0; layer < config.depth; ++layer)
+        names_.emplace_back(layer_name(config, layer));
     allocate();
     forward_.keep(out_);
 }
@@ -108,7 +110,7 @@ bool LayerGradient<T>::run(int64_t layer, Tiles<const T> x, Tiles<T> dx,
         start_backward(w, rotated, x, dx, tile, thread);
     });
     for (size_t thread = 1; thread < sums_.size(); ++thread) sums_[0].add(sums_[thread]);
-    sums_[0].add_to(layers_.weights->master(), layer, gradients);
+    sums_[0].add_to(layers_.weights->master(), names_[static_cast<size_t>(layer)], gradients);
     return true;
 }
 

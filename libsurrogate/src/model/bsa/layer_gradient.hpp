@@ -88,9 +88,10 @@ private:
     kernels::Tiles<T> q_;  // the workspace's; a copy where full attention writes over it
     kernels::Tiles<T> dq_, dk_, dv_, dgate_;
     Groups groups_;
-    kernels::Tiles<T> dcoarse_;     // (2C) of tile_points blocks: keys, values
-    std::vector<Scratch> scratch_;  // (n_thread)
-    std::vector<LayerSums> sums_;   // (n_thread)
+    kernels::Tiles<T> dcoarse_;      // (2C) of tile_points blocks: keys, values
+    std::vector<Scratch> scratch_;   // (n_thread)
+    std::vector<LayerSums> sums_;    // (n_thread)
+    std::vector<WeightName> names_;  // (depth)
 };
 
 }  // namespace surrogate::impl::bsa

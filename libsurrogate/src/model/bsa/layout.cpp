@@ -12,7 +12,8 @@ void add_coarse(Layout& layout, const std::string& name, const Config& c) {
 }
 
 void add_attention(Layout& layout, const std::string& name, const Config& c) {
-    if (c.has_balls()) layout.push_back({name + "sigma_att", {1, c.n_head, 1, 1}});
+    if (c.has_balls())
+        layout.push_back({name + "sigma_att", {1, c.n_head, 1, 1}, false, {}, !c.trains_sigma});
     add_linear(layout, name + "qkv", c.n_channel, 3 * c.n_channel);
     add_linear(layout, name + "out_proj", c.n_channel, c.n_channel);
     add_linear(layout, name + "position_proj", c.n_axis, c.n_channel);

@@ -75,27 +75,25 @@ int64_t lay_out(const Config& config, double* memory, LayerSums& sums) {
 class Adder {
 public:
     Adder(const MasterWeights& master, std::span<double> gradients)
-        : master_(master), gradients_(gradients) {}
+        : gradients_(master, gradients) {}
 
     /// gradient of `name`, from element `first` on, += factor * from (n)
-    void add(const std::string& name, const double* from, int64_t n, double factor = 1,
+    void add(const WeightName& name, const double* from, int64_t n, double factor = 1,
              int64_t first = 0) const {
-        const MasterWeights::Entry* const entry = master_.find(name);
-        double* const to = gradients_.data() + entry->first + first;
+        double* const to = gradients_.at(name) + first;
         for (int64_t i = 0; i < n; ++i) to[i] += factor * from[i];
     }
-    void add(const std::string& name, const LinearGradient& from, int64_t n_in, int64_t n_out,
+    void add(const WeightName& name, const LinearGradient& from, int64_t n_in, int64_t n_out,
              double weight_factor = 1, double bias_factor = 1) const {
         add(name + ".weight", from.weight, n_in * n_out, weight_factor);
         add(name + ".bias", from.bias, n_out, bias_factor);
     }
 
 private:
-    const MasterWeights& master_;
-    std::span<double> gradients_;
+    Gradients gradients_;
 };
 
-void add_qkv(const Adder& adder, const std::string& name, const Config& config,
+void add_qkv(const Adder& adder, const WeightName& name, const Config& config,
              const LayerSums& sums) {
     const int64_t c = config.n_channel;
     const LinearGradient* const parts[] = {&sums.q, &sums.k, &sums.v};
@@ -106,7 +104,7 @@ void add_qkv(const Adder& adder, const std::string& name, const Config& config,
     }
 }
 
-void add_gates(const Adder& adder, const std::string& name, const Config& config,
+void add_gates(const Adder& adder, const WeightName& name, const Config& config,
                const LayerSums& sums) {
     const GateRows rows{config.n_head};
     const int64_t c = config.n_channel;
@@ -124,7 +122,7 @@ void add_gates(const Adder& adder, const std::string& name, const Config& config
     }
 }
 
-void add_coarse(const Adder& adder, const std::string& name, const Config& config,
+void add_coarse(const Adder& adder, const WeightName& name, const Config& config,
                 const std::array<LinearGradient, 2>& sums, double scale) {
     const int64_t d = config.head_dim(), hidden = config.n_coarse_hidden;
     adder.add(name + ".0", sums[0], config.block_size * d, hidden, 1 / scale, 1);
@@ -146,10 +144,10 @@ LayerSums::LayerSums(const Config& config) : config_(&config) {
     lay_out(config, memory_.data(), *this);
 }
 
-void LayerSums::add_to(const MasterWeights& master, int64_t layer,
+void LayerSums::add_to(const MasterWeights& master, const WeightName& name,
                        std::span<double> gradients) const {
     const Config& c = *config_;
-    const std::string name = layer_name(c, layer), attention = name + "attn.";
+    const WeightName attention = name + "attn.";
     const Adder adder(master, gradients);
     adder.add(name + "norm1.weight", norm1.weight, c.n_channel);
     adder.add(name + "norm2.weight", norm2.weight, c.n_channel);

@@ -8,7 +8,7 @@
 #include "kernels/base/buffer.hpp"
 #include "kernels/linear/linear.hpp"
 #include "kernels/norm/norm.hpp"
-#include "libsurrogate/src/layers/weights.hpp"
+#include "libsurrogate/src/layers/gradients.hpp"
 #include "libsurrogate/src/model/bsa/config.hpp"
 
 namespace surrogate::impl::bsa {
@@ -31,7 +31,9 @@ class LayerSums : public ParameterSums {
 public:
     /// config must outlive it.
     explicit LayerSums(const Config& config);
-    void add_to(const MasterWeights& master, int64_t layer, std::span<double> gradients) const;
+    /// name: of the layer, as layer_name() gives it.
+    void add_to(const MasterWeights& master, const WeightName& name,
+                std::span<double> gradients) const;
 
     kernels::NormGradient norm1, norm2;
     kernels::LinearGradient position, q, k, v, out, gates;

@@ -90,6 +90,8 @@ struct ScaledQueries {
     double scale;
     const T* latent_q;
     Norm<T> norm;  // no weight: none
+    // A refresh takes no memory: steps of a training refresh.
+    mutable std::vector<double> row = std::vector<double>(static_cast<size_t>(sizes.n_dim));
 
     int64_t by_latent_size() const {
         return kernels::round_up(sizes.n_head * sizes.n_latent * sizes.n_dim, 16);
@@ -98,7 +100,6 @@ struct ScaledQueries {
 
     void operator()(T* to) const {
         const int64_t n_dim = sizes.n_dim;
-        std::vector<double> row(static_cast<size_t>(n_dim));
         for (int64_t i = 0; i < sizes.n_head * sizes.n_latent; ++i) {
             const int64_t head = i / sizes.n_latent, m = i % sizes.n_latent, first = i * n_dim;
             const T* const from = latent_q + (is_shared ? m * n_dim : first);
@@ -115,13 +116,12 @@ struct ScaledQueries {
 };
 
 template <class T>
-void set_queries(const Config& config, const Weights<T>& weights, const std::string& name,
-                 const Norm<T>& norm, BlockWeights<T>& block) {
+void set_queries(const Config& config, const Weights<T>& weights, BlockWeights<T>& block) {
     const ScaledQueries<T> scaled{{config.num_heads, config.num_latents, config.head_dim()},
                                   config.shared_latents,
                                   config.attn_scale * std::numbers::log2e,
-                                  weights.at(name),
-                                  norm};
+                                  block.latent_q,
+                                  block.q_norm};
     block.scaled_queries = weights.derive(scaled.size(), scaled);
     const T* const queries = block.scaled_queries.data();
     block.queries = {scaled.sizes, queries, queries + scaled.by_latent_size()};
@@ -137,12 +137,12 @@ BlockWeights<T> make_block(const Config& config, const std::string& name, const 
     block.v_proj = source.mlp(name + ".att.v_proj", config.v_proj);
     block.ffn = source.mlp(name + ".mlp", config.ffn);
     block.out_proj = source.weights().linear(name + ".att.out_proj");
-    Norm<T> q_norm;
     if (config.qk_norm) {
-        q_norm = source.norm(name + ".att.q_norm");
+        block.q_norm = source.norm(name + ".att.q_norm");
         block.k_norm = source.norm(name + ".att.k_norm");
     }
-    set_queries(config, source.weights(), name + ".att.latent_q", q_norm, block);
+    block.latent_q = source.weights().at(name + ".att.latent_q");
+    set_queries(config, source.weights(), block);
     for (int64_t j = 0; j < config.num_latent_blocks; ++j)
         block.latent_blocks.push_back(
             source.latent_block(name + ".att.latent_blocks." + std::to_string(j)));

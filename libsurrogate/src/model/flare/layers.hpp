@@ -32,7 +32,9 @@ struct LatentBlockWeights {
 
 template <class T>
 struct BlockWeights {
-    kernels::Norm<T> norm1, norm2, k_norm;
+    kernels::Norm<T> norm1, norm2;
+    kernels::Norm<T> q_norm, k_norm;  ///< no weight: none
+    const T* latent_q = nullptr;      ///< as stored: (H, M, D), or (M, D) for all heads
     std::vector<LatentBlockWeights<T>> latent_blocks;
     MlpWeights<T> k_proj, v_proj, ffn;
     kernels::Linear<T> out_proj;

@@ -8,6 +8,7 @@
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/device_program.hpp"
 #include "libsurrogate/src/model/flare/device_weights.hpp"
+#include "libsurrogate/src/model/flare/gradient_program.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
 #include "libsurrogate/src/model/flare/program.hpp"
 #include "libsurrogate/src/model/flare/sequence_program.hpp"
@@ -53,6 +54,13 @@ public:
         return layers_.with(request.is_double(), [&](const auto& layers) {
             return config_.is_sequence() ? make_sequence_program(config_, layers, points, request)
                                          : make_program(config_, layers, points, request);
+        });
+    }
+
+    std::unique_ptr<GradientProgram> gradient_program(const PlanRequest& request) const override {
+        const PointDomain& points = same_points(request, "FLARE");
+        return layers_.with(request.is_double(), [&](const auto& layers) {
+            return make_gradient_program(config_, layers, points, request);
         });
     }
 

@@ -10,7 +10,7 @@ using kernels::flare::Partial;
 template <class T>
 Passes<T>::Passes(const Config& config, const Layers<T>& layers, Communicator& comm,
                   const kernels::Queue& queue, bool reproducible, PointPorts<T>& ports,
-                  const OfSequence& sequence)
+                  const OfSequence& sequence, Keeps keeps)
     : config_(config),
       layers_(layers),
       sizes_{config.num_heads, config.num_latents, config.head_dim()},
@@ -19,6 +19,7 @@ Passes<T>::Passes(const Config& config, const Layers<T>& layers, Communicator& c
       reproducible_(reproducible),
       ports_(ports),
       sequence_(sequence),
+      keeps_(keeps),
       latent_blocks_(config, queue) {}
 
 template <class T>
@@ -31,7 +32,7 @@ void Passes<T>::allocate(int64_t chunk_tiles, int64_t n_chunk_global) {
     if (sweep_) {
         sweep_->resize();
     } else {
-        sweep_.emplace(config_, layers_, queue_, ports_, sequence_);
+        sweep_.emplace(config_, layers_, queue_, ports_, sequence_, keeps_);
     }
     // Without reproducibility small problems are cut finer, so that every thread has a chunk.
     const int64_t share = (n_tile() + queue_.n_thread() - 1) / queue_.n_thread();
@@ -42,7 +43,9 @@ void Passes<T>::allocate(int64_t chunk_tiles, int64_t n_chunk_global) {
     } else if (!reduction_) {  // that of the fast mode does not depend on the points
         reduction_ = fast_reduction<T>(sizes_, queue_.n_thread());
     }
-    z_.resize(sizes_.n_head * sizes_.n_latent * sizes_.n_dim);
+    const bool keeps = keeps_ != Keeps::nothing;
+    z_.resize((keeps ? config_.num_blocks : 1) * n_z());
+    if (keeps) log_sum_.resize(config_.num_blocks * n_log_sum());
 }
 
 template <class T>
@@ -51,9 +54,11 @@ bool Passes<T>::run(bool alive) {
     for (int64_t s = 0; s <= config_.num_blocks; ++s) {
         if (alive) sweep(s);
         if (s == config_.num_blocks) break;
-        is_finite = reduction_->reduce(comm_, !alive, z_.data()) && is_finite;
+        T* const z = z_.data() + slot(s) * n_z();
+        T* const log_sum = log_sum_.data() ? log_sum_.data() + s * n_log_sum() : nullptr;
+        is_finite = reduction_->reduce(comm_, !alive, z, log_sum) && is_finite;
         alive = alive && is_finite;
-        if (alive) latent_blocks_.run(layers_.blocks[static_cast<size_t>(s)], z_.data());
+        if (alive) latent_blocks_.run(layers_.blocks[static_cast<size_t>(s)], z);
     }
     return is_finite;
 }
@@ -67,7 +72,7 @@ void Passes<T>::sweep(int64_t s) {
         if (encodes) partial = reduction_->open(chunk, thread);
         const int64_t end = std::min((chunk + 1) * chunk_tiles_, n_tile());
         for (int64_t tile = chunk * chunk_tiles_; tile < end; ++tile) {
-            sweep_->run(s, tile, thread, z_.data(), partial,
+            sweep_->run(s, tile, thread, s > 0 ? z(s - 1) : nullptr, partial,
                         encodes ? reduction_->v_max(thread) : nullptr);
         }
         if (encodes) reduction_->close(chunk, thread);
@@ -84,7 +89,8 @@ void Passes<T>::describe(Work& work) const {
 
 template <class T>
 int64_t Passes<T>::bytes() const {
-    return sweep_->bytes() + reduction_->bytes() + latent_blocks_.bytes() + z_.bytes();
+    return sweep_->bytes() + reduction_->bytes() + latent_blocks_.bytes() + z_.bytes() +
+           log_sum_.bytes();
 }
 
 template class Passes<float>;

@@ -24,7 +24,7 @@ public:
     /// Points come in the tiles of `ports`, or, if there is a sequence, in its. All must outlive it.
     Passes(const Config& config, const Layers<T>& layers, Communicator& comm,
            const kernels::Queue& queue, bool reproducible, PointPorts<T>& ports,
-           const OfSequence& sequence = {});
+           const OfSequence& sequence = {}, Keeps keeps = Keeps::nothing);
 
     /// Local; once the ports are allocated, and again when points have moved. The reproducible mode
     /// adds up chunks of chunk_tiles tiles, n_chunk_global of them over all ranks.
@@ -33,13 +33,28 @@ public:
     /// Collective. Returns whether all sums were finite; nothing is computed if not alive.
     bool run(bool alive);
 
+    /// Chunks of chunk_tiles() tiles, in which sums over points begin.
+    int64_t n_tile() const;
+    int64_t n_chunk() const { return n_chunk_; }
+    int64_t chunk_tiles() const { return chunk_tiles_; }
+
+    /// What the last run has kept of its blocks: z (H, M, D) and log_sum (H, n_row) of
+    /// Reduction::reduce().
+    Streams<T>& streams() { return sweep_->streams(); }
+    const T* z(int64_t block) const { return z_.data() + slot(block) * n_z(); }
+    const T* log_sum(int64_t block) const { return log_sum_.data() + block * n_log_sum(); }
+
     /// What the reductions and the latents cost in a block.
     void describe(Work& work) const;
     int64_t bytes() const;
+    /// Of which the blocks that are kept take so many.
+    int64_t kept_bytes() const { return sweep_->kept_bytes() + z_.bytes() + log_sum_.bytes(); }
 
 private:
-    int64_t n_tile() const;
     void sweep(int64_t s);
+    int64_t slot(int64_t block) const { return keeps_ == Keeps::nothing ? 0 : block; }
+    int64_t n_z() const { return sizes_.n_channel() * sizes_.n_latent; }
+    int64_t n_log_sum() const { return sizes_.n_head * sizes_.n_row(); }
 
     const Config& config_;
     const Layers<T>& layers_;
@@ -49,11 +64,13 @@ private:
     bool reproducible_;
     PointPorts<T>& ports_;
     OfSequence sequence_;
+    Keeps keeps_;
     LatentBlocks<T> latent_blocks_;
     std::optional<Sweep<T>> sweep_;
     std::unique_ptr<Reduction<T>> reduction_;
     int64_t chunk_tiles_ = 1, n_chunk_ = 0;
-    kernels::Buffer<T> z_;  // (H, M, D) of the block under way
+    kernels::Buffer<T> z_;        // (H, M, D) of the block under way, or of all that are kept
+    kernels::Buffer<T> log_sum_;  // (num_blocks, H, n_row), kept
 };
 
 }  // namespace surrogate::impl::flare

@@ -32,6 +32,28 @@ bool divide(const Sum* sums, int64_t n_dim, T* z) {
     return finite;
 }
 
+/// log2 of x > 0 in plain double arithmetic without libm: the same bits on every machine. With
+/// x = 2^e m, m about 1, log2 x = e + 2 / ln 2 artanh((m - 1) / (m + 1)) by its series; the first term
+/// left out is below 1e-18.
+double log2_exact(double x) {
+    constexpr double two_over_ln_2 = 2.8853900817779268;
+    int exponent = 0;
+    double m = std::frexp(x, &exponent);  // 1/2 <= m < 1
+    if (m < 0.70710678118654752) {
+        m *= 2;
+        --exponent;
+    }
+    const double r = (m - 1) / (m + 1), square = r * r;
+    double sum = 1.0 / 23;
+    for (int odd = 21; odd > 0; odd -= 2) sum = 1.0 / odd + square * sum;
+    return exponent + two_over_ln_2 * r * sum;
+}
+
+template <class T>
+T log_sum_of(double maximum, double sum) {
+    return sum > 0 ? static_cast<T>(maximum + log2_exact(sum)) : T(0);
+}
+
 template <class T>
 class FastReduction final : public Reduction<T> {
 public:
@@ -59,7 +81,7 @@ public:
     }
     T* v_max(int) override { return nullptr; }
 
-    bool reduce(Communicator& comm, bool poisoned, T* z) override {
+    bool reduce(Communicator& comm, bool poisoned, T* z, T* log_sum) override {
         for (int thread = 1; thread < static_cast<int>(totals_.size()); ++thread)
             combine(total(thread), total(0));
         for_each([&](int64_t head, int64_t m, int64_t i) {
@@ -74,6 +96,11 @@ public:
         for (int64_t i = 0; i < maxima_.size(); ++i) {
             finite &= divide(&sums_[i * (sizes_.n_dim + 1)], sizes_.n_dim, z + i * sizes_.n_dim);
         }
+        for_each([&](int64_t head, int64_t m, int64_t i) {
+            if (!finite || !log_sum) return;
+            log_sum[head * sizes_.n_row() + m] =
+                log_sum_of<T>(maxima_[i], sums_[i * (sizes_.n_dim + 1)]);
+        });
         return finite;
     }
 
@@ -137,7 +164,7 @@ public:
     void close(int64_t, int) override {}
     T* v_max(int thread) override { return v_max_.data() + thread * sizes_.n_head; }
 
-    bool reduce(Communicator& comm, bool poisoned, T* z) override {
+    bool reduce(Communicator& comm, bool poisoned, T* z, T* log_sum) override {
         // An integer cannot carry NaN: a flag travels with the maxima.
         const bool bad = poisoned || !sums_are_finite();
         set_maxima(bad);
@@ -154,6 +181,9 @@ public:
             for (int64_t j = 0; j <= sizes_.n_dim; ++j)
                 row_[j] = grid(i, j).value(sum(i, j), limb_stride());
             divide(row_.data(), sizes_.n_dim, z + i * sizes_.n_dim);
+            if (log_sum)
+                log_sum[i / sizes_.n_latent * sizes_.n_row() + i % sizes_.n_latent] =
+                    log_sum_of<T>(maxima_[i], row_[0]);
         }
         return true;
     }

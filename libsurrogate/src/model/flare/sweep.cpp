@@ -12,8 +12,13 @@ using kernels::tile_points;
 
 template <class T>
 Sweep<T>::Sweep(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
-                PointPorts<T>& ports, const OfSequence& sequence)
-    : config_(config), layers_(layers), queue_(queue), ports_(ports), sequence_(sequence) {
+                PointPorts<T>& ports, const OfSequence& sequence, Keeps keeps)
+    : config_(config),
+      layers_(layers),
+      queue_(queue),
+      ports_(ports),
+      sequence_(sequence),
+      streams_(keeps, config.num_blocks, config.channel_dim) {
     resize();
     const int64_t hidden =
         std::max({config.in_proj.n_hidden, config.out_proj.n_hidden, config.k_proj.n_hidden,
@@ -28,13 +33,9 @@ Sweep<T>::Sweep(const Config& config, const Layers<T>& layers, const kernels::Qu
 template <class T>
 void Sweep<T>::resize() {
     n_point_ = ports_.n_point();
-    const int64_t n_tile = sequence_.tokens ? sequence_.tokens->n_tile() : ports_.n_tile();
-    resize_tiles(x_, n_tile, config_.channel_dim);
-    resize_tiles(k_, n_tile, config_.channel_dim);
-    if (!sequence_.tokens) return;
+    streams_.resize(sequence_.tokens ? sequence_.tokens->n_tile() : ports_.n_tile());
     // The last tile of tokens may stand before that of the class token.
-    std::fill(x_.begin(), x_.end(), T(0));
-    std::fill(k_.begin(), k_.end(), T(0));
+    if (sequence_.tokens) streams_.clear();
 }
 
 template <class T>
@@ -46,16 +47,19 @@ void Sweep<T>::mlp(const MlpWeights<T>& weights, Tile<const T> x, Scratch& scrat
 }
 
 template <class T>
-void Sweep<T>::finish_block(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
-                            const T* z) {
-    const Tile<T> x = tile_of(x_, tile, config_.channel_dim);
-    const Tile<T> k = tile_of(k_, tile, config_.channel_dim);
-    const Tile<T> y = view_of(scratch.y.data(), tile, config_.channel_dim);
-    const Tile<T> normed = view_of(scratch.normed.data(), tile, config_.channel_dim);
+void Sweep<T>::finish_block(int64_t i, int64_t tile, Scratch& scratch, const T* z) {
+    const BlockWeights<T>& block = layers_.blocks[static_cast<size_t>(i)];
+    const Tile<T> before = view_of(streams_.x(i, tile), tile);
+    const Tile<T> mid = view_of(streams_.mid(i, tile), tile);
+    const Tile<T> x = view_of(streams_.x(i + 1, tile), tile);
+    const Tile<T> k = view_of(streams_.k(i, tile), tile);
+    const Tile<T> y = view_of(scratch.y.data(), tile);
+    const Tile<T> normed = view_of(scratch.normed.data(), tile);
     kernels::flare::decode<T>(queue_, block.queries, k, z, y);
     if (sequence_.tokens) sequence_.tokens->silence(tile, y);
-    kernels::linear<T>(queue_, block.out_proj, y, x, x);
-    kernels::normalise<T>(queue_, block.norm2, x, normed);
+    kernels::linear<T>(queue_, block.out_proj, y, before, mid);
+    kernels::normalise<T>(queue_, block.norm2, mid, normed);
+    if (x.data != mid.data) std::copy_n(mid.data, x.shape[0] * x.stride[0], x.data);
     mlp(block.ffn, normed, scratch, true, x);
 }
 
@@ -87,12 +91,13 @@ void raise_maxima(Tile<const T> v, int64_t n_head, T* v_max) {
 }  // namespace
 
 template <class T>
-void Sweep<T>::start_block(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
+void Sweep<T>::start_block(int64_t i, int64_t tile, Scratch& scratch,
                            kernels::flare::Partial<T> partial, T* v_max) {
-    const Tile<T> x = tile_of(x_, tile, config_.channel_dim);
-    const Tile<T> k = tile_of(k_, tile, config_.channel_dim);
-    const Tile<T> v = view_of(scratch.v.data(), tile, config_.channel_dim);
-    const Tile<T> normed = view_of(scratch.normed.data(), tile, config_.channel_dim);
+    const BlockWeights<T>& block = layers_.blocks[static_cast<size_t>(i)];
+    const Tile<T> x = view_of(streams_.x(i, tile), tile);
+    const Tile<T> k = view_of(streams_.k(i, tile), tile);
+    const Tile<T> v = view_of(scratch.v.data(), tile);
+    const Tile<T> normed = view_of(scratch.normed.data(), tile);
     if (sequence_.tokens) sequence_.tokens->add_positions(tile, x);
     kernels::normalise<T>(queue_, block.norm1, x, normed);
     mlp(block.k_proj, normed, scratch, false, k);
@@ -122,7 +127,7 @@ void Sweep<T>::encode(const BlockWeights<T>& block, int64_t tile, Scratch& scrat
 /// Before the first block.
 template <class T>
 void Sweep<T>::enter(int64_t tile, Scratch& scratch) {
-    const Tile<T> x = tile_of(x_, tile, config_.channel_dim);
+    const Tile<T> x = view_of(streams_.x(0, tile), tile);
     if (sequence_.tokens) {
         sequence_.tokens->embed(tile, x);
     } else {
@@ -133,9 +138,9 @@ void Sweep<T>::enter(int64_t tile, Scratch& scratch) {
 /// Behind the last one.
 template <class T>
 void Sweep<T>::leave(int64_t tile, Scratch& scratch) {
-    Tile<const T> last = tile_of(x_, tile, config_.channel_dim);
+    Tile<const T> last = view_of(streams_.x(config_.num_blocks, tile), tile);
     if (config_.out_proj_norm) {
-        const Tile<T> normed = view_of(scratch.normed.data(), tile, config_.channel_dim);
+        const Tile<T> normed = view_of(scratch.normed.data(), tile);
         kernels::normalise<T>(queue_, layers_.out_norm, last, normed);
         last = normed;
     }
@@ -155,10 +160,10 @@ void Sweep<T>::run(int64_t s, int64_t tile, int thread, const T* z,
     if (s == 0) {
         enter(tile, scratch);
     } else {
-        finish_block(layers_.blocks[static_cast<size_t>(s - 1)], tile, scratch, z);
+        finish_block(s - 1, tile, scratch, z);
     }
     if (s < config_.num_blocks) {
-        start_block(layers_.blocks[static_cast<size_t>(s)], tile, scratch, partial, v_max);
+        start_block(s, tile, scratch, partial, v_max);
     } else {
         leave(tile, scratch);
     }
@@ -166,7 +171,7 @@ void Sweep<T>::run(int64_t s, int64_t tile, int thread, const T* z,
 
 template <class T>
 int64_t Sweep<T>::bytes() const {
-    int64_t n_byte = x_.bytes() + k_.bytes();
+    int64_t n_byte = streams_.bytes();
     for (const Scratch& s : scratch_)
         n_byte += s.normed.bytes() + s.v.bytes() + s.y.bytes() + s.mlp.bytes();
     return n_byte;

@@ -13,6 +13,7 @@
 #include "libsurrogate/src/model/flare/layers.hpp"
 #include "libsurrogate/src/model/flare/sequence.hpp"
 #include "libsurrogate/src/model/flare/sequence_readout.hpp"
+#include "libsurrogate/src/model/flare/streams.hpp"
 
 namespace surrogate::impl::flare {
 
@@ -27,7 +28,7 @@ namespace surrogate::impl::flare {
 ///                                   encode(k, v)
 ///              s = num_blocks       output = out_proj(norm(x))
 ///
-/// Only x and k live between sweeps: 8 C bytes a point. What a sequence does besides: see Sequence.
+/// What lives between sweeps: see Streams. What a sequence does besides: see Sequence.
 template <class T>
 class Sweep {
 public:
@@ -40,7 +41,7 @@ public:
 
     /// Reads and writes the tiles of `ports`, or those of the sequence. All must outlive it.
     Sweep(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
-          PointPorts<T>& ports, const OfSequence& sequence = {});
+          PointPorts<T>& ports, const OfSequence& sequence = {}, Keeps keeps = Keeps::nothing);
 
     /// Takes over the number of points of the ports. Takes memory for more than ever before.
     void resize();
@@ -52,7 +53,9 @@ public:
     void run(int64_t s, int64_t tile, int thread, const T* z, kernels::flare::Partial<T> partial,
              T* v_max);
 
+    Streams<T>& streams() { return streams_; }
     int64_t bytes() const;
+    int64_t kept_bytes() const { return streams_.bytes(); }
 
 private:
     /// Buffers of one thread, each a tile of the width named.
@@ -61,19 +64,17 @@ private:
         kernels::Buffer<T> mlp;           // (2 * widest hidden layer)
     };
 
-    kernels::Tile<T> tile_of(kernels::Buffer<T>& buffer, int64_t tile, int64_t n_channel) {
-        return view_of(buffer.data() + tile * n_channel * kernels::tile_points, tile, n_channel);
-    }
-    kernels::Tile<T> view_of(T* data, int64_t tile, int64_t n_channel) const {
+    /// A tile of C channels.
+    kernels::Tile<T> view_of(T* data, int64_t tile) const {
         const int64_t n = sequence_.tokens ? sequence_.tokens->n_in_tile(tile)
                                            : std::min(kernels::tile_points,
                                                       n_point_ - tile * kernels::tile_points);
-        return {data, {n_channel, n}, {kernels::tile_points, 1}};
+        return {data, {config_.channel_dim, n}, {kernels::tile_points, 1}};
     }
     void mlp(const MlpWeights<T>& weights, kernels::Tile<const T> x, Scratch& scratch,
              bool accumulate, kernels::Tile<T> y);
-    void finish_block(const BlockWeights<T>& block, int64_t tile, Scratch& scratch, const T* z);
-    void start_block(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
+    void finish_block(int64_t block, int64_t tile, Scratch& scratch, const T* z);
+    void start_block(int64_t block, int64_t tile, Scratch& scratch,
                      kernels::flare::Partial<T> partial, T* v_max);
     void encode(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
                 kernels::Tile<const T> k, kernels::Tile<const T> v,
@@ -87,7 +88,7 @@ private:
     PointPorts<T>& ports_;
     OfSequence sequence_;
     int64_t n_point_ = 0;
-    kernels::Buffer<T> x_, k_;      // (n_tile, channels, tile_points)
+    Streams<T> streams_;
     std::vector<Scratch> scratch_;  // (n_thread)
 };
 

@@ -20,7 +20,7 @@ template <class T>
 void Attention<T>::resize(const TokenPlan& plan) {
     plan_ = &plan;
     rows_.resize(plan.n_token() * shape_.stride());
-    sums_.resize(config_.n_hashes * table_stride());
+    sums_.resize(plan, config_.num_heads, config_.n_hashes, shape_.n_sum());
     hashes_.resize(2 * config_.n_hashes * plan.n_token());
     orders_.resize(2 * config_.n_hashes * plan.n_place());
     const Head<T> head{
@@ -28,8 +28,8 @@ void Attention<T>::resize(const TokenPlan& plan) {
     for (Scratch& scratch : scratch_) {
         scratch.augment.resize(kernels::hept::augment_scratch(head));
         scratch.attend.resize(kernels::hept::attend_block_scratch(shape_));
-        scratch.sums.resize(config_.block_size * shape_.n_sum());
         scratch.order.resize(2 * plan.largest_cell());
+        scratch.sum_rows.resize(static_cast<size_t>(config_.block_size));
     }
 }
 
@@ -118,27 +118,23 @@ Block<T> Attention<T>::block(int64_t table, int64_t i) const {
 
 template <class T>
 void Attention<T>::attend() {
-    const int64_t n_sum = shape_.n_sum();
-    queue_.parallel_for(config_.n_hashes * n_block(), [&](int64_t item, int thread) {
-        Scratch& scratch = scratch_[static_cast<size_t>(thread)];
-        const int64_t table = item / n_block();
-        const Block<T> now = block(table, item % n_block());
-        kernels::hept::attend_block<T>(queue_, shape_, now, scratch.attend.data(),
-                                       scratch.sums.data());
-        T* const sums = sums_.data() + table * table_stride();
-        const T* from = scratch.sums.data();
-        for (const int32_t token : now.queries) {
-            std::copy_n(from, n_sum, sums + token * n_sum);
-            from += n_sum;
-        }
-    });
+    for (int64_t table = 0; table < config_.n_hashes; ++table) {
+        queue_.parallel_for(n_block(), [&](int64_t i, int thread) {
+            Scratch& scratch = scratch_[static_cast<size_t>(thread)];
+            const Block<T> now = block(table, i);
+            kernels::hept::attend_block<T>(queue_, shape_, now, scratch.attend.data(), sums_.data(),
+                                           sums_.rows(table, now.queries, scratch.sum_rows),
+                                           table > 0);
+        });
+    }
 }
 
 template <class T>
 int64_t Attention<T>::bytes() const {
     int64_t n_byte = rows_.bytes() + sums_.bytes() + hashes_.bytes() + orders_.bytes();
     for (const Scratch& s : scratch_)
-        n_byte += s.augment.bytes() + s.attend.bytes() + s.sums.bytes() + s.order.bytes();
+        n_byte += s.augment.bytes() + s.attend.bytes() + s.order.bytes() +
+                  static_cast<int64_t>(s.sum_rows.capacity() * sizeof(int32_t));
     return n_byte;
 }
 

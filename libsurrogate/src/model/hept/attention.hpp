@@ -10,6 +10,7 @@
 #include "kernels/base/tiles.hpp"
 #include "kernels/hept/hept.hpp"
 #include "libsurrogate/src/model/hept/config.hpp"
+#include "libsurrogate/src/model/hept/head_sums.hpp"
 #include "libsurrogate/src/model/hept/token_plan.hpp"
 
 namespace surrogate::impl::hept {
@@ -26,10 +27,10 @@ struct ImposedOrders {
 ///
 ///   augment()   rows and hashes of all tokens
 ///   order()     tokens at the places of all tables, queries and keys
-///   attend()    sums of all blocks, each to the place of its table and token
+///   attend()    sums of all blocks, table after table
 ///
-/// What a token is given does not depend on threads: each of its sums is made by one block, and
-/// they are added in the order of the tables by whoever combines them.
+/// What a token is given does not depend on threads: in each table one block makes its sums, and
+/// tables are added in their order.
 template <class T>
 class Attention {
 public:
@@ -51,10 +52,7 @@ public:
     void impose(const ImposedOrders* orders) { imposed_ = orders; }
 
     const kernels::hept::RowShape& shape() const { return shape_; }
-    /// (C, n_token, d + 1): sums; of tokens whose block another rank computes they are left as they
-    /// were.
-    T* sums() { return sums_.data(); }
-    int64_t table_stride() const { return plan_->n_token() * shape_.n_sum(); }
+    HeadSums<T>& sums() { return sums_; }
     const T* rows() const { return rows_.data(); }
     int64_t n_block() const { return std::ssize(plan_->blocks()); }
     kernels::hept::Block<T> block(int64_t table, int64_t i) const;
@@ -64,8 +62,9 @@ public:
 private:
     /// Memory of one thread.
     struct Scratch {
-        kernels::Buffer<T> augment, attend, sums;
+        kernels::Buffer<T> augment, attend;
         kernels::Buffer<uint64_t> order;
+        std::vector<int32_t> sum_rows;  // (block_size)
         bool is_finite = true;
     };
 
@@ -78,7 +77,8 @@ private:
     kernels::hept::RowShape shape_;
     const TokenPlan* plan_ = nullptr;
     const ImposedOrders* imposed_ = nullptr;
-    kernels::Buffer<T> rows_, sums_;    // (n_token, stride), (C, n_token, d + 1)
+    HeadSums<T> sums_;
+    kernels::Buffer<T> rows_;           // (n_token, stride)
     kernels::Buffer<uint32_t> hashes_;  // (2, C, n_token): queries, keys
     kernels::Buffer<int32_t> orders_;   // (2, C, n_place): likewise
     std::vector<Scratch> scratch_;      // (n_thread)

@@ -71,9 +71,9 @@ std::vector<std::string> notes_of(const Config& c, const Work& work) {
     for (int64_t row = 0; row < c.n_row(); ++row) n_cell += std::ssize(plan.cells(row));
     std::vector<std::string> notes;
     notes.push_back("tokens: " + std::to_string(plan.n_token_global()) + " in " +
-                    std::to_string(work.n_block) + " blocks of " + std::to_string(c.block_size) +
-                    ", in each of " + std::to_string(c.n_hashes) + " tables of " +
-                    std::to_string(c.num_heads) + " heads");
+                    std::to_string(plan.n_block_global()) + " blocks of " +
+                    std::to_string(c.block_size) + ", in each of " + std::to_string(c.n_hashes) +
+                    " tables of " + std::to_string(c.num_heads) + " heads");
     notes.push_back("cells: this rank sorts " + std::to_string(n_cell) + ", of up to " +
                     std::to_string(plan.largest_cell()) + " tokens, twice a layer; " +
                     std::to_string(plan.n_cut_cell()) + " are cut between ranks");

@@ -15,7 +15,6 @@ namespace surrogate::impl::hept {
 struct Work {
     const TokenPlan& plan;
     int64_t n_solver = 0;  ///< points of the solver on this rank
-    int64_t n_block = 0;   ///< of a row, all ranks together
     int64_t value_bytes = 4;
     int64_t layer_bytes = 0, layer_messages = 0, layer_collectives = 0;  ///< of TokenExchange
 };

@@ -111,23 +111,21 @@ template <class T>
 void Forward<T>::attend_head(Communicator& comm, int64_t l, int64_t h) {
     const auto& weights = layers_.layers[static_cast<size_t>(l)].heads[static_cast<size_t>(h)];
     const kernels::hept::RowShape& shape = attention_.shape();
-    T* const sums = attention_.sums();
-    if (is_finite_ && !attention_.augment(weights.head, u_, x_)) {
-        is_finite_ = false;
-        std::fill_n(sums, config_.n_hashes * attention_.table_stride(),
-                    std::numeric_limits<T>::quiet_NaN());
-    }
+    HeadSums<T>& sums = attention_.sums();
+    sums.begin(h);
+    if (is_finite_) is_finite_ = attention_.augment(weights.head, u_, x_);
     if (is_finite_) {
         attention_.order(l, h);
-        exchange_.clear_shared(h, sums);
         attention_.attend();
+    } else {
+        sums.fill(std::numeric_limits<T>::quiet_NaN());
     }
     exchange_.return_sums(comm, queue_, h, sums);
     for_tiles(plan_->n_own(), [&](int64_t tile, Scratch& scratch) {
         const Tile<T> to = h_.tile(tile);
         const Tile<T> attention{scratch.normed.data(), to.shape, to.stride};
-        kernels::hept::combine_tables<T>(queue_, shape, sums + tile * h_.n_column * shape.n_sum(),
-                                         attention_.table_stride(), config_.n_hashes, attention);
+        const T* const from = sums.data() + tile * h_.n_column * shape.n_sum();
+        kernels::hept::combine_tables<T>(queue_, shape, from, 0, 1, attention);
         kernels::linear<T>(queue_, weights.out, attention, to, to);
     });
 }

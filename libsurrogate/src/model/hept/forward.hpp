@@ -23,7 +23,7 @@ namespace surrogate::impl::hept {
 ///            blocks, sums come home, h += out_linear;  h += ff(norm2(h))
 ///   e = sum of W_l h_l;  y = out(e + mlp(e))
 ///
-/// Memory a token, of one head at a time: a row (3 d + D), sums C (d + 1), hashes 2 C; and of the
+/// Memory a token, of one head at a time: a row (3 d + D), sums (d + 1), hashes 2 C; and of the
 /// network h, u d each, e m; orders 2 C n_place integers.
 template <class T>
 class Forward {

@@ -45,6 +45,8 @@ public:
     void backward(const kernels::Tiles<const T>& x, const kernels::Tiles<const T>& dy,
                   const Gradients& gradients, const InputGradients<T>& inputs);
 
+    const TokenExchange<T>& exchange() const { return forward_.exchange(); }
+
     /// Null: none. For tests.
     void impose(const ImposedOrders* orders);
 

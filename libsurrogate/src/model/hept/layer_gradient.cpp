@@ -20,7 +20,10 @@ LayerGradient<T>::LayerGradient(const Config& config, const Layers<T>& layers,
       layers_(layers),
       queue_(queue),
       attention_(config, queue),
-      scratch_(static_cast<size_t>(queue.n_thread())) {}
+      scratch_(static_cast<size_t>(queue.n_thread())) {
+    for (int64_t l = 0; l < config.n_layers; ++l)
+        w_rpe_.push_back(layers.weights.at(layer_name(l) + "w_rpe.weight"));
+}
 
 template <class T>
 void LayerGradient<T>::resize(const TokenPlan& plan) {
@@ -59,13 +62,7 @@ void LayerGradient<T>::for_all(const Body& body) const {
 /// The sums of all tables of head h together.
 template <class T>
 void LayerGradient<T>::keep(int64_t h) {
-    const int64_t n = plan_->n_own() * shape().n_sum();
-    T* const to = kept(h, 0);
-    std::copy_n(attention_.sums(), n, to);
-    for (int64_t table = 1; table < config_.n_hashes; ++table) {
-        const T* const from = attention_.sums() + table * attention_.table_stride();
-        for (int64_t i = 0; i < n; ++i) to[i] += from[i];
-    }
+    std::copy_n(attention_.sums().data(), plan_->n_own() * shape().n_sum(), kept(h, 0));
 }
 
 /// Forward, up to the MLP.
@@ -94,7 +91,7 @@ void LayerGradient<T>::attend(int64_t l, const Tiles<const T>& h, const Tiles<co
 
 /// From dh, the gradient of the layer's result, to that of what entered its MLP.
 template <class T>
-void LayerGradient<T>::finish_backward(const LayerWeights<T>& weights, const std::string& name,
+void LayerGradient<T>::finish_backward(const LayerWeights<T>& weights, const WeightName& name,
                                        int64_t tile, const Gradients& gradients, Tile<T> dh) {
     const int64_t d = config_.h_dim;
     const Tile<T> inner = tokens(inner_).tile(tile);
@@ -175,9 +172,10 @@ void LayerGradient<T>::join_rows(int64_t tile, int64_t n) {
 
 /// From the gradients of the rows of head h to du and dx, and to the weights that made them.
 template <class T>
-void LayerGradient<T>::augment_backward(const Head<T>& head, const std::string& name, int64_t h,
+void LayerGradient<T>::augment_backward(const Head<T>& head, int64_t l, int64_t h,
                                         const Tiles<const T>& x, const Gradients& gradients,
                                         const Tiles<T>& dx) {
+    const WeightName name = layer_name(l);
     std::ranges::fill(dqkv_, 0.0);
     std::ranges::fill(dscale_, 0.0);
     for_all([&](int64_t tile) {
@@ -193,15 +191,15 @@ void LayerGradient<T>::augment_backward(const Head<T>& head, const std::string& 
         double* const to = gradients.at(name + projection) + h * n;
         for (int64_t i = 0; i < n; ++i) to[i] += *from++;
     }
-    add_scale_gradient(config_, h, layers_.weights.at(name + "w_rpe.weight"), head.scale,
-                       dscale_.data(), gradients.at(name + "w_rpe.weight"));
+    add_scale_gradient(config_, h, w_rpe_[static_cast<size_t>(l)], head.scale, dscale_.data(),
+                       gradients.at(name + "w_rpe.weight"));
 }
 
 template <class T>
 void LayerGradient<T>::run(int64_t l, const Tiles<const T>& h, const Tiles<const T>& x,
                            const Gradients& gradients, const Tiles<T>& dh, const Tiles<T>& dx) {
     const LayerWeights<T>& weights = layers_.layers[static_cast<size_t>(l)];
-    const std::string name = layer_name(l);
+    const WeightName name = layer_name(l);
     attend(l, h, x);
     for_all([&](int64_t tile) { finish_backward(weights, name, tile, gradients, dh.tile(tile)); });
     std::ranges::fill(du_, T(0));
@@ -211,7 +209,7 @@ void LayerGradient<T>::run(int64_t l, const Tiles<const T>& h, const Tiles<const
         attention_.augment(of_head.head, tokens(u_), x);
         attention_.order(l, head);
         blocks_backward();
-        augment_backward(of_head.head, name, head, x, gradients, dx);
+        augment_backward(of_head.head, l, head, x, gradients, dx);
     }
     for_all([&](int64_t tile) {
         kernels::normalise_backward<T>(queue_, weights.norm1, h.tile(tile), tokens(du_).tile(tile),

@@ -65,12 +65,12 @@ private:
 
     void attend(int64_t l, const kernels::Tiles<const T>& h, const kernels::Tiles<const T>& x);
     void keep(int64_t h);
-    void finish_backward(const LayerWeights<T>& weights, const std::string& name, int64_t tile,
+    void finish_backward(const LayerWeights<T>& weights, const WeightName& name, int64_t tile,
                          const Gradients& gradients, kernels::Tile<T> dh);
     void give(const kernels::Linear<T>& out, int64_t h, const kernels::Tiles<T>& dh);
     void blocks_backward();
     void block_backward(const kernels::hept::Block<T>& block, Scratch& scratch);
-    void augment_backward(const kernels::hept::Head<T>& head, const std::string& name, int64_t h,
+    void augment_backward(const kernels::hept::Head<T>& head, int64_t l, int64_t h,
                           const kernels::Tiles<const T>& x, const Gradients& gradients,
                           const kernels::Tiles<T>& dx);
     void join_rows(int64_t tile, int64_t n);
@@ -78,6 +78,7 @@ private:
     const Config& config_;
     const Layers<T>& layers_;
     kernels::Queue queue_;
+    std::vector<const T*> w_rpe_;  // (L): weights
     const TokenPlan* plan_ = nullptr;
     Attention<T> attention_;
     kernels::Buffer<T> u_, du_, inner_;          // (d, n_own): inner is h between attention and MLP

@@ -19,14 +19,16 @@ void add_layer(Layout& layout, const Config& c, int64_t l) {
     layout.push_back({name + "attn.e2lsh.alpha",
                       {c.num_heads, c.n_query(), c.n_hashes},
                       false,
-                      std::string(tables) + "alpha/" + std::to_string(l)});
+                      std::string(tables) + "alpha/" + std::to_string(l),
+                      true});
     if (c.has_beta || c.is_padding_open)
-        layout.push_back({name + "attn.e2lsh.beta", {1, c.n_hashes}, c.is_padding_open});
+        layout.push_back({name + "attn.e2lsh.beta", {1, c.n_hashes}, c.is_padding_open, {}, true});
     add_norm(layout, name + "norm1", d);
     add_norm(layout, name + "norm2", d);
     add_linear(layout, name + "ff.0", d, d);
     add_linear(layout, name + "ff.2", d, d);
     add_linear(layout, name + "w_rpe", c.num_w_per_dist * (c.coords_dim - 1), n_inner);
+    layout.back().is_fixed = true;  // the bias is not used
 }
 
 /// Five linear layers, with four norms between them.
@@ -53,7 +55,7 @@ int64_t Config::n_tensor() const {
 std::vector<TensorSpec> layout(const Config& c) {
     Layout layout;
     layout.push_back(
-        {"regions", {c.n_hashes, 2, c.num_heads}, false, std::string(tables) + "regions"});
+        {"regions", {c.n_hashes, 2, c.num_heads}, false, std::string(tables) + "regions", true});
     if (c.is_pileup)
         layout.push_back({"pids_enc.weight", {Config::n_class_of_particle, Config::class_width}});
     add_linear(layout, "feat_encoder.0", c.n_feature(), c.h_dim);

@@ -5,6 +5,7 @@
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/layers/double_layers.hpp"
+#include "libsurrogate/src/model/hept/gradient_program.hpp"
 #include "libsurrogate/src/model/hept/program.hpp"
 #include "libsurrogate/src/model/point_network.hpp"
 
@@ -33,6 +34,13 @@ public:
         const PointDomain& points = same_points(request, "HEPT");
         return layers_.with(request.is_double(), [&](const auto& layers) {
             return make_program(config_, layers, points, request);
+        });
+    }
+
+    std::unique_ptr<GradientProgram> gradient_program(const PlanRequest& request) const override {
+        const PointDomain& points = same_points(request, "HEPT");
+        return layers_.with(request.is_double(), [&](const auto& layers) {
+            return make_gradient_program(config_, layers, points, request);
         });
     }
 

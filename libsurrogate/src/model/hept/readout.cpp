@@ -74,8 +74,9 @@ void Readout<T>::hidden_backward(size_t j, const Saved& saved, Tile<const T> fro
     kernels::normalise<T>(queue_, layers_.mlp_norm[j], saved.sums[j], work);
     kernels::activate_backward<T>(queue_, Activation::tanh, work, dresult, dresult);
     kernels::normalise_backward<T>(queue_, layers_.mlp_norm[j], saved.sums[j], dresult, {}, dresult,
-                                   gradients.layer_norm("mlp_out.norms." + index));
-    kernels::linear_gradient<T>(queue_, from, dresult, gradients.linear("mlp_out.lins." + index));
+                                   gradients.layer_norm(WeightName("mlp_out.norms.") + index));
+    kernels::linear_gradient<T>(queue_, from, dresult,
+                                gradients.linear(WeightName("mlp_out.lins.") + index));
 }
 
 template <class T>

@@ -85,17 +85,8 @@ void TokenExchange<T>::visit(Communicator& comm, const Queue& queue, const Tiles
 }
 
 template <class T>
-void TokenExchange<T>::clear_shared(int64_t head, T* sums) const {
-    for (const Neighbor& neighbor : plan_->neighbors()) {
-        for (const auto* parts : {&neighbor.from_it, &neighbor.to_it}) {
-            for (const Neighbor::Part& part : (*parts)[static_cast<size_t>(head)])
-                std::fill_n(sum(sums, part), n_sum_, T(0));
-        }
-    }
-}
-
-template <class T>
-void TokenExchange<T>::return_sums(Communicator& comm, const Queue& queue, int64_t head, T* sums) {
+void TokenExchange<T>::return_sums(Communicator& comm, const Queue& queue, int64_t head,
+                                   HeadSums<T>& sums) {
     if (plan_->n_visit() == 0) return;
     send_.clear();
     receive_.clear();
@@ -103,7 +94,7 @@ void TokenExchange<T>::return_sums(Communicator& comm, const Queue& queue, int64
         const auto& parts = neighbor.to_it[static_cast<size_t>(head)];
         T* const to = send_.end();
         queue.parallel_for(std::ssize(parts), [&](int64_t i, int) {
-            std::copy_n(sum(sums, parts[static_cast<size_t>(i)]), n_sum_, to + i * n_sum_);
+            std::copy_n(sums.part(parts[static_cast<size_t>(i)]), n_sum_, to + i * n_sum_);
         });
         send_.add(neighbor.rank, std::ssize(parts) * n_sum_);
         receive_.add(neighbor.rank, size_of_head(neighbor.from_it, head) * n_sum_);
@@ -114,11 +105,12 @@ void TokenExchange<T>::return_sums(Communicator& comm, const Queue& queue, int64
     for (const Neighbor& neighbor : plan_->neighbors()) {
         const auto& parts = neighbor.from_it[static_cast<size_t>(head)];
         queue.parallel_for(std::ssize(parts), [&](int64_t i, int) {
-            T* const to = sum(sums, parts[static_cast<size_t>(i)]);
+            T* const to = sums.part(parts[static_cast<size_t>(i)]);
             for (int64_t k = 0; k < n_sum_; ++k) to[k] += from[i * n_sum_ + k];
         });
         from += std::ssize(parts) * n_sum_;
     }
+    sums.join();
 }
 
 template <class T>

@@ -8,6 +8,7 @@
 #include "kernels/base/queue.hpp"
 #include "kernels/base/tiles.hpp"
 #include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/model/hept/head_sums.hpp"
 #include "libsurrogate/src/model/hept/token_plan.hpp"
 
 namespace surrogate::impl::hept {
@@ -18,7 +19,7 @@ namespace surrogate::impl::hept {
 ///   visit()         (tokens sent) n_channel numbers
 ///   return_sums()   (parts computed for others) d + 1 numbers, once for each head
 ///
-/// Sums of a head are (C, n_token, d + 1). A part whose place is on another rank is zero here and
+/// A part whose place is on another rank is zero here, by HeadSums::begin(), and
 /// added when it comes home: of the ranks that might compute it exactly one does, the others return
 /// zeros, so nothing depends on the order of arrival.
 template <class T>
@@ -32,11 +33,10 @@ public:
     /// filled in. Takes no memory.
     void visit(Communicator& comm, const kernels::Queue& queue, const kernels::Tiles<T>& x);
 
-    /// Local: zeros to those parts of the sums of `head` that this rank may not compute, of own
-    /// tokens and of visitors; before it computes its blocks.
-    void clear_shared(int64_t head, T* sums) const;
-    /// Collective: what other ranks computed is added to the sums of own tokens. Takes no memory.
-    void return_sums(Communicator& comm, const kernels::Queue& queue, int64_t head, T* sums);
+    /// Collective: what other ranks computed is added to the parts of own tokens, which are then
+    /// joined. Takes no memory.
+    void return_sums(Communicator& comm, const kernels::Queue& queue, int64_t head,
+                     HeadSums<T>& sums);
 
     /// Bytes that this rank sends in a layer of all heads, and messages.
     int64_t bytes_of_layer(int64_t n_channel) const;
@@ -62,10 +62,6 @@ private:
         T* end() { return buffer.data() + n_number; }
         void add(int rank, int64_t n);
     };
-
-    T* sum(T* sums, const TokenPlan::Neighbor::Part& part) const {
-        return sums + (part.table * plan_->n_token() + part.token) * n_sum_;
-    }
 
     const TokenPlan* plan_ = nullptr;
     int64_t n_sum_ = 0;

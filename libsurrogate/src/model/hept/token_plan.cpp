@@ -86,6 +86,7 @@ void TokenPlan::connect(Communicator& comm, const Config& config, std::span<cons
     });
     making.own.n_before = comm.exclusive_sum(n_own_);
     n_token_global_ = making.cuts.places.back();
+    n_block_global_ = making.cuts.blocks.back();
 
     SharedCells shared(comm.rank(), making.cuts.places);
     std::optional<RowCells> cells;

@@ -87,6 +87,7 @@ public:
     int64_t n_cut_cell() const { return n_cut_cell_; }  ///< cells of all rows that ranks share
     /// Tokens of all ranks that visit another rank, counted once for each; and all tokens.
     int64_t n_visit() const { return n_visit_; }
+    int64_t n_block_global() const { return n_block_global_; }  ///< of a row, of all ranks
     int64_t n_token_global() const { return n_token_global_; }
 
     int64_t bytes() const;
@@ -109,7 +110,8 @@ private:
     void sum_up(Communicator& comm);
 
     int64_t n_point_ = 0, n_own_ = 0, n_token_ = 0, n_place_ = 0;
-    int64_t largest_cell_ = 0, n_cut_cell_ = 0, n_visit_ = 0, n_token_global_ = 0;
+    int64_t largest_cell_ = 0, n_cut_cell_ = 0, n_visit_ = 0, n_token_global_ = 0,
+            n_block_global_ = 0;
     std::vector<int32_t> copied_;
     std::vector<Block> blocks_;
     std::vector<Neighbor> neighbors_;

@@ -42,6 +42,7 @@ void NetworkGradient<T>::resize(const Tree& tree) {
     for (kernels::Buffer<T>* buffer : {&y_, &dy_}) buffer->resize(config_.num_classes * row);
     for (kernels::Buffer<T>* buffer : {&dfeatures_, &angles_}) buffer->resize(config_.c_in * row);
     dinputs_.resize(config_.dimensionality * row);
+    share_.resize(config_.dim);
     sequence_.resize(config_.features == Features::tokens ? tree.n_leaf() : 0);
     std::iota(sequence_.begin(), sequence_.end(), int64_t{0});
 }
@@ -113,18 +114,17 @@ void NetworkGradient<T>::read_cloud_backward(const T* dy, const Gradients& gradi
     const Tile<T> cloud = readout_.cloud();
     const Tile<T> dy_row = scratch(dy_, config_.num_classes, cloud);
     for (int64_t c = 0; c < config_.num_classes; ++c) dy_row(c, 0) = dy[c];
-    std::vector<T> share(static_cast<size_t>(config_.dim));
     const Tile<T> dcloud = scratch(dnormed_, config_.dim, cloud);
     head_backward(cloud, dy_row, gradients, dcloud);
     for (int64_t c = 0; c < config_.dim; ++c)
-        share[static_cast<size_t>(c)] = dcloud(c, 0) / static_cast<T>(readout_.n_read());
+        share_[c] = dcloud(c, 0) / static_cast<T>(readout_.n_read());
     for (int l = 0; l < tree_->n_level(); ++l) {
         if (!readout_.reads(l)) continue;
         for (int64_t tile = 0; tile < tree_->n_tile(l); ++tile) {
             const Tile<T> x = x_.back().tile(l, tile);
             const Tile<T> dnormed = scratch(dnormed_, config_.dim, x);
             for (int64_t c = 0; c < config_.dim; ++c)
-                std::fill_n(&dnormed(c, 0), x.stride[0], share[static_cast<size_t>(c)]);
+                std::fill_n(&dnormed(c, 0), x.stride[0], share_[c]);
             kernels::normalise_backward<T>(queue_, layers_.norm, x, dnormed, {}, dx_.tile(l, tile),
                                            gradients.layer_norm("model.norm"));
         }
@@ -177,7 +177,7 @@ void NetworkGradient<T>::leaves_backward(int64_t tile, const LeafInputs<T>& inpu
                                          const Gradients& gradients, const Tiles<T>& dreal) {
     const Tile<T> dx = dx_.tile(0, tile);
     const int64_t first = tile * tree_->tile_nodes();
-    const std::string name = "model.embeddings.";
+    const WeightName name = "model.embeddings.";
     if (config_.features == Features::tokens) {
         kernels::embed_rows_backward<T>(queue_, inputs.tokens + first, dx,
                                         gradients.at(name + "word_embeddings.weight"));
@@ -216,7 +216,7 @@ void NetworkGradient<T>::backward(const LeafInputs<T>& inputs, const Predictions
 template <class T>
 int64_t NetworkGradient<T>::bytes() const {
     int64_t n_byte = embedding_.bytes() + pass_.bytes() + layer_.bytes() + readout_.bytes() +
-                     gather_.bytes() + dx_.bytes() + sequence_.bytes();
+                     gather_.bytes() + dx_.bytes() + share_.bytes() + sequence_.bytes();
     for (const NodeTiles<T>& x : x_) n_byte += x.bytes();
     for (const kernels::Buffer<T>* buffer :
          {&normed_, &dnormed_, &saved_, &hidden_, &y_, &dy_, &dfeatures_, &dinputs_, &angles_})

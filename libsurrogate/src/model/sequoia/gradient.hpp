@@ -43,6 +43,7 @@ public:
                   const Gradients& gradients, const kernels::Tiles<T>& dreal);
 
     int64_t n_row() const { return readout_.n_row(); }
+    const Readout<T>& readout() const { return readout_; }
     /// The nodes before layer i, or after the last one.
     const NodeTiles<T>& nodes(int64_t i) const { return x_[static_cast<size_t>(i)]; }
     int64_t bytes() const;
@@ -77,6 +78,7 @@ private:
     NodeTiles<T> dx_;
     kernels::Buffer<T> normed_, dnormed_, saved_, hidden_, y_, dy_;  // a tile of each
     kernels::Buffer<T> dfeatures_, dinputs_, angles_;
+    kernels::Buffer<T> share_;           // (C): of a node in the cloud's gradient
     kernels::Buffer<int64_t> sequence_;  // 0 .. N - 1, of tokens
 };
 

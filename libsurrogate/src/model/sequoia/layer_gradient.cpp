@@ -11,7 +11,9 @@ using kernels::Tile;
 template <class T>
 LayerGradient<T>::LayerGradient(const Config& config, const Layers<T>& layers,
                                 const kernels::Queue& queue)
-    : config_(config), layers_(layers), queue_(queue), attention_(config, queue, true) {}
+    : config_(config), layers_(layers), queue_(queue), attention_(config, queue, true) {
+    for (int64_t i = 0; i < config.num_layers; ++i) names_.emplace_back(layer_name(config, i));
+}
 
 template <class T>
 void LayerGradient<T>::resize(const Tree& tree) {
@@ -81,7 +83,7 @@ void LayerGradient<T>::attend(const LayerWeights<T>& weights, const NodeTiles<T>
 
 /// From dx, the gradient of a layer's result, to dv and the gradient dx of its residual.
 template <class T>
-void LayerGradient<T>::finish_backward(const LayerWeights<T>& weights, const std::string& name,
+void LayerGradient<T>::finish_backward(const LayerWeights<T>& weights, const WeightName& name,
                                        Tile<T> x, const Gradients& gradients, Tile<T> v,
                                        Tile<T> dqkv, Tile<T> dx) {
     const Tile<T> inner = scratch(inner_, config_.dim, x);
@@ -152,7 +154,7 @@ void LayerGradient<T>::visit_backward(size_t visit) {
 
 /// From dq, dk, dv to the gradient dx of what entered the layer.
 template <class T>
-void LayerGradient<T>::project_backward(const LayerWeights<T>& weights, const std::string& name,
+void LayerGradient<T>::project_backward(const LayerWeights<T>& weights, const WeightName& name,
                                         Tile<T> x, const Gradients& gradients, Tile<T> dqkv,
                                         Tile<T> dx) {
     const Tile<T> normed = scratch(normed_, config_.dim, x);
@@ -176,7 +178,7 @@ template <class T>
 void LayerGradient<T>::run(int64_t i, const NodeTiles<T>& x, const Gradients& gradients,
                            const NodeTiles<T>& dx) {
     const LayerWeights<T>& weights = layers_.layer(i);
-    const std::string name = layer_name(config_, i);
+    const WeightName& name = names_[static_cast<size_t>(i)];
     attend(weights, x);
     for_all([&](int l, int64_t tile) {
         finish_backward(weights, name, x.tile(l, tile), gradients, value(l, tile),

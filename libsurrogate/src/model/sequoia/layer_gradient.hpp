@@ -48,19 +48,20 @@ private:
     void attend(const LayerWeights<T>& weights, const NodeTiles<T>& x);
     void keep_values(size_t visit);
     void put_back_values(size_t visit);
-    void finish_backward(const LayerWeights<T>& weights, const std::string& name,
-                         kernels::Tile<T> x, const Gradients& gradients, kernels::Tile<T> v,
-                         kernels::Tile<T> dqkv, kernels::Tile<T> dx);
+    void finish_backward(const LayerWeights<T>& weights, const WeightName& name, kernels::Tile<T> x,
+                         const Gradients& gradients, kernels::Tile<T> v, kernels::Tile<T> dqkv,
+                         kernels::Tile<T> dx);
     void visit_backward(size_t visit);
     void tree_backward(int l, int64_t tile);
     void children_backward(int l, int64_t tile);
-    void project_backward(const LayerWeights<T>& weights, const std::string& name,
+    void project_backward(const LayerWeights<T>& weights, const WeightName& name,
                           kernels::Tile<T> x, const Gradients& gradients, kernels::Tile<T> dqkv,
                           kernels::Tile<T> dx);
 
     const Config& config_;
     const Layers<T>& layers_;
     kernels::Queue queue_;
+    std::vector<WeightName> names_;  // (num_layers)
     const Tree* tree_ = nullptr;
     Attention<T> attention_;
     NodeTiles<T> dqkv_, thirds_;  // (3 I), (I): of the average over a neighborhood

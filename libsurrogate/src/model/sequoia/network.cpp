@@ -3,6 +3,7 @@
 
 #include "libsurrogate/src/layers/double_layers.hpp"
 #include "libsurrogate/src/model/point_network.hpp"
+#include "libsurrogate/src/model/sequoia/gradient_program.hpp"
 #include "libsurrogate/src/model/sequoia/program.hpp"
 #include "libsurrogate/src/model/sequoia/readout.hpp"
 
@@ -37,6 +38,13 @@ public:
         const PointDomain& points = same_points(request, "Sequoia");
         return layers_.with(request.is_double(), [&](const auto& layers) {
             return make_program(config_, layers, points, request);
+        });
+    }
+
+    std::unique_ptr<GradientProgram> gradient_program(const PlanRequest& request) const override {
+        const PointDomain& points = same_points(request, "Sequoia");
+        return layers_.with(request.is_double(), [&](const auto& layers) {
+            return make_gradient_program(config_, layers, points, request);
         });
     }
 

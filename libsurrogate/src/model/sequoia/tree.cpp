@@ -2,6 +2,7 @@
 #include "libsurrogate/src/model/sequoia/tree.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace surrogate::impl::sequoia {
 
@@ -89,6 +90,23 @@ int64_t Tree::n_missing(int l, int64_t tile) const {
     const Level& nodes = level(l);
     const int64_t end = std::min(nodes.held.begin + (tile + 1) * tile_nodes(), nodes.held.end);
     return end == nodes.n ? kernels::round_up(nodes.n, k_) - nodes.n : 0;
+}
+
+void require_tree(const Config& config, const Tree& tree) {
+    if (config.features == Features::tokens && tree.n_leaf() > config.max_seq_len) {
+        throw Error(Status::shape, "the sequence has " + std::to_string(tree.n_leaf()) +
+                                       " tokens, the model has positions for max_seq_len = " +
+                                       std::to_string(config.max_seq_len) +
+                                       "; cut the sequence, or train with a longer one");
+    }
+    if (config.has_marker && config.dim <= tree.n_level()) {
+        throw Error(Status::shape,
+                    "a tree of " + std::to_string(tree.n_leaf()) + " leaves with k = " +
+                        std::to_string(tree.k()) + " has " + std::to_string(tree.n_level()) +
+                        " levels; level_marker 'zero' marks each in a channel of its own and needs "
+                        "more channels than levels, transformer_dim is " +
+                        std::to_string(config.dim));
+    }
 }
 
 }  // namespace surrogate::impl::sequoia

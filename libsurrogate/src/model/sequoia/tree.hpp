@@ -62,4 +62,8 @@ private:
     std::vector<Level> levels_;
 };
 
+/// Throws shape if the model cannot work on a tree: more tokens than positions, more levels to mark
+/// than channels.
+void require_tree(const Config& config, const Tree& tree);
+
 }  // namespace surrogate::impl::sequoia

@@ -216,7 +216,8 @@ template <class T>
 int64_t AttentionLayer<T>::Workspace::bytes() const {
     return queries.bytes() + keys.bytes() + values.bytes() + averages.bytes() +
            query_memory.bytes() + key_memory.bytes() + value_memory.bytes() + states.bytes() +
-           scratch.bytes() + block_averages.bytes() + stencil.bytes() + exchange.bytes();
+           scratch.bytes() + block_averages.bytes() + kept_averages.bytes() + kept_sums.bytes() +
+           stencil.bytes() + exchange.bytes();
 }
 
 template <class T>

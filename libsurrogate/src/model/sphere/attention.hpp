@@ -15,6 +15,9 @@ using kernels::sphere::RingLayout;
 using kernels::sphere::Rings;
 using kernels::sphere::Stencil;
 
+template <class T>
+class AttentionGradient;
+
 /// Attention of the queries of this rank's rows: projections, what must come from other ranks,
 /// the average of values, and the output projection. Neighborhood attention keeps keys and values of the rows that its queries reach, global
 /// attention those of all rows.
@@ -45,6 +48,10 @@ public:
         NeighborExchange exchange;
         Schedule all, interior, boundary;  ///< of query columns
         Schedule key_tiles, query_tiles;
+        /// For backward, of grids without phases: attend() also writes averages (rows, n_value) and,
+        /// of every head, log_sum of kernels/attention to (rows, 2 n_head), if keeps.
+        Field<T> kept_averages, kept_sums;
+        bool keeps = false;
         Range key_rows, own_keys;
         int64_t scratch_step = 0, block_step = 0;
         int64_t bytes() const;
@@ -77,6 +84,7 @@ public:
     static constexpr int heads_slot = 1;
 
 private:
+    friend class AttentionGradient<T>;
     /// Phases of the grids' columns, and columns of a phase.
     struct Phases {
         int64_t in, out, n_column_in, n_column_out;
@@ -94,6 +102,7 @@ private:
         Field<T>& y;
         bool accumulate;
     };
+    void keep(Workspace& ws, const Work& work, Tile<const T> averages) const;
     void project(const Work& work, Tile<const T> averages, const Sink& sink) const;
     void attend_rows(Workspace& ws, const Schedule& schedule, const Sink& sink) const;
     void attend_globally(Workspace& ws, Scratch<T>& scratch, const Sink& sink) const;

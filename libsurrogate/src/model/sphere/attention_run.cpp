@@ -117,6 +117,9 @@ void AttentionLayer<T>::attend_block(Workspace& ws, const Work& work, int64_t ph
             q.shape[1] = work.count;
         }
         rows[r] = {ws.stencil.list(row, phase), q, block_row(ws, work, r, thread)};
+        if (ws.keeps)
+            rows[r].log_sum =
+                channels(ws.kept_sums.tile(row, work.first, work.count), 0, config_.n_head);
     }
     const T* weight = row_weight_.data() + ws.key_rows.begin * ws.stencil.n_phase_in;
     kernels::sphere::attend_neighbors<T>(frame_.queue, heads_,
@@ -147,6 +150,11 @@ void AttentionLayer<T>::accumulate(Workspace& ws, Range key_rows) const {
             }
         }
     });
+}
+
+template <class T>
+void AttentionLayer<T>::keep(Workspace& ws, const Work& work, Tile<const T> averages) const {
+    if (ws.keeps) copy<T>(averages, ws.kept_averages.tile(work.row, work.first, work.count));
 }
 
 template <class T>
@@ -186,6 +194,7 @@ void AttentionLayer<T>::attend_rows(Workspace& ws, const Schedule& schedule,
             for (int64_t r = 0; r < work.n_row; ++r) {
                 const Tile<T> y = block_row(ws, work, r, thread);
                 if (n_phase == 1) {
+                    keep(ws, {work.row + r, work.first, work.count}, y);
                     project({work.row + r, work.first, work.count}, y, sink);
                     continue;
                 }
@@ -219,7 +228,13 @@ void AttentionLayer<T>::attend_globally(Workspace& ws, Scratch<T>& scratch,
     frame_.queue.parallel_for(ws.query_tiles.size(), [&](int64_t i, int thread) {
         const Work& work = ws.query_tiles[i];
         const Tile<T> y = scratch.tile(thread, heads_slot, config_.n_value, work.count);
-        kernels::finish(frame_.queue, State{heads_, ws.states.data() + i * size}, y);
+        const State state{heads_, ws.states.data() + i * size};
+        kernels::finish(frame_.queue, state, y);
+        keep(ws, work, y);
+        if (ws.keeps) {
+            const Tile<T> sums = ws.kept_sums.tile(work.row, work.first, work.count);
+            kernels::log_sums(frame_.queue, state, channels(sums, 0, config_.n_head));
+        }
         project(work, y, sink);
     });
 }

@@ -15,6 +15,9 @@ using kernels::sphere::RingLayout;
 using kernels::sphere::Rings;
 using kernels::sphere::Stencil;
 
+template <class T>
+class ConvolutionGradient;
+
 /// A discrete-continuous convolution, transposed or not, for this rank's output rows. Geometry and
 /// weights are contracted in the order that takes fewer operations.
 template <class T>
@@ -79,6 +82,7 @@ public:
     static constexpr int basis_slot = 2, phase_slot = 3;
 
 private:
+    friend class ConvolutionGradient<T>;
     static int64_t row_channels(const Convolution& config);
     void set_weight(const Weights<T>& weights, const T* weight);
     void store(Workspace& ws, int64_t row, int thread, Tile<const T> x) const;

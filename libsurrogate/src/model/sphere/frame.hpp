@@ -167,6 +167,15 @@ void copy(Tile<const T> from, Tile<T> to) {
         std::copy_n(from.data + c * from.stride[0], from.shape[1], to.data + c * to.stride[0]);
 }
 
+/// Rows of a field to one of the same shape.
+template <class T>
+void copy_rows(const kernels::Queue& queue, Field<T>& from, Field<T>& to) {
+    queue.parallel_for(from.rows().size(), [&](int64_t i, int) {
+        const int64_t row = from.rows().begin + i;
+        copy<T>(from.row(row), to.row(row));
+    });
+}
+
 /// A tile over packed values (n_channel, n_point), as exchanges carry them. Not padded: copied,
 /// never handed to kernels.
 template <class T>

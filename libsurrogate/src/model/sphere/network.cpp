@@ -3,7 +3,7 @@
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/layers/double_layers.hpp"
-#include "libsurrogate/src/model/sphere/program.hpp"
+#include "libsurrogate/src/model/sphere/gradient_program.hpp"
 
 namespace surrogate::impl::sphere {
 
@@ -76,14 +76,34 @@ public:
     double truth_accuracy() const override { return 1e-6; }
 
     std::unique_ptr<Program> program(const PlanRequest& request) const override {
-        const ProgramRequest made_from{on_sphere(request.input, ports_.domains.input, "input"),
-                                       on_sphere(request.output, ports_.domains.output, "output"),
-                                       request.queue, request.reproducible};
-        return weights_.with(request.is_double(),
-                             [&](const auto& weights) { return make(made_from, weights); });
+        return weights_.with(request.is_double(), [&](const auto& weights) {
+            return std::visit(
+                [&](const auto& c) { return make_program(request_of(request), c, weights); },
+                config_);
+        });
+    }
+
+    std::unique_ptr<GradientProgram> gradient_program(const PlanRequest& request) const override {
+        return weights_.with(request.is_double(), [&](const auto& weights) {
+            const auto make = [&](const auto& config) {
+                return make_gradient_program(request_of(request), config, weights);
+            };
+            if (const auto* transformer = std::get_if<Transformer>(&config_))
+                return make(*transformer);
+            if (const auto* segformer = std::get_if<Segformer>(&config_)) return make(*segformer);
+            throw Error(Status::not_supported,
+                        "of the networks on the sphere, the Transformer and the SegFormer can be "
+                        "trained, single layers cannot yet (option 'gradients')");
+        });
     }
 
 private:
+    ProgramRequest request_of(const PlanRequest& request) const {
+        return {on_sphere(request.input, ports_.domains.input, "input"),
+                on_sphere(request.output, ports_.domains.output, "output"), request.queue,
+                request.reproducible};
+    }
+
     /// A resampling layer has no weights that would say how many channels it gets: those of its
     /// check case, or one.
     static Config config_of(const ModelFile& file) {
@@ -101,12 +121,6 @@ private:
             }
         }
         return config;
-    }
-
-    template <class T>
-    std::unique_ptr<Program> make(const ProgramRequest& request, const Weights<T>& weights) const {
-        return std::visit([&](const auto& c) { return make_program(request, c, weights); },
-                          config_);
     }
 
     Config config_;

@@ -11,4 +11,7 @@ std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
 std::unique_ptr<Network> make_network(const ModelFile& file,
                                       const std::shared_ptr<const MasterWeights>& weights);
 
+/// See initial_values of the table.
+InitialValues initial_values(const Card& card, const TensorSpec& tensor);
+
 }  // namespace surrogate::impl::sphere

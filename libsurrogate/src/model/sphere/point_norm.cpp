@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/sphere/point_norm.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/norm/moments.hpp"
+#include "kernels/norm/moments_backward.hpp"
 
 namespace surrogate::impl::sphere {
 
@@ -34,6 +36,30 @@ bool GridMoments<T>::measure(Field<T>& x) {
         double* sum = own_.data() + i * 2 * n_channel_;
         kernels::channel_moments<T>(frame_.queue, x.row(own.begin + i), sum, sum + n_channel_);
     });
+    if (!join_rows()) return false;
+    const double n = static_cast<double>(n_point());
+    for (int64_t c = 0; c < n_channel_; ++c) {
+        const double mean = total_[c] / n, square = total_[n_channel_ + c];
+        total_[c] = mean;
+        total_[n_channel_ + c] = std::max(square / n - mean * mean, 0.0);
+    }
+    return true;
+}
+
+template <class T>
+bool GridMoments<T>::measure_slopes(Field<T>& x, Field<T>& dy) {
+    const Range own = bands_.of(frame_.rank());
+    frame_.queue.parallel_for(own.size(), [&](int64_t i, int) {
+        double* sum = own_.data() + i * 2 * n_channel_;
+        kernels::channel_products<T>(frame_.queue, x.row(own.begin + i), dy.row(own.begin + i), sum,
+                                     sum + n_channel_);
+    });
+    return join_rows();
+}
+
+/// Sums of own rows to sums of all rows; whether they are finite.
+template <class T>
+bool GridMoments<T>::join_rows() {
     std::fill(total_.begin(), total_.end(), 0.0);
     if (frame_.reproducible) {
         frame_.comm.all_gather(own_.data(), gathered_.data(), own_.bytes());
@@ -43,22 +69,10 @@ bool GridMoments<T>::measure(Field<T>& x) {
             add_rows(gathered_.data() + place * 2 * n_channel_, 1);
         }
     } else {
-        add_rows(own_.data(), own.size());
+        add_rows(own_.data(), bands_.of(frame_.rank()).size());
         frame_.comm.all_reduce_sum(std::span(total_.data(), static_cast<size_t>(total_.size())));
     }
-    const double n_point = static_cast<double>(bands_.grid().n_lat * bands_.grid().n_lon);
-    bool is_finite = true;
-    for (int64_t c = 0; c < n_channel_; ++c) {
-        const double square = total_[n_channel_ + c];
-        if (!std::isfinite(square) || !std::isfinite(total_[c])) {
-            is_finite = false;
-            continue;
-        }
-        const double mean = total_[c] / n_point;
-        total_[c] = mean;
-        total_[n_channel_ + c] = std::max(square / n_point - mean * mean, 0.0);
-    }
-    return is_finite;
+    return std::ranges::all_of(total_, [](double sum) { return std::isfinite(sum); });
 }
 
 template <class T>
@@ -76,6 +90,8 @@ PointNorm<T>::PointNorm(const Frame& frame, BlockNorm kind, const Weights<T>& we
     bias_ = weights.at(name + ".bias");
     scale_ = Buffer<T>(moments->n_channel());
     shift_ = Buffer<T>(moments->n_channel());
+    mean_ = Buffer<double>(moments->n_channel());
+    inverse_ = Buffer<double>(moments->n_channel());
 }
 
 template <class T>
@@ -83,8 +99,10 @@ bool PointNorm<T>::measure(Field<T>& x) {
     if (kind_ != BlockNorm::instance) return true;
     if (!moments_->measure(x)) return false;
     for (int64_t c = 0; c < moments_->n_channel(); ++c) {
-        const double scale =
-            static_cast<double>(weight_[c]) / std::sqrt(moments_->variance(c) + eps_);
+        const double deviation = std::sqrt(moments_->variance(c) + eps_);
+        const double scale = static_cast<double>(weight_[c]) / deviation;
+        mean_[c] = moments_->mean(c);
+        inverse_[c] = 1 / deviation;
         scale_[c] = static_cast<T>(scale);
         shift_[c] = static_cast<T>(static_cast<double>(bias_[c]) - moments_->mean(c) * scale);
     }

@@ -22,15 +22,22 @@ public:
     /// doubles. Reproducible mode: an all-gather of the sums of all rows, which are then added from
     /// north to south on every rank.
     bool measure(Field<T>& x);
+    /// Collective, for backward: sums of dy and of dy x over the whole grid, as measure().
+    bool measure_slopes(Field<T>& x, Field<T>& dy);
 
+    double sum(int64_t channel) const { return total_[channel]; }
+    double product(int64_t channel) const { return total_[n_channel_ + channel]; }
     double mean(int64_t channel) const { return total_[channel]; }
     double variance(int64_t channel) const { return total_[n_channel_ + channel]; }
     int64_t n_channel() const { return n_channel_; }
     int64_t bytes_sent() const;
     int64_t bytes() const { return own_.bytes() + gathered_.bytes(); }
 
+    int64_t n_point() const { return bands_.grid().n_lat * bands_.grid().n_lon; }
+
 private:
     void add_rows(const double* sums, int64_t n_row);
+    bool join_rows();
 
     const Frame& frame_;
     const Bands& bands_;
@@ -38,9 +45,12 @@ private:
     int64_t most_rows_ = 0;    // of a rank
     Buffer<double> own_;       // (most_rows, 2, n_channel)
     Buffer<double> gathered_;  // (rank, most_rows, 2, n_channel), reproducible mode
-    Buffer<double> total_;     // (2, n_channel) sums, then mean and variance
+    Buffer<double> total_;     // (2, n_channel) sums, or mean and variance
     std::vector<int> owner_;   // (n_lat)
 };
+
+template <class T>
+class NormBackward;
 
 /// The norm in front of a layer of a block: over channels, over the grid, or none.
 template <class T>
@@ -57,6 +67,7 @@ public:
     LayerCost cost(const std::string& name) const;
 
 private:
+    friend class NormBackward<T>;
     const Frame& frame_;
     BlockNorm kind_;
     double eps_;
@@ -64,6 +75,7 @@ private:
     const T *weight_ = nullptr, *bias_ = nullptr;  // instance norm
     GridMoments<T>* moments_;
     Buffer<T> scale_, shift_;
+    Buffer<double> mean_, inverse_;  // of the last measure(): mean and 1 / sqrt(variance + eps)
 };
 
 }  // namespace surrogate::impl::sphere

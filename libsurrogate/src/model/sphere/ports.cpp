@@ -157,6 +157,23 @@ void OutputPort<T>::deliver(const Frame& frame) {
 }
 
 template <class T>
+BadValue OutputPort<T>::scatter_some(const Frame& frame, std::span<const Column> columns) {
+    bad_.clear();
+    const int64_t n_column = domain_.own().n_column;
+    if (n_column == 0) return {};
+    frame.queue.parallel_for(domain_.own().n_row, [&](int64_t row, int) {
+        const Tile<T> tile = block_.row(row);
+        for (size_t c = 0; c < columns.size(); ++c) {
+            if (!columns[c].data) continue;
+            const Column shifted = domain_.row_of(columns[c], row);
+            const T* from = tile.data + static_cast<int64_t>(c) * tile.stride[0];
+            bad_.note(row, impl::scatter<T>(from, 1, tile.stride[0], {&shifted, 1}, 0, n_column));
+        }
+    });
+    return bad_.first();
+}
+
+template <class T>
 BadValue OutputPort<T>::scatter(const Frame& frame, std::span<const Column> columns) {
     bad_.clear();
     const int64_t n_column = domain_.own().n_column;

@@ -55,6 +55,9 @@ public:
     void deliver(const Frame& frame);
     /// Local: to the solver's arrays.
     BadValue scatter(const Frame& frame, std::span<const Column> columns);
+    /// The same for columns of which some have no data: those are left out. The place of what it
+    /// returns counts within a row.
+    BadValue scatter_some(const Frame& frame, std::span<const Column> columns);
     /// Local: NaN to all points of this rank's block.
     void fill_nan(std::span<const Column> columns) const;
 

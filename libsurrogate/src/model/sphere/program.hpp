@@ -33,6 +33,7 @@ public:
         return output_->field().rows().size() * output_->field().n_column();
     }
     std::vector<std::string> notes() const override;
+    const Frame& frame() const { return frame_; }
 
 protected:
     /// Local; throws invalid_argument if the solver's longitudes are not the model's.

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/bsa/gradient_program.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "libsurrogate/src/model/bsa/gradient.hpp"
+#include "libsurrogate/src/model/bsa/point_program.hpp"
+#include "libsurrogate/src/model/point_network.hpp"
+
+namespace surrogate::impl::bsa {
+
+namespace {
+
+template <class T>
+class HostProgram final : public PointProgram<T, GradientProgram> {
+    using Shared = PointProgram<T, GradientProgram>;
+
+public:
+    HostProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
+                const PlanRequest& request)
+        : Shared(config, layers, domain, request, {}),
+          layers_(layers),
+          queue_(request.queue.backend(), request.queue.level(),
+                 request.reproducible ? 1 : request.queue.n_thread()),
+          back_(domain, request.queue, config.n_output, config.n_axis + this->n_given()),
+          outside_(request.queue.n_thread(), config.n_output),
+          columns_(static_cast<size_t>(config.n_axis + this->n_given())) {}
+
+    bool evaluate(bool alive) override { return has_run_ = Shared::evaluate(alive); }
+
+    bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs, bool alive,
+                  GradientSums& sums) override {
+        alive = alive && has_run_ && back_.gather(doutputs, outside_).column < 0;
+        has_run_ = false;  // one backward for each
+        if (alive) {
+            back_.deliver();
+            alive = gradient_->backward(sums.open(0));
+            sums.close(0);
+        }
+        if (!alive) sums.poison();
+        if (!dinputs.empty()) scatter_back(dinputs, alive);
+        return alive;
+    }
+
+    int64_t bytes() const override {
+        return Shared::bytes() + back_.bytes() + (gradient_ ? gradient_->bytes() : 0);
+    }
+    std::vector<std::string> notes() const override {
+        std::vector<std::string> list = Shared::notes();
+        list.push_back(
+            "gradients: x before each layer is kept, the rest is computed again; sums of weights "
+            "have one order " +
+            std::string(queue_.n_thread() == 1 ? "on one thread" : "for each number of threads"));
+        return list;
+    }
+
+private:
+    /// Columns of positions have no data: they lie with the plan.
+    void scatter_back(std::span<const Column> dinputs, bool alive) {
+        std::ranges::copy(dinputs, columns_.end() - std::ssize(dinputs));
+        back_.scatter(columns_, alive);
+    }
+
+    bool compute() override { return gradient_->forward(); }
+    void build() override {
+        PointPorts<T>* const ports[] = {&this->ports_, &back_};
+        this->plan_.build(this->coordinates_, this->reproducible_, ports);
+    }
+    void allocate() override {
+        Shared::allocate();
+        back_.allocate();
+        gradient_.emplace(this->config_, layers_, queue_, this->ports_, back_, this->plan_,
+                          this->forward_);
+    }
+
+    const Layers<T>& layers_;
+    kernels::Queue queue_;         // of backward
+    PointPorts<T> back_;           // of gradients
+    OutsideCounts outside_;        // of doutputs, which have no range
+    std::vector<Column> columns_;  // (d + c_in)
+    std::optional<Gradient<T>> gradient_;
+    bool has_run_ = false;  // evaluated since the last backward
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
+                                                       const Layers<T>& layers,
+                                                       const PointDomain& domain,
+                                                       const PlanRequest& request) {
+    require_one_rank(domain, "Ball Sparse Attention");
+    if (config.is_single_layer) {
+        throw Error(
+            Status::not_supported,
+            "option 'gradients': gradients of a layer alone are not built, those of a whole "
+            "network of Ball Sparse Attention are");
+    }
+    return std::make_unique<HostProgram<T>>(config, layers, domain, request);
+}
+
+template std::unique_ptr<GradientProgram> make_gradient_program(const Config&, const Layers<float>&,
+                                                                const PointDomain&,
+                                                                const PlanRequest&);
+template std::unique_ptr<GradientProgram> make_gradient_program(const Config&,
+                                                                const Layers<double>&,
+                                                                const PointDomain&,
+                                                                const PlanRequest&);
+
+}  // namespace surrogate::impl::bsa

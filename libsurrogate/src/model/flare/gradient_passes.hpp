@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/layers/gradient_sums.hpp"
+#include "libsurrogate/src/model/flare/gradient_reduction.hpp"
+#include "libsurrogate/src/model/flare/gradient_sweep.hpp"
+#include "libsurrogate/src/model/flare/passes.hpp"
+
+namespace surrogate::impl::flare {
+
+/// The way back of a run of FLARE: sweeps over this rank's points, and between them the reductions of
+/// dz in which the ranks meet.
+template <class T>
+class GradientPasses {
+public:
+    /// What `forward` has kept is used up. All must outlive it; it needs a model of points without
+    /// latent blocks.
+    GradientPasses(const Config& config, const Layers<T>& layers, Communicator& comm,
+                   const kernels::Queue& queue, bool reproducible, PointPorts<T>& ports,
+                   PointPorts<T>& back, Passes<T>& forward);
+
+    /// Local; after Passes::allocate(). n_chunk_global as there.
+    void allocate(int64_t n_chunk_global);
+
+    /// Collective. From the inputs of `back` to its outputs, if wanted, and `sums`, to which each
+    /// chunk is added on its own. Returns whether all dz were finite; nothing is computed if not alive,
+    /// and the sums are poisoned.
+    bool run(bool alive, bool wants_inputs, GradientSums& sums);
+
+    /// Payload and calls of one run, without those of the sums of weights.
+    int64_t bytes_sent() const;
+    int64_t collectives() const;
+    int64_t bytes() const;
+
+private:
+    void sweep(int64_t s, bool wants_inputs, GradientSums& sums);
+    void set_latents(int64_t block);
+    void set_raw_queries(int64_t block);
+    void add_queries(int64_t block, kernels::flare::LatentSums<T> dq, double* arena) const;
+
+    const Config& config_;
+    const Layers<T>& layers_;
+    kernels::flare::Sizes sizes_;
+    Communicator& comm_;
+    kernels::Queue queue_;
+    bool reproducible_;
+    PointPorts<T>&ports_, &back_;
+    Passes<T>& forward_;
+    Places places_;
+    std::optional<GradientSweep<T>> sweep_;
+    std::unique_ptr<GradientReduction<T>> reduction_;
+    kernels::Buffer<T> dz_;               // (H, D, n_row) of one block
+    kernels::Buffer<T> gamma_;            // (H, n_row)
+    kernels::Buffer<T> raw_queries_;      // (H, D, n_row) before q_norm, if there is one
+    std::vector<kernels::Buffer<T>> dq_;  // (n_thread): (H, D, n_row) of a chunk
+};
+
+}  // namespace surrogate::impl::flare

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/layers/weights.hpp"
+#include "libsurrogate/src/model/flare/config.hpp"
+
+namespace surrogate::impl::flare {
+
+// Where gradients of layers lie in an arena of the shape of MasterWeights::values(): elements, known
+// when a plan is made. in(arena) makes pointers of them; a bias < 0 is none.
+
+struct LinearPlace {
+    int64_t weight = 0, bias = -1;
+    kernels::LinearGradient in(double* arena) const {
+        return {arena + weight, bias < 0 ? nullptr : arena + bias};
+    }
+};
+
+struct NormPlace {
+    int64_t weight = 0, bias = -1;
+    kernels::NormGradient in(double* arena) const {
+        return {arena + weight, bias < 0 ? nullptr : arena + bias};
+    }
+};
+
+/// The layers of a ResidualMLP, in order.
+struct MlpPlace {
+    std::vector<LinearPlace> layers;
+
+    /// Fills the first of `room`.
+    std::span<const kernels::LinearGradient> in(double* arena,
+                                                std::span<kernels::LinearGradient> room) const {
+        for (size_t j = 0; j < layers.size(); ++j) room[j] = layers[j].in(arena);
+        return room.first(layers.size());
+    }
+};
+
+struct BlockPlaces {
+    NormPlace norm1, norm2, q_norm, k_norm;
+    MlpPlace k_proj, v_proj, ffn;
+    LinearPlace out_proj;
+    int64_t latent_q = 0;
+};
+
+/// All places of a model, and which part of the arena a sweep of backward writes.
+class Places {
+public:
+    /// `master` has the names of layout(config).
+    Places(const Config& config, const MasterWeights& master);
+
+    MlpPlace in_proj, out_proj;
+    NormPlace out_norm;
+    std::vector<BlockPlaces> blocks;
+
+    /// Elements [begin, end): whole tensors, one after the other.
+    struct Range {
+        int64_t begin = 0, end = 0;
+    };
+    /// Of sweep s of GradientSweep, num_blocks >= s >= 0; gaps between tensors included.
+    std::span<const Range> written(int64_t s) const { return written_[static_cast<size_t>(s)]; }
+
+private:
+    std::vector<std::vector<Range>> written_;  // (num_blocks + 1)
+};
+
+}  // namespace surrogate::impl::flare

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "libsurrogate/src/model/flare/config.hpp"
+#include "libsurrogate/src/model/flare/layers.hpp"
+#include "libsurrogate/src/model/gradient_program.hpp"
+#include "libsurrogate/src/model/network.hpp"
+
+namespace surrogate::impl::flare {
+
+/// FLARE on a domain of points, forward and backward. Local. `config`, `layers` and the domain must
+/// outlive it. Throws not_supported for sequences and latent blocks.
+///
+/// dinputs of backward(), if it is empty on one rank, is empty on all.
+template <class T>
+std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
+                                                       const Layers<T>& layers,
+                                                       const PointDomain& domain,
+                                                       const PlanRequest& request);
+
+}  // namespace surrogate::impl::flare

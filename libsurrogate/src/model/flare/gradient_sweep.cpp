@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/flare/gradient_sweep.hpp"
+
+#include <algorithm>
+
+namespace surrogate::impl::flare {
+
+using kernels::Buffer;
+using kernels::Tile;
+using kernels::tile_points;
+
+template <class T>
+GradientSweep<T>::GradientSweep(const Config& config, const Layers<T>& layers,
+                                const kernels::Queue& queue, PointPorts<T>& ports,
+                                PointPorts<T>& back, Streams<T>& streams, const Places& places)
+    : config_(config),
+      layers_(layers),
+      queue_(queue),
+      ports_(ports),
+      back_(back),
+      streams_(streams),
+      places_(places) {
+    resize();
+    int64_t hidden = 0, saved = 0, n_layer = 0;
+    for (const MlpShape* shape :
+         {&config.in_proj, &config.out_proj, &config.k_proj, &config.v_proj, &config.ffn}) {
+        hidden = std::max(hidden, shape->n_hidden);
+        saved = std::max(saved, 2 * shape->n_hidden * (shape->n_layer() - 1));
+        n_layer = std::max(n_layer, shape->n_layer());
+    }
+    const int64_t width = config.channel_dim, widest = std::max(width, config.out_dim);
+    for (int thread = 0; thread < queue.n_thread(); ++thread) {
+        scratch_.push_back({Buffer<T>(width * tile_points), Buffer<T>(width * tile_points),
+                            Buffer<T>(width * tile_points), Buffer<T>(width * tile_points),
+                            Buffer<T>(widest * tile_points), Buffer<T>(saved * tile_points),
+                            Buffer<T>(2 * hidden * tile_points),
+                            std::vector<kernels::LinearGradient>(static_cast<size_t>(n_layer))});
+    }
+}
+
+template <class T>
+void GradientSweep<T>::resize() {
+    if (config_.num_blocks > 0)
+        resize_tiles(of_points_, ports_.n_tile(), kernels::flare::point_rows * config_.num_heads);
+}
+
+/// Leaves what backward() of the same MLP needs; the result is scratch.y.
+template <class T>
+Tile<T> GradientSweep<T>::forward(const MlpWeights<T>& weights, Tile<const T> x, int64_t tile,
+                                  Scratch& scratch) {
+    const kernels::ResidualMlp<T> chain = weights.view();
+    const Tile<T> y = view_of(scratch.y.data(), tile, chain.n_out());
+    const Tile<T> saved = view_of(scratch.saved.data(), tile, chain.n_saved());
+    kernels::residual_mlp_forward<T>(queue_, chain, x, saved, false, y);
+    return y;
+}
+
+template <class T>
+void GradientSweep<T>::backward(const MlpWeights<T>& weights, const MlpPlace& place,
+                                Tile<const T> x, Tile<const T> dy, int64_t tile, Scratch& scratch,
+                                double* arena, bool accumulate, Tile<T> dx) {
+    const kernels::ResidualMlp<T> chain = weights.view();
+    const Tile<T> saved = view_of(scratch.saved.data(), tile, chain.n_saved());
+    const Tile<T> space = view_of(scratch.mlp.data(), tile, 2 * chain.n_hidden());
+    kernels::residual_mlp_backward<T>(queue_, chain, x, saved, dy, place.in(arena, scratch.layers),
+                                      space, accumulate, dx);
+}
+
+/// Behind the last block.
+template <class T>
+void GradientSweep<T>::leave(int64_t tile, Scratch& scratch, double* arena) {
+    const Tile<T> x = dx_of(tile);  // the last stream, replaced by its gradient
+    const Tile<T> normed = view_of(scratch.normed.data(), tile);
+    const Tile<T> dnormed = view_of(scratch.dnormed.data(), tile);
+    const bool has_norm = config_.out_proj_norm;
+    if (has_norm) kernels::normalise<T>(queue_, layers_.out_norm, x, normed);
+    const Tile<const T> last = has_norm ? normed : x;
+    forward(layers_.out_proj, last, tile, scratch);
+    backward(layers_.out_proj, places_.out_proj, last, back_.input(tile), tile, scratch, arena,
+             false, dnormed);
+    if (has_norm) {
+        kernels::normalise_backward<T>(queue_, layers_.out_norm, x, dnormed, {}, x,
+                                       places_.out_norm.in(arena));
+    } else {
+        std::copy_n(dnormed.data, x.shape[0] * x.stride[0], x.data);
+    }
+}
+
+namespace {
+
+/// body(head, channels of this head) of tiles of C channels.
+template <class Body>
+void for_heads(int64_t n_head, int64_t n_channel, const Body& body) {
+    const int64_t n_dim = n_channel / n_head;
+    for (int64_t head = 0; head < n_head; ++head) body(head * n_dim, n_dim);
+}
+
+}  // namespace
+
+/// k and mid as the forward pass had them.
+template <class T>
+void GradientSweep<T>::compute_again(int64_t i, int64_t tile, Scratch& scratch, const T* z) {
+    const BlockWeights<T>& block = layers_.blocks[static_cast<size_t>(i)];
+    const Tile<T> x = view_of(streams_.x(i, tile), tile), k = view_of(streams_.k(i, tile), tile);
+    const Tile<T> normed = view_of(scratch.normed.data(), tile);
+    const Tile<T> y = view_of(scratch.y.data(), tile);
+    const kernels::ResidualMlp<T> chain = block.k_proj.view();
+    kernels::normalise<T>(queue_, block.norm1, x, normed);
+    kernels::residual_mlp<T>(queue_, chain, normed,
+                             view_of(scratch.mlp.data(), tile, 2 * chain.n_hidden()), false, k);
+    if (config_.qk_norm) {
+        for_heads(config_.num_heads, config_.channel_dim, [&](int64_t first, int64_t n) {
+            const Tile<T> rows = kernels::channels(k, first, n);
+            kernels::normalise<T>(queue_, block.k_norm, rows, rows);
+        });
+    }
+    kernels::flare::decode<T>(queue_, block.queries, k, z, y);
+    kernels::linear<T>(queue_, block.out_proj, y, x, view_of(streams_.mid(i, tile), tile));
+}
+
+/// From behind block i to its decode. dy takes the place of mid.
+template <class T>
+void GradientSweep<T>::finish_block(int64_t i, int64_t tile, Scratch& scratch, const T* z,
+                                    kernels::flare::LatentSums<T> dz, double* arena) {
+    const BlockWeights<T>& block = layers_.blocks[static_cast<size_t>(i)];
+    const BlockPlaces& places = places_.blocks[static_cast<size_t>(i)];
+    if (streams_.keeps() == Keeps::streams) compute_again(i, tile, scratch, z);
+    const Tile<T> dx = dx_of(tile), k = view_of(streams_.k(i, tile), tile);
+    const Tile<T> mid = view_of(streams_.mid(i, tile), tile), dy = mid;
+    const Tile<T> normed = view_of(scratch.normed.data(), tile);
+    const Tile<T> dnormed = view_of(scratch.dnormed.data(), tile);
+    const Tile<T> y = view_of(scratch.y.data(), tile);
+    kernels::normalise<T>(queue_, block.norm2, mid, normed);
+    forward(block.ffn, normed, tile, scratch);
+    backward(block.ffn, places.ffn, normed, dx, tile, scratch, arena, false, dnormed);
+    kernels::normalise_backward<T>(queue_, block.norm2, mid, dnormed, dx, dx,
+                                   places.norm2.in(arena));
+    kernels::linear_backward<T>(queue_, block.out_proj, dx, {}, false, dy);
+    kernels::flare::decode_backward<T>(queue_, block.queries, k, z, dy, y, of_points(tile), dz);
+    kernels::linear_gradient<T>(queue_, y, dx, places.out_proj.in(arena));
+}
+
+/// From the scores of block i to what is before it.
+template <class T>
+void GradientSweep<T>::start_block(int64_t i, int64_t tile, Scratch& scratch,
+                                   const Latents& latents, double* arena) {
+    const BlockWeights<T>& block = layers_.blocks[static_cast<size_t>(i)];
+    const BlockPlaces& places = places_.blocks[static_cast<size_t>(i)];
+    const Tile<T> x = view_of(streams_.x(i, tile), tile), k = view_of(streams_.k(i, tile), tile);
+    const Tile<T> dy = view_of(streams_.mid(i, tile), tile), dx = dx_of(tile);
+    const Tile<T> normed = view_of(scratch.normed.data(), tile);
+    const Tile<T> dnormed = view_of(scratch.dnormed.data(), tile);
+    const Tile<T> dk = view_of(scratch.dk.data(), tile), dv = view_of(scratch.dv.data(), tile);
+    kernels::normalise<T>(queue_, block.norm1, x, normed);
+    const Tile<T> v = forward(block.v_proj, normed, tile, scratch);
+    kernels::flare::mix_backward<T>(queue_, block.queries, latents.of_block, k, v, dy,
+                                    of_points(tile), dk, dv, latents.dq);
+    backward(block.v_proj, places.v_proj, normed, dv, tile, scratch, arena, false, dnormed);
+    const Tile<T> raw = forward(block.k_proj, normed, tile, scratch);
+    if (config_.qk_norm) {
+        for_heads(config_.num_heads, config_.channel_dim, [&](int64_t first, int64_t n) {
+            const Tile<T> rows = kernels::channels(dk, first, n);
+            kernels::normalise_backward<T>(queue_, block.k_norm, kernels::channels(raw, first, n),
+                                           rows, {}, rows, places.k_norm.in(arena));
+        });
+    }
+    backward(block.k_proj, places.k_proj, normed, dk, tile, scratch, arena, true, dnormed);
+    kernels::normalise_backward<T>(queue_, block.norm1, x, dnormed, dx, dx, places.norm1.in(arena));
+}
+
+/// Before the first block.
+template <class T>
+void GradientSweep<T>::enter(int64_t tile, Scratch& scratch, bool wants_inputs, double* arena) {
+    const Tile<T> input = ports_.input(tile);
+    forward(layers_.in_proj, input, tile, scratch);
+    backward(layers_.in_proj, places_.in_proj, input, dx_of(tile), tile, scratch, arena, false,
+             wants_inputs ? back_.output(tile) : Tile<T>{});
+}
+
+template <class T>
+void GradientSweep<T>::run(int64_t s, int64_t tile, int thread, const Latents& latents,
+                           double* arena) {
+    Scratch& scratch = scratch_[static_cast<size_t>(thread)];
+    if (s == config_.num_blocks) {
+        leave(tile, scratch, arena);
+    } else {
+        start_block(s, tile, scratch, latents, arena);
+    }
+    if (s > 0) {
+        finish_block(s - 1, tile, scratch, latents.z_before, latents.dz, arena);
+    } else {
+        enter(tile, scratch, latents.wants_inputs, arena);
+    }
+}
+
+template <class T>
+int64_t GradientSweep<T>::bytes() const {
+    int64_t n_byte = of_points_.bytes();
+    for (const Scratch& s : scratch_) {
+        for (const Buffer<T>* buffer :
+             {&s.normed, &s.dnormed, &s.dk, &s.dv, &s.y, &s.saved, &s.mlp})
+            n_byte += buffer->bytes();
+    }
+    return n_byte;
+}
+
+template class GradientSweep<float>;
+template class GradientSweep<double>;
+
+}  // namespace surrogate::impl::flare

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/base/queue.hpp"
+#include "kernels/base/view.hpp"
+#include "kernels/flare/gradient.hpp"
+#include "libsurrogate/src/domain/point_ports.hpp"
+#include "libsurrogate/src/model/flare/config.hpp"
+#include "libsurrogate/src/model/flare/gradient_places.hpp"
+#include "libsurrogate/src/model/flare/layers.hpp"
+#include "libsurrogate/src/model/flare/streams.hpp"
+
+namespace surrogate::impl::flare {
+
+/// One pass of the local points back through the network. Backward takes num_blocks + 1 sweeps,
+/// s = num_blocks .. 0, for one tile at a time. Sweep s ends with what is before block s, and begins
+/// block s - 1 from behind; dx is the gradient of the stream.
+///
+///   first      s = num_blocks       dx  = (output of the network)^T doutput
+///              s < num_blocks       dk, dv, dq = mix_backward(k, v, dy)       attention of block s
+///                                   dx += norm1^T (k_proj^T dk + v_proj^T dv)
+///   and then   s > 0                dx += norm2^T ffn^T dx                    ffn of block s - 1
+///                                   dy  = out_proj^T dx
+///                                   dz  = decode_backward(k, z, dy)
+///              s = 0                dinput = in_proj^T dx
+///
+/// In float, 12 H bytes a point live between sweeps besides what the forward pass has kept: dx and dy
+/// replace streams that nobody needs any more, so a forward pass is good for one backward.
+template <class T>
+class GradientSweep {
+public:
+    /// back: its inputs are gradients of the outputs of `ports`, its outputs those of the inputs. All
+    /// must outlive it.
+    GradientSweep(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
+                  PointPorts<T>& ports, PointPorts<T>& back, Streams<T>& streams,
+                  const Places& places);
+
+    /// Takes over the number of points of the ports. Takes memory for more than ever before.
+    void resize();
+
+    /// What a sweep knows of the latents, and where its sums over points go.
+    struct Latents {
+        kernels::flare::LatentSide<T> of_block = {};  ///< s, with dz complete; unused in the first
+        const T* z_before = nullptr;                  ///< of block s - 1; unused in the last
+        kernels::flare::LatentSums<T> dq, dz;         ///< of block s, of block s - 1
+        bool wants_inputs = false;
+    };
+    /// One tile of sweep s. arena: gradients of weights are added. thread: whose scratch is used;
+    /// tiles of different threads may run at once.
+    void run(int64_t s, int64_t tile, int thread, const Latents& latents, double* arena);
+
+    int64_t bytes() const;
+
+private:
+    /// Buffers of one thread, each a tile of the width named.
+    struct Scratch {
+        kernels::Buffer<T> normed, dnormed, dk, dv;  // (C)
+        kernels::Buffer<T> y;                        // (C or more)
+        kernels::Buffer<T> saved, mlp;               // of the largest MLP
+        std::vector<kernels::LinearGradient> layers;
+    };
+
+    kernels::Tile<T> view_of(T* data, int64_t tile, int64_t n_channel) {
+        return {data, {n_channel, ports_.input(tile).shape[1]}, {kernels::tile_points, 1}};
+    }
+    kernels::Tile<T> view_of(T* data, int64_t tile) {
+        return view_of(data, tile, config_.channel_dim);
+    }
+    kernels::Tile<T> dx_of(int64_t tile) {
+        return view_of(streams_.x(config_.num_blocks, tile), tile);
+    }
+    kernels::Tile<T> of_points(int64_t tile) {
+        const int64_t n_row = kernels::flare::point_rows * config_.num_heads;
+        return view_of(of_points_.data() + tile * n_row * kernels::tile_points, tile, n_row);
+    }
+    kernels::Tile<T> forward(const MlpWeights<T>& weights, kernels::Tile<const T> x, int64_t tile,
+                             Scratch& scratch);
+    void backward(const MlpWeights<T>& weights, const MlpPlace& place, kernels::Tile<const T> x,
+                  kernels::Tile<const T> dy, int64_t tile, Scratch& scratch, double* arena,
+                  bool accumulate, kernels::Tile<T> dx);
+    void leave(int64_t tile, Scratch& scratch, double* arena);
+    void compute_again(int64_t block, int64_t tile, Scratch& scratch, const T* z);
+    void finish_block(int64_t block, int64_t tile, Scratch& scratch, const T* z,
+                      kernels::flare::LatentSums<T> dz, double* arena);
+    void start_block(int64_t block, int64_t tile, Scratch& scratch, const Latents& latents,
+                     double* arena);
+    void enter(int64_t tile, Scratch& scratch, bool wants_inputs, double* arena);
+
+    const Config& config_;
+    const Layers<T>& layers_;
+    kernels::Queue queue_;
+    PointPorts<T>&ports_, &back_;
+    Streams<T>& streams_;
+    const Places& places_;
+    kernels::Buffer<T> of_points_;  // (n_tile, point_rows * H, tile_points)
+    std::vector<Scratch> scratch_;  // (n_thread)
+};
+
+}  // namespace surrogate::impl::flare

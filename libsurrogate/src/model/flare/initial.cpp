@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Source: spec of FLARE, section 5.
+#include "libsurrogate/src/model/flare/config.hpp"
+#include "libsurrogate/src/model/flare/network.hpp"
+
+namespace surrogate::impl::flare {
+
+InitialValues initial_values(const Card& card, const TensorSpec& tensor) {
+    using Kind = InitialValues::Kind;
+    if (parse_config(card.network).is_sequence()) {
+        throw Error(
+            Status::not_supported,
+            "the library cannot draw weights of FLARE's ModelWrapper; start from a model file");
+    }
+    if (tensor.name.ends_with("latent_q")) return {Kind::normal, 0, 0.1};
+    if (tensor.shape.size() == 2) return {Kind::normal, 0, 0.02};
+    return {Kind::constant, tensor.name.ends_with(".weight") ? 1.0 : 0.0, 0};  // of norms; biases
+}
+
+}  // namespace surrogate::impl::flare

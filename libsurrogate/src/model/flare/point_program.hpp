@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "libsurrogate/src/domain/canonical_order.hpp"
+#include "libsurrogate/src/model/flare/passes.hpp"
+#include "libsurrogate/src/model/network.hpp"
+
+namespace surrogate::impl::flare {
+
+/// What programs of FLARE on a domain of points share. Base: Program or GradientProgram.
+template <class T, class Base>
+class PointProgram : public Base {
+public:
+    /// `config`, `layers` and the domain must outlive it.
+    PointProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
+                 const PlanRequest& request, Keeps keeps)
+        : config_(config),
+          domain_(domain),
+          reproducible_(request.reproducible),
+          ports_(domain, request.queue, config.in_dim, config.out_dim),
+          passes_(config, layers, comm(), request.queue, request.reproducible, ports_, {}, keeps) {}
+
+    void connect() override {
+        if (reproducible_) reorder(canonical_route(domain_, kernels::flare::chunk_points));
+        comm().agree([&] { allocate(); });
+    }
+    bool follow() override {
+        connect();
+        return true;
+    }
+
+    BadValue gather(std::span<const Column> inputs, OutsideCounts& outside) override {
+        return ports_.gather(inputs, outside);
+    }
+    bool evaluate(bool alive) override {
+        ports_.deliver();
+        return passes_.run(alive);
+    }
+    BadValue scatter(std::span<const Column> outputs, bool alive) override {
+        return ports_.scatter(outputs, alive);
+    }
+
+    int64_t bytes() const override { return ports_.bytes() + passes_.bytes(); }
+    int64_t n_point() const override { return ports_.n_point(); }
+    std::vector<LayerCost> costs() const override {
+        Work work{n_point(), domain_.n_local(), ports_.is_reordered(),
+                  config_.in_dim * static_cast<int64_t>(sizeof(T)),
+                  config_.out_dim * static_cast<int64_t>(sizeof(T))};
+        passes_.describe(work);
+        return costs_of(config_, work);
+    }
+    std::vector<std::string> notes() const override {
+        if (!reproducible_) return {};
+        return {
+            "reproducible: inputs and outputs move to canonical order and back; sums are exact"};
+    }
+
+protected:
+    Communicator& comm() const { return domain_.context().comm(); }
+    /// Chunks of a reproducible plan on all ranks.
+    int64_t n_chunk_global() const {
+        constexpr int64_t n = kernels::flare::chunk_points;
+        return (domain_.n_global() + n - 1) / n;
+    }
+    /// Collective: points will take this route.
+    virtual void reorder(RowRoute route) { ports_.reorder(std::move(route)); }
+    /// Local: takes what memory depends on the points.
+    virtual void allocate() {
+        ports_.allocate();
+        passes_.allocate(kernels::flare::chunk_points / kernels::tile_points, n_chunk_global());
+    }
+
+    const Config& config_;
+    const PointDomain& domain_;
+    bool reproducible_;
+    PointPorts<T> ports_;
+    Passes<T> passes_;
+};
+
+}  // namespace surrogate::impl::flare

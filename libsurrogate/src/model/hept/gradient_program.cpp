@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/hept/gradient_program.hpp"
+
+#include <limits>
+
+#include "libsurrogate/src/model/hept/gradient.hpp"
+#include "libsurrogate/src/model/hept/point_program.hpp"
+#include "libsurrogate/src/model/point_network.hpp"
+
+namespace surrogate::impl::hept {
+
+using kernels::Tile;
+using kernels::tile_points;
+using kernels::Tiles;
+
+namespace {
+
+template <class T>
+class HostProgram final : public PointProgram<T, GradientProgram> {
+    using Shared = PointProgram<T, GradientProgram>;
+
+public:
+    HostProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
+                const PlanRequest& request)
+        : Shared(config, layers, domain, request),
+          back_(domain, request.queue, config.n_out(), config.in_dim),
+          outside_(request.queue.n_thread(), config.n_out()),
+          network_(config, layers, request.queue) {}
+
+    bool evaluate(bool alive) override { return has_run_ = Shared::evaluate(alive); }
+
+    bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs, bool alive,
+                  GradientSums& sums) override {
+        alive = alive && has_run_ && back_.gather(doutputs, outside_).column < 0;
+        has_run_ = false;  // one backward for each
+        if (alive) {
+            back_.deliver();
+            go_back(!dinputs.empty(), sums);
+        } else {
+            sums.poison();
+        }
+        if (!dinputs.empty()) back_.scatter(dinputs, alive);
+        return alive;
+    }
+
+    std::vector<std::string> notes() const override {
+        std::vector<std::string> list = Shared::notes();
+        list.push_back(
+            "gradients: the tokens before each layer are kept, the rest is computed again; sums of "
+            "weights have one order");
+        return list;
+    }
+
+private:
+    void go_back(bool wants_inputs, GradientSums& sums) {
+        const Gradients gradients(this->layers_.weights.master(), sums.open(0));
+        if (this->config_.is_pileup) sigmoid_backward();
+        const Tiles<T> dx = !this->config_.is_pileup
+                                ? Tiles<T>{wants_inputs ? back_.output(0).data : nullptr,
+                                           this->config_.in_dim, this->n_point()}
+                                : dfeatures();
+        network_.backward(x_, tiles(back_.input(0), this->config_.n_out()), gradients, {dx, {}});
+        if (this->config_.is_pileup) classes_backward(gradients.at("pids_enc.weight"));
+        sums.close(0);
+    }
+
+    Tiles<T> tiles(Tile<T> first, int64_t n_channel) const {
+        return {first.data, n_channel, this->n_point()};
+    }
+    /// (n_feature, n_point), of pile-up.
+    Tiles<T> dfeatures() { return {dfeatures_.data(), this->config_.n_feature(), this->n_point()}; }
+
+    /// From the gradient of s = sigmoid(u) to that of u.
+    void sigmoid_backward() {
+        for (int64_t tile = 0; tile < back_.n_tile(); ++tile) {
+            const Tile<T> dy = back_.input(tile), y = this->ports_.output(tile);
+            for (int64_t p = 0; p < dy.shape[1]; ++p) dy(0, p) *= y(0, p) * (1 - y(0, p));
+        }
+    }
+
+    /// From the gradient of features to the rows of classes, and to the solver's columns.
+    void classes_backward(double* drows) {
+        const int64_t n_plain = this->config_.in_dim - 1;
+        int64_t rows[tile_points];
+        for (int64_t tile = 0; tile < back_.n_tile(); ++tile) {
+            const Tile<T> from = dfeatures().tile(tile), to = back_.output(tile);
+            this->classes(tile, rows);
+            kernels::embed_rows_backward<T>(this->request_.queue, rows,
+                                            kernels::channels(from, n_plain, Config::class_width),
+                                            drows);
+            std::copy_n(from.data, n_plain * tile_points, to.data);
+            std::fill_n(&to(n_plain, 0), to.shape[1], std::numeric_limits<T>::quiet_NaN());
+        }
+    }
+
+    bool compute(const Tiles<const T>& x, const Tiles<T>& y) override {
+        x_ = x;
+        return network_.forward(x, y);
+    }
+    void set_coordinates(const Tiles<const T>& coordinates) override {
+        network_.set_coordinates(coordinates);
+    }
+    const TokenExchange<T>& exchange() const override { return network_.exchange(); }
+    int64_t network_bytes() const override {
+        return back_.bytes() + dfeatures_.bytes() + network_.bytes();
+    }
+    void reorder(RowRoute route) override {
+        std::optional<RowRoute> again;
+        this->comm_.agree([&] { again.emplace(route); });
+        back_.reorder(std::move(*again));
+        Shared::reorder(std::move(route));
+    }
+    void allocate() override {
+        has_run_ = false;
+        Shared::allocate();
+        back_.allocate();
+        network_.resize(this->plan_);
+        if (this->config_.is_pileup)
+            resize_tiles(dfeatures_, back_.n_tile(), this->config_.n_feature());
+    }
+
+    PointPorts<T> back_;     // of gradients
+    OutsideCounts outside_;  // of doutputs, which have no range
+    NetworkGradient<T> network_;
+    Tiles<const T> x_;              // what the last evaluation was given
+    kernels::Buffer<T> dfeatures_;  // (n_tile, n_feature, tile_points), of pile-up
+    bool has_run_ = false;          // evaluated since the last backward
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
+                                                       const Layers<T>& layers,
+                                                       const PointDomain& domain,
+                                                       const PlanRequest& request) {
+    require_one_rank(domain, "HEPT");
+    return std::make_unique<HostProgram<T>>(config, layers, domain, request);
+}
+
+template std::unique_ptr<GradientProgram> make_gradient_program(const Config&, const Layers<float>&,
+                                                                const PointDomain&,
+                                                                const PlanRequest&);
+template std::unique_ptr<GradientProgram> make_gradient_program(const Config&,
+                                                                const Layers<double>&,
+                                                                const PointDomain&,
+                                                                const PlanRequest&);
+
+}  // namespace surrogate::impl::hept

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "libsurrogate/src/domain/domain.hpp"
+#include "libsurrogate/src/model/gradient_program.hpp"
+#include "libsurrogate/src/model/hept/config.hpp"
+#include "libsurrogate/src/model/hept/layers.hpp"
+
+namespace surrogate::impl::hept {
+
+/// HEPT on a domain of points on one rank, forward and backward. Local. `config`, `layers` and the
+/// domain must outlive it. Throws not_supported on several ranks.
+///
+/// Orders of tokens count as constants. dinputs of classes of particles become NaN: a class has no
+/// gradient. A run is one chunk, whose gradients have the same bits for any number of threads.
+template <class T>
+std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
+                                                       const Layers<T>& layers,
+                                                       const PointDomain& domain,
+                                                       const PlanRequest& request);
+
+}  // namespace surrogate::impl::hept

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/embedding/embedding.hpp"
+#include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/domain/point_ports.hpp"
+#include "libsurrogate/src/model/hept/costs.hpp"
+#include "libsurrogate/src/model/hept/home_order.hpp"
+#include "libsurrogate/src/model/hept/layers.hpp"
+#include "libsurrogate/src/model/hept/token_exchange.hpp"
+#include "libsurrogate/src/model/hept/token_plan.hpp"
+#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/ranks/reduce.hpp"
+
+namespace surrogate::impl::hept {
+
+/// What programs of HEPT share: points on their way to their homes, classes of particles as rows,
+/// and predictions on their way back. Base: Program or GradientProgram.
+template <class T, class Base>
+class PointProgram : public Base {
+public:
+    /// `config`, `layers` and the domain must outlive it.
+    PointProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
+                 const PlanRequest& request)
+        : config_(config),
+          layers_(layers),
+          domain_(domain),
+          comm_(domain.context().comm()),
+          request_(request),
+          ports_(domain, request.queue, config.in_dim, config.n_out()) {}
+
+    void connect() override {
+        const HomeOrder home = home_order(config_, domain_, request_);
+        RowRoute route(comm_, home.positions, home.begins);
+        std::optional<RowRoute> of_ports;
+        comm_.agree([&] { of_ports.emplace(route); });
+        reorder(std::move(*of_ports));
+        plan_.connect(comm_, config_, layers_.regions, home);
+        comm_.agree([&] { allocate(); });
+        send_coordinates(std::move(route));
+    }
+    bool follow() override {
+        connect();
+        return true;
+    }
+
+    BadValue gather(std::span<const Column> inputs, OutsideCounts& outside) override {
+        bad_class_ = {};
+        const auto first = static_cast<int>(config_.coords_dim);  // the plan has the coordinates
+        const BadValue bad =
+            ports_.gather(inputs.subspan(static_cast<size_t>(first)), outside, first);
+        if (bad.column >= 0 || !config_.is_pileup) return bad;
+        return bad_class_ = find_bad_class();
+    }
+
+    /// Ranks in trouble say so first; then nobody computes.
+    bool evaluate(bool alive) override {
+        if (!on_all_ranks(comm_, alive)) return false;
+        ports_.deliver();
+        const kernels::Tiles<T> y{ports_.output(0).data, config_.n_out(), n_point()};
+        const bool is_finite = compute(features(), y);
+        if (is_finite && config_.is_pileup) {
+            request_.queue.parallel_for(ports_.n_tile(), [&](int64_t i, int) {
+                const kernels::Tile<T> tile = y.tile(i);
+                for (int64_t p = 0; p < tile.shape[1]; ++p) tile(0, p) = sigmoid(tile(0, p));
+            });
+        }
+        return is_finite;
+    }
+
+    BadValue scatter(std::span<const Column> outputs, bool alive) override {
+        const BadValue bad = ports_.scatter(outputs, alive);
+        require_classes();
+        return bad;
+    }
+
+    int64_t bytes() const override {
+        return ports_.bytes() + features_.bytes() + plan_.bytes() + network_bytes();
+    }
+    int64_t n_point() const override { return ports_.n_point(); }
+    std::vector<LayerCost> costs() const override { return costs_of(config_, work()); }
+    std::vector<std::string> notes() const override { return notes_of(config_, work()); }
+
+protected:
+    /// Collective; see Forward::run().
+    virtual bool compute(const kernels::Tiles<const T>& x, const kernels::Tiles<T>& y) = 0;
+    /// Collective, when points have moved: (D, n_point).
+    virtual void set_coordinates(const kernels::Tiles<const T>& coordinates) = 0;
+    virtual const TokenExchange<T>& exchange() const = 0;
+    virtual int64_t network_bytes() const = 0;
+
+    /// Collective: points will take this route to their homes.
+    virtual void reorder(RowRoute route) { ports_.reorder(std::move(route)); }
+    /// Local: takes what memory depends on the tokens.
+    virtual void allocate() {
+        ports_.allocate();
+        if (config_.is_pileup) resize_tiles(features_, ports_.n_tile(), config_.n_feature());
+    }
+
+    /// Of a tile of points: their classes, for rows of the table.
+    void classes(int64_t tile, int64_t (&rows)[kernels::tile_points]) {
+        const kernels::Tile<T> x = ports_.input(tile);
+        for (int64_t p = 0; p < x.shape[1]; ++p)
+            rows[p] = static_cast<int64_t>(x(config_.in_dim - 1, p));
+    }
+
+    const Config& config_;
+    const Layers<T>& layers_;
+    const PointDomain& domain_;
+    Communicator& comm_;
+    const PlanRequest request_;
+    PointPorts<T> ports_;
+    TokenPlan plan_;
+
+private:
+    /// 1 / (1 + exp(-u)), without an exponential that overflows.
+    static T sigmoid(T u) {
+        const double small = std::exp(-std::abs(static_cast<double>(u)));
+        return static_cast<T>((u >= 0 ? 1 : small) / (1 + small));
+    }
+
+    Work work() const {
+        const TokenExchange<T>& tokens = exchange();
+        return {plan_,
+                domain_.n_local(),
+                sizeof(T),
+                tokens.bytes_of_layer(config_.h_dim),
+                tokens.messages_of_layer(),
+                plan_.n_visit() > 0 ? 1 + config_.num_heads : 0};
+    }
+
+    /// Collective: to the tokens, which keep them until points move.
+    void send_coordinates(RowRoute route) {
+        const int64_t n_axis = config_.coords_dim;
+        RowExchange<T> rows(comm_, std::move(route), n_axis);
+        kernels::Buffer<T> coordinates;
+        comm_.agree([&] {
+            resize_tiles(coordinates, ports_.n_tile(), n_axis);
+            std::vector<Outside> outside(request_.coordinates.size());  // counted elsewhere
+            impl::gather<T>(request_.coordinates, 0, domain_.n_local(), rows.solver(), n_axis, 1,
+                            outside.data());
+        });
+        rows.to_canonical(n_axis);
+        const kernels::Tiles<T> tiles{coordinates.data(), n_axis, n_point()};
+        for (int64_t i = 0; i < n_point(); ++i) {
+            for (int64_t axis = 0; axis < n_axis; ++axis)
+                tiles(axis, i) = rows.canonical()[i * n_axis + axis];
+        }
+        set_coordinates(tiles);
+    }
+
+    /// What enters the encoder: a class of particles comes as a number, and its row follows the other
+    /// features.
+    kernels::Tiles<const T> features() {
+        const kernels::Tiles<T> x{ports_.input(0).data, config_.in_dim, n_point()};
+        if (!config_.is_pileup) return x;
+        const int64_t n_plain = config_.in_dim - 1;
+        const kernels::Tiles<T> all{features_.data(), config_.n_feature(), n_point()};
+        request_.queue.parallel_for(all.n_tile(), [&](int64_t i, int) {
+            const kernels::Tile<T> to = all.tile(i);
+            std::copy_n(x.tile(i).data, n_plain * kernels::tile_points, to.data);
+            int64_t rows[kernels::tile_points];
+            classes(i, rows);
+            kernels::embed_rows(request_.queue, layers_.classes, rows, false,
+                                kernels::channels(to, n_plain, Config::class_width));
+        });
+        return all;
+    }
+
+    /// The first class among the solver's rows that does not exist.
+    BadValue find_bad_class() {
+        const int64_t n = config_.in_dim;
+        for (int64_t i = 0; i < domain_.n_local(); ++i) {
+            const T value = ports_.solver_rows()[i * n + n - 1];
+            const bool is_class =
+                value == std::floor(value) && value >= 0 && value < T(Config::n_class_of_particle);
+            if (!is_class)
+                return {static_cast<int>(config_.coords_dim + n - 1), i,
+                        static_cast<double>(value)};
+        }
+        return {};
+    }
+
+    /// A particle without a class, once all exchanges are over.
+    void require_classes() const {
+        if (bad_class_.column < 0) return;
+        throw Error(Status::invalid_argument,
+                    "the class of a particle, last of the " + std::to_string(config_.in_dim) +
+                        " channels of network input 'x', is " + number_text(bad_class_.value) +
+                        " at " + domain_.point_text(bad_class_.point) +
+                        "; it must be a whole number from 0 to " +
+                        std::to_string(Config::n_class_of_particle - 1));
+    }
+
+    BadValue bad_class_;
+    kernels::Buffer<T> features_;  // (n_tile, n_feature, tile_points), of pile-up
+};
+
+}  // namespace surrogate::impl::hept

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/sequoia/gradient_program.hpp"
+
+#include <algorithm>
+
+#include "libsurrogate/src/model/sequoia/gradient.hpp"
+#include "libsurrogate/src/model/sequoia/point_program.hpp"
+
+namespace surrogate::impl::sequoia {
+
+using kernels::Tiles;
+
+namespace {
+
+template <class T>
+class HostProgram final : public PointProgram<T, GradientProgram> {
+    using Shared = PointProgram<T, GradientProgram>;
+
+public:
+    HostProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
+                const PlanRequest& request)
+        : Shared(config, domain, request),
+          master_(layers.weights.master()),
+          back_(domain, request.queue, is_at_leaves() ? config.num_classes : 0, n_back()),
+          outside_(request.queue.n_thread(), config.num_classes),
+          columns_(static_cast<size_t>(n_back())),
+          network_(config, layers, request.queue) {}
+
+    bool evaluate(bool alive) override { return has_run_ = Shared::evaluate(alive); }
+
+    bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs, bool alive,
+                  GradientSums& sums) override {
+        alive = alive && has_run_ && gather_back(doutputs);
+        has_run_ = false;  // one backward for each
+        if (alive) {
+            go_back(!dinputs.empty(), sums);
+        } else {
+            sums.poison();
+        }
+        if (!dinputs.empty()) scatter_back(dinputs, alive);
+        return alive;
+    }
+
+    std::vector<std::string> notes() const override {
+        std::vector<std::string> list = Shared::notes();
+        list.push_back(
+            "gradients: the nodes before each layer are kept, the rest is computed again, on one "
+            "thread; sums over nodes have one order");
+        return list;
+    }
+
+private:
+    bool is_at_leaves() const { return place_of(this->config_) == Place::leaves; }
+    /// Channels whose gradients go back to the solver.
+    int64_t n_back() const {
+        return this->config_.features == Features::none ? Embedding<T>::n_real(this->config_) : 0;
+    }
+
+    /// Whether they are finite.
+    bool gather_back(std::span<const Column> doutputs) {
+        if (is_at_leaves()) {
+            if (back_.gather(doutputs, outside_).column >= 0) return false;
+            back_.deliver();
+            return true;
+        }
+        return impl::gather<T>(doutputs, 0, network_.n_row(), drows_.data(),
+                               this->config_.num_classes, 1, outside_.of(0))
+                   .column < 0;
+    }
+
+    void go_back(bool wants_inputs, GradientSums& sums) {
+        const Tiles<T> dreal =
+            n_back() > 0 && wants_inputs ? this->leaf_tiles(back_.output(0), n_back()) : Tiles<T>{};
+        const Tiles<T> dleaves = this->leaf_tiles(back_.input(0), this->config_.num_classes);
+        network_.backward(this->inputs(), {dleaves, is_at_leaves() ? nullptr : drows_.data()},
+                          Gradients(master_, sums.open(0)), dreal);
+        sums.close(0);
+    }
+
+    /// Columns of positions have no data: they lie with the plan.
+    void scatter_back(std::span<const Column> dinputs, bool alive) {
+        if (n_back() == 0) return fill_nan(dinputs, this->domain_.n_local());
+        std::ranges::copy(dinputs, columns_.end() - std::ssize(dinputs));
+        back_.scatter(columns_, alive);
+    }
+
+    void compute(const LeafInputs<T>& inputs, const Tiles<T>& leaves) override {
+        network_.forward(inputs, {leaves, nullptr});
+    }
+    const Readout<T>& readout() const override { return network_.readout(); }
+    int64_t network_bytes() const override {
+        return back_.bytes() + drows_.bytes() + network_.bytes();
+    }
+    void reorder(RowRoute route) override {
+        std::optional<RowRoute> again;
+        this->comm_.agree([&] { again.emplace(route); });
+        back_.reorder(std::move(*again));
+        Shared::reorder(std::move(route));
+    }
+    void allocate() override {
+        has_run_ = false;
+        Shared::allocate();
+        back_.allocate();
+        network_.resize(this->tree_);
+        drows_.resize(is_at_leaves() ? 0 : network_.n_row() * this->config_.num_classes);
+    }
+
+    const MasterWeights& master_;
+    PointPorts<T> back_;           // of gradients
+    OutsideCounts outside_;        // of doutputs, which have no range
+    std::vector<Column> columns_;  // (n_back())
+    NetworkGradient<T> network_;
+    kernels::Buffer<T> drows_;  // (n_row, num_classes), of read-outs
+    bool has_run_ = false;      // evaluated since the last backward
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
+                                                       const Layers<T>& layers,
+                                                       const PointDomain& domain,
+                                                       const PlanRequest& request) {
+    require_one_rank(domain, "Sequoia");
+    return std::make_unique<HostProgram<T>>(config, layers, domain, request);
+}
+
+template std::unique_ptr<GradientProgram> make_gradient_program(const Config&, const Layers<float>&,
+                                                                const PointDomain&,
+                                                                const PlanRequest&);
+template std::unique_ptr<GradientProgram> make_gradient_program(const Config&,
+                                                                const Layers<double>&,
+                                                                const PointDomain&,
+                                                                const PlanRequest&);
+
+}  // namespace surrogate::impl::sequoia

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/sphere/gradient_program.hpp"
+
+#include "libsurrogate/src/ranks/reduce.hpp"
+
+namespace surrogate::impl::sphere {
+
+template <class T>
+GridGradient<T>::GridGradient(std::unique_ptr<GridProgram<T>> program)
+    : program_(std::move(program)), frame_(program_->frame()) {}
+
+template <class T>
+void GridGradient<T>::set_ports(const ProgramRequest& request, int64_t n_out, Range wanted,
+                                int64_t n_in, const Bands& bands) {
+    dy_ = std::make_unique<InputPort<T>>(request.output, n_out, wanted);
+    dx_ = std::make_unique<OutputPort<T>>(request.input, n_in, bands);
+    input_bands_ = bands;
+    outside_ = OutsideCounts(frame_.queue.n_thread(), n_out);
+}
+
+template <class T>
+void GridGradient<T>::connect() {
+    program_->connect();
+    dy_->connect(frame_);
+    dx_->connect(frame_, input_bands_);
+    connect_layers();
+}
+
+template <class T>
+bool GridGradient<T>::evaluate(bool alive) {
+    is_evaluated_ = program_->evaluate(alive);
+    return is_evaluated_;
+}
+
+template <class T>
+bool GridGradient<T>::backward(std::span<const Column> doutputs, std::span<const Column> dinputs,
+                               bool alive, GradientSums& sums) {
+    const bool is_good =
+        alive && is_evaluated_ && dy_->gather(frame_, doutputs, outside_, 0).column < 0;
+    is_evaluated_ = false;  // one backward for each
+    // As in evaluate(): nobody computes with the numbers of a rank that is bad.
+    bool is_done = on_all_ranks(frame_.comm, is_good);
+    if (is_done) {
+        dy_->deliver(frame_);
+        is_done = go_back(!dinputs.empty(), sums);
+    }
+    if (!is_done) sums.poison();
+    if (dinputs.empty()) return is_done;
+    if (is_done) {
+        dx_->deliver(frame_);
+        dx_->scatter_some(frame_, dinputs);
+    } else {
+        for (const Column& column : dinputs) {
+            if (column.data) dx_->fill_nan({&column, 1});
+        }
+    }
+    return is_done;
+}
+
+template <class T>
+int64_t GridGradient<T>::bytes() const {
+    return program_->bytes() + dy_->bytes() + dx_->bytes() + scratch_.bytes() + layer_bytes();
+}
+
+template <class T>
+std::vector<LayerCost> GridGradient<T>::costs() const {
+    std::vector<LayerCost> list = program_->costs();
+    const auto add = [&](const char* name, const auto& port) {
+        const NeighborExchange& exchange = port.exchange();
+        list.push_back({name, 0, 0,
+                        exchange.n_item_sent() * port.n_channel() * static_cast<int64_t>(sizeof(T)),
+                        exchange.collectives(), exchange.n_message()});
+    };
+    list.push_back({"status of gradients", 0, 0, static_cast<int64_t>(sizeof(int64_t)), 1, 0});
+    add("rows of the output's gradient", *dy_);
+    add_layer_costs(list);
+    add("rows of the input's gradient", *dx_);
+    return list;
+}
+
+template <class T>
+std::vector<std::string> GridGradient<T>::notes() const {
+    std::vector<std::string> notes = program_->notes();
+    notes.push_back(
+        "gradients: the residual stream in front of every block is kept, the rest is computed "
+        "again");
+    return notes;
+}
+
+template class GridGradient<float>;
+template class GridGradient<double>;
+
+}  // namespace surrogate::impl::sphere

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/model/gradient_program.hpp"
+#include "libsurrogate/src/model/sphere/program.hpp"
+
+namespace surrogate::impl::sphere {
+
+/// Forward and backward of a network of the sphere. Forward is the network's GridProgram, with its
+/// bits; backward gets the gradient of its output, and gives that of its input, on whole rows.
+///
+/// All sums over points run over rows in a fixed order, in gather form: gradients have the same bits
+/// for any number of ranks, partition, threads and vector width if chunks of weights are added
+/// exactly (GradientOrder::exact) and the program is reproducible. Chunks are rows of grids.
+template <class T>
+class GridGradient : public GradientProgram {
+public:
+    void connect() override;
+    BadValue gather(std::span<const Column> inputs, OutsideCounts& outside) override {
+        return program_->gather(inputs, outside);
+    }
+    bool evaluate(bool alive) override;
+    BadValue scatter(std::span<const Column> outputs, bool alive) override {
+        return program_->scatter(outputs, alive);
+    }
+    bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs, bool alive,
+                  GradientSums& sums) override;
+
+    int64_t n_point() const override { return program_->n_point(); }
+    int64_t bytes() const override;
+    std::vector<LayerCost> costs() const override;
+    std::vector<std::string> notes() const override;
+
+protected:
+    explicit GridGradient(std::unique_ptr<GridProgram<T>> program);
+
+    /// Local, part of construction. Backward reads the rows `wanted` of the gradient of the output
+    /// (n_out channels), and computes the rows `bands` of that of the input.
+    void set_ports(const ProgramRequest& request, int64_t n_out, Range wanted, int64_t n_in,
+                   const Bands& bands);
+
+    virtual void connect_layers() = 0;
+    /// Collective: from dy_->field() gradients of weights, and if they are wanted of the input, into
+    /// dx_->field(). False if sums over the grid were not finite, on every rank alike.
+    virtual bool go_back(bool wants_inputs, GradientSums& sums) = 0;
+    virtual int64_t layer_bytes() const = 0;
+    virtual void add_layer_costs(std::vector<LayerCost>& list) const = 0;
+
+    const std::unique_ptr<GridProgram<T>> program_;
+    const Frame& frame_;
+    std::unique_ptr<InputPort<T>> dy_;
+    std::unique_ptr<OutputPort<T>> dx_;
+    Bands input_bands_;
+    Scratch<T> scratch_;  ///< of backward
+
+private:
+    OutsideCounts outside_;  // gradients have no ranges: not read
+    bool is_evaluated_ = false;
+};
+
+/// Local. `config` and `weights` must outlive the program, the domains too. Throws not_supported for
+/// layers that cannot go back.
+template <class T>
+std::unique_ptr<GradientProgram> make_gradient_program(const ProgramRequest& request,
+                                                       const Transformer& config,
+                                                       const Weights<T>& weights);
+template <class T>
+std::unique_ptr<GradientProgram> make_gradient_program(const ProgramRequest& request,
+                                                       const Segformer& config,
+                                                       const Weights<T>& weights);
+
+}  // namespace surrogate::impl::sphere

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <optional>
+
+#include "libsurrogate/src/model/sphere/attention.hpp"
+#include "libsurrogate/src/model/sphere/convolution.hpp"
+#include "libsurrogate/src/model/sphere/harmonic_upsampling.hpp"
+#include "libsurrogate/src/model/sphere/point_norm.hpp"
+#include "libsurrogate/src/model/sphere/program.hpp"
+#include "libsurrogate/src/model/sphere/resampling.hpp"
+
+/// The Spherical Transformer. Source: spec of the sphere's models, sections 1 to 3.
+namespace surrogate::impl::sphere {
+
+/// What is added to the encoder's output, for the rows of this rank.
+template <class T>
+class PositionEmbedding {
+public:
+    PositionEmbedding(const Transformer& config, const Weights<T>& weights, Range rows);
+
+    /// x (n_channel, work.count) += E.
+    void add(const Work& work, Tile<T> x) const;
+    int64_t bytes() const { return stored_.bytes() + computed_.bytes(); }
+
+private:
+    Range rows_;
+    int64_t n_channel_, n_lon_, width_ = 0;
+    const T* values_ = nullptr;  // (row, channel, width): one of
+    Derived<T> stored_;
+    Buffer<T> computed_;
+};
+
+template <class T>
+class TransformerGradient;
+
+/// Forward. Backward reads what it leaves.
+template <class T>
+class TransformerProgram final : public GridProgram<T> {
+public:
+    TransformerProgram(const ProgramRequest& request, const Transformer& config,
+                       const Weights<T>& weights);
+
+    void connect() override;
+    bool run() override;
+    std::vector<LayerCost> costs() const override;
+    int64_t bytes() const override;
+
+private:
+    friend class TransformerGradient<T>;
+    struct Block {
+        AttentionLayer<T> attention;
+        PointNorm<T> norm0, norm1;
+        std::vector<kernels::Linear<T>> mlp;
+    };
+
+    void set_bands(const ProgramRequest& request);
+    void make_blocks(const Weights<T>& weights);
+    void set_codec(const ProgramRequest& request, Range inner, Range fine);
+    void set_scratch();
+
+    Tile<T> normalised(const PointNorm<T>& norm, const Work& w, int thread);
+    void encode();
+    bool attend(Block& block);
+    void add_attention(Block& block);
+    bool feed_forward(Block& block);
+    void decode();
+
+    static constexpr int norm_slot = 0, hidden_slot = 3;
+
+    const Transformer& config_;
+    Bands inner_, fine_;
+    ConvolutionLayer<T> encoder_, decoder_;
+    typename ConvolutionLayer<T>::Workspace encoder_rows_, decoder_rows_;
+    typename AttentionLayer<T>::Workspace attention_;  // of all blocks in turn
+    std::optional<PositionEmbedding<T>> embedding_;
+    std::optional<GridMoments<T>> moments_;
+    std::deque<Block> blocks_;
+    std::optional<ResampleLayer<T>> resample_;
+    std::optional<HarmonicUpsampling<T>> harmonic_;
+    Field<T> x_;  // the residual stream
+    Field<T> t_;  // the decoder's channels before interpolation, if its weights come first
+    Schedule tiles_;
+    std::vector<Field<T>> borders_;  // of backward: the residual stream in front of every block
+};
+
+}  // namespace surrogate::impl::sphere

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// What holds for gradients of any FLARE on any ranks: slopes, bits, memory, and NaN that does not hang.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "kernels/flare/flare.hpp"
+#include "tests/libsurrogate/flare/flare_gradients.hpp"
+#include "tests/support/memory_meter.hpp"
+#include "tests/support/ranks.hpp"
+#include "tests/support/trap_guard.hpp"
+
+namespace surrogate::test {
+namespace {
+
+const MPI_Comm world = MPI_COMM_WORLD;
+
+std::string data(const std::string& name) {
+    return SURROGATE_TEST_DATA "/flare/" + name + ".safetensors";
+}
+
+std::vector<int64_t> all_rows(int64_t n) {
+    std::vector<int64_t> rows(static_cast<size_t>(n));
+    std::iota(rows.begin(), rows.end(), int64_t{0});
+    return rows;
+}
+
+const GradientWay exact_single{.precision = "fp32",
+                               .reproducible = true,
+                               .queue = simd(),
+                               .order = impl::GradientOrder::exact};
+
+// ---- slopes ----
+
+class FlareGradientSlope : public testing::TestWithParam<std::string> {
+protected:
+    /// sum of dy y over all points.
+    double value(FlareGradients& own) const {
+        own.evaluate();
+        return context.reduce(SURROGATE_SUM,
+                              std::inner_product(own.dy.begin(), own.dy.end(), own.y.begin(), 0.0));
+    }
+
+    const Context context = mpi_context(world);
+    const Model model{context, data(GetParam())};
+};
+
+/// Along one direction in the space of all weights.
+TEST_P(FlareGradientSlope, AlongWeightsIsTheGradient) {
+    FlareGradients own(context, model, own_rows("scattered", 37, world), {});
+    ASSERT_TRUE(own.run());
+    impl::MasterWeights& weights = *model.get()->model->weights();
+    const std::vector<double> center(weights.precise().begin(), weights.precise().end());
+    const auto direction = [](size_t i) { return std::sin(0.7 * static_cast<double>(i)); };
+    const auto at = [&](double step) {
+        for (const auto& entry : weights.entries()) {
+            for (int64_t i = entry.first; i < entry.first + entry.size; ++i)
+                weights.precise()[static_cast<size_t>(i)] =
+                    center[static_cast<size_t>(i)] + step * direction(static_cast<size_t>(i));
+        }
+        weights.refresh();
+        return value(own);
+    };
+    const double h = 1e-5, found = (at(h) - at(-h)) / (2 * h);
+    double expected = 0;
+    for (size_t i = 0; i < own.sums.total().size(); ++i)
+        expected += own.sums.total()[i] * direction(i);
+    EXPECT_LE(std::abs(found - expected), 1e-6 * std::abs(expected)) << found << " " << expected;
+}
+
+TEST_P(FlareGradientSlope, AlongInputsIsTheGradient) {
+    FlareGradients own(context, model, own_rows("uneven", 37, world), {});
+    ASSERT_TRUE(own.run());
+    const std::vector<double> center = own.x;
+    const auto at = [&](double step) {
+        for (int64_t i = 0; i < own.n(); ++i)
+            for (int64_t c = 0; c < own.n_in(); ++c) {
+                const auto e = static_cast<size_t>(i * own.n_in() + c);
+                own.x[e] = center[e] + step * std::cos(static_cast<double>(3 * own.row(i) + c));
+            }
+        return value(own);
+    };
+    const double h = 1e-5, found = (at(h) - at(-h)) / (2 * h);
+    double expected = 0;
+    for (int64_t i = 0; i < own.n(); ++i)
+        for (int64_t c = 0; c < own.n_in(); ++c)
+            expected += own.dx[static_cast<size_t>(i * own.n_in() + c)] *
+                        std::cos(static_cast<double>(3 * own.row(i) + c));
+    expected = context.reduce(SURROGATE_SUM, expected);
+    EXPECT_LE(std::abs(found - expected), 1e-6 * std::abs(expected)) << found << " " << expected;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, FlareGradientSlope,
+                         testing::Values("tiny", "tiny_options", "layers", "ablation_shared"),
+                         [](const auto& name) { return name.param; });
+
+// ---- bits ----
+
+class FlareGradientBits : public testing::TestWithParam<std::string> {
+protected:
+    /// More than two chunks, the last one not full.
+    const int64_t n = 2 * kernels::flare::chunk_points + 77;
+    const Context context = mpi_context(world), self;
+    const Model model{context, data(GetParam())}, alone{self, data(GetParam())};
+};
+
+TEST_P(FlareGradientBits, InReproduciblePlansDependOnNothing) {
+    const TrapGuard traps;
+    FlareGradients whole(self, alone, all_rows(n), exact_single);
+    ASSERT_TRUE(whole.run());
+    std::vector<GradientWay> ways = {exact_single, exact_single, exact_single};
+    ways[1].queue = simd(3, kernels::VectorLevel::scalar);
+    ways[2].queue = simd(2);
+    ways[2].saves_less = true;
+    const char* const partitions[] = {"contiguous", "scattered", "uneven"};
+    for (size_t w = 0; w < ways.size(); ++w) {
+        FlareGradients own(context, model, own_rows(partitions[w], n, world), ways[w]);
+        ASSERT_TRUE(own.run());
+        EXPECT_EQ(own.total(), whole.total()) << w;
+        for (int64_t i = 0; i < own.n() * own.n_in(); ++i)
+            ASSERT_EQ(
+                own.dx[static_cast<size_t>(i)],
+                whole
+                    .dx[static_cast<size_t>(own.row(i / own.n_in()) * own.n_in() + i % own.n_in())])
+                << w << " " << i;
+    }
+}
+
+TEST_P(FlareGradientBits, AreThoseOfPlansThatSaveMore) {
+    const std::vector<int64_t> rows = own_rows("scattered", 300, world);
+    for (const char* precision : {"fp32", "fp64"}) {
+        GradientWay way{.precision = precision, .queue = simd()};
+        if (way.precision == "fp64") way.queue = {};
+        FlareGradients more(context, model, rows, way);
+        way.saves_less = true;
+        FlareGradients less(context, model, rows, way);
+        ASSERT_TRUE(more.run());
+        ASSERT_TRUE(less.run());
+        EXPECT_EQ(more.y, less.y);
+        EXPECT_EQ(more.dx, less.dx);
+        EXPECT_EQ(more.total(), less.total());
+        EXPECT_GT(more.program->bytes(), less.program->bytes());
+    }
+}
+
+TEST_P(FlareGradientBits, OfPredictionsAreThoseOfPlansWithoutGradients) {
+    const std::vector<int64_t> rows = own_rows("uneven", 1100, world);
+    for (const bool saves_less : {false, true}) {
+        for (const bool reproducible : {false, true}) {
+            const GradientWay way{.precision = "fp32",
+                                  .reproducible = reproducible,
+                                  .saves_less = saves_less,
+                                  .queue = simd(2)};
+            FlareGradients own(context, model, rows, way);
+            own.evaluate();
+            EXPECT_EQ(own.y, own.prediction_without_gradients(way));
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, FlareGradientBits,
+                         testing::Values("tiny_options", "odd", "ablation_shared"),
+                         [](const auto& name) { return name.param; });
+
+// ---- memory and traffic ----
+
+TEST(FlareGradientMemory, IsTakenByThePlanAlone) {
+    const Context context = mpi_context(world);
+    const Model model(context, data("tiny_options"));
+    for (const bool reproducible : {false, true}) {
+        GradientWay way = exact_single;
+        way.reproducible = reproducible;
+        way.queue = simd(2);
+        FlareGradients own(context, model, own_rows("scattered", 1500, world), way);
+        ASSERT_TRUE(own.run());  // the first run may make threads
+        const std::vector<impl::Column> x = columns_of(own.x, own.n_in()),
+                                        y = columns_of(own.y, own.n_out()),
+                                        dy = columns_of(own.dy, own.n_out()),
+                                        dx = columns_of(own.dx, own.n_in());
+        impl::OutsideCounts outside(2, own.n_in());
+        const MemoryMeter meter;
+        own.sums.clear();
+        own.program->gather(x, outside);
+        own.program->evaluate(true);
+        own.program->scatter(y, true);
+        own.program->backward(dy, dx, true, own.sums);
+        own.reduce();
+        EXPECT_EQ(meter.n_allocation(), 0);
+    }
+}
+
+/// What a block adds is what its streams take: at C = 64, less than 1.5 KB a point in float.
+TEST(FlareGradientMemory, GrowsWithPointsAsItsStreamsDo) {
+    const Context self;
+    const Model model(self, data("mid"));  // C = 64, H = 8, two blocks
+    for (const bool saves_less : {false, true}) {
+        GradientWay way{.precision = "fp32", .saves_less = saves_less, .queue = simd()};
+        const auto bytes = [&](int64_t n) {
+            return FlareGradients(self, model, all_rows(n), way).program->bytes();
+        };
+        const int64_t per_point = (bytes(16384 + 6400) - bytes(16384)) / 6400;
+        const int64_t c = 64, h = 8, blocks = 2, ports = 2 * 4 * (2 + 1);
+        const int64_t streams = 4 * c * (saves_less ? blocks + 3 : 3 * blocks + 1);
+        EXPECT_EQ(per_point, streams + 4 * 3 * h + ports);
+        EXPECT_LT(per_point, blocks * 1536);
+    }
+}
+
+TEST(FlareGradientTraffic, IsWhatTheNoteSays) {
+    const Context context = mpi_context(world);
+    const Model model(context, data("odd"));  // two blocks
+    for (const bool reproducible : {false, true}) {
+        GradientWay way = exact_single;
+        way.reproducible = reproducible;
+        FlareGradients own(context, model, own_rows("contiguous", 500, world), way);
+        own.evaluate();
+        own.comm().reset_counters();
+        own.program->backward(columns_of(own.dy, own.n_out()), {}, true, own.sums);
+        const int64_t exchanges = reproducible ? 1 : 0;
+        const int64_t sent = own.comm().bytes_sent() - exchanges * own.n() * own.n_out() * 4;
+        const int64_t calls = own.comm().n_collective() - exchanges;
+        const std::string note = own.program->notes().back();
+        EXPECT_NE(note.find("sends " + std::to_string(sent) + " bytes in " + std::to_string(calls) +
+                            " collectives"),
+                  std::string::npos)
+            << note << " " << sent << " " << calls;
+        EXPECT_EQ(calls, reproducible ? 4 : 2);
+    }
+}
+
+// ---- trouble ----
+
+class FlareGradientTrouble : public testing::TestWithParam<bool> {
+protected:
+    const GradientWay way_{
+        .precision = "fp32",
+        .reproducible = GetParam(),
+        .queue = simd(),
+        .order = GetParam() ? impl::GradientOrder::exact : impl::GradientOrder::single};
+    const Context context_ = mpi_context(world);
+    const Model model_{context_, data("tiny")};
+    FlareGradients own_{context_, model_, own_rows("contiguous", 90, world), way_};
+    const bool is_culprit_ = rank_of(world) == size_of(world) - 1;
+};
+
+TEST_P(FlareGradientTrouble, OfOneRankIsKnownToAllAndForgotten) {
+    ASSERT_TRUE(own_.run());
+    const std::vector<double> good = own_.total();
+    for (const double bad : {static_cast<double>(NAN), std::numeric_limits<double>::infinity()}) {
+        const TrapGuard traps;
+        const double kept = own_.dy.back();
+        if (is_culprit_) own_.dy.back() = bad;
+        own_.sums.clear();
+        own_.evaluate();
+        EXPECT_FALSE(own_.backward());
+        EXPECT_FALSE(own_.reduce());
+        for (const double dx : own_.dx) EXPECT_TRUE(std::isnan(dx));
+        own_.dy.back() = kept;
+    }
+    ASSERT_TRUE(own_.run());
+    EXPECT_EQ(own_.total(), good);
+}
+
+TEST_P(FlareGradientTrouble, OfTheEvaluationLeavesNoGradient) {
+    if (is_culprit_) own_.x.front() = NAN;
+    const TrapGuard traps;
+    own_.sums.clear();
+    EXPECT_FALSE(own_.evaluate());
+    EXPECT_FALSE(own_.backward(false));
+    EXPECT_FALSE(own_.reduce());
+}
+
+TEST_P(FlareGradientTrouble, OfARankThatSaysSoIsKnownToAll) {
+    own_.sums.clear();
+    EXPECT_TRUE(own_.evaluate());
+    EXPECT_FALSE(own_.backward(!is_culprit_));
+    EXPECT_FALSE(own_.reduce());
+}
+
+INSTANTIATE_TEST_SUITE_P(, FlareGradientTrouble, testing::Bool(), [](const auto& reproducible) {
+    return reproducible.param ? "Reproducible" : "Fast";
+});
+
+TEST(FlareGradientRefusal, NamesWhatCannotBeTrained) {
+    const Context self;
+    for (const auto& [name, text] : {std::pair("lra_mean_sin", "sequences"),
+                                     std::pair("ablation_latent_blocks", "latent blocks")}) {
+        const Model model(self, data(name));
+        try {
+            FlareGradients refused(self, model, all_rows(5), {});
+            ADD_FAILURE() << name;
+        } catch (const impl::Error& error) {
+            EXPECT_EQ(error.status(), impl::Status::not_supported);
+            EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+        }
+    }
+}
+
+TEST(FlareGradientRefusal, OfASecondBackwardNamesTheRule) {
+    const Context self;
+    const Model model(self, data("tiny"));
+    FlareGradients own(self, model, all_rows(5), {});
+    ASSERT_TRUE(own.run());
+    EXPECT_THROW(own.backward(), impl::Error);
+}
+
+TEST(FlareGradientEdges, NoPointsAtAllHaveGradientsOfZero) {
+    const Context context = mpi_context(world);
+    const Model model(context, data("tiny_options"));
+    for (const GradientWay& way : {exact_single, GradientWay{}}) {
+        FlareGradients own(context, model, {}, way);
+        ASSERT_TRUE(own.run());
+        for (const double g : own.sums.total()) EXPECT_EQ(g, 0);
+    }
+}
+
+}  // namespace
+}  // namespace surrogate::test

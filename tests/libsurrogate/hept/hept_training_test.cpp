@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of HEPT that go back: the gradients of the stored cases, slopes through classes of particles,
+// predictions, bits, memory, bad samples; and the trainer.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tests/libsurrogate/hept/hept_case.hpp"
+#include "tests/support/family_training.hpp"
+#include "tests/support/gradient_run.hpp"
+
+namespace surrogate::test {
+namespace {
+
+std::string data(const std::string& name) {
+    return SURROGATE_TEST_DATA "/hept/" + name + ".safetensors";
+}
+
+/// A stored case as a solver has it.
+struct StoredHits {
+    explicit StoredHits(const std::string& name)
+        : file(data(name)),
+          config(impl::hept::parse_config(file.card().at("network"))),
+          points(HeptCase::points_of(file, config)),
+          x(file.tensor("check/input/x").values) {}
+
+    surrogate_points given() const {
+        return {matrix(points.x.data(), points.n(), points.n_axis), points.ids.data(),
+                points.clouds.data(), nullptr};
+    }
+    std::unique_ptr<GradientRun> make(const std::string& name, const GradientWay& way) const {
+        return std::make_unique<GradientRun>(data(name), given(), GivenInputs{x, {}}, way);
+    }
+
+    const GoldenFile file;
+    const impl::hept::Config config;
+    const HeptPoints points;
+    const std::vector<double> x;
+};
+
+class HeptTraining : public testing::TestWithParam<std::string> {
+protected:
+    MakeRun maker() const {
+        return [this](const GradientWay& way) { return hits.make(GetParam(), way); };
+    }
+    /// Of sum_n (sin(0.7 n) y_n + y_n^2 / 2); relative to the largest entry of each gradient.
+    void expect_stored(const GradientWay& way, double tolerance) const {
+        const auto run = hits.make(GetParam(), way);
+        ASSERT_TRUE(run->run(
+            [](size_t i, double y) { return std::sin(0.7 * static_cast<double>(i)) + y; }));
+        const std::string prefix = "check/grad/";
+        int n_compared = 0;
+        for (const std::string& name : hits.file.names()) {
+            if (!name.starts_with(prefix)) continue;
+            const std::string weight = name.substr(prefix.size());
+            if (weight == "coords") continue;  // the plan has them
+            const std::vector<double> expected = hits.file.tensor(name).values;
+            const std::vector<double> found = weight == "x" ? run->dx : run->gradient(weight);
+            ASSERT_EQ(found.size(), expected.size()) << weight;
+            double scale = 0;
+            for (const double value : expected) scale = std::max(scale, std::abs(value));
+            for (size_t i = 0; i < expected.size(); ++i)
+                ASSERT_LE(std::abs(found[i] - expected[i]), tolerance * scale)
+                    << weight << " " << i;
+            ++n_compared;
+        }
+        EXPECT_GE(n_compared, 49);
+    }
+
+    const StoredHits hits{GetParam()};
+};
+
+TEST_P(HeptTraining, GradientsAreTheStoredOnes) {
+    expect_stored({}, 1e-7);
+    expect_stored({.precision = "fp32", .queue = simd_queue(2)}, 1e-4);
+    expect_stored({.precision = "fp32",
+                   .reproducible = true,
+                   .queue = simd_queue(),
+                   .order = impl::GradientOrder::exact},
+                  1e-4);
+}
+
+TEST_P(HeptTraining, PredictsAsPlansWithoutGradients) {
+    expect_predictions_of_plain_plans(maker());
+}
+
+TEST_P(HeptTraining, HasTheSameBitsOnAnyThreads) {
+    expect_bits_on_any_threads(maker());
+}
+
+TEST_P(HeptTraining, AddsUpSamples) {
+    expect_samples_add_up(maker());
+}
+
+TEST_P(HeptTraining, PoisonsTheSumsOfBadSamples) {
+    expect_bad_ranks_poison(maker());
+}
+
+TEST_P(HeptTraining, OfNoPointsHasNoGradients) {
+    const double nothing = 0;
+    const int64_t none = 0;
+    GradientRun run(data(GetParam()),
+                    {matrix(&nothing, 0, hits.points.n_axis), &none, &none, nullptr}, {}, {});
+    expect_no_gradients(run);
+}
+
+TEST_P(HeptTraining, TakesNoMemory) {
+    expect_no_memory(maker());
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, HeptTraining,
+                         testing::Values("tiny", "odd_zero", "clouds_duplicate", "masked"),
+                         [](const auto& name) { return name.param; });
+
+// ---- classes of particles, and the sigmoid ----
+
+class HeptClassTraining : public testing::Test {
+protected:
+    static double loss(GradientRun& run) {
+        EXPECT_TRUE(run.evaluate());
+        double sum = 0;
+        for (const double y : run.y) sum += y * y / 2;
+        return sum;
+    }
+    const StoredHits hits{"pileup_977"};
+};
+
+TEST_F(HeptClassTraining, SlopesOfTheirRowsAreTheGradient) {
+    const auto run = hits.make("pileup_977", {});
+    ASSERT_TRUE(run->run(half_square));
+    const auto& entry = *run->weights().find("pids_enc.weight");
+    const std::span<double> rows = run->weights().precise().subspan(
+        static_cast<size_t>(entry.first), static_cast<size_t>(entry.size));
+    const std::vector<double> gradient = run->gradient("pids_enc.weight");
+    const std::vector<double> center(rows.begin(), rows.end());
+    const auto at = [&](double step) {
+        for (size_t i = 0; i < rows.size(); ++i)
+            rows[i] = center[i] + step * std::sin(0.7 * static_cast<double>(i));
+        run->weights().refresh();
+        return loss(*run);
+    };
+    const double h = 1e-6, found = (at(h) - at(-h)) / (2 * h);
+    double expected = 0;
+    for (size_t i = 0; i < rows.size(); ++i)
+        expected += gradient[i] * std::sin(0.7 * static_cast<double>(i));
+    EXPECT_NE(expected, 0);
+    EXPECT_LE(std::abs(found - expected), 1e-6 * std::abs(expected)) << found << " " << expected;
+}
+
+TEST_F(HeptClassTraining, SlopesOfFeaturesAreTheGradientAndClassesHaveNone) {
+    const auto run = hits.make("pileup_977", {});
+    ASSERT_TRUE(run->run(half_square));
+    const auto n = static_cast<size_t>(hits.config.in_dim);
+    const auto direction = [&](size_t i) {
+        return i % n + 1 == n ? 0 : std::sin(0.7 * static_cast<double>(i));
+    };
+    const auto at = [&](double step) {
+        StoredHits moved("pileup_977");
+        std::vector<double> x = moved.x;
+        for (size_t i = 0; i < x.size(); ++i) x[i] += step * direction(i);
+        GradientRun other(data("pileup_977"), moved.given(), GivenInputs{x, {}}, {});
+        return loss(other);
+    };
+    const double h = 1e-6, found = (at(h) - at(-h)) / (2 * h);
+    double expected = 0;
+    for (size_t i = 0; i < run->dx.size(); ++i) {
+        if (i % n + 1 == n) {
+            EXPECT_TRUE(std::isnan(run->dx[i])) << i;
+        } else {
+            expected += run->dx[i] * direction(i);
+        }
+    }
+    EXPECT_NE(expected, 0);
+    EXPECT_LE(std::abs(found - expected), 1e-6 * std::abs(expected)) << found << " " << expected;
+}
+
+TEST_F(HeptClassTraining, TakesNoMemoryAndPredictsAsPlansWithoutGradients) {
+    const MakeRun make = [this](const GradientWay& way) { return hits.make("pileup_977", way); };
+    expect_no_memory(make);
+    const GradientWay way{.precision = "fp32", .queue = simd_queue(2)};
+    const auto run = make(way);
+    ASSERT_TRUE(run->evaluate());
+    EXPECT_EQ(run->y, run->prediction_without_gradients(way));
+}
+
+// ---- the trainer ----
+
+TEST(HeptTrainer, LowersTheLossInThreeStepsAndKeepsHashes) {
+    const StoredHits hits("odd_zero");
+    std::vector<double> targets;
+    for (int64_t i = 0; i < hits.points.n() * hits.config.n_out(); ++i)
+        targets.push_back(std::sin(0.1 * static_cast<double>(i)));
+    FamilyTraining own(hits.file, hits.points.n_axis, hits.given(), hits.x, targets,
+                       {{"gradients", "true"}},
+                       {{"learning_rate", "1e-3"},
+                        {"loss", "mean_square"},
+                        {"weight_decay", "0.1"},
+                        {"decay_all", "true"}});
+    expect_steps_lower_the_loss(own);
+    for (const std::string name : {"regions", "attns.0.attn.e2lsh.alpha"}) {
+        const GoldenTensor stored =
+            hits.file.tensor(name == "regions" ? "check/tables/regions" : "check/tables/alpha/0");
+        EXPECT_EQ(own.precise(name), stored.values) << name;
+    }
+}
+
+TEST(HeptTrainer, FollowsPointsThatMove) {
+    const StoredHits hits("odd_zero");
+    expect_moves_are_followed(
+        hits.file, hits.points.x, hits.points.n_axis, hits.points.ids, hits.points.clouds, hits.x,
+        std::vector<double>(static_cast<size_t>(hits.points.n() * hits.config.n_out()), 1.0));
+}
+
+}  // namespace
+}  // namespace surrogate::test

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of networks on the sphere: those of the published implementation, slopes, bits, and bad
+// numbers of one rank.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "tests/libsurrogate/sphere/sphere_gradients.hpp"
+#include "tests/support/golden_file.hpp"
+#include "tests/support/memory_meter.hpp"
+#include "tests/support/ranks.hpp"
+#include "tests/support/sphere_models.hpp"
+#include "tests/support/trap_guard.hpp"
+
+namespace surrogate::test {
+namespace {
+
+using nlohmann::json;
+const MPI_Comm world = MPI_COMM_WORLD;
+
+kernels::Queue simd(int n_thread = 1, kernels::VectorLevel level = kernels::best_vector_level()) {
+    return {kernels::Backend::simd, level, n_thread};
+}
+
+const SphereWay exact_single{.precision = "fp32",
+                             .reproducible = true,
+                             .queue = simd(),
+                             .order = impl::GradientOrder::exact};
+
+const SphereLayout layouts[] = {
+    {.name = "Contiguous"},
+    {.name = "Uneven", .partition = "uneven"},
+    {.name = "BlocksFromTheSouth", .partition = "scattered", .south_first = true, .shift = 3},
+};
+
+std::string data(const std::string& name) {
+    return SURROGATE_TEST_DATA "/sphere/" + name + ".safetensors";
+}
+
+std::vector<float> singles(const std::vector<double>& values) {
+    return {values.begin(), values.end()};
+}
+
+double largest(const std::vector<double>& values) {
+    double size = 0;
+    for (const double value : values) size = std::max(size, std::abs(value));
+    return size;
+}
+
+// ---- published gradients ----
+
+class SphereGradient : public testing::TestWithParam<std::string> {
+protected:
+    void expect_published(const SphereLayout& layout, const SphereWay& way,
+                          double tolerance) const {
+        SCOPED_TRACE(layout.name + " " + way.precision);
+        SphereGradients own(context, model, layout, way);
+        own.x.fill(singles(file.tensor("check/input/x").values));
+        own.dy.fill(golden_slope(std::ssize(file.tensor("check/output/y").values)));
+        ASSERT_TRUE(own.run());
+        const impl::MasterWeights& weights = *model.get()->model->weights();
+        // As for FLARE: of the size of a tensor, and of a thousandth of the largest of all, because
+        // some gradients nearly cancel, and the published sums are in single precision.
+        double of_all = 0;
+        for (const std::string& name : file.names())
+            if (name.starts_with("check/grad/"))
+                of_all = std::max(of_all, largest(file.tensor(name).values));
+        size_t n_compared = 0;
+        for (const auto& entry : weights.entries()) {
+            const std::string name = "check/grad/" + entry.name;
+            const double* found = own.sums.total().data() + entry.first;
+            if (!file.has(name)) {  // buffers
+                for (int64_t i = 0; i < entry.size; ++i) ASSERT_EQ(found[i], 0) << entry.name;
+                continue;
+            }
+            const std::vector<double> expected = file.tensor(name).values;
+            for (size_t i = 0; i < expected.size(); ++i)
+                ASSERT_LE(std::abs(found[i] - expected[i]),
+                          tolerance * (largest(expected) + 1e-3 * of_all))
+                    << entry.name << " " << i << ": " << found[i] << ", published " << expected[i];
+            ++n_compared;
+        }
+        EXPECT_GT(n_compared, 10u);
+        const std::vector<double> dx = file.tensor("check/grad_input/x").values;
+        const std::vector<double> found = own.dx.points(), expected = own.dx.points_of(dx);
+        for (size_t i = 0; i < expected.size(); ++i)
+            ASSERT_LE(std::abs(found[i] - expected[i]), tolerance * largest(dx)) << i;
+        EXPECT_TRUE(own.dx.has_clean_ghosts());
+    }
+
+    const GoldenFile file{data(GetParam())};
+    const Context context = mpi_context(world);
+    const Model model{context, data(GetParam())};
+};
+
+/// The stored gradients are of the official code in single precision: sums over all points, of which
+/// those of the SegFormer's blocks.0.fwd.2.norm.bias nearly cancel and differ by 2e-5 of their size from
+/// ours in double, which agree with slopes.
+TEST_P(SphereGradient, InDoubleIsThePublishedOne) {
+    const TrapGuard traps;
+    const double tolerance = GetParam().starts_with("segformer") ? 3e-5 : 1e-5;
+    for (const SphereLayout& layout : layouts) {
+        expect_published(layout, {}, tolerance);
+        expect_published(layout, {.reproducible = true, .order = impl::GradientOrder::exact},
+                         tolerance);
+    }
+}
+
+TEST_P(SphereGradient, InSingleIsClose) {
+    const TrapGuard traps;
+    for (const SphereLayout& layout : layouts) {
+        for (const kernels::Queue& queue : {kernels::Queue(), simd(2)}) {
+            SphereWay way{
+                .precision = "fp32", .queue = queue, .order = impl::GradientOrder::single};
+            expect_published(layout, way, 1e-4);
+        }
+        expect_published(layout, exact_single, 1e-4);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, SphereGradient,
+                         testing::Values("transformer_neighborhood_24x48",
+                                         "transformer_global_24x48",
+                                         "segformer_neighborhood_64x128"),
+                         [](const auto& name) { return name.param; });
+
+// ---- networks with options ----
+
+struct Variant {
+    std::string name;
+    json changes;
+};
+
+std::ostream& operator<<(std::ostream& stream, const Variant& v) {
+    return stream << v.name;
+}
+
+const json no_norm = {{"normalization_layer", "none"},
+                      {"activation_function", "identity"},
+                      {"pos_embed", "none"},
+                      {"residual_prediction", false}};
+const Variant variants[] = {
+    {"Plain", json::object()},
+    {"NoNormNoEmbeddingNoResidual", no_norm},
+    {"LayerNormBias",
+     {{"normalization_layer", "layer_norm"}, {"pos_embed", "sequence"}, {"bias", true}}},
+    {"LearnableLatlon", {{"pos_embed", "learnable latlon"}}},
+    {"WithoutMlpLearnableLat", {{"pos_embed", "learnable lat"}, {"use_mlp", false}}},
+    {"GlobalLobatto", {{"attention_mode", "global"}, {"grid", "lobatto"}, {"num_heads", 2}}},
+    {"OddRowsScaleFactorThree",
+     {{"img_size", {13, 27}}, {"scale_factor", 3}, {"grid_internal", "equiangular"}}},
+    {"Segformer", json::object()},
+    {"SegformerGlobalBiasOddRows",
+     {{"attention_mode", "global"}, {"bias", true}, {"img_size", {27, 36}}}},
+    {"ManyOutputsGeometryFirst", {{"out_chans", 40}, {"residual_prediction", false}}},
+};
+
+/// Names that begin with Segformer change that network, others the Transformer.
+json network_of(const Variant& variant) {
+    const bool is_segformer = variant.name.starts_with("Segformer");
+    return changed(is_segformer ? small_segformer() : small_transformer(), variant.changes);
+}
+
+class SphereGradientOf : public testing::TestWithParam<Variant> {
+protected:
+    void fill(SphereGradients& own) const {
+        own.x.fill(wave(own.n_in * n_point(), 0.6));
+        own.dy.fill(golden_slope(own.n_out * n_point()));
+    }
+    int64_t n_point() const {
+        const surrogate_domain_info grid = model.input_domain();
+        return grid.n_lat * grid.n_lon;
+    }
+
+    const ModelOnDisk disk{network_of(GetParam())};
+    const Context context = mpi_context(world), self;
+    const Model model{context, disk.path()}, alone{self, disk.path()};
+};
+
+TEST_P(SphereGradientOf, IsTheSlope) {
+    SphereGradients own(context, model, layouts[1], {});
+    fill(own);
+    ASSERT_TRUE(own.run());
+    const auto value = [&] {
+        own.evaluate();
+        const std::vector<double> y = own.y.points(), dy = own.dy.points();
+        return context.reduce(SURROGATE_SUM,
+                              std::inner_product(y.begin(), y.end(), dy.begin(), 0.0));
+    };
+    const double h = 1e-5;
+    const auto direction = [](size_t i) { return std::sin(0.7 * static_cast<double>(i)); };
+
+    const std::vector<double> x = own.x.values(), dx = own.dx.values();
+    const auto at_input = [&](double step) {
+        for (size_t i = 0; i < x.size(); ++i) own.x.values()[i] = x[i] + step * direction(i);
+        return value();
+    };
+    double expected = 0, small = 1e-6, found = (at_input(small) - at_input(-small)) / (2 * small);
+    for (size_t i = 0; i < dx.size(); ++i) expected += dx[i] * direction(i);
+    expected = context.reduce(SURROGATE_SUM, expected);
+    EXPECT_NEAR(found, expected, 1e-6 * std::abs(expected)) << "inputs";
+    at_input(0);
+
+    impl::MasterWeights& weights = *model.get()->model->weights();
+    const std::vector<double> center(weights.precise().begin(), weights.precise().end());
+    for (const auto& entry : weights.entries()) {
+        const auto begin = static_cast<size_t>(entry.first);
+        const auto at = [&](double step) {
+            for (size_t i = 0; i < static_cast<size_t>(entry.size); ++i)
+                weights.precise()[begin + i] = center[begin + i] + step * direction(i);
+            weights.refresh();
+            return value();
+        };
+        found = (at(h) - at(-h)) / (2 * h);
+        at(0);
+        double size = 0;
+        expected = 0;
+        for (size_t i = 0; i < static_cast<size_t>(entry.size); ++i) {
+            expected += own.sums.total()[begin + i] * direction(i);
+            size += std::abs(own.sums.total()[begin + i] * direction(i));
+        }
+        EXPECT_NEAR(found, expected, 1e-6 * size + 1e-8) << entry.name;
+    }
+}
+
+TEST_P(SphereGradientOf, InReproduciblePlansHasTheBitsOfOneRank) {
+    const TrapGuard traps;
+    SphereGradients whole(self, alone, layouts[0], exact_single);
+    fill(whole);
+    ASSERT_TRUE(whole.run());
+    std::vector<double> dx(static_cast<size_t>(whole.n_in * n_point()));
+    const std::vector<double> points = whole.dx.points();
+    for (size_t i = 0; i < points.size(); ++i) {  // [n, channels] to (channels, n)
+        const size_t n = static_cast<size_t>(whole.n_in), point = i / n, c = i % n;
+        dx[c * points.size() / n + point] = points[i];
+    }
+    SphereWay ways[] = {exact_single, exact_single, exact_single};
+    ways[1].queue = simd(3, kernels::VectorLevel::scalar);
+    ways[2].queue = simd(2);
+    for (size_t w = 0; w < std::size(ways); ++w) {
+        SphereGradients own(context, model, layouts[w], ways[w]);
+        fill(own);
+        ASSERT_TRUE(own.run());
+        EXPECT_EQ(own.total(), whole.total()) << layouts[w].name;
+        EXPECT_EQ(own.dx.points(), own.dx.points_of(dx)) << layouts[w].name;
+    }
+}
+
+/// Evaluations of a program with gradients are those of the plain one.
+TEST_P(SphereGradientOf, LeavesPredictionsAsTheyAre) {
+    const std::vector<float> x = wave(model.ports().front().n_channel * n_point(), 0.6);
+    SphereGradients own(context, model, layouts[0], exact_single);
+    own.x.fill(x);
+    ASSERT_TRUE(own.evaluate());
+    const std::vector<double> y =
+        evaluate(disk.path(), {x}, {{"reproducible", "true"}, {"backend", "simd"}});
+    EXPECT_EQ(own.y.points(), own.y.points_of(y));
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, SphereGradientOf, testing::ValuesIn(variants),
+                         [](const auto& variant) { return variant.param.name; });
+
+// ---- memory and traffic ----
+
+/// The columns of costs, added up.
+struct Traffic {
+    int64_t bytes = 0, collectives = 0;
+};
+Traffic planned(const impl::GradientProgram& program) {
+    Traffic sum;
+    for (const impl::LayerCost& cost : program.costs()) {
+        sum.bytes += cost.bytes_sent;
+        sum.collectives += cost.collectives;
+    }
+    return sum;
+}
+
+TEST(SphereGradientTraffic, IsWhatThePlanSays) {
+    const ModelOnDisk disk(small_transformer());
+    const Context context = mpi_context(world);
+    const Model model(context, disk.path());
+    for (const bool reproducible : {false, true}) {
+        SphereWay way = exact_single;
+        way.reproducible = reproducible;
+        SphereGradients own(context, model, layouts[1], way);
+        own.x.fill(wave(3 * 12 * 24, 0.6));
+        own.dy.fill(golden_slope(3 * 12 * 24));
+        impl::Communicator& comm = own.comm();
+        comm.reset_counters();
+        ASSERT_TRUE(own.evaluate());
+        ASSERT_TRUE(own.backward());
+        const Traffic wanted = planned(*own.program);
+        EXPECT_EQ(comm.bytes_sent(), wanted.bytes);
+        EXPECT_EQ(comm.n_collective(), wanted.collectives);
+    }
+}
+
+TEST(SphereGradientMemory, IsTakenByThePlanAlone) {
+    const Context context = mpi_context(world);
+    for (const bool is_global : {false, true}) {
+        json network = small_transformer();
+        if (is_global) network["attention_mode"] = "global";
+        const ModelOnDisk disk(network);
+        const Model model(context, disk.path());
+        SphereWay way = exact_single;
+        way.queue = simd(2);
+        SphereGradients own(context, model, layouts[1], way);
+        own.x.fill(wave(3 * 12 * 24, 0.6));
+        own.dy.fill(golden_slope(3 * 12 * 24));
+        ASSERT_TRUE(own.run());  // the first run may make threads
+        const std::vector<impl::Column> x = own.inputs(own.x), y = own.outputs(own.y),
+                                        dy = own.outputs(own.dy), dx = own.inputs(own.dx);
+        impl::OutsideCounts outside(2, own.n_in);
+        const MemoryMeter meter;
+        own.sums.clear();
+        own.program->gather(x, outside);
+        own.program->evaluate(true);
+        own.program->scatter(y, true);
+        own.program->backward(dy, dx, true, own.sums);
+        own.reduce();
+        EXPECT_EQ(meter.n_allocation(), 0) << is_global;
+    }
+}
+
+// ---- trouble ----
+
+class SphereGradientTrouble : public testing::TestWithParam<bool> {
+protected:
+    const SphereWay way{
+        .precision = "fp32",
+        .reproducible = GetParam(),
+        .queue = simd(),
+        .order = GetParam() ? impl::GradientOrder::exact : impl::GradientOrder::single};
+    const ModelOnDisk disk{small_transformer()};
+    const Context context = mpi_context(world);
+    const Model model{context, disk.path()};
+    SphereGradients own{context, model, layouts[0], way};
+    const bool is_culprit = rank_of(world) == size_of(world) - 1;
+};
+
+TEST_P(SphereGradientTrouble, OfOneRankIsKnownToAllAndForgotten) {
+    own.x.fill(wave(3 * 12 * 24, 0.6));
+    own.dy.fill(golden_slope(3 * 12 * 24));
+    ASSERT_TRUE(own.run());
+    const std::vector<double> good = own.total();
+    const TrapGuard traps;
+    for (std::vector<double>* values : {&own.x.values(), &own.dy.values()}) {
+        const double kept = values->back();
+        if (is_culprit) values->back() = NAN;
+        EXPECT_FALSE(own.run());
+        for (const double dx : own.dx.values()) EXPECT_TRUE(std::isnan(dx));
+        values->back() = kept;
+    }
+    own.sums.clear();
+    EXPECT_TRUE(own.evaluate());
+    EXPECT_FALSE(own.backward(!is_culprit));
+    EXPECT_FALSE(own.reduce());
+    ASSERT_TRUE(own.run());
+    EXPECT_EQ(own.total(), good);
+}
+
+INSTANTIATE_TEST_SUITE_P(, SphereGradientTrouble, testing::Bool(), [](const auto& reproducible) {
+    return reproducible.param ? "Reproducible" : "Fast";
+});
+
+TEST(SphereGradientRefusal, NamesWhatCannotBeTrained) {
+    const Context self;
+    const std::pair<json, std::string> cases[] = {
+        {changed(small_transformer(), {{"upsample_sht", true}}), "upsample_sht"},
+        {changed(small_segformer(), {{"upsampling_method", "conv"}}), "conv"},
+        {small_attention(), "Transformer"}};
+    for (const auto& [network, text] : cases) {
+        const ModelOnDisk disk(network);
+        const Model model(self, disk.path());
+        try {
+            SphereGradients refused(self, model, layouts[0], {});
+            ADD_FAILURE() << text;
+        } catch (const impl::Error& error) {
+            EXPECT_EQ(error.status(), impl::Status::not_supported);
+            EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+        }
+    }
+}
+
+}  // namespace
+}  // namespace surrogate::test
