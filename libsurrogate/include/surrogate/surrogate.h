@@ -220,6 +220,10 @@ typedef struct surrogate_tensor {
  *                 model's card, in its units, which the plan normalises (and takes as they are if
  *                 the card names no inputs). network: what the network takes, normalised already;
  *                 ranges of coordinates are then compared in the network's numbers
+ *   gradients     false               the plan only predicts
+ *                 true, recompute     the plan can be trained (surrogate_train.h): it predicts the
+ *                                     same bits and keeps what going back needs; recompute: less
+ *                                     memory, more time. Backends ref and simd
  * Given to a context they are the defaults of its plans; given to a plan they apply to that plan.
  */
 SURROGATE_API surrogate_status surrogate_options_create(surrogate_options** options);

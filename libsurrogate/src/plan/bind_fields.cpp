@@ -115,7 +115,9 @@ void Plan::require_rows(const std::string& what, std::span<const size_t> found,
     }
 }
 
-void Plan::bind(const char* name, const char* unit, const surrogate_array* array, bool is_input) {
+/// The slots that an array is for, once it passed all checks.
+std::vector<size_t> Plan::checked_slots(const char* name, const char* unit,
+                                        const surrogate_array* array, bool is_input) const {
     if (name && !array) {
         throw Error(Status::invalid_argument,
                     std::string("array for field '") + name + "' is NULL");
@@ -126,8 +128,21 @@ void Plan::bind(const char* name, const char* unit, const surrogate_array* array
     for (const size_t i : found)
         check_array(*array, what, device_ != nullptr, slots(is_input)[i].kind);
     require_rows(what, found, *array, is_input);
+    return found;
+}
+
+void Plan::bind(const char* name, const char* unit, const surrogate_array* array, bool is_input) {
+    const std::vector<size_t> found = checked_slots(name, unit, array, is_input);
     for (size_t c = 0; c < found.size(); ++c)
         set_column(found[c], column_of(*array, static_cast<int64_t>(c)), is_input);
+}
+
+std::vector<Plan::Target> Plan::targets_of(const char* name, const char* unit,
+                                           const surrogate_array* array) const {
+    std::vector<Target> targets;
+    for (const size_t slot : checked_slots(name, unit, array, false))
+        targets.push_back({slot, column_of(*array, std::ssize(targets))});
+    return targets;
 }
 
 namespace {
@@ -154,7 +169,9 @@ void require_blocks(const std::string& what, const Domain& domain, PortPlace pla
 
 }  // namespace
 
-void Plan::bind(const char* name, const char* unit, const surrogate_block* block, bool is_input) {
+/// The slot that a block is for, once it passed all checks.
+size_t Plan::checked_slot(const char* name, const char* unit, const surrogate_block* block,
+                          bool is_input) const {
     if (name && !block) {
         throw Error(Status::invalid_argument,
                     std::string("block for field '") + name + "' is NULL");
@@ -173,7 +190,18 @@ void Plan::bind(const char* name, const char* unit, const surrogate_block* block
                                        " points, the domain asks for " +
                                        std::to_string(domain.n_local()));
     }
-    set_column(found.front(), column_of(*block), is_input);
+    return found.front();
+}
+
+void Plan::bind(const char* name, const char* unit, const surrogate_block* block, bool is_input) {
+    const size_t slot = checked_slot(name, unit, block, is_input);
+    set_column(slot, column_of(*block), is_input);
+}
+
+Plan::Target Plan::target_of(const char* name, const char* unit,
+                             const surrogate_block* block) const {
+    const size_t slot = checked_slot(name, unit, block, false);
+    return {slot, column_of(*block)};
 }
 
 void Plan::bind_input(const char* name, const char* unit, const surrogate_array* array) {

@@ -11,13 +11,21 @@ namespace {
 class HostExecution final : public Execution {
 public:
     HostExecution(const Network& network, const PlanRequest& request)
-        : program_(network.program(request)),
-          outside_(request.queue.n_thread(), n_channel_of(network.inputs())) {}
+        : outside_(request.queue.n_thread(), n_channel_of(network.inputs())) {
+        if (request.gradients) {
+            auto program = network.gradient_program(request);
+            gradients_ = program.get();
+            program_ = std::move(program);
+        } else {
+            program_ = network.program(request);
+        }
+    }
 
     /// Collective, unlike the constructor: ranks agree that they have the object before they meet
     /// in here.
     void connect() { program_->connect(); }
     bool follow() override { return program_->follow(); }
+    GradientProgram* gradients() override { return gradients_; }
 
     Result run(int64_t, std::span<const Column> inputs, std::span<const Column> outputs,
                bool poisoned) override {
@@ -42,6 +50,7 @@ public:
 
 private:
     std::unique_ptr<Program> program_;
+    GradientProgram* gradients_ = nullptr;  // program_, if it can go back
     OutsideCounts outside_;
 };
 
@@ -54,6 +63,11 @@ void Execution::set_stream(kernels::Stream) {
 }
 
 std::unique_ptr<Execution> make_execution(const Network& network, const PlanRequest& request) {
+    if (request.device && request.gradients) {
+        throw Error(
+            Status::not_supported,
+            "plans with option 'gradients' run on the host; backend 'cuda' cannot train yet");
+    }
     if (request.device) return make_device_execution(network, request);
     std::unique_ptr<HostExecution> execution;
     request.input.context().comm().agree(

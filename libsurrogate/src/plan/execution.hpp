@@ -35,6 +35,9 @@ public:
 
     virtual ~Execution() = default;
 
+    /// Null unless the plan was made with option gradients.
+    virtual GradientProgram* gradients() { return nullptr; }
+
     /// The points have moved; see Program::follow. Collective, with agreement.
     virtual bool follow() { return false; }
 

@@ -39,6 +39,8 @@ void Plan::add_execution() {
         request.emplace(PlanRequest{*input_, *output_, queue_});
         request->precision = options_.get("precision");
         request->reproducible = options_.get("reproducible") == "true";
+        request->gradients = options_.get("gradients") != "false";
+        request->saves_less = options_.get("gradients") == "recompute";
         request->device = device_;
         request->inputs = inputs_;
         request->coordinates = positions_;

@@ -123,10 +123,15 @@ void Plan::evaluate(std::span<const Column> inputs, std::span<const Column> outp
     if (late) require_good(*late);
     if (agrees_ && result.is_pending) wait();
     if (by_port_ || !stops_at_range_) return;
+    require_ranges();
+    require_in_range(result.outside_column, result.outside, "");
+}
+
+/// Of inputs that are the same in every run.
+void Plan::require_ranges() const {
     for (size_t i = 0; i < inputs_.size(); ++i) {
         if (inputs_[i].is_constant) require_in_range(static_cast<int>(i), outside_[i], "");
     }
-    require_in_range(result.outside_column, result.outside, "");
 }
 
 void Plan::set_stream(kernels::Stream stream) {

@@ -37,6 +37,42 @@ public:
     void run_network(std::span<const surrogate_named_array> inputs,
                      std::span<const surrogate_named_array> outputs);
 
+    // ---- for who trains (training.cpp); nothing here agrees but follow_if_behind()
+
+    /// The columns of an output, or of the components of a vector, and which they are; checked as in
+    /// bind_output(). Local.
+    struct Target {
+        size_t output = 0;
+        Column column;
+    };
+    std::vector<Target> targets_of(const char* name, const char* unit,
+                                   const surrogate_array* array) const;
+    Target target_of(const char* name, const char* unit, const surrogate_block* block) const;
+    /// Throws not_supported unless all outputs are fields at points, invalid_argument unless the
+    /// plan was made with gradients. Local.
+    void require_trainable() const;
+    /// Throws as run() does for inputs that are not bound. Local.
+    void require_inputs() const;
+    /// Columns of the card's fields. An output that is not bound has no data.
+    std::span<const Column> inputs() const { return inputs_; }
+    Column bound_output(size_t output) const;
+    NumberKind input_kind(size_t input) const { return input_slots_[input].kind; }
+    PortPlace input_place(size_t input) const { return input_slots_[input].place; }
+    int64_t n_input_row(size_t input) const { return n_row(input_slots_[input].place); }
+    /// Rows of an array of each output.
+    int64_t n_output_row() const { return output_->n_local(); }
+    const kernels::Queue& queue() const { return queue_; }
+    /// Collective, agreed: if points have moved since the last run.
+    void follow_if_behind() {
+        if (is_behind()) follow();
+    }
+    /// A run of the caller's columns. Collective, without agreement. problem: why this rank cannot
+    /// take part, or null; afterwards also what was wrong with its inputs.
+    Execution::Result forward(std::span<const Column> inputs, std::span<const Column> outputs,
+                              std::exception_ptr& problem);
+    /// See GradientProgram::backward.
+    bool backward(std::span<const Column> doutputs, bool alive, GradientSums& sums);
+
     /// See surrogate_plan_set_stream and surrogate_plan_wait. Local.
     void set_stream(kernels::Stream stream);
     void wait();
@@ -87,15 +123,17 @@ private:
     Revisions revisions() const { return {input_->revision(), output_->revision()}; }
     bool is_behind() const { return followed_ != revisions(); }
     void follow();
-    void follow_if_behind() {
-        if (is_behind()) follow();
-    }
     void finish_earlier_runs();
     std::vector<size_t> find_slots(const char* name, bool is_input) const;
     [[noreturn]] void refuse_name(const char* name, bool is_input) const;
     void require_unit(std::span<const size_t> found, const char* unit, bool is_input) const;
     void bind(const char* name, const char* unit, const surrogate_array* array, bool is_input);
     void bind(const char* name, const char* unit, const surrogate_block* block, bool is_input);
+    std::vector<size_t> checked_slots(const char* name, const char* unit,
+                                      const surrogate_array* array, bool is_input) const;
+    size_t checked_slot(const char* name, const char* unit, const surrogate_block* block,
+                        bool is_input) const;
+    void require_ranges() const;
     void require_rows(const std::string& what, std::span<const size_t> found,
                       const surrogate_array& array, bool is_input) const;
     void set_column(size_t slot, const Column& memory, bool is_input);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SURROGATE_TRAIN_HPP
+#define SURROGATE_TRAIN_HPP
+
+// The C interface of surrogate_train.h as owners and exceptions; header-only, C++17. Settings, shapes,
+// collectivity and errors are documented there. A call that fails throws surrogate::Error.
+//
+//     surrogate::Plan plan(model, domain, {{"gradients", "true"}});
+//     plan.bind_input("mobility", surrogate::column(mobility), "m^2/(Pa s)");
+//     surrogate::Trainer trainer(plan, {{"learning_rate", "1e-3"}});
+//     trainer.bind_target("pressure", surrogate::column(solved), "Pa");
+//     while (next_sample()) trainer.step();
+//     trainer.save_model("new.safetensors");
+
+#include <surrogate/surrogate_train.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <surrogate/surrogate.hpp>
+#include <utility>
+#include <vector>
+
+namespace surrogate {
+
+/// Settings of a trainer.
+class Training {
+public:
+    Training(std::initializer_list<std::pair<const char*, std::string>> settings = {})
+        : handle_(detail::made<surrogate_training>(
+              [](auto handle) { return surrogate_training_create(handle); })) {
+        for (const auto& [key, value] : settings) set(key, value);
+    }
+    void set(const std::string& key, const std::string& value) {
+        check(surrogate_training_set(get(), key.c_str(), value.c_str()));
+    }
+    surrogate_training* get() const { return handle_.get(); }
+
+private:
+    detail::Owner<surrogate_training, surrogate_training_destroy> handle_;
+};
+
+/// Weights of a training.
+enum class Which : int32_t {
+    weights = SURROGATE_WEIGHTS,
+    average = SURROGATE_AVERAGE,
+    best = SURROGATE_BEST
+};
+
+/// Trains the model of a plan, which must live as long.
+class Trainer {
+public:
+    explicit Trainer(Plan& plan, const Training& settings = {})
+        : handle_(made(plan, nullptr, settings)) {}
+    /// Together with the other groups of `across`.
+    Trainer(Plan& plan, const Context& across, const Training& settings)
+        : handle_(made(plan, across.get(), settings)) {}
+
+    void bind_target(const std::string& name, const surrogate_array& array,
+                     const char* unit = nullptr) {
+        check(surrogate_trainer_bind_target(get(), name.c_str(), unit, &array));
+    }
+    void bind_target(const std::string& name, const surrogate_block& block,
+                     const char* unit = nullptr) {
+        check(surrogate_trainer_bind_target_block(get(), name.c_str(), unit, &block));
+    }
+    void set_point_weights(const surrogate_array& weights) {
+        check(surrogate_trainer_set_point_weights(get(), &weights));
+    }
+    void set_scale(const std::string& output, double scale) {
+        check(surrogate_trainer_set_scale(get(), output.c_str(), scale));
+    }
+    void set_lattice(int64_t n_x, int64_t n_y) {
+        check(surrogate_trainer_set_lattice(get(), n_x, n_y));
+    }
+
+    /// Returns the loss of the sample.
+    double accumulate() {
+        double loss = 0;
+        check(surrogate_trainer_accumulate(get(), &loss));
+        return loss;
+    }
+    surrogate_step_report apply() { return report(surrogate_trainer_apply); }
+    surrogate_step_report step() { return report(surrogate_trainer_step); }
+
+    /// Of the bound sample: its loss, and the relative L2 distance of each output of the card.
+    struct Validation {
+        double loss = 0;
+        std::vector<double> error;
+    };
+    Validation validate(int32_t n_output) {
+        Validation found{0, std::vector<double>(static_cast<std::size_t>(n_output))};
+        check(surrogate_trainer_validate(get(), &found.loss, found.error.data()));
+        return found;
+    }
+    struct Judgement {
+        double mean_loss = 0;
+        bool is_best = false;
+    };
+    Judgement end_validation() {
+        Judgement found;
+        int32_t is_best = 0;
+        check(surrogate_trainer_end_validation(get(), &found.mean_loss, &is_best));
+        found.is_best = is_best != 0;
+        return found;
+    }
+
+    /// Returns how many samples the reservoir holds.
+    int64_t keep() {
+        int64_t n = 0;
+        check(surrogate_trainer_keep(get(), &n));
+        return n;
+    }
+    surrogate_step_report step_kept(int64_t n_steps) {
+        surrogate_step_report found{};
+        check(surrogate_trainer_step_kept(get(), n_steps, &found));
+        return found;
+    }
+
+    /// card: JSON in place of the model's, or null.
+    void save_model(const std::string& path, Which which = Which::weights,
+                    const char* card = nullptr) {
+        check(surrogate_trainer_save_model(get(), static_cast<int32_t>(which), card, path.c_str()));
+    }
+    void save(const std::string& path, const std::string& note = {}) {
+        check(surrogate_trainer_save(get(), note.c_str(), path.c_str()));
+    }
+    /// Returns the note of the checkpoint.
+    std::string restore(const std::string& path) {
+        check(surrogate_trainer_restore(get(), path.c_str()));
+        return detail::text_of(get(), surrogate_trainer_note);
+    }
+
+    std::string describe() const { return detail::text_of(get(), surrogate_trainer_describe); }
+    int64_t counter(const char* key) const {
+        int64_t value = 0;
+        check(surrogate_trainer_counter(get(), key, &value));
+        return value;
+    }
+    surrogate_trainer* get() const { return handle_.get(); }
+
+private:
+    static surrogate_trainer* made(Plan& plan, surrogate_context* across,
+                                   const Training& settings) {
+        return detail::made<surrogate_trainer>([&](auto handle) {
+            return surrogate_trainer_create(plan.get(), across, settings.get(), handle);
+        });
+    }
+    surrogate_step_report report(surrogate_status (*call)(surrogate_trainer*,
+                                                          surrogate_step_report*)) {
+        surrogate_step_report found{};
+        check(call(get(), &found));
+        return found;
+    }
+
+    detail::Owner<surrogate_trainer, surrogate_trainer_destroy> handle_;
+};
+
+/// A model with weights drawn from a seed; see surrogate_model_initialise. card: on rank 0.
+inline Model initialised_model(const Context& context, const std::string& card, int64_t seed) {
+    return Model(detail::made<surrogate_model>([&](auto handle) {
+        return surrogate_model_initialise(context.get(), card.c_str(), seed, handle);
+    }));
+}
+
+}  // namespace surrogate
+
+#endif

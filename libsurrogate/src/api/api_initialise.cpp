@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/api/handles.hpp"
+#include "libsurrogate/src/model/initial.hpp"
+#include "surrogate/surrogate_train.h"
+
+using namespace surrogate::impl;
+
+surrogate_status surrogate_model_initialise(surrogate_context* context, const char* card,
+                                            int64_t seed, surrogate_model** model) {
+    return guarded(context, [&] {
+        create<Model>(context, "model", model, &surrogate_model::model, InitialSource(card, seed));
+    });
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "libsurrogate/src/api/handles.hpp"
+#include "libsurrogate/src/train/trainer.hpp"
+#include "surrogate/surrogate_train.h"
+
+/// What stands behind the opaque handles of training.
+
+struct surrogate_training {
+    surrogate::impl::TrainingSettings settings;
+};
+
+struct surrogate_trainer {
+    surrogate_context owner;  ///< of the ranks that train together
+    std::optional<surrogate::impl::Trainer> trainer;
+};

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a trainer needs of a plan: runs on columns of its own, and the way back.
+#include <algorithm>
+
+#include "libsurrogate/src/plan/plan.hpp"
+
+namespace surrogate::impl {
+
+void Plan::require_trainable() const {
+    if (options_.get("gradients") == "false") {
+        throw Error(Status::invalid_argument,
+                    "the plan was made without option gradients=true (or recompute), and cannot go "
+                    "back");
+    }
+    if (output_slots_.empty() || (input_slots_.empty() && !input_ports_.empty())) {
+        throw Error(Status::invalid_argument,
+                    "the model's card names no input or output fields; targets are bound by name");
+    }
+    for (const Slot& slot : output_slots_) {
+        if (slot.place == PortPlace::input_points || slot.place == PortPlace::output_points)
+            continue;
+        throw Error(
+            Status::not_supported,
+            "output '" + slot.name + "' has no values at points, and losses are sums over points");
+    }
+}
+
+void Plan::require_inputs() const {
+    for (const Slot& slot : input_slots_) require_bound(slot, true);
+}
+
+/// As it lies in memory, in the unit of the field.
+Column Plan::bound_output(size_t output) const {
+    if (!output_slots_[output].is_bound) return {};
+    require_bound(output_slots_[output], false);
+    Column column = outputs_[output];
+    column.mean = 0;
+    column.std = 1;
+    return column;
+}
+
+Execution::Result Plan::forward(std::span<const Column> inputs, std::span<const Column> outputs,
+                                std::exception_ptr& problem) {
+    Communicator& comm = context().comm();
+    by_port_ = false;
+    const int64_t bytes = comm.bytes_sent(), collectives = comm.n_collective();
+    const bool is_poisoned = static_cast<bool>(problem);
+    const Execution::Result result =
+        execution_->run(n_run_++, is_poisoned ? std::span<const Column>() : inputs,
+                        is_poisoned ? std::span<const Column>() : outputs, is_poisoned);
+    bytes_sent_ = comm.bytes_sent() - bytes;
+    n_collective_ = comm.n_collective() - collectives;
+    if (problem) return result;
+    try {
+        note_outside();
+        if (result.bad_input.column >= 0)
+            throw Error(Status::not_finite, bad_value_text(result.bad_input, true, false));
+        if (stops_at_range_) {
+            require_ranges();
+            require_in_range(result.outside_column, result.outside, "");
+        }
+    } catch (...) {
+        problem = std::current_exception();
+    }
+    return result;
+}
+
+bool Plan::backward(std::span<const Column> doutputs, bool alive, GradientSums& sums) {
+    return execution_->gradients()->backward(doutputs, {}, alive, sums);
+}
+
+}  // namespace surrogate::impl

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a trainer keeps in a checkpoint, and how it comes back.
+#include <algorithm>
+#include <cstring>
+
+#include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/train/checkpoint_file.hpp"
+#include "libsurrogate/src/train/trainer.hpp"
+
+namespace surrogate::impl {
+
+/// Counters, in the order of the tensor `counters`.
+struct Trainer::Counters {
+    int64_t step = 0, n_bad = 0;
+    int64_t n_seen = 0, n_worse = 0, n_drop = 0;
+    int64_t n_kept = 0, n_given = 0, n_drawn = 0;
+    double best = 0;
+    int64_t n_note = 0;  ///< bytes; the note itself stands in the description
+};
+
+/// Everything of a checkpoint, before it becomes that of the trainer.
+struct Trainer::Restored {
+    Counters counters;
+    std::vector<kernels::Buffer<double>> arenas;  // as state() lists them
+    std::vector<Reservoir::Slot> slots;
+    std::string note;
+};
+
+/// The columns of a sample of the reservoir, between ranks.
+struct Trainer::KeptExchange {
+    explicit KeptExchange(const Trainer& trainer)
+        : inputs(trainer.across(), trainer.shared_, trainer.group_, *trainer.plan_.input(),
+                 trainer.n_kept_input()),
+          targets(trainer.across(), trainer.shared_, trainer.group_, *trainer.plan_.output(),
+                  static_cast<int64_t>(trainer.n_output())) {}
+    void connect() {
+        inputs.connect();
+        targets.connect();
+    }
+    SampleGather inputs, targets;
+};
+
+namespace {
+
+constexpr int64_t n_counter = 10;
+
+TensorEntry entry_of(const std::string& name, DType dtype, std::vector<int64_t> shape) {
+    return {name, dtype, std::move(shape)};
+}
+
+std::string kept_name(int64_t group, int64_t slot, const char* what) {
+    return "kept/" + std::to_string(group) + "/" + std::to_string(slot) + "/" + what;
+}
+
+/// Throws invalid_argument if JSON cannot hold the note.
+void set_note(const char* note, nlohmann::json& about) {
+    constexpr size_t longest = size_t{1} << 19;
+    const std::string text = note ? note : "";
+    if (text.size() > longest) {
+        throw Error(Status::invalid_argument, "the note has " + std::to_string(text.size()) +
+                                                  " bytes; a checkpoint takes up to " +
+                                                  std::to_string(longest));
+    }
+    about["note"] = text;
+    try {
+        about.at("note").dump();
+    } catch (const nlohmann::json::type_error&) {
+        throw Error(Status::invalid_argument, "the note is not UTF-8");
+    }
+}
+
+/// Adds what differs between two values of the same place, as lines.
+void list_differences(const nlohmann::json& theirs, const nlohmann::json& ours,
+                      const std::string& place, std::vector<std::string>& list) {
+    if (theirs == ours) return;
+    if (theirs.is_array() && ours.is_array() && theirs.size() == ours.size()) {
+        for (size_t i = 0; i < ours.size(); ++i)
+            list_differences(theirs[i], ours[i], place + "[" + std::to_string(i) + "]", list);
+        return;
+    }
+    if (!theirs.is_object() || !ours.is_object()) {
+        list.push_back(place + " is " + found_text(theirs) + " in the checkpoint, " +
+                       found_text(ours) + " here");
+        return;
+    }
+    const std::string prefix = place.empty() ? "" : place + ".";
+    for (const auto& [key, value] : theirs.items()) {
+        if (ours.contains(key)) {
+            list_differences(value, ours.at(key), prefix + key, list);
+        } else {
+            list.push_back(prefix + printable(key) + " is only in the checkpoint");
+        }
+    }
+    for (const auto& [key, value] : ours.items()) {
+        if (!theirs.contains(key)) list.push_back(prefix + printable(key) + " is only here");
+    }
+}
+
+}  // namespace
+
+/// The arenas of a checkpoint, which one rank writes and all read.
+std::vector<std::pair<std::string, std::span<double>>> Trainer::state() {
+    std::vector<std::pair<std::string, std::span<double>>> arenas = {
+        {"weights", optimizer_->weights()},
+        {"moment1", optimizer_->first_moment()},
+        {"moment2", optimizer_->second_moment()}};
+    if (recipe_.average > 0) arenas.emplace_back("average", optimizer_->average());
+    if (plateau_.n_seen > 0)
+        arenas.emplace_back("best", std::span<double>(best_.begin(), best_.end()));
+    return arenas;
+}
+
+/// What a checkpoint says of the training it belongs to.
+void Trainer::describe_to(nlohmann::json& about) const {
+    about = nlohmann::json::object();
+    about["format"] = 1;
+    nlohmann::json& settings = about["settings"] = nlohmann::json::object();
+    for (const auto& [key, value] : settings_.all()) settings[key] = value;
+    settings["precision"] = plan_.option("precision");
+    settings["reproducible"] = plan_.option("reproducible");
+    nlohmann::json& card = about["model"];
+    card = parse_json(model_->card_text(), "card");
+    card.erase("checksums");
+    card.erase("provenance");
+    nlohmann::json& sample = about["sample"] = nlohmann::json::object();
+    if (recipe_.reservoir == 0) return;
+    sample["groups"] = group_.n;
+    sample["input_points"] = plan_.input()->n_global();
+    sample["output_points"] = plan_.output()->n_global();
+}
+
+void Trainer::save(const char* note, const char* path) {
+    JsonTree about{nlohmann::json()};
+    std::optional<KeptExchange> kept;
+    std::vector<CheckpointTensor> tensors;
+    int64_t counters[n_counter] = {};
+    const int64_t n_kept = reservoir_.n_kept();
+    std::string name;
+    across().agree([&] {
+        if (!path) throw Error(Status::invalid_argument, "path of the checkpoint is NULL");
+        if (!losses_.empty()) {
+            throw Error(Status::invalid_argument,
+                        "samples were accumulated since the last step; save after "
+                        "surrogate_trainer_apply");
+        }
+        name = path;
+        describe_to(about.root);
+        set_note(note, about.root);
+    });
+    if (n_kept > 0) {
+        across().agree([&] { kept.emplace(*this); });
+        kept->connect();
+    }
+    across().agree([&] { list_tensors(kept ? &*kept : nullptr, counters, tensors); });
+    const Counters own = this->counters();
+    static_assert(sizeof own == sizeof counters);
+    std::memcpy(counters, &own, sizeof own);
+    write_checkpoint(across(), across_->files(), name, about.root, tensors);
+}
+
+Trainer::Counters Trainer::counters() const {
+    return {optimizer_->n_step(), n_bad_,
+            plateau_.n_seen,      plateau_.n_worse,
+            plateau_.n_drop,      reservoir_.n_kept(),
+            reservoir_.n_given(), reservoir_.n_drawn(),
+            plateau_.best,        0};
+}
+
+/// The tensors of a checkpoint in the order of the file.
+void Trainer::list_tensors(KeptExchange* kept, const int64_t* counters,
+                           std::vector<CheckpointTensor>& tensors) {
+    tensors.push_back({entry_of("counters", DType::int64, {n_counter}),
+                       [counters] { return std::as_bytes(std::span(counters, n_counter)); }});
+    for (const auto& [name, arena] : state()) {
+        for (const MasterWeights::Entry& entry : model_->weights()->entries()) {
+            const std::span<const double> own =
+                arena.subspan(static_cast<size_t>(entry.first), static_cast<size_t>(entry.size));
+            tensors.push_back({entry_of(name + "/" + entry.name, DType::float64, entry.shape),
+                               [own] { return std::as_bytes(own); }});
+        }
+    }
+    for (int64_t g = 0; kept && g < group_.n; ++g) {
+        for (int64_t s = 0; s < reservoir_.n_kept(); ++s) {
+            const double* const own =
+                group_.index == g ? reservoir_.slot(s).numbers.data() : nullptr;
+            const double* const targets =
+                own ? own + n_kept_input() * plan_.input()->n_local() : nullptr;
+            const auto add = [&](const char* what, SampleGather& side, const double* from,
+                                 std::vector<int64_t> shape) {
+                tensors.push_back(
+                    {entry_of(kept_name(g, s, what), DType::float64, std::move(shape)),
+                     [&side, g, from] { return std::as_bytes(side.gather(g, from)); }});
+            };
+            add("inputs", kept->inputs, own, {plan_.input()->n_global(), n_kept_input()});
+            add("targets", kept->targets, targets,
+                {plan_.output()->n_global(), std::ssize(targets_)});
+        }
+    }
+}
+
+/// On one rank: throws invalid_argument with a list unless the checkpoint is one of this training.
+void Trainer::require_same_training(const CheckpointFile& file) const {
+    JsonTree ours{nlohmann::json()};
+    describe_to(ours.root);
+    JsonTree theirs{nlohmann::json(file.about())};
+    theirs.root.erase("checksums");
+    theirs.root.erase("note");
+    if (theirs.root.contains("model") && theirs.root.at("model").is_object()) {
+        theirs.root.at("model").erase("checksums");
+        theirs.root.at("model").erase("provenance");
+    }
+    std::vector<std::string> list;
+    list_differences(theirs.root, ours.root, "", list);
+    if (list.empty()) return;
+    std::string text = "the checkpoint is one of another training: ";
+    for (size_t i = 0; i < list.size(); ++i) text += (i == 0 ? "" : "; ") + list[i];
+    throw Error(Status::invalid_argument, text);
+}
+
+void Trainer::restore(const char* path) {
+    std::optional<CheckpointFile> file;  // on rank 0
+    Restored restored;
+    across().agree([&] {
+        if (!path) throw Error(Status::invalid_argument, "path of the checkpoint is NULL");
+        if (!losses_.empty()) {
+            throw Error(Status::invalid_argument,
+                        "samples were accumulated since the last step; restore after "
+                        "surrogate_trainer_apply");
+        }
+        if (across().rank() != 0) return;
+        file.emplace(across_->files(), path);
+        require_same_training(*file);
+        file->read(entry_of("counters", DType::int64, {n_counter}),
+                   std::as_writable_bytes(std::span(&restored.counters, 1)));
+        restored.note = file->about().value("note", "");
+        restored.counters.n_note = std::ssize(restored.note);
+        const Counters& c = restored.counters;
+        if (std::min({c.step, c.n_bad, c.n_seen, c.n_worse, c.n_drop, c.n_kept, c.n_given,
+                      c.n_drawn}) < 0 ||
+            c.n_kept > recipe_.reservoir)
+            throw Error(Status::bad_file, "the counters of the checkpoint cannot be");
+    });
+    across().broadcast(&restored.counters, sizeof restored.counters, 0);
+    std::optional<KeptExchange> kept;
+    across().agree([&] { make_room_for(restored); });
+    if (restored.counters.n_kept > 0) {
+        across().agree([&] { kept.emplace(*this); });
+        kept->connect();
+    }
+    across().broadcast(restored.note.data(), restored.counters.n_note, 0);
+    read_state(file ? &*file : nullptr, kept ? &*kept : nullptr, restored);
+    take(restored);
+}
+
+void Trainer::make_room_for(Restored& restored) {
+    const int64_t n_arena = std::ssize(optimizer_->weights());
+    const Counters& counters = restored.counters;
+    const int n = 3 + (recipe_.average > 0) + (counters.n_seen > 0);
+    for (int i = 0; i < n; ++i) restored.arenas.emplace_back(n_arena);
+    if (counters.n_seen > 0 && best_.size() == 0) best_ = kernels::Buffer<double>(n_arena);
+    restored.slots.resize(static_cast<size_t>(counters.n_kept));
+    for (Reservoir::Slot& slot : restored.slots) {
+        slot.numbers = kernels::Buffer<double>(n_kept_number());
+        slot.revision = kept_revision();
+    }
+    if (counters.n_kept > 0) reservoir_.slot(counters.n_kept - 1);
+    restored.note.resize(static_cast<size_t>(counters.n_note));
+}
+
+/// Collective: rank 0 reads, all get it. Throws on all ranks.
+void Trainer::read_state(const CheckpointFile* file, KeptExchange* kept, Restored& restored) {
+    std::exception_ptr problem;
+    const auto attempt = [&](const auto& work) {
+        if (problem || !file) return;
+        try {
+            work();
+        } catch (...) {
+            problem = std::current_exception();
+        }
+    };
+    std::vector<const char*> names = {"weights", "moment1", "moment2"};
+    if (recipe_.average > 0) names.push_back("average");
+    if (restored.counters.n_seen > 0) names.push_back("best");
+    for (size_t i = 0; i < names.size(); ++i) {
+        kernels::Buffer<double>& arena = restored.arenas[i];
+        for (const MasterWeights::Entry& entry : model_->weights()->entries()) {
+            attempt([&] {
+                file->read(
+                    entry_of(std::string(names[i]) + "/" + entry.name, DType::float64, entry.shape),
+                    std::as_writable_bytes(
+                        std::span(arena.data() + entry.first, static_cast<size_t>(entry.size))));
+            });
+        }
+        across().broadcast(arena.data(), arena.bytes(), 0);
+    }
+    for (int64_t g = 0; kept && g < group_.n; ++g) {
+        for (int64_t s = 0; s < restored.counters.n_kept; ++s) {
+            double* const own =
+                group_.index == g ? restored.slots[static_cast<size_t>(s)].numbers.data() : nullptr;
+            double* const targets = own ? own + n_kept_input() * plan_.input()->n_local() : nullptr;
+            const auto bring = [&](const char* what, SampleGather& side, double* to,
+                                   std::vector<int64_t> shape) {
+                attempt([&] {
+                    file->read(entry_of(kept_name(g, s, what), DType::float64, std::move(shape)),
+                               std::as_writable_bytes(side.whole()));
+                });
+                side.scatter(g, to);
+            };
+            bring("inputs", kept->inputs, own, {plan_.input()->n_global(), n_kept_input()});
+            bring("targets", kept->targets, targets,
+                  {plan_.output()->n_global(), std::ssize(targets_)});
+        }
+    }
+    across().agree([&] {
+        if (problem) std::rethrow_exception(problem);
+    });
+}
+
+/// Nothing in here fails but MasterWeights::refresh().
+void Trainer::take(Restored& restored) {
+    const Counters& counters = restored.counters;
+    optimizer_->set_n_step(counters.step);
+    n_bad_ = counters.n_bad;
+    plateau_ = {counters.best, counters.n_seen, counters.n_worse, counters.n_drop};
+    reservoir_.set_counts(counters.n_kept, counters.n_given, counters.n_drawn);
+    const auto arenas = state();
+    for (size_t i = 0; i < arenas.size(); ++i)
+        std::ranges::copy(restored.arenas[i], arenas[i].second.begin());
+    for (size_t s = 0; s < restored.slots.size(); ++s)
+        reservoir_.slot(static_cast<int64_t>(s)) = std::move(restored.slots[s]);
+    note_ = std::move(restored.note);
+    validation_.clear();
+    model_->weights()->refresh();
+}
+
+}  // namespace surrogate::impl

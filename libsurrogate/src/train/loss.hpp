@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/base/queue.hpp"
+#include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/file/card.hpp"
+#include "libsurrogate/src/train/lattice_loss.hpp"
+#include "libsurrogate/src/train/sample.hpp"
+#include "libsurrogate/src/train/settings.hpp"
+
+namespace surrogate::impl {
+
+/// How far predictions of a sample are from its targets, over all ranks that share it, and the
+/// gradient. Sums over points do not depend on the order of points, ranks and threads: see
+/// ExactGrid. With e = prediction - target at a point, in units of the fields, w its weight:
+///   relative_l2      sqrt(sum w e^2) / sqrt(sum w target^2), all outputs together
+///   mean_square      mean of (e / std)^2 over points and outputs
+///   weighted_square  mean over outputs of sum w (e / scale)^2 / sum w
+///   gradient_l2      relative_l2 and what LatticeLoss adds
+class Loss {
+public:
+    /// Takes all memory there is to take.
+    Loss(const Recipe& recipe, std::span<const FieldCard> outputs, const kernels::Queue& queue);
+
+    void set_scale(size_t output, double scale) { scales_[output] = scale; }
+    /// gradient_l2; must outlive the calls below.
+    void set_lattice(LatticeLoss* lattice) { lattice_ = lattice; }
+
+    /// Collective, without agreement: sums of the sample over all ranks, of n_global points. own:
+    /// what this rank knows against it; a rank whose verdict is not `good` gives a sample that is
+    /// not read. Returns the worst verdict of all ranks; the sums are there if it is `good`.
+    Verdict measure(Communicator& comm, const Sample& sample, int64_t n_global, Verdict own);
+
+    /// Of the last sample whose verdict was good. Throws not_finite, on all ranks alike, if a
+    /// relative loss has nothing to divide by.
+    double value() const;
+    /// sqrt(sum w e^2) / sqrt(sum w target^2) of one output; infinite if only the target is zero.
+    double error(size_t output) const;
+
+    /// d value / d(output of the network) of the same sample to `to` (n_output, n_point). 0 where
+    /// prediction and target agree everywhere. Collective, without agreement; after value().
+    void gradient(const Sample& sample, double* to) const;
+
+    int64_t bytes() const;
+
+private:
+    // Sums: w e^2 of each output, w target^2 of each; then, for the losses that ask for them, e^2 of
+    // each and w; those of the lattice.
+    size_t targets() const { return n_output_; }
+    size_t plain() const { return 2 * n_output_; }
+    size_t weights() const { return 3 * n_output_; }
+    size_t lattice() const { return 3 * n_output_ + 1; }
+    size_t n_sum() const { return lattice() + (lattice_ ? LatticeLoss::n_sum : 0); }
+    bool is(LossKind kind) const { return recipe_.loss == kind; }
+    double over_outputs(size_t first) const;
+    double norm_ratio(size_t error, size_t target) const;
+    template <class Use>
+    void for_each_term(const Sample& sample, int64_t number, const Use& use) const;
+    void find_bounds(const Sample& sample);
+    void add_up(const Sample& sample);
+
+    Recipe recipe_;
+    kernels::Queue queue_;
+    size_t n_output_;
+    std::vector<double> stds_, scales_;  // (n_output)
+    LatticeLoss* lattice_ = nullptr;
+    int64_t n_global_ = 0;
+    std::vector<double> bounds_;         // verdict, then (n_sum)
+    std::vector<ExactGrid> grids_;       // (n_sum)
+    std::vector<double> thread_bounds_;  // (n_thread, n_sum)
+    std::vector<int64_t> limbs_;         // (2, n_sum): the second limb behind
+    std::vector<int64_t> thread_limbs_;  // (n_thread, 2, n_sum)
+    std::vector<double> sums_;           // (n_sum)
+};
+
+}  // namespace surrogate::impl

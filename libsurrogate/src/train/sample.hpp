@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace surrogate::impl {
+
+/// A sample as this rank has it, in units of the fields.
+struct Sample {
+    const double* prediction = nullptr;  ///< (n_output, n_point)
+    const double* target = nullptr;      ///< (n_output, n_point)
+    const double* weight = nullptr;      ///< (n_point); null: 1
+    int64_t n_point = 0;
+
+    double weight_of(int64_t point) const { return weight ? weight[point] : 1; }
+};
+
+/// What ranks know against a sample. The larger number is worse.
+///   not_finite  a prediction is not finite, although all inputs are: the step is left out
+///   failed      a rank has an error
+enum class Verdict { good, not_finite, failed };
+
+}  // namespace surrogate::impl

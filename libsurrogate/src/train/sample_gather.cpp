@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/train/sample_gather.hpp"
+
+#include <algorithm>
+
+namespace surrogate::impl {
+
+SampleGather::SampleGather(Communicator& across, const std::shared_ptr<Context>& shared,
+                           const Group& group, const Domain& domain, int64_t n_column)
+    : across_(across),
+      group_(group),
+      n_local_(domain.n_local()),
+      n_global_(domain.n_global()),
+      n_column_(n_column),
+      order_(shared, &domain, std::max<int64_t>(1, 8 * n_column)) {
+    Communicator& comm = shared->comm();
+    const bool is_first = across_.rank() == 0;
+    members_.resize(static_cast<size_t>(across_.size()));
+    rows_ = kernels::Buffer<double>(n_local_ * n_column_);
+    ordered_ = kernels::Buffer<double>(order_.rows().size() * n_column_);
+    if (is_first) whole_ = kernels::Buffer<double>(n_number());
+    own_.reserve(1);
+    messages_.reserve(members_.size());
+    members_[static_cast<size_t>(across_.rank())] = {group.index, comm.rank(), comm.size()};
+}
+
+void SampleGather::connect() {
+    const Member own = members_[static_cast<size_t>(across_.rank())];
+    across_.all_gather(&own, members_.data(), sizeof own);
+    across_.agree([&] {
+        for (int64_t index = 0; index < group_.n; ++index) {
+            set_messages(index);
+            across_.reserve_messages(own_, messages_);
+            across_.reserve_messages(messages_, own_);
+        }
+    });
+}
+
+/// Blocks of the canonical order between the members of a group and the first rank: own_ is that of
+/// a member, messages_ are those of the first rank with the others.
+void SampleGather::set_messages(int64_t index) {
+    own_.clear();
+    messages_.clear();
+    const bool is_first = across_.rank() == 0;
+    if (group_.index == index && !is_first && ordered_.size() > 0)
+        own_.push_back({0, ordered_.data(), ordered_.bytes()});
+    for (int rank = 1; is_first && rank < across_.size(); ++rank) {
+        const Member& member = members_[static_cast<size_t>(rank)];
+        if (member.group != index) continue;
+        const Range rows =
+            balanced_range(n_global_, static_cast<int>(member.rank), static_cast<int>(member.size));
+        if (rows.size() == 0) continue;
+        messages_.push_back(
+            {rank, whole_.data() + rows.begin * n_column_, rows.size() * n_column_ * 8});
+    }
+}
+
+void SampleGather::exchange(int64_t index, bool to_first) {
+    set_messages(index);
+    if (across_.rank() == 0 && group_.index == index) {
+        double* const own_block = whole_.data() + order_.rows().begin * n_column_;
+        if (to_first) std::ranges::copy(ordered_, own_block);
+        if (!to_first) std::copy_n(own_block, ordered_.size(), ordered_.data());
+    }
+    if (to_first) {
+        across_.begin_exchange(own_, messages_);
+    } else {
+        across_.begin_exchange(messages_, own_);
+    }
+    across_.finish_exchange();
+}
+
+std::span<double> SampleGather::gather(int64_t index, const double* columns) {
+    if (group_.index == index) {
+        for (int64_t i = 0; i < n_local_; ++i) {
+            for (int64_t c = 0; c < n_column_; ++c)
+                rows_[i * n_column_ + c] = columns[c * n_local_ + i];
+        }
+        order_.forward(8 * n_column_, rows_.data(), ordered_.data());
+    }
+    exchange(index, true);
+    return whole();
+}
+
+void SampleGather::scatter(int64_t index, double* columns) {
+    exchange(index, false);
+    if (group_.index != index) return;
+    order_.backward(8 * n_column_, ordered_.data(), rows_.data());
+    for (int64_t i = 0; i < n_local_; ++i) {
+        for (int64_t c = 0; c < n_column_; ++c)
+            columns[c * n_local_ + i] = rows_[i * n_column_ + c];
+    }
+}
+
+}  // namespace surrogate::impl

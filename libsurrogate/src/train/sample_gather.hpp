@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernels/base/buffer.hpp"
+#include "libsurrogate/src/domain/point_order.hpp"
+
+namespace surrogate::impl {
+
+/// The ranks that share one sample, among all that train.
+struct Group {
+    int64_t n = 1;         ///< groups
+    int64_t index = 0;     ///< of this rank's, in the order of their first ranks
+    bool is_first = true;  ///< this rank is the first of its group
+};
+
+/// Columns of a sample on their way between the ranks of a group and the first of all ranks, where
+/// points stand in their canonical order: the same for any number of ranks and any partition.
+class SampleGather {
+public:
+    /// Collective over the group, which agrees on errors but those of memory. shared: the group's
+    /// context; domain: of a plan of theirs.
+    SampleGather(Communicator& across, const std::shared_ptr<Context>& shared, const Group& group,
+                 const Domain& domain, int64_t n_column);
+
+    /// Collective over across, with agreement: before all others.
+    void connect();
+
+    /// Numbers of a whole sample.
+    int64_t n_number() const { return n_global_ * n_column_; }
+
+    /// Collective over across. columns (n_column, n_local) of the ranks of group `index`, of others
+    /// not read; returns (n_global, n_column) on the first rank, which belongs to this object.
+    std::span<double> gather(int64_t index, const double* columns);
+
+    /// The reverse: `whole()`, filled on the first rank, to columns of the ranks of the group.
+    void scatter(int64_t index, double* columns);
+    std::span<double> whole() { return {whole_.begin(), whole_.end()}; }
+
+private:
+    struct Member {
+        int64_t group = 0, rank = 0, size = 0;  ///< of the group
+    };
+    void set_messages(int64_t index);
+    void exchange(int64_t index, bool to_first);
+
+    Communicator& across_;
+    Group group_;
+    int64_t n_local_, n_global_, n_column_;
+    PointOrder order_;
+    std::vector<Member> members_;                        // (ranks of across)
+    kernels::Buffer<double> rows_, ordered_, whole_;     // whole_: on the first rank
+    std::vector<Communicator::Message> own_, messages_;  // with memory for all
+};
+
+}  // namespace surrogate::impl

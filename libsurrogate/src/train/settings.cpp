@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/train/settings.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "kernels/base/error.hpp"
+#include "libsurrogate/src/core/text.hpp"
+
+namespace surrogate::impl {
+
+using kernels::Error;
+using kernels::Status;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// What a key takes: one of some words, a number, or a whole number.
+enum class Takes { word, number, whole };
+
+struct Key {
+    std::string name;
+    std::string value;  ///< the default
+    Takes takes = Takes::word;
+    std::vector<std::string> words = {};
+    double least = 0, most = infinity;
+    bool is_open_below = false, is_open_above = false;  ///< the limit itself is not allowed
+};
+
+Key word(const char* name, std::vector<std::string> words) {
+    return {name, words.front(), Takes::word, words};
+}
+Key positive(const char* name, const char* value) {
+    return {name, value, Takes::number, {}, 0, infinity, true, true};
+}
+Key not_negative(const char* name, const char* value) {
+    return {name, value, Takes::number, {}, 0, infinity, false, true};
+}
+Key share(const char* name, const char* value, bool is_open_above) {
+    return {name, value, Takes::number, {}, 0, 1, false, is_open_above};
+}
+Key whole(const char* name, const char* value, double least) {
+    return {name, value, Takes::whole, {}, least, 0x1p53};
+}
+
+const std::vector<Key>& keys() {
+    static const std::vector<Key> table = {
+        word("loss", {"relative_l2", "mean_square", "weighted_square", "gradient_l2"}),
+        not_negative("gradient_share", "0.1"),
+        word("optimizer", {"adamw", "adam"}),
+        positive("learning_rate", "1e-3"),
+        not_negative("weight_decay", "1e-5"),
+        word("decay_all", {"false", "true"}),
+        share("beta1", "0.9", true),
+        share("beta2", "0.999", true),
+        positive("epsilon", "1e-8"),
+        not_negative("clip", "1"),
+        share("average", "0", false),
+        word("schedule", {"constant", "one_cycle", "cosine", "plateau"}),
+        whole("steps", "0", 0),
+        not_negative("warmup", ""),  // 0.1 for one_cycle, otherwise 0
+        positive("initial_divisor", "1e4"),
+        positive("final_divisor", "1e4"),
+        word("cycle_momentum", {"true", "false"}),
+        {"plateau_factor", "0.5", Takes::number, {}, 0, 1, true, false},
+        whole("plateau_patience", "10", 1),
+        whole("accumulate", "1", 1),
+        whole("max_bad_steps", "0", 0),
+        whole("reservoir", "0", 0),
+        whole("seed", "0", 0),
+    };
+    return table;
+}
+
+const Key& find(std::string_view name) {
+    const auto key = std::ranges::find(keys(), name, &Key::name);
+    if (key != keys().end()) return *key;
+    std::vector<std::string> names;
+    std::string list;
+    for (const Key& k : keys()) {
+        names.push_back(k.name);
+        list += (list.empty() ? "" : ", ") + k.name;
+    }
+    throw Error(Status::unknown_name, "training setting '" + printable(name) +
+                                          "' does not exist (settings are: " + list + ")" +
+                                          did_you_mean(name, names));
+}
+
+/// The whole text as a number; none if it is something else.
+std::optional<double> number_in(std::string_view text) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number))
+        return {};
+    return number;
+}
+
+/// The shortest text of the same number, so that settings can be compared: "1e-3" is "0.001".
+std::string canonical(const Key& key, std::string_view value) {
+    const std::optional<double> number = number_in(value);
+    if (key.takes == Takes::word || !number) return std::string(value);
+    char text[32];
+    const auto end = std::to_chars(text, text + sizeof text, *number + 0.0).ptr;
+    return std::string(text, end);
+}
+
+bool is_allowed(const Key& key, std::string_view value) {
+    if (key.takes == Takes::word) return std::ranges::find(key.words, value) != key.words.end();
+    const std::optional<double> number = number_in(value);
+    if (!number || (key.takes == Takes::whole && *number != std::floor(*number))) return false;
+    const bool is_above = key.is_open_below ? *number > key.least : *number >= key.least;
+    const bool is_below = key.is_open_above ? *number < key.most : *number <= key.most;
+    return is_above && is_below;
+}
+
+std::string allowed_text(const Key& key) {
+    std::string text;
+    for (const std::string& w : key.words) text += (text.empty() ? "" : ", ") + w;
+    if (key.takes == Takes::word) return text;
+    text = key.takes == Takes::whole ? "a whole number" : "a number";
+    text += (key.is_open_below ? " above " : " from ") + number_text(key.least);
+    if (std::isinf(key.most) || key.takes == Takes::whole)
+        return text + (key.is_open_below ? "" : " on");
+    return text + (key.is_open_above ? " to below " : " to ") + number_text(key.most);
+}
+
+[[noreturn]] void contradict(const std::string& text) {
+    throw Error(Status::invalid_argument, "training settings: " + text);
+}
+
+}  // namespace
+
+void TrainingSettings::set(std::string_view name, std::string_view value) {
+    const Key& key = find(name);
+    if (!is_allowed(key, value)) {
+        throw Error(Status::invalid_argument, "training setting '" + key.name + "' cannot be '" +
+                                                  printable(value) + "'; it takes " +
+                                                  allowed_text(key));
+    }
+    values_[key.name] = canonical(key, value);
+}
+
+std::map<std::string, std::string> TrainingSettings::all() const {
+    std::map<std::string, std::string> values;
+    for (const Key& key : keys()) values[key.name] = canonical(key, key.value);
+    for (const auto& [key, value] : values_) values[key] = value;
+    if (values["warmup"].empty())
+        values["warmup"] = values["schedule"] == "one_cycle" ? "0.1" : "0";
+    return values;
+}
+
+namespace {
+
+/// Of values() of which each is allowed.
+class Values {
+public:
+    explicit Values(const std::map<std::string, std::string>& values) : values_(values) {}
+    double number(const char* key) const { return *number_in(values_.at(key)); }
+    int64_t count(const char* key) const { return static_cast<int64_t>(number(key)); }
+    bool is(const char* key, const char* word) const { return values_.at(key) == word; }
+    template <class Kind>
+    Kind kind(const char* key) const {
+        const Key& k = find(key);
+        return static_cast<Kind>(std::ranges::find(k.words, values_.at(key)) - k.words.begin());
+    }
+
+private:
+    const std::map<std::string, std::string>& values_;
+};
+
+void require_schedule(const Recipe& recipe) {
+    const bool has_end =
+        recipe.schedule == ScheduleKind::one_cycle || recipe.schedule == ScheduleKind::cosine;
+    if (has_end && recipe.n_step < 1) {
+        contradict(
+            "schedule=one_cycle and schedule=cosine need 'steps', their length in steps of "
+            "the optimiser");
+    }
+    if (recipe.schedule == ScheduleKind::one_cycle) {
+        if (recipe.warmup > 1) {
+            contradict("warmup is " + number_text(recipe.warmup) +
+                       ", but with schedule=one_cycle it is a share of the steps, 0 to 1");
+        }
+        return;
+    }
+    if (recipe.warmup != std::floor(recipe.warmup)) {
+        contradict("warmup is " + number_text(recipe.warmup) +
+                   ", but it is a number of steps unless schedule=one_cycle");
+    }
+    if (recipe.schedule == ScheduleKind::cosine &&
+        recipe.warmup > static_cast<double>(recipe.n_step)) {
+        contradict("warmup is " + number_text(recipe.warmup) + " steps, and steps only " +
+                   std::to_string(recipe.n_step));
+    }
+}
+
+}  // namespace
+
+Recipe TrainingSettings::recipe() const {
+    const std::map<std::string, std::string> written = all();
+    const Values values(written);
+    Recipe recipe;
+    recipe.loss = values.kind<LossKind>("loss");
+    recipe.gradient_share = values.number("gradient_share");
+    recipe.adds_decay_to_gradient = values.is("optimizer", "adam");
+    recipe.learning_rate = values.number("learning_rate");
+    recipe.weight_decay = values.number("weight_decay");
+    recipe.decays_all = values.is("decay_all", "true");
+    recipe.beta1 = values.number("beta1");
+    recipe.beta2 = values.number("beta2");
+    recipe.epsilon = values.number("epsilon");
+    recipe.clip = values.number("clip");
+    recipe.average = values.number("average");
+    recipe.schedule = values.kind<ScheduleKind>("schedule");
+    recipe.n_step = values.count("steps");
+    recipe.warmup = values.number("warmup");
+    recipe.initial_divisor = values.number("initial_divisor");
+    recipe.final_divisor = values.number("final_divisor");
+    recipe.cycles_momentum = values.is("cycle_momentum", "true");
+    recipe.plateau_factor = values.number("plateau_factor");
+    recipe.plateau_patience = values.count("plateau_patience");
+    recipe.accumulate = values.count("accumulate");
+    recipe.max_bad_steps = values.count("max_bad_steps");
+    recipe.reservoir = values.count("reservoir");
+    recipe.seed = values.count("seed");
+    require_schedule(recipe);
+    return recipe;
+}
+
+}  // namespace surrogate::impl

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace surrogate::impl {
+
+enum class LossKind { relative_l2, mean_square, weighted_square, gradient_l2 };
+enum class ScheduleKind { constant, one_cycle, cosine, plateau };
+
+/// What the settings of a training come to. The comments of surrogate_train.h say what they mean.
+struct Recipe {
+    LossKind loss = LossKind::relative_l2;
+    double gradient_share = 0.1;
+    bool adds_decay_to_gradient = false;  ///< optimizer=adam
+    double learning_rate = 1e-3, weight_decay = 1e-5;
+    bool decays_all = false;
+    double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+    double clip = 1;
+    double average = 0;
+    ScheduleKind schedule = ScheduleKind::constant;
+    int64_t n_step = 0;
+    double warmup = 0;  ///< one_cycle: share of the steps; otherwise steps
+    double initial_divisor = 1e4, final_divisor = 1e4;
+    bool cycles_momentum = true;
+    double plateau_factor = 0.5;
+    int64_t plateau_patience = 10;
+    int64_t accumulate = 1, max_bad_steps = 0, reservoir = 0, seed = 0;
+};
+
+/// Checked key = value pairs of a training; the table of keys, with their defaults, stands in
+/// settings.cpp and is the one that surrogate_train.h documents.
+class TrainingSettings {
+public:
+    /// Throws unknown_name (near misses) or invalid_argument (says what is allowed).
+    void set(std::string_view key, std::string_view value);
+
+    /// All settings as numbers. Throws invalid_argument if they contradict each other.
+    Recipe recipe() const;
+
+    /// All keys with their values, those with defaults too; numbers in their shortest form.
+    std::map<std::string, std::string> all() const;
+
+private:
+    std::map<std::string, std::string, std::less<>> values_;
+};
+
+}  // namespace surrogate::impl

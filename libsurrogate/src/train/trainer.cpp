@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/train/trainer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+
+#include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/model/network.hpp"
+
+namespace surrogate::impl {
+
+namespace {
+
+GradientOrder order_of(const Plan& plan) {
+    if (plan.option("reproducible") == "true") return GradientOrder::exact;
+    return plan.option("precision") == "fp64" ? GradientOrder::real : GradientOrder::single;
+}
+
+/// Names of the weights that training leaves as they are.
+std::vector<std::string> fixed_weights(const Model& model) {
+    std::vector<std::string> names;
+    for (const TensorSpec& tensor :
+         required_tensors(model.card(), std::ssize(model.weights()->entries())))
+        if (tensor.is_fixed) names.push_back(tensor.name);
+    return names;
+}
+
+}  // namespace
+
+Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared, std::shared_ptr<Context> across,
+                 const TrainingSettings& settings)
+    : plan_(plan), model_(plan.model()), shared_(std::move(shared)), across_(std::move(across)) {
+    this->across().agree([&] {
+        plan_.require_trainable();
+        settings_ = settings;
+        recipe_ = settings.recipe();
+        if (model_->weights()->entries().empty())
+            throw Error(Status::not_supported, "the model has no weights to train");
+        if (recipe_.loss == LossKind::gradient_l2 &&
+            !dynamic_cast<const PointDomain*>(plan_.output().get())) {
+            throw Error(Status::not_supported,
+                        "loss=gradient_l2 takes differences on a lattice of points, and the plan's "
+                        "domain is a grid on the sphere");
+        }
+    });
+    find_groups();
+    require_same_model();
+    this->across().agree([&] {
+        optimizer_.emplace(*model_->weights(), recipe_, plan_.queue(), fixed_weights(*model_));
+        sums_.emplace(*model_->weights(), plan_.queue().n_thread(), order_of(plan_));
+        loss_.emplace(recipe_, model_->card().outputs, plan_.queue());
+        targets_.resize(n_output());
+        target_rows_.resize(n_output(), -1);
+        losses_.reserve(static_cast<size_t>(std::min<int64_t>(recipe_.accumulate, 4096)));
+        // Groups keep different samples, and choose them by numbers of their own.
+        reservoir_ = Reservoir(recipe_.reservoir, recipe_.seed, group_.index);
+        make_room();
+    });
+}
+
+/// Collective: the groups are told apart by their first ranks.
+void Trainer::find_groups() {
+    group_.is_first = comm().rank() == 0;
+    int64_t counts[] = {group_.is_first ? 1 : 0, group_.is_first ? comm().size() : 0};
+    group_.index = across().exclusive_sum(counts[0]);
+    comm().broadcast(&group_.index, sizeof group_.index, 0);
+    across().all_reduce_sum(std::span(counts));
+    group_.n = counts[0];
+    if (counts[1] == across().size()) return;
+    throw Error(Status::invalid_argument,
+                "the plan's context is not a part of the context to train across: that one has " +
+                    std::to_string(across().size()) + " ranks, the plans there " +
+                    std::to_string(counts[1]));
+}
+
+/// Collective: throws unless all ranks would train the same model in the same way.
+void Trainer::require_same_model() const {
+    constexpr size_t n = 4;
+    const char* const names[n] = {"model (card or weights)", "training settings",
+                                  "plan's option precision", "plan's option reproducible"};
+    int64_t marks[2 * n] = {};
+    across().agree([&] {
+        std::string written;
+        for (const auto& [key, value] : settings_.all()) written += key + "=" + value + "\n";
+        const auto mark = [](size_t bits) { return static_cast<int64_t>(bits); };
+        marks[0] = mark(model_->hash());
+        marks[1] = mark(std::hash<std::string>()(written));
+        marks[2] = mark(std::hash<std::string>()(plan_.option("precision")));
+        marks[3] = mark(std::hash<std::string>()(plan_.option("reproducible")));
+        for (size_t i = 0; i < n; ++i) marks[n + i] = ~marks[i];
+    });
+    across().all_reduce_max(std::span(marks));
+    std::string different;
+    for (size_t i = 0; i < n; ++i) {
+        if (marks[i] != ~marks[n + i])
+            different += (different.empty() ? "" : ", ") + std::string(names[i]);
+    }
+    if (different.empty()) return;
+    throw Error(Status::invalid_argument,
+                "ranks that train together must agree; these differ: " + different);
+}
+
+void Trainer::bind_target(const char* name, const char* unit, const surrogate_array* array) {
+    for (const Plan::Target& target : plan_.targets_of(name, unit, array)) bind(target);
+}
+
+void Trainer::bind_target(const char* name, const char* unit, const surrogate_block* block) {
+    bind(plan_.target_of(name, unit, block));
+}
+
+void Trainer::bind(const Plan::Target& target) {
+    targets_[target.output] = target.column;
+    target_rows_[target.output] = n_point();
+}
+
+void Trainer::set_point_weights(const surrogate_array* weights) {
+    if (!weights) {
+        has_weights_ = false;
+        return;
+    }
+    if (recipe_.loss == LossKind::gradient_l2) {
+        throw Error(Status::invalid_argument,
+                    "loss=gradient_l2 has no weights of points: those of a lattice are alike");
+    }
+    const std::string what = "weights of points";
+    check_array(*weights, what);
+    const int64_t expected[] = {n_point(), 1};
+    if (!std::ranges::equal(weights->shape, expected)) {
+        throw Error(Status::shape, what + ": array has shape " + shape_text(weights->shape) +
+                                       ", the plan's outputs ask for " + shape_text(expected));
+    }
+    kernels::Buffer<double> copied(n_point());
+    const Column column = column_of(*weights, 0);
+    Outside outside;
+    const BadValue bad =
+        gather(std::span(&column, 1), 0, n_point(), copied.data(), 1, n_point(), &outside);
+    if (bad.column >= 0) {
+        throw Error(Status::not_finite,
+                    what + ": not finite at " + plan_.output()->point_text(bad.point));
+    }
+    for (int64_t i = 0; i < n_point(); ++i) {
+        if (copied[i] >= 0) continue;
+        throw Error(Status::invalid_argument, what + ": " + number_text(copied[i]) +
+                                                  " is negative, at " +
+                                                  plan_.output()->point_text(i));
+    }
+    weights_ = std::move(copied);
+    has_weights_ = true;
+}
+
+void Trainer::set_scale(const char* output, double scale) {
+    std::vector<std::string> names;
+    for (const FieldCard& field : model_->card().outputs) names.push_back(field.name);
+    if (!output) throw Error(Status::invalid_argument, "name of the output is NULL");
+    const auto found = std::ranges::find(names, output);
+    if (found == names.end()) {
+        throw Error(Status::unknown_name, "the model has no output '" + printable(output) + "'" +
+                                              did_you_mean(output, names));
+    }
+    if (!(scale > 0) || std::isinf(scale)) {
+        throw Error(Status::invalid_argument, "the scale of output '" + std::string(output) +
+                                                  "' is " + number_text(scale) +
+                                                  "; it must be a number above 0");
+    }
+    loss_->set_scale(static_cast<size_t>(found - names.begin()), scale);
+}
+
+void Trainer::set_lattice(int64_t n_x, int64_t n_y) {
+    const int64_t n = plan_.output()->n_global();
+    if (n_x < 1 || n_y < 1 || n_x > n || n_x * n_y != n) {
+        throw Error(Status::shape, "a lattice of " + std::to_string(n_x) + " x " +
+                                       std::to_string(n_y) + " points, and the domain has " +
+                                       std::to_string(n));
+    }
+    n_x_ = n_x;
+    n_y_ = n_y;
+    lattice_revision_ = -1;
+}
+
+int64_t Trainer::counter(const char* key) const {
+    if (!key) throw Error(Status::invalid_argument, "counter key is NULL");
+    const int64_t bytes = optimizer_->bytes() + sums_->bytes() + loss_->bytes() +
+                          reservoir_.bytes() + best_.bytes() + prediction_.bytes() +
+                          target_.bytes() + gradient_.bytes() + weights_.bytes() +
+                          (lattice_ ? lattice_->bytes() : 0);
+    const std::pair<std::string, int64_t> counters[] = {
+        {"bytes_sent", last_step_.bytes}, {"collectives", last_step_.collectives},
+        {"steps", optimizer_->n_step()},  {"bytes", bytes},
+        {"kept", reservoir_.n_kept()},    {"given", reservoir_.n_given()}};
+    std::vector<std::string> names;
+    for (const auto& [name, value] : counters) {
+        if (name == key) return value;
+        names.push_back(name);
+    }
+    throw Error(Status::unknown_name,
+                "counter '" + printable(key) +
+                    "' does not exist (counters are: bytes_sent, collectives, steps, bytes, kept, "
+                    "given)" +
+                    did_you_mean(key, names));
+}
+
+std::string Trainer::describe() const {
+    const MasterWeights& weights = *model_->weights();
+    const int64_t n_arena = std::ssize(weights.values());
+    const auto line = [](const char* what, int64_t number, const char* unit) {
+        char text[120];
+        std::snprintf(text, sizeof text, "%-30s %14lld %s\n", what, static_cast<long long>(number),
+                      unit);
+        return std::string(text);
+    };
+    std::string text = "training of " + model_->card().family + " across " +
+                       std::to_string(across().size()) + " ranks in " + std::to_string(group_.n) +
+                       (group_.n == 1 ? " group\n" : " groups\n");
+    for (const auto& [key, value] : settings_.all()) text += key + "=" + value + " ";
+    text += "\n";
+    text += line("parameters", weights.n_parameter(), "");
+    text += line("samples a step", group_.n * recipe_.accumulate, "");
+    text += line("gradients", sums_->bytes(), "bytes");
+    text += line("weights in double, moments", 24 * n_arena, "bytes");
+    if (recipe_.average > 0) text += line("average", 8 * n_arena, "bytes");
+    text += line("predictions and targets", 3 * prediction_.bytes(), "bytes");
+    const int64_t workspace = plan_.counter("workspace_bytes"),
+                  n_own = plan_.counter("points_local");
+    text += line("workspace of the plan", workspace, "bytes");
+    if (n_own > 0) text += line("  a point of this rank", workspace / n_own, "bytes");
+    text += line("gradients sent a step", sums_->bytes_sent(), "bytes");
+    return text;
+}
+
+}  // namespace surrogate::impl

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/plan/plan.hpp"
+#include "libsurrogate/src/train/checkpoint_file.hpp"
+#include "libsurrogate/src/train/loss.hpp"
+#include "libsurrogate/src/train/optimizer.hpp"
+#include "libsurrogate/src/train/reservoir.hpp"
+#include "libsurrogate/src/train/sample_gather.hpp"
+#include "libsurrogate/src/train/settings.hpp"
+#include "surrogate/surrogate_train.h"
+
+namespace surrogate::impl {
+
+/// Trains the model of a plan; see surrogate_trainer_create and the functions after it. Weights and
+/// optimiser are the same on all ranks.
+class Trainer {
+public:
+    /// Collective over across; throws on all ranks. shared: the plan's context; across: that one, or
+    /// one of which it is a part. The plan outlives the trainer.
+    Trainer(Plan& plan, std::shared_ptr<Context> shared, std::shared_ptr<Context> across,
+            const TrainingSettings& settings);
+    Trainer(const Trainer&) = delete;
+    Trainer& operator=(const Trainer&) = delete;
+
+    const std::shared_ptr<Context>& context() const { return across_; }
+
+    // Local.
+    void bind_target(const char* name, const char* unit, const surrogate_array* array);
+    void bind_target(const char* name, const char* unit, const surrogate_block* block);
+    void set_point_weights(const surrogate_array* weights);
+    void set_scale(const char* output, double scale);
+    void set_lattice(int64_t n_x, int64_t n_y);
+    std::string describe() const;
+    int64_t counter(const char* key) const;
+    const std::string& note() const { return note_; }
+
+    // Collective over the context across, with the same outcome on all its ranks. What fails leaves
+    // everything as it was, the samples of the step under way included.
+    double accumulate();
+    surrogate_step_report apply();
+    surrogate_step_report step();
+    double end_validation(bool& is_best);
+    int64_t keep();
+    surrogate_step_report step_kept(int64_t n_step);
+    void save_model(int32_t which, const char* card, const char* path);
+    void save(const char* note, const char* path);
+    void restore(const char* path);
+
+    /// Collective over the plan's context, with the same outcome on all its ranks.
+    double validate(double* error);
+
+private:
+    /// Where a sample comes from: what is bound, or a slot of the reservoir.
+    struct Source {
+        std::span<const Column> inputs, targets;
+        bool is_bound = true;
+    };
+    /// Payload and calls, from the communicators' counters.
+    struct Traffic {
+        int64_t bytes = 0, collectives = 0;
+    };
+
+    Communicator& comm() const { return plan_.context().comm(); }
+    Communicator& across() const { return across_->comm(); }
+    size_t n_output() const { return model_->card().outputs.size(); }
+    int64_t n_point() const { return plan_.n_output_row(); }
+    Source bound() const { return {plan_.inputs(), targets_, true}; }
+
+    void bind(const Plan::Target& target);
+    void find_groups();
+    void require_same_model() const;
+    std::span<const double> weights_of(int32_t which);
+    void follow_lattice();
+    void make_room();
+    void require_targets() const;
+    void take_targets(std::span<const Column> targets);
+    void give_predictions() const;
+    Sample sample() const;
+    Verdict measure(const Source& source);
+    double accumulate(const Source& source);
+    void go_back(Verdict verdict);
+    double mean(std::span<const double> losses, int64_t& n) const;
+    surrogate_step_report skip(surrogate_step_report report);
+    Traffic now() const;
+    struct Counters;
+    struct Restored;
+    struct KeptExchange;
+    Counters counters() const;
+    std::vector<std::pair<std::string, std::span<double>>> state();
+    void describe_to(nlohmann::json& about) const;
+    void list_tensors(KeptExchange* kept, const int64_t* counters,
+                      std::vector<CheckpointTensor>& tensors);
+    void require_same_training(const CheckpointFile& file) const;
+    void make_room_for(Restored& restored);
+    void read_state(const CheckpointFile* file, KeptExchange* kept, Restored& restored);
+    void take(Restored& restored);
+    void require_keepable() const;
+    int64_t n_kept_input() const;
+    int64_t n_kept_number() const;
+    void copy_sample(Reservoir::Slot& to);
+    int64_t kept_revision() const;
+    Source kept(int64_t place);
+
+    Plan& plan_;
+    std::shared_ptr<const Model> model_;
+    std::shared_ptr<Context> shared_, across_;
+    TrainingSettings settings_;
+    Recipe recipe_;
+    Group group_;
+    std::optional<Optimizer> optimizer_;
+    std::optional<GradientSums> sums_;
+    std::optional<Loss> loss_;
+    std::optional<LatticeLoss> lattice_;
+    int64_t n_x_ = 0, n_y_ = 0;
+    int64_t lattice_revision_ = -1;  // of the domain; of the lattice that lattice_ stands for
+
+    std::vector<Column> targets_;                                // (n_output), no data: not bound
+    std::vector<int64_t> target_rows_;                           // (n_output), -1: not bound
+    kernels::Buffer<double> prediction_, target_, gradient_;     // (n_output, n_point)
+    std::vector<Column> prediction_columns_, gradient_columns_;  // of these
+    int64_t n_room_ = -1;                                        // points they have room for
+    kernels::Buffer<double> weights_;                            // (n_point)
+    bool has_weights_ = false;
+    Outside outside_;  // not read
+
+    std::vector<double> losses_;      // of the step under way, this group's
+    std::vector<double> validation_;  // of the validation under way, this group's
+    Plateau plateau_;
+    kernels::Buffer<double> best_;  // an arena; empty: no validation has ended
+    int64_t n_bad_ = 0;             // steps left out in a row
+    Traffic step_, last_step_;
+
+    Reservoir reservoir_;
+    std::vector<Column> kept_inputs_, kept_targets_;
+    std::string note_;
+};
+
+}  // namespace surrogate::impl

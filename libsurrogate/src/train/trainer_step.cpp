@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a trainer does with samples: forward, loss, back; and the steps.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "libsurrogate/src/train/trainer.hpp"
+
+namespace surrogate::impl {
+
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+/// Collective over the group, agreed: the lattice is planned again when points have moved.
+void Trainer::follow_lattice() {
+    if (recipe_.loss != LossKind::gradient_l2) return;
+    const int64_t revision = plan_.output()->revision();
+    if (lattice_ && lattice_revision_ == revision) return;
+    comm().agree([&] {
+        if (n_x_ > 0) return;
+        throw Error(Status::invalid_argument,
+                    "loss=gradient_l2 needs a lattice; call surrogate_trainer_set_lattice first");
+    });
+    loss_->set_lattice(nullptr);
+    lattice_.reset();
+    const auto& points = dynamic_cast<const PointDomain&>(*plan_.output());
+    lattice_.emplace(points, n_x_, n_y_, static_cast<int64_t>(n_output()));
+    loss_->set_lattice(&*lattice_);
+    lattice_revision_ = revision;
+}
+
+/// Memory for the points of now, if they have become others. Local.
+void Trainer::make_room() {
+    if (n_room_ == n_point()) return;
+    const int64_t n = static_cast<int64_t>(n_output()) * n_point();
+    prediction_ = kernels::Buffer<double>(n);
+    target_ = kernels::Buffer<double>(n);
+    gradient_ = kernels::Buffer<double>(n);
+    prediction_columns_.clear();
+    gradient_columns_.clear();
+    for (size_t o = 0; o < n_output(); ++o) {
+        const FieldCard& field = model_->card().outputs[o];
+        const int64_t first = static_cast<int64_t>(o) * n_point();
+        prediction_columns_.push_back({prediction_.data() + first, 1, true, field.mean, field.std});
+        gradient_columns_.push_back({gradient_.data() + first, 1, true});
+    }
+    n_room_ = n_point();
+}
+
+void Trainer::require_targets() const {
+    for (size_t o = 0; o < n_output(); ++o) {
+        const bool is_bound = target_rows_[o] >= 0 && (targets_[o].data || target_rows_[o] == 0);
+        if (is_bound && target_rows_[o] == n_point()) continue;
+        const std::string what = "target of output '" + model_->card().outputs[o].name + "'";
+        if (!is_bound) {
+            throw Error(Status::invalid_argument,
+                        what + " is not bound; call surrogate_trainer_bind_target first");
+        }
+        throw Error(Status::shape, what + " is bound to an array of " +
+                                       std::to_string(target_rows_[o]) +
+                                       " points, but the points have moved and the domain has " +
+                                       std::to_string(n_point()) + "; bind it again");
+    }
+    if (!has_weights_ || weights_.size() == n_point()) return;
+    throw Error(Status::shape, "weights of points were given for " +
+                                   std::to_string(weights_.size()) +
+                                   " points, but the points have moved and the domain has " +
+                                   std::to_string(n_point()) + "; give them again");
+}
+
+void Trainer::take_targets(std::span<const Column> targets) {
+    for (size_t o = 0; o < n_output(); ++o) {
+        double* const to = target_.data() + static_cast<int64_t>(o) * n_point();
+        const BadValue bad =
+            gather(targets.subspan(o, 1), 0, n_point(), to, 1, n_point(), &outside_);
+        if (bad.column < 0) continue;
+        throw Error(Status::not_finite, "target of output '" + model_->card().outputs[o].name +
+                                            "' is not finite at " +
+                                            plan_.output()->point_text(bad.point));
+    }
+}
+
+void Trainer::give_predictions() const {
+    for (size_t o = 0; o < n_output(); ++o) {
+        const Column output = plan_.bound_output(o);
+        if (!output.data) continue;
+        scatter(prediction_.data() + static_cast<int64_t>(o) * n_point(), 1, n_point(),
+                std::span(&output, 1), 0, n_point());
+    }
+}
+
+Sample Trainer::sample() const {
+    return {prediction_.data(), target_.data(), has_weights_ ? weights_.data() : nullptr,
+            n_point()};
+}
+
+/// Prediction and sums of a sample. Collective over the group. Throws if the sample cannot be used,
+/// on all its ranks: the own error of a rank, or that another one has one.
+Verdict Trainer::measure(const Source& source) {
+    plan_.follow_if_behind();
+    follow_lattice();
+    std::exception_ptr problem;
+    try {
+        make_room();
+        if (source.is_bound) plan_.require_inputs();
+        if (source.is_bound) require_targets();
+        take_targets(source.targets);
+        losses_.reserve(losses_.size() + 1);
+        validation_.reserve(validation_.size() + 1);
+    } catch (...) {
+        problem = std::current_exception();
+    }
+    const Execution::Result result = plan_.forward(source.inputs, prediction_columns_, problem);
+    if (!problem && source.is_bound) {
+        try {
+            give_predictions();
+        } catch (...) {
+            problem = std::current_exception();
+        }
+    }
+    const bool is_finite = result.is_finite && result.bad_output.column < 0;
+    const Verdict own = problem      ? Verdict::failed
+                        : !is_finite ? Verdict::not_finite
+                                     : Verdict::good;
+    const Verdict verdict = loss_->measure(comm(), sample(), plan_.output()->n_global(), own);
+    if (problem) std::rethrow_exception(problem);
+    if (verdict != Verdict::failed) return verdict;
+    throw EchoedError(Status::not_finite,
+                      "another rank could not use its share of the sample (it has its own error)");
+}
+
+double Trainer::accumulate() {
+    return accumulate(bound());
+}
+
+double Trainer::accumulate(const Source& source) {
+    const Traffic before = now();
+    double loss = nan;
+    Verdict verdict = Verdict::failed;
+    across().agree([&] {
+        verdict = measure(source);
+        if (verdict == Verdict::good) loss = loss_->value();
+    });
+    go_back(verdict);
+    losses_.push_back(loss);
+    const Traffic after = now();
+    step_.bytes += after.bytes - before.bytes;
+    step_.collectives += after.collectives - before.collectives;
+    return loss;
+}
+
+/// Nothing in here fails, or groups would have different numbers of samples.
+void Trainer::go_back(Verdict verdict) {
+    if (verdict != Verdict::good) return sums_->poison();
+    loss_->gradient(sample(), gradient_.data());
+    if (!plan_.backward(gradient_columns_, true, *sums_)) sums_->poison();
+}
+
+/// Over the samples of all groups, of which there are n; NaN if one is. The same bits however
+/// samples are distributed. Collective over across if there are several groups.
+double Trainer::mean(std::span<const double> losses, int64_t& n) const {
+    constexpr int64_t most = int64_t{1} << 30;
+    double worst[] = {0, 0};  // any that is not finite; the largest
+    if (group_.n == 1 || group_.is_first) {
+        for (const double loss : losses) {
+            if (!std::isfinite(loss)) worst[0] = 1;
+            if (std::isfinite(loss)) worst[1] = std::max(worst[1], loss);
+        }
+    }
+    if (group_.n > 1) across().all_reduce_max(std::span(worst));
+    const ExactGrid grid(most, worst[1]);
+    int64_t sums[] = {0, 0, 0};  // number of losses, limbs
+    if (group_.n == 1 || group_.is_first) {
+        sums[0] = std::ssize(losses);
+        for (const double loss : losses)
+            if (std::isfinite(loss)) grid.add(loss, sums + 1, 1);
+    }
+    if (group_.n > 1) across().all_reduce_sum(std::span(sums));
+    n = sums[0];
+    return worst[0] > 0 || n == 0 ? nan : grid.value(sums + 1, 1) / static_cast<double>(n);
+}
+
+surrogate_step_report Trainer::apply() {
+    if (losses_.empty()) {
+        throw Error(Status::invalid_argument,
+                    "nothing was accumulated since the last step; call "
+                    "surrogate_trainer_accumulate first");
+    }
+    const Traffic before = now();
+    bool is_finite = sums_->reduce(across());
+    surrogate_step_report report{};
+    report.loss = mean(losses_, report.samples);
+    losses_.clear();
+    const Traffic after = now();
+    last_step_ = {step_.bytes + after.bytes - before.bytes,
+                  step_.collectives + after.collectives - before.collectives};
+    step_ = {};
+    const Rate rate = rate_at(recipe_, optimizer_->n_step(), plateau_.n_drop);
+    report.learning_rate = rate.learning_rate;
+    report.beta1 = rate.beta1;
+    report.gradient_norm = nan;
+    if (is_finite) {
+        report.gradient_norm =
+            optimizer_->scale(sums_->total(), 1 / static_cast<double>(report.samples));
+        is_finite = std::isfinite(report.gradient_norm) && std::isfinite(report.loss);
+    }
+    if (!is_finite) return skip(report);
+    optimizer_->step(sums_->total(), report.gradient_norm, rate);
+    sums_->clear();
+    n_bad_ = 0;
+    report.step = optimizer_->n_step();
+    across().agree([&] { model_->weights()->refresh(); });
+    return report;
+}
+
+/// The step is left out.
+surrogate_step_report Trainer::skip(surrogate_step_report report) {
+    sums_->clear();
+    report.step = optimizer_->n_step();
+    report.was_skipped = 1;
+    if (++n_bad_ <= recipe_.max_bad_steps) return report;
+    throw Error(Status::not_finite,
+                "loss or gradients of step " + std::to_string(report.step + 1) +
+                    " are not finite, in " + std::to_string(n_bad_) +
+                    (n_bad_ == 1 ? " step" : " steps in a row") +
+                    " (max_bad_steps=" + std::to_string(recipe_.max_bad_steps) +
+                    "); the weights are those of the last good step. A smaller learning_rate or "
+                    "clip may help");
+}
+
+surrogate_step_report Trainer::step() {
+    const double loss = accumulate();
+    if (std::ssize(losses_) >= recipe_.accumulate) return apply();
+    surrogate_step_report report{};
+    report.step = optimizer_->n_step();
+    report.loss = loss;
+    const Rate rate = rate_at(recipe_, optimizer_->n_step(), plateau_.n_drop);
+    report.learning_rate = rate.learning_rate;
+    report.beta1 = rate.beta1;
+    return report;
+}
+
+double Trainer::validate(double* error) {
+    double loss = nan;
+    Verdict verdict = Verdict::failed;
+    comm().agree([&] {
+        verdict = measure(bound());
+        if (verdict == Verdict::good) loss = loss_->value();
+    });
+    for (size_t o = 0; error && o < n_output(); ++o)
+        error[o] = verdict == Verdict::good ? loss_->error(o) : nan;
+    validation_.push_back(loss);
+    return loss;
+}
+
+double Trainer::end_validation(bool& is_best) {
+    across().agree([&] {
+        if (best_.size() == 0) best_ = kernels::Buffer<double>(std::ssize(optimizer_->weights()));
+    });
+    int64_t n = 0;
+    const double loss = mean(validation_, n);
+    validation_.clear();
+    if (n == 0) {
+        throw Error(Status::invalid_argument,
+                    "no sample was validated since the last validation ended; call "
+                    "surrogate_trainer_validate first");
+    }
+    is_best = plateau_.note(recipe_, loss);
+    if (is_best) std::ranges::copy(optimizer_->weights(), best_.begin());
+    return loss;
+}
+
+Trainer::Traffic Trainer::now() const {
+    Traffic traffic{comm().bytes_sent(), comm().n_collective()};
+    if (&comm() == &across()) return traffic;
+    return {traffic.bytes + across().bytes_sent(), traffic.collectives + across().n_collective()};
+}
+
+}  // namespace surrogate::impl

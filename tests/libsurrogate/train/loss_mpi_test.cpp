@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Losses of samples that are spread over ranks.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/api/handles.hpp"
+#include "libsurrogate/src/train/loss.hpp"
+#include "tests/support/golden_file.hpp"
+#include "tests/support/ranks.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/trap_guard.hpp"
+
+namespace surrogate::test {
+namespace {
+
+using impl::LossKind;
+using impl::Verdict;
+
+const MPI_Comm world = MPI_COMM_WORLD;
+
+impl::FieldCard output(const char* name, double std) {
+    return {name, "", false, -1, 0, std, -INFINITY, INFINITY};
+}
+
+impl::Recipe recipe_of(LossKind kind) {
+    impl::Recipe recipe;
+    recipe.loss = kind;
+    return recipe;
+}
+
+kernels::Queue queue(int n_thread) {
+    return {kernels::Backend::simd, kernels::best_vector_level(), n_thread};
+}
+
+/// Rows of some rank of a sample with two outputs; all numbers follow from the row.
+struct Rows {
+    explicit Rows(std::vector<int64_t> own) : rows(std::move(own)) {
+        for (int o = 0; o < 2; ++o) {
+            for (const int64_t row : rows) {
+                const auto r = static_cast<double>(row);
+                target.push_back(std::sin(r + o) * (o == 0 ? 100 : 0.01));
+                prediction.push_back(target.back() * (1 + 0.1 * std::cos(3 * r)) + 1e-3);
+            }
+        }
+        for (const int64_t row : rows)
+            weight.push_back(1.5 + std::sin(2.0 * static_cast<double>(row)));
+    }
+    impl::Sample sample(bool weighted) const {
+        return {prediction.data(), target.data(), weighted ? weight.data() : nullptr,
+                std::ssize(rows)};
+    }
+    std::vector<int64_t> rows;
+    std::vector<double> prediction, target, weight;
+};
+
+class Losses : public testing::Test {
+protected:
+    static constexpr int64_t n = 2500;
+    Context context = mpi_context(world);
+    impl::Communicator& comm = context.get()->context->comm();
+    const std::vector<impl::FieldCard> outputs = {output("p", 50), output("q", 0.02)};
+    const Rows own{own_rows("scattered", n, world)};
+
+    std::vector<int64_t> all_rows() const {
+        std::vector<int64_t> rows;
+        for (int64_t i = 0; i < n; ++i) rows.push_back(i);
+        return rows;
+    }
+};
+
+TEST_F(Losses, HaveTheSameBitsOnAnyRanksAndThreads) {
+    const Rows all(all_rows());
+    const auto alone = impl::self_communicator();
+    for (const LossKind kind :
+         {LossKind::relative_l2, LossKind::mean_square, LossKind::weighted_square}) {
+        impl::Loss one(recipe_of(kind), outputs, queue(1));
+        ASSERT_EQ(one.measure(*alone, all.sample(true), n, Verdict::good), Verdict::good);
+        impl::Loss many(recipe_of(kind), outputs, queue(3));
+        ASSERT_EQ(many.measure(comm, own.sample(true), n, Verdict::good), Verdict::good);
+        EXPECT_EQ(one.value(), many.value());
+        for (size_t o = 0; o < 2; ++o) EXPECT_EQ(one.error(o), many.error(o));
+        std::vector<double> g(2 * n), own_g(own.prediction.size());
+        one.gradient(all.sample(true), g.data());
+        many.gradient(own.sample(true), own_g.data());
+        for (size_t o = 0; o < 2; ++o) {
+            for (size_t i = 0; i < own.rows.size(); ++i)
+                ASSERT_EQ(own_g[o * own.rows.size() + i],
+                          g[o * n + static_cast<size_t>(own.rows[i])]);
+        }
+    }
+}
+
+TEST_F(Losses, AreWhatTheFormulasSay) {
+    const Rows all(all_rows());
+    double e2 = 0, t2 = 0, normal = 0, weighted = 0, weights = 0;
+    for (size_t o = 0; o < 2; ++o) {
+        for (size_t i = 0; i < n; ++i) {
+            const double e = all.prediction[o * n + i] - all.target[o * n + i], w = all.weight[i];
+            const double scale = o == 0 ? 7 : 0.02;
+            e2 += w * e * e;
+            t2 += w * all.target[o * n + i] * all.target[o * n + i];
+            normal += std::pow(e / outputs[o].std, 2);
+            weighted += w * std::pow(e / scale, 2);
+            weights += o == 0 ? w : 0;
+        }
+    }
+    const auto value = [&](LossKind kind) {
+        impl::Loss loss(recipe_of(kind), outputs, queue(2));
+        loss.set_scale(0, 7);
+        EXPECT_EQ(loss.measure(comm, own.sample(true), n, Verdict::good), Verdict::good);
+        return loss.value();
+    };
+    EXPECT_NEAR(value(LossKind::relative_l2), std::sqrt(e2 / t2), 1e-12);
+    EXPECT_NEAR(value(LossKind::mean_square) / (normal / (2 * n)), 1, 1e-12);
+    EXPECT_NEAR(value(LossKind::weighted_square) / (weighted / weights / 2), 1, 1e-12);
+}
+
+TEST_F(Losses, GradientsAreThoseOfDifferences) {
+    for (const LossKind kind :
+         {LossKind::relative_l2, LossKind::mean_square, LossKind::weighted_square}) {
+        impl::Loss loss(recipe_of(kind), outputs, queue(2));
+        Rows rows = own;
+        loss.measure(comm, rows.sample(true), n, Verdict::good);
+        std::vector<double> g(rows.prediction.size());
+        loss.gradient(rows.sample(true), g.data());
+        // Along a direction: all predictions move by h times it.
+        double along = 0, scale = 1e-6;
+        const auto moved = [&](double h) {
+            Rows there = own;
+            for (size_t i = 0; i < g.size(); ++i) {
+                const size_t o = i / own.rows.size();
+                const double d = std::cos(0.3 * static_cast<double>(own.rows[i % own.rows.size()]));
+                there.prediction[i] += h * d * outputs[o].std;
+            }
+            loss.measure(comm, there.sample(true), n, Verdict::good);
+            return loss.value();
+        };
+        for (size_t i = 0; i < g.size(); ++i)
+            along += g[i] * std::cos(0.3 * static_cast<double>(own.rows[i % own.rows.size()]));
+        comm.all_reduce_sum(std::span(&along, 1));
+        const double difference = (moved(scale) - moved(-scale)) / (2 * scale);
+        EXPECT_NEAR(along / difference, 1, 1e-6) << static_cast<int>(kind);
+    }
+}
+
+TEST_F(Losses, AgreeingPredictionsHaveNoGradientAndTrapNothing) {
+    TrapGuard traps;
+    for (const LossKind kind :
+         {LossKind::relative_l2, LossKind::mean_square, LossKind::weighted_square}) {
+        impl::Loss loss(recipe_of(kind), outputs, queue(1));
+        Rows same = own;
+        same.prediction = same.target;
+        EXPECT_EQ(loss.measure(comm, same.sample(false), n, Verdict::good), Verdict::good);
+        EXPECT_EQ(loss.value(), 0);
+        std::vector<double> g(same.prediction.size(), NAN);
+        loss.gradient(same.sample(false), g.data());
+        for (const double value : g) ASSERT_EQ(value, 0);
+    }
+}
+
+TEST_F(Losses, ZeroTargetsAreRefusedByRelativeOnes) {
+    Rows zero = own;
+    for (double& t : zero.target) t = 0;
+    impl::Loss loss(recipe_of(LossKind::relative_l2), outputs, queue(1));
+    EXPECT_EQ(loss.measure(comm, zero.sample(false), n, Verdict::good), Verdict::good);
+    const Refusal found = refusal([&] { loss.value(); });
+    EXPECT_EQ(found.status, kernels::Status::not_finite);
+    EXPECT_TRUE(found.says("target is zero everywhere")) << found.text;
+}
+
+TEST_F(Losses, TheWorstVerdictIsThatOfAllRanks) {
+    impl::Loss loss(recipe_of(LossKind::relative_l2), outputs, queue(1));
+    const bool is_last = comm.rank() == comm.size() - 1;
+    EXPECT_EQ(loss.measure(comm, own.sample(false), n, is_last ? Verdict::failed : Verdict::good),
+              Verdict::failed);
+    Rows bad = own;
+    if (is_last && !bad.rows.empty()) bad.prediction[0] = NAN;
+    EXPECT_EQ(loss.measure(comm, bad.sample(false), n, Verdict::good), Verdict::not_finite);
+    EXPECT_EQ(loss.measure(comm, own.sample(false), n, Verdict::good), Verdict::good);
+}
+
+/// The official Darcy loss of two samples on 85 x 85 points.
+TEST_F(Losses, GradientL2IsTheGoldenDarcyLoss) {
+    const GoldenFile file(SURROGATE_TEST_DATA "/flare/darcy_loss.safetensors");
+    const auto values = [&](const char* name) { return file.tensor(name).values; };
+    const std::vector<double> prediction = values("check/input/pred"),
+                              target = values("check/input/target"),
+                              gradient = values("check/grad64/pred");
+    constexpr int64_t n_side = 85, n_point = n_side * n_side;
+    const std::vector<impl::FieldCard> field = {output("p", 1)};
+    for (const char* partition : {"contiguous", "scattered", "uneven"}) {
+        const std::vector<int64_t> rows = own_rows(partition, n_point, world);
+        const std::vector<double> x(rows.begin(), rows.end());
+        const Domain domain(context, column(x.data(), std::ssize(rows)), rows.data());
+        const auto& points = dynamic_cast<const impl::PointDomain&>(*domain.get()->domain);
+        impl::LatticeLoss lattice(points, n_side, n_side, 1);
+        impl::Loss loss(recipe_of(LossKind::gradient_l2), field, queue(2));
+        loss.set_lattice(&lattice);
+        double mean = 0, worst = 0;
+        for (int64_t s = 0; s < 2; ++s) {
+            std::vector<double> p, t, g(rows.size());
+            for (const int64_t row : rows) {
+                p.push_back(prediction[static_cast<size_t>(s * n_point + row)]);
+                t.push_back(target[static_cast<size_t>(s * n_point + row)]);
+            }
+            const impl::Sample sample{p.data(), t.data(), nullptr, std::ssize(rows)};
+            ASSERT_EQ(loss.measure(comm, sample, n_point, Verdict::good), Verdict::good);
+            mean += loss.value() / 2;
+            loss.gradient(sample, g.data());
+            for (size_t i = 0; i < rows.size(); ++i) {
+                const double golden = gradient[static_cast<size_t>(s * n_point + rows[i])];
+                worst = std::max(worst, std::abs(g[i] / 2 - golden));
+            }
+        }
+        EXPECT_NEAR(mean, values("check/output64/loss")[0], 1e-12);
+        double largest = 0;
+        for (const double value : gradient) largest = std::max(largest, std::abs(value));
+        EXPECT_LE(worst / largest, 1e-7) << partition;  // stored in single precision
+    }
+}
+
+}  // namespace
+}  // namespace surrogate::test

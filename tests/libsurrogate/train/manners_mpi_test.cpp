@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What steps cost: no memory once they run, and the traffic that the formulas say.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/libsurrogate/train/golden_ranks.hpp"
+#include "tests/support/memory_meter.hpp"
+#include "tests/support/trap_guard.hpp"
+
+namespace surrogate::test {
+namespace {
+
+TEST(TrainingManners, StepsTakeNoMemoryAndTrapNothing) {
+    for (const char* reproducible : {"false", "true"}) {
+        GoldenRun run = on_ranks({{"reproducible", reproducible}});
+        run.golden_step(0);
+        run.golden_step(1);
+        GoldenRun::golden_sample(0, 0);
+        const TrapGuard traps;
+        const MemoryMeter meter;
+        run.golden_step(2);
+        run.golden_step(3);
+        EXPECT_EQ(meter.n_allocation(), 0) << reproducible;
+    }
+}
+
+TEST(TrainingManners, MemoryIsThatOfTheLaw) {
+    // 8 bytes a parameter for each: weights in double, two moments, average, best; gradients of a
+    // thread and their sum. Beyond that what points and losses take, which is little here.
+    Settings settings = golden_settings();
+    GoldenRun run = on_ranks({{"precision", "fp64"}}, settings);
+    run.load(0);
+    run.trainer.validate(1);
+    run.trainer.end_validation();
+    const auto n = static_cast<int64_t>(run.weights().size());
+    EXPECT_GE(run.trainer.counter("bytes"), 7 * 8 * n);
+    EXPECT_LE(run.trainer.counter("bytes"), 7 * 8 * n + 20000);
+    EXPECT_NE(run.trainer.describe().find("parameters"), std::string::npos);
+}
+
+TEST(TrainingManners, TrafficIsCounted) {
+    GoldenRun run = on_ranks({});
+    run.golden_step(0);
+    const auto n = static_cast<int64_t>(run.weights().size());
+    const int64_t bytes = run.trainer.counter("bytes_sent");
+    if (run.context.size() > 1) {
+        EXPECT_GE(bytes, 4 * n);  // gradients as floats
+    }
+    EXPECT_LE(bytes, 4 * n + 60000);
+    EXPECT_GT(run.trainer.counter("collectives"), 0);
+    EXPECT_EQ(run.trainer.counter("steps"), 1);
+    run.golden_step(1);
+    EXPECT_EQ(run.trainer.counter("bytes_sent"), bytes);
+    const Answer found = [&] {
+        int64_t value = 0;
+        return answer(surrogate_trainer_counter(run.trainer.get(), "byte_sent", &value));
+    }();
+    EXPECT_EQ(found.status, SURROGATE_UNKNOWN_NAME);
+    EXPECT_TRUE(found.says("did you mean 'bytes_sent'")) << found;
+}
+
+}  // namespace
+}  // namespace surrogate::test

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/train/settings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/refusal.hpp"
+
+namespace surrogate::test {
+namespace {
+
+using impl::Recipe;
+using impl::TrainingSettings;
+using kernels::Status;
+
+Refusal refused(const char* key, const char* value) {
+    TrainingSettings settings;
+    return refusal([&] { settings.set(key, value); });
+}
+
+TEST(TrainingSettings, HaveTheDocumentedDefaults) {
+    const Recipe recipe = TrainingSettings().recipe();
+    EXPECT_EQ(recipe.loss, impl::LossKind::relative_l2);
+    EXPECT_EQ(recipe.schedule, impl::ScheduleKind::constant);
+    EXPECT_EQ(recipe.learning_rate, 1e-3);
+    EXPECT_EQ(recipe.weight_decay, 1e-5);
+    EXPECT_EQ(recipe.beta1, 0.9);
+    EXPECT_EQ(recipe.beta2, 0.999);
+    EXPECT_EQ(recipe.epsilon, 1e-8);
+    EXPECT_EQ(recipe.clip, 1);
+    EXPECT_EQ(recipe.average, 0);
+    EXPECT_EQ(recipe.warmup, 0);
+    EXPECT_EQ(recipe.accumulate, 1);
+    EXPECT_EQ(recipe.max_bad_steps, 0);
+    EXPECT_FALSE(recipe.adds_decay_to_gradient);
+    EXPECT_FALSE(recipe.decays_all);
+    EXPECT_TRUE(recipe.cycles_momentum);
+}
+
+TEST(TrainingSettings, WarmupIsAShareOrSteps) {
+    TrainingSettings settings;
+    settings.set("schedule", "one_cycle");
+    settings.set("steps", "100");
+    EXPECT_EQ(settings.recipe().warmup, 0.1);
+    settings.set("warmup", "1.5");
+    EXPECT_TRUE(refusal([&] { settings.recipe(); }).says("share of the steps"));
+    settings.set("schedule", "cosine");
+    EXPECT_TRUE(refusal([&] { settings.recipe(); }).says("number of steps"));
+    settings.set("warmup", "101");
+    EXPECT_TRUE(refusal([&] { settings.recipe(); }).says("101 steps, and steps only 100"));
+    settings.set("warmup", "7");
+    EXPECT_EQ(settings.recipe().warmup, 7);
+}
+
+TEST(TrainingSettings, SchedulesWithAnEndNeedSteps) {
+    for (const char* schedule : {"one_cycle", "cosine"}) {
+        TrainingSettings settings;
+        settings.set("schedule", schedule);
+        const Refusal found = refusal([&] { settings.recipe(); });
+        EXPECT_EQ(found.status, Status::invalid_argument);
+        EXPECT_TRUE(found.says("need 'steps'")) << found.text;
+    }
+}
+
+TEST(TrainingSettings, UnknownKeysListNearMisses) {
+    const Refusal found = refused("learning_rat", "1");
+    EXPECT_EQ(found.status, Status::unknown_name);
+    EXPECT_TRUE(found.says("did you mean 'learning_rate'")) << found.text;
+    EXPECT_TRUE(found.says("max_bad_steps")) << found.text;
+}
+
+TEST(TrainingSettings, ValuesAreCheckedWhenSet) {
+    const char* const bad[][2] = {
+        {"learning_rate", "0"},   {"learning_rate", "1e-3x"}, {"learning_rate", ""},
+        {"learning_rate", "nan"}, {"learning_rate", "inf"},   {"weight_decay", "-1"},
+        {"beta1", "1"},           {"beta2", "-0.1"},          {"average", "1.01"},
+        {"accumulate", "0"},      {"accumulate", "1.5"},      {"loss", "l2"},
+        {"decay_all", "yes"},     {"plateau_factor", "0"},    {"seed", "-1"}};
+    for (const auto& [key, value] : bad) {
+        const Refusal found = refused(key, value);
+        EXPECT_EQ(found.status, Status::invalid_argument) << key << "=" << value;
+        EXPECT_TRUE(found.says("it takes")) << found.text;
+    }
+    EXPECT_TRUE(refused("loss", "l2").says("relative_l2, mean_square"))
+        << refused("loss", "l2").text;
+    EXPECT_TRUE(refused("beta1", "1").says("from 0 to below 1")) << refused("beta1", "1").text;
+    EXPECT_TRUE(refused("accumulate", "0").says("a whole number from 1 on"));
+}
+
+}  // namespace
+}  // namespace surrogate::test

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/domain/columns.hpp"
+#include "libsurrogate/src/layers/gradient_sums.hpp"
+
+namespace surrogate::test {
+
+/// How gradients are computed.
+struct GradientWay {
+    std::string precision = "fp64";
+    bool reproducible = false, saves_less = false;
+    kernels::Queue queue = {};
+    impl::GradientOrder order = impl::GradientOrder::real;
+};
+
+/// Columns of an array [n, n_channel].
+inline std::vector<impl::Column> columns_of(std::vector<double>& values, int64_t n_channel) {
+    static double none = 0;
+    std::vector<impl::Column> columns;
+    for (int64_t c = 0; c < n_channel; ++c)
+        columns.push_back({values.empty() ? &none : values.data() + c, n_channel, true});
+    return columns;
+}
+
+}  // namespace surrogate::test
