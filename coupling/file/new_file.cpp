@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <tuple>
 
 namespace surrogate::file {
@@ -31,14 +32,15 @@ std::string without_links(const std::string& path) {
 }
 
 /// A rename is on the disk when its folder is. Not every file system can do this, and the file is
-/// complete anyway: the result is not looked at.
-void flush_folder_of(const std::string& path) {
+/// complete anyway: neither the result is looked at nor a lack of memory.
+void flush_folder_of(const std::string& path) noexcept try {
     const fs::path folder = fs::path(path).parent_path();
     const int handle =
         ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (handle < 0) return;
     ::fsync(handle);
     ::close(handle);
+} catch (const std::bad_alloc&) {
 }
 
 bool is_open_under(int descriptor, const std::string& path) {

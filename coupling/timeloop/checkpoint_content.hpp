@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "coupling/timeloop/hdf5_storage.hpp"
+#include "coupling/hdf5/storage.hpp"
 #include "coupling/timeloop/snapshot.hpp"
 
 namespace surrogate::timeloop {

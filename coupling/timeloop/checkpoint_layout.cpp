@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "coupling/hdf5/type.hpp"
 #include "coupling/timeloop/checkpoint_content.hpp"
 #include "coupling/timeloop/checkpoint_seal.hpp"
 #include "coupling/timeloop/error.hpp"
-#include "coupling/timeloop/hdf5_type.hpp"
 
 namespace surrogate::timeloop {
 
@@ -21,10 +21,10 @@ h5::Handle new_dataset(hid_t group, const std::string& name, Rows* rows, bool is
     h5::check(H5Pset_alloc_time(how, H5D_ALLOC_TIME_EARLY), "set a property");
     h5::check(H5Pset_fill_time(how, H5D_FILL_TIME_NEVER), "set a property");
     h5::check(H5Pset_obj_track_times(how, false), "set a property");
-    h5::Handle dataset(
-        H5Dcreate2(group, name.c_str(), hdf5_type(*rows), space, H5P_DEFAULT, how, H5P_DEFAULT),
-        H5Dclose, "make a data set");
-    if (rows->n_byte() > 0) rows->offset = offset_of(dataset);
+    h5::Handle dataset(H5Dcreate2(group, name.c_str(), h5::type_of(rows->dtype), space, H5P_DEFAULT,
+                                  how, H5P_DEFAULT),
+                       H5Dclose, "make a data set");
+    if (rows->n_byte() > 0) rows->offset = h5::offset_of(dataset);
     return dataset;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "coupling/hdf5/type.hpp"
 #include "coupling/timeloop/checkpoint_content.hpp"
 #include "coupling/timeloop/error.hpp"
-#include "coupling/timeloop/hdf5_type.hpp"
 
 namespace surrogate::timeloop {
 
@@ -16,7 +16,7 @@ void set_type(const h5::Handle& dataset, const std::string& name, Rows* rows) {
     const h5::Handle type(H5Dget_type(dataset), H5Tclose, "read a type");
     for (const int32_t dtype : {SURROGATE_FLOAT32, SURROGATE_FLOAT64, SURROGATE_INT64}) {
         rows->dtype = dtype;
-        if (H5Tequal(type, hdf5_type(*rows)) > 0) return;
+        if (H5Tequal(type, h5::type_of(rows->dtype)) > 0) return;
     }
     fail_type(name);
 }
@@ -33,7 +33,7 @@ Rows rows_of(const h5::Handle& dataset, const std::string& name) {
     rows.n_row = static_cast<int64_t>(extents[0]);
     rows.n_column = static_cast<int64_t>(extents[1]);
     set_type(dataset, name, &rows);
-    if (rows.n_byte() > 0) rows.offset = offset_of(dataset);
+    if (rows.n_byte() > 0) rows.offset = h5::offset_of(dataset);
     return rows;
 }
 

@@ -15,10 +15,10 @@ namespace {
 
 /// Opens a file after all of it has been compared with its seal. Collective.
 void open_verified(surrogate_context* context, const std::string& path,
-                   std::optional<DiskFile>* file) {
+                   std::optional<h5::DiskFile>* file) {
     Seal seal;
     agreed(context, [&] {
-        file->emplace(path, DiskFile::read_only, path);
+        file->emplace(path, h5::DiskFile::read_only, path);
         seal = read_seal(**file, path);
     });
     const uint64_t found = content_hash(context, **file, seal.file_bytes);
@@ -48,7 +48,7 @@ void take_over(const CheckpointContent& found, CheckpointContent* content) {
 }
 
 /// Compares the file with what is expected; times, integrals and places become those of the file.
-void read_head(DiskFile* file, const std::string& path, CheckpointContent* content) {
+void read_head(h5::DiskFile* file, const std::string& path, CheckpointContent* content) {
     const CheckpointContent found = read_content(file);
     const std::string text = differences(found, *content);
     if (!text.empty())
@@ -75,7 +75,7 @@ std::string text_of(const T* row, int64_t n_column) {
 /// Reads this rank's ranges.
 class RowReader {
 public:
-    RowReader(const CheckpointState& state, const DiskFile& file)
+    RowReader(const CheckpointState& state, const h5::DiskFile& file)
         : state_(state), file_(file), found_(state.largest_range()), own_(state.largest_range()) {}
 
     /// Rows of T of the points here are those of the file; the first that differs is named.
@@ -120,7 +120,7 @@ private:
     }
 
     const CheckpointState& state_;
-    const DiskFile& file_;
+    const h5::DiskFile& file_;
     std::vector<std::byte> found_, own_;
     surrogate_status status_ = SURROGATE_SUCCESS;
 };
@@ -141,7 +141,7 @@ void compare_points(const CheckpointState& state, RowReader* reader) {
 void restore_checkpoint(surrogate_context* context, const surrogate_plan* plan,
                         const std::string& path, Snapshot* snapshot, CheckpointOrders* orders) {
     CheckpointState state(context, plan, *snapshot, path, orders);
-    std::optional<DiskFile> file;
+    std::optional<h5::DiskFile> file;
     open_verified(context, path, &file);
     agreed(context, [&] {
         if (state.rank() == 0) read_head(&*file, path, &state.content);

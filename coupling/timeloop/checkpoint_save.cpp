@@ -36,7 +36,7 @@ void write_layout(CheckpointContent* content, const std::string& temporary,
                   const std::string& path) {
     h5::SparseFile layout;
     lay_out(content, &layout);
-    DiskFile file(temporary, DiskFile::write_only, path);
+    h5::DiskFile file(temporary, h5::DiskFile::write_only, path);
     for (const auto& [number, page] : layout.pages()) {
         const uint64_t offset = number * page.size();
         file.write(offset, page.data(), std::min(page.size(), layout.size() - offset));
@@ -49,7 +49,7 @@ class RowWriter {
 public:
     RowWriter(const CheckpointState& state, const std::string& temporary, const std::string& path)
         : state_(state),
-          file_(temporary, DiskFile::write_only, path),
+          file_(temporary, h5::DiskFile::write_only, path),
           rows_(state.largest_range()) {
         if (file_.size() != state.content.file_bytes)
             fail(SURROGATE_IO, "cannot write '" + path +
@@ -79,7 +79,7 @@ private:
     }
 
     const CheckpointState& state_;
-    DiskFile file_;
+    h5::DiskFile file_;
     std::vector<std::byte> rows_;
     surrogate_status status_ = SURROGATE_SUCCESS;
 };
@@ -107,8 +107,8 @@ void write_rows(const CheckpointState& state, const Snapshot& snapshot,
 }
 
 Seal seal_of(const CheckpointState& state, const std::string& temporary, const std::string& path) {
-    std::optional<DiskFile> file;
-    agreed(state.context(), [&] { file.emplace(temporary, DiskFile::read_only, path); });
+    std::optional<h5::DiskFile> file;
+    agreed(state.context(), [&] { file.emplace(temporary, h5::DiskFile::read_only, path); });
     const uint64_t size = state.content.file_bytes;
     return {Seal::known_format, size, content_hash(state.context(), *file, size)};
 }
@@ -133,7 +133,8 @@ void save_checkpoint(surrogate_context* context, const surrogate_plan* plan,
     const Seal seal = seal_of(state, temporary, path);
     agreed(context, [&] {
         if (!is_first) return;
-        DiskFile(temporary, DiskFile::write_only, path).write(0, seal.bytes().data(), seal_bytes);
+        h5::DiskFile(temporary, h5::DiskFile::write_only, path)
+            .write(0, seal.bytes().data(), seal_bytes);
         with_file([&] { file->commit(); });
     });
 }

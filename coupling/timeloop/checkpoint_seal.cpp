@@ -8,8 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "coupling/error/shared_words.hpp"
 #include "coupling/timeloop/error.hpp"
-#include "coupling/timeloop/shared_words.hpp"
 
 namespace surrogate::timeloop {
 
@@ -42,7 +42,7 @@ uint64_t first_piece(uint64_t n, int32_t rank, int32_t size) {
     return n / s * r + std::min(n % s, r);
 }
 
-uint64_t hash_of_piece(const DiskFile& file, uint64_t file_bytes, uint64_t piece,
+uint64_t hash_of_piece(const h5::DiskFile& file, uint64_t file_bytes, uint64_t piece,
                        std::vector<std::byte>& buffer) {
     const uint64_t offset = seal_bytes + piece * piece_bytes;
     const uint64_t n = std::min(piece_bytes, file_bytes - offset);
@@ -62,7 +62,7 @@ Bytes Seal::bytes() const {
     return bytes;
 }
 
-Seal read_seal(const DiskFile& file, const std::string& name) {
+Seal read_seal(const h5::DiskFile& file, const std::string& name) {
     const uint64_t size = file.size();
     Bytes bytes = {};
     file.read(0, bytes.data(), std::min<uint64_t>(size, seal_bytes));
@@ -84,7 +84,7 @@ Seal read_seal(const DiskFile& file, const std::string& name) {
     return seal;
 }
 
-uint64_t content_hash(surrogate_context* context, const DiskFile& file, uint64_t file_bytes) {
+uint64_t content_hash(surrogate_context* context, const h5::DiskFile& file, uint64_t file_bytes) {
     int32_t rank = 0, size = 1;
     check(surrogate_context_rank(context, &rank, &size));
     const uint64_t n = (file_bytes - seal_bytes + piece_bytes - 1) / piece_bytes;

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "coupling/hdf5/disk_file.hpp"
 #include "coupling/timeloop/checkpoint_content.hpp"
-#include "coupling/timeloop/checkpoint_disk.hpp"
 
 namespace surrogate::timeloop {
 
@@ -32,11 +32,11 @@ struct Seal {
 
 /// The seal of a file; throws Error(BAD_FILE) where it says, or lacks, what no whole checkpoint of
 /// a known format does. The content is not looked at. Local.
-Seal read_seal(const DiskFile& file, const std::string& name);
+Seal read_seal(const h5::DiskFile& file, const std::string& name);
 
 /// The hash of what lies behind the seal of a file of `file_bytes` bytes: XXH3-64 of the XXH3-64 of
 /// its pieces of 4 MiB, of which each rank reads a share. The same on all ranks. Collective; throws
 /// Error, the same on all ranks.
-uint64_t content_hash(surrogate_context* context, const DiskFile& file, uint64_t file_bytes);
+uint64_t content_hash(surrogate_context* context, const h5::DiskFile& file, uint64_t file_bytes);
 
 }  // namespace surrogate::timeloop

@@ -8,8 +8,8 @@
 #include <bit>
 #include <type_traits>
 
+#include "coupling/error/shared_words.hpp"
 #include "coupling/timeloop/error.hpp"
-#include "coupling/timeloop/shared_words.hpp"
 
 namespace surrogate::timeloop {
 

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "coupling/error/problem.hpp"
 #include "coupling/timeloop/checkpoint_orders.hpp"
+#include "coupling/timeloop/error.hpp"
 #include "coupling/timeloop/fields.hpp"
-#include "coupling/timeloop/problem.hpp"
 #include "coupling/timeloop/rails.hpp"
 #include "coupling/timeloop/settings.hpp"
 #include "coupling/timeloop/snapshot.hpp"

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <surrogate/surrogate_mpi.hpp>
@@ -17,6 +13,7 @@
 #include "coupling/timeloop/error.hpp"
 #include "tests/support/answer.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/shared_folder.hpp"
 #include "tests/support/small_darcy_model.hpp"
 #include "tests/support/sphere_case.hpp"
 #include "tests/support/sphere_models.hpp"
@@ -25,15 +22,6 @@ namespace surrogate::test {
 
 using timeloop::Snapshot;
 using timeloop::StateField;
-
-inline std::string bytes_of(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-inline void write_bytes(const std::string& path, const std::string& bytes) {
-    std::ofstream(path, std::ios::binary) << bytes;
-}
 
 /// Numbers of points, each of which depends on the point alone.
 template <class T>
@@ -169,36 +157,6 @@ public:
     const std::vector<int64_t> points;
     const Plan plan;
     Snapshot snapshot, restored;
-};
-
-/// A folder of its own for a test, the same on all ranks; empty again at the end.
-class SharedFolder {
-public:
-    explicit SharedFolder(MPI_Comm comm) : comm_(comm) {
-        int pid = ::getpid();
-        MPI_Bcast(&pid, 1, MPI_INT, 0, comm);
-        path_ = testing::TempDir() + "checkpoint_" + std::to_string(pid);
-        std::filesystem::create_directories(path_);
-        MPI_Barrier(comm);
-    }
-    ~SharedFolder() {
-        MPI_Barrier(comm_);
-        std::error_code ignored;
-        if (rank_of(comm_) == 0) std::filesystem::remove_all(path_, ignored);
-        MPI_Barrier(comm_);
-    }
-    std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-    std::vector<std::string> names() const {
-        std::vector<std::string> names;
-        for (const auto& entry : std::filesystem::directory_iterator(path_))
-            names.push_back(entry.path().filename().string());
-        std::sort(names.begin(), names.end());
-        return names;
-    }
-
-private:
-    MPI_Comm comm_;
-    std::string path_;
 };
 
 }  // namespace surrogate::test

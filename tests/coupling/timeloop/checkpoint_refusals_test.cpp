@@ -96,7 +96,7 @@ TEST_F(CheckpointRefusals, OfAFileWithASealOfOurOwnThatIsNotHdf5) {
     seal_it(0);
     uint64_t hash = 0;
     {
-        const timeloop::DiskFile sealed(path_, timeloop::DiskFile::read_only, path_);
+        const h5::DiskFile sealed(path_, h5::DiskFile::read_only, path_);
         hash = timeloop::content_hash(loop_.context.get(), sealed, bytes.size());
         MPI_Barrier(world);
     }

@@ -9,9 +9,9 @@
 #include <exception>
 #include <map>
 
-#include "coupling/timeloop/hdf5_handle.hpp"
+#include "coupling/hdf5/handle.hpp"
 
-namespace surrogate::timeloop::h5 {
+namespace surrogate::h5 {
 
 /// What HDF5 reads and writes instead of a file that it opens itself. Functions may throw.
 class Storage {
@@ -66,4 +66,4 @@ private:
     Handle driver_;
 };
 
-}  // namespace surrogate::timeloop::h5
+}  // namespace surrogate::h5

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "coupling/timeloop/checkpoint_disk.hpp"
+#include "coupling/hdf5/disk_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <cstring>
 
-#include "coupling/timeloop/error.hpp"
+#include "coupling/error/error.hpp"
 
-namespace surrogate::timeloop {
+namespace surrogate::h5 {
+
+using coupling::fail;
 
 /// O_NONBLOCK: a pipe is refused at once instead of waiting for its other end.
 DiskFile::DiskFile(const std::string& path, Mode mode, const std::string& shown_name)
@@ -76,4 +78,4 @@ void DiskFile::flush() {
         if (errno != EINTR) fail_with(errno);
 }
 
-}  // namespace surrogate::timeloop
+}  // namespace surrogate::h5

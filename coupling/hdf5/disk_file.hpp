@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <string>
 
-#include "coupling/timeloop/hdf5_storage.hpp"
+#include "coupling/hdf5/storage.hpp"
 
-namespace surrogate::timeloop {
+namespace surrogate::h5 {
 
 /// A regular file, read or written at offsets. Functions fail(IO) with the reason of the
 /// system, and the name that the file has for the user. Local.
-class DiskFile : public h5::Storage {
+class DiskFile : public Storage {
 public:
     enum Mode { read_only, write_only };
     DiskFile(const std::string& path, Mode mode, const std::string& shown_name);
@@ -35,4 +35,4 @@ private:
     int descriptor_;
 };
 
-}  // namespace surrogate::timeloop
+}  // namespace surrogate::h5

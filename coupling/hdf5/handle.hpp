@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace surrogate::timeloop::h5 {
+namespace surrogate::h5 {
 
 /// The result of a call of HDF5. Throws Error(IO) with HDF5's reason if it is negative: "cannot
 /// <what>: <reason>".
@@ -74,4 +74,4 @@ void get(hid_t object, const char* name, int64_t* value);
 void get(hid_t object, const char* name, uint64_t* value);
 void get(hid_t object, const char* name, std::string* value);
 
-}  // namespace surrogate::timeloop::h5
+}  // namespace surrogate::h5

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "coupling/timeloop/hdf5_storage.hpp"
+#include "coupling/hdf5/storage.hpp"
 
 #if H5_VERSION_GE(1, 13, 0)
 #include <H5FDdevelop.h>
@@ -11,7 +11,7 @@
 #include <new>
 #include <type_traits>
 
-namespace surrogate::timeloop::h5 {
+namespace surrogate::h5 {
 
 namespace {
 
@@ -47,7 +47,10 @@ H5FD_t* open(const char*, unsigned flags, hid_t access, haddr_t) {
     const auto* state = static_cast<Driver::State* const*>(H5Pget_driver_info(access));
     if (state == nullptr) return nullptr;
     auto* opened = new (std::nothrow) OpenFile{};
-    if (opened == nullptr) return nullptr;
+    if (opened == nullptr) {
+        (*state)->failure = std::make_exception_ptr(std::bad_alloc());
+        return nullptr;
+    }
     opened->state = *state;
     opened->is_new = (flags & H5F_ACC_CREAT) != 0;
     return &opened->base;
@@ -161,4 +164,4 @@ void Driver::check_storage() const {
     if (state_.failure) std::rethrow_exception(state_.failure);
 }
 
-}  // namespace surrogate::timeloop::h5
+}  // namespace surrogate::h5

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "coupling/timeloop/error.hpp"
+#include "coupling/error/error.hpp"
 
-namespace surrogate::timeloop {
+namespace surrogate::coupling {
 
 /// A failure of this rank that the others do not know of yet: it goes on with them to the place where
 /// all hear of it. Takes no memory.
@@ -40,4 +40,4 @@ private:
     char text_[2048] = "";
 };
 
-}  // namespace surrogate::timeloop
+}  // namespace surrogate::coupling

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "coupling/timeloop/hdf5_handle.hpp"
+#include "coupling/hdf5/handle.hpp"
 
-#include "coupling/timeloop/error.hpp"
+#include "coupling/error/error.hpp"
 
-namespace surrogate::timeloop::h5 {
+namespace surrogate::h5 {
+
+using coupling::fail;
 
 namespace {
 
@@ -147,4 +149,4 @@ void get(hid_t object, const char* name, std::string* value) {
     value->resize(value->find_last_not_of('\0') + 1);  // npos + 1 is 0
 }
 
-}  // namespace surrogate::timeloop::h5
+}  // namespace surrogate::h5

@@ -8,7 +8,7 @@
 #include <surrogate/surrogate.hpp>
 #include <vector>
 
-namespace surrogate::timeloop {
+namespace surrogate::coupling {
 
 /// Words that go to all ranks, bit for bit, where only one rank knows each of them.
 class SharedWords {
@@ -38,4 +38,4 @@ private:
     std::vector<double> halves_;  // of 32 bits each, which a sum of doubles keeps
 };
 
-}  // namespace surrogate::timeloop
+}  // namespace surrogate::coupling

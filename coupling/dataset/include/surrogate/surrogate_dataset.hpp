@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SURROGATE_DATASET_HPP
+#define SURROGATE_DATASET_HPP
+
+// The C interface of surrogate_dataset.h as an owner and exceptions; header-only, C++17.
+// Collectivity and errors are documented there. A call that fails throws surrogate::Error.
+//
+//     surrogate::NewDataset set(context, "fields.h5");
+//     set.add_axis("sample", n_sample);
+//     set.add_axis("point", n_point);
+//     set.add("pressure", {"sample", "point"}, "Pa");
+//     set.begin();
+//     set.set_points(domain);
+//     for (..) set.write("pressure", s * n_point, surrogate::column(p.data(), n));
+//     set.finish();
+
+#include <surrogate/surrogate_dataset.h>
+
+#include <cstdint>
+#include <string>
+#include <surrogate/surrogate.hpp>
+#include <vector>
+
+namespace surrogate {
+
+/// A data set that is being written. The context must live as long.
+class NewDataset {
+public:
+    NewDataset(const Context& context, const std::string& path)
+        : handle_(detail::made<surrogate_dataset>([&](surrogate_dataset** dataset) {
+              return surrogate_dataset_create(context.get(), path.c_str(), dataset);
+          })) {}
+    /// Takes a handle over.
+    explicit NewDataset(surrogate_dataset* handle) : handle_(handle) {}
+
+    void set(const std::string& key, const std::string& text) {
+        check(surrogate_dataset_set(get(), key.c_str(), text.c_str()));
+    }
+    void add_axis(const std::string& name, int64_t n) {
+        check(surrogate_dataset_add_axis(get(), name.c_str(), n));
+    }
+    /// long_name null: none. axis: "X", "Y" or "Z" for a coordinate.
+    void add(const char* name, const std::vector<const char*>& axes, const char* unit,
+             const char* long_name = nullptr, int32_t dtype = SURROGATE_FLOAT64,
+             const char* axis = nullptr) {
+        const surrogate_variable variable = {
+            name, unit, long_name, axis, axes.data(), static_cast<int32_t>(axes.size()), dtype};
+        check(surrogate_dataset_add(get(), &variable));
+    }
+    void begin() { check(surrogate_dataset_begin(get())); }
+    void set_points(const Domain& domain) {
+        check(surrogate_dataset_set_points(get(), domain.get()));
+    }
+    void write(const char* name, int64_t first, const surrogate_array& array) {
+        check(surrogate_dataset_write(get(), name, first, &array));
+    }
+    /// Local.
+    void put(const char* name, int64_t first, const surrogate_array& array) {
+        check(surrogate_dataset_put(get(), name, first, &array));
+    }
+    void finish() { check(surrogate_dataset_finish(get())); }
+    surrogate_dataset* get() const { return handle_.get(); }
+
+private:
+    detail::Owner<surrogate_dataset, surrogate_dataset_destroy> handle_;
+};
+
+}  // namespace surrogate
+
+#endif

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/dataset/content.hpp"
+#include "coupling/hdf5/type.hpp"
+
+namespace surrogate::dataset {
+
+namespace {
+
+/// A contiguous data set, whose place is taken now and whose numbers come later.
+h5::Handle new_dataset(hid_t file, const Content& content, Variable* variable) {
+    std::vector<hsize_t> extents;
+    for (const size_t axis : variable->axes)
+        extents.push_back(static_cast<hsize_t>(content.axes[axis].n));
+    const h5::Handle space(
+        H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose,
+        "make a data space");
+    const h5::Handle how = h5::property_list(H5P_DATASET_CREATE);
+    h5::check(H5Pset_layout(how, H5D_CONTIGUOUS), "set a property");
+    h5::check(H5Pset_alloc_time(how, H5D_ALLOC_TIME_EARLY), "set a property");
+    h5::check(H5Pset_fill_time(how, H5D_FILL_TIME_NEVER), "set a property");
+    h5::check(H5Pset_obj_track_times(how, false), "set a property");
+    h5::Handle dataset(H5Dcreate2(file, variable->name.c_str(), h5::type_of(variable->dtype), space,
+                                  H5P_DEFAULT, how, H5P_DEFAULT),
+                       H5Dclose, "make a data set");
+    variable->offset = h5::offset_of(dataset);
+    return dataset;
+}
+
+/// Names of the coordinates that vary with the points of a variable, but are no axes: CF's way to say
+/// where its points are.
+std::string coordinates_of(const Content& content, const Variable& variable) {
+    std::string names;
+    for (const Variable& other : content.variables) {
+        if (other.axis.empty() || !variable.axis.empty()) continue;
+        size_t n_shared = 0;
+        bool is_axis = false;
+        for (const size_t axis : other.axes) {
+            for (const size_t own : variable.axes) n_shared += axis == own;
+            is_axis = is_axis || content.axes[axis].name == other.name;
+        }
+        if (!is_axis && n_shared == other.axes.size())
+            names += (names.empty() ? "" : " ") + other.name;
+    }
+    return names;
+}
+
+void put_attributes(hid_t dataset, const Content& content, const Variable& variable) {
+    if (!variable.unit.empty()) h5::put(dataset, "units", variable.unit);
+    if (!variable.long_name.empty()) h5::put(dataset, "long_name", variable.long_name);
+    if (!variable.axis.empty()) h5::put(dataset, "axis", variable.axis);
+    const std::string coordinates = coordinates_of(content, variable);
+    if (!coordinates.empty()) h5::put(dataset, "coordinates", coordinates);
+}
+
+void put_head(hid_t file, const Content& content) {
+    h5::put(file, "Conventions", std::string("CF-1.8"));
+    h5::put(file, "surrogate_dataset", int64_t{1});
+    h5::put(file, "created_by", std::string("libsurrogate ") + surrogate_version());
+    for (const auto& [key, text] : content.attributes) h5::put(file, key.c_str(), text);
+}
+
+void lay_out_on(h5::Driver* driver, Content* content) {
+    h5::Handle file(H5Fcreate("dataset", H5F_ACC_TRUNC, H5P_DEFAULT, driver->access()), H5Fclose,
+                    "make a file of HDF5");
+    put_head(file, *content);
+    {
+        std::vector<h5::Handle> datasets;
+        for (Variable& variable : content->variables) {
+            datasets.push_back(new_dataset(file, *content, &variable));
+            put_attributes(datasets.back(), *content, variable);
+        }
+        put_scales(file, *content, datasets);
+    }
+    file.close("finish a file of HDF5");
+}
+
+}  // namespace
+
+void lay_out(Content* content, h5::SparseFile* memory) {
+    const h5::QuietErrors quiet;
+    h5::Driver driver(memory);
+    try {
+        lay_out_on(&driver, content);
+    } catch (const std::exception&) {
+        driver.check_storage();  // says more than HDF5
+        throw;
+    }
+    driver.check_storage();
+    content->file_bytes = memory->size();
+}
+
+}  // namespace surrogate::dataset

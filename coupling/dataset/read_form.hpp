@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace surrogate::dataset {
+
+/// A variable of a data set as its file describes it (page dataset.md).
+struct StoredVariable {
+    enum class Kind { real, integer, other };
+    std::string name;
+    std::string unit;               ///< attribute `units`, "" without it
+    std::string axis;               ///< attribute `axis`: "X", "Y", "Z" of a coordinate, else ""
+    std::vector<std::string> axes;  ///< the names of its axes; empty: the file does not say
+    std::vector<int64_t> shape;
+    Kind kind = Kind::real;
+};
+
+/// How the points of a data set lie (the table of page dataset.md).
+enum class PointForm { lattice, cloud, moving_cloud, rows, sphere };
+
+/// A coordinate of scattered points or lattices.
+struct StoredCoordinate {
+    std::string name;
+    std::string unit;
+    int32_t axis = 0;  ///< 0: X, 1: Y, 2: Z
+};
+
+/// What all fields of a data set have in common.
+struct StoredForm {
+    PointForm points = PointForm::cloud;
+    std::string grid;  ///< of the sphere, else ""
+    int64_t n_sample = 0;
+    int64_t n_time = 1;  ///< states of a sample; 1 where there is no axis `time`
+    bool is_series = false;
+    std::vector<std::string> point_axes;  ///< their names
+    std::vector<int64_t> extents;         ///< of these axes; for rows: of the whole file
+    std::vector<StoredCoordinate> coordinates;
+    bool has_weight = false;
+};
+
+/// Finds it out of what a file has. The text of Error(BAD_FILE) names the variable or axis that does
+/// not fit, and what was expected. `grid`: the attribute of the file, "" without it.
+StoredForm form_of(const std::vector<StoredVariable>& variables, const std::string& grid);
+
+/// Fields: variables over samples and points that are neither coordinates nor weights.
+bool is_field(const StoredForm& form, const StoredVariable& variable);
+
+/// nullptr: there is none of that name.
+const StoredVariable* find(const std::vector<StoredVariable>& variables, const std::string& name);
+
+}  // namespace surrogate::dataset

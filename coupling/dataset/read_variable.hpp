@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <hdf5.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coupling/dataset/read_form.hpp"
+
+namespace surrogate::dataset {
+
+/// The text of an attribute, of fixed or variable size; nothing if the object has none of that name.
+std::optional<std::string> text_attribute(hid_t object, const char* name);
+
+/// All data sets of the root group but axes without numbers, which have `kind` other. Links to
+/// elsewhere and groups are left out. Throws Error(IO, BAD_FILE).
+std::vector<StoredVariable> read_variables(hid_t file);
+
+}  // namespace surrogate::dataset

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <surrogate/surrogate.h>
+
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <surrogate/surrogate.hpp>
+
+namespace surrogate::coupling {
+
+/// A failure whose text the context has already: agreed between the ranks, or of a C function.
+struct KeptFailure {
+    surrogate_status status;
+};
+
+/// Throws KeptFailure unless a C function of the library has succeeded.
+inline void require_success(surrogate_status status) {
+    if (status != SURROGATE_SUCCESS) throw KeptFailure{status};
+}
+
+[[noreturn]] inline void fail(surrogate_status status, const std::string& text) {
+    throw Error(status, text.c_str());
+}
+
+/// Throws INVALID_ARGUMENT "argument '<name>' is NULL" for a null pointer.
+inline void require(const void* argument, const char* name) {
+    if (argument == nullptr)
+        fail(SURROGATE_INVALID_ARGUMENT, std::string("argument '") + name + "' is NULL");
+}
+
+/// The text of an error without the name of its status, which the status tells already.
+inline const char* text_of(const Error& error) {
+    return error.what() + std::strlen(surrogate_status_name(error.status())) + 2;
+}
+
+/// No exception leaves a C function: the text goes to the context (may be null), the status is
+/// returned.
+template <class Work>
+surrogate_status guarded(surrogate_context* context, const Work& work) noexcept {
+    try {
+        work();
+        return SURROGATE_SUCCESS;
+    } catch (const KeptFailure& failure) {
+        return failure.status;
+    } catch (const Error& error) {
+        return surrogate_context_fail(context, error.status(), text_of(error));
+    } catch (const std::bad_alloc&) {
+        return surrogate_context_fail(context, SURROGATE_NO_MEMORY, "out of memory");
+    } catch (const std::exception& error) {
+        return surrogate_context_fail(context, SURROGATE_INTERNAL, error.what());
+    } catch (...) {
+        return surrogate_context_fail(context, SURROGATE_INTERNAL, "an exception of unknown type");
+    }
+}
+
+/// Local work of a collective function: throws KeptFailure on all ranks if it fails on any of them,
+/// with the text of the first.
+template <class Work>
+void agreed(surrogate_context* context, const Work& work) {
+    const surrogate_status status = guarded(context, work);
+    require_success(surrogate_context_agree(context, status, nullptr));
+}
+
+}  // namespace surrogate::coupling
