@@ -117,6 +117,14 @@ Context Job::make_context(const Options& options) const {
     return mpi_context(MPI_COMM_WORLD, options);
 }
 
+Context Job::make_group_context(int group, const Options& options) const {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, group, rank_, &comm);
+    Context context = mpi_context(comm, options);  // has its own duplicate
+    MPI_Comm_free(&comm);
+    return context;
+}
+
 void Job::barrier() const {
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -191,6 +199,9 @@ Job::Job() = default;
 Job::~Job() = default;
 
 Context Job::make_context(const Options& options) const {
+    return Context(options);
+}
+Context Job::make_group_context(int /*group*/, const Options& options) const {
     return Context(options);
 }
 void Job::barrier() const {}

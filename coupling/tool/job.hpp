@@ -17,7 +17,8 @@ enum class Exit : int {
     success = 0,
     not_passed = 1,  ///< it ran, and the result is not right
     bad_usage = 2,   ///< options, files, meshes
-    no_case = 3      ///< no check case in the file, or a family this build does not have
+    no_case = 3,     ///< no check case in the file, or a family this build does not have
+    stopped = 4      ///< ended early by a signal, after it wrote all that is needed to go on
 };
 
 /// The program ends with this status and text. Thrown by all ranks alike, or inside Job::agree().
@@ -47,6 +48,9 @@ public:
     bool is_root() const { return rank_ == 0; }
 
     Context make_context(const Options& options = {}) const;
+
+    /// A context over the ranks that give the same `group`, in the order of ranks.
+    Context make_group_context(int group, const Options& options = {}) const;
 
     void barrier() const;
     double max(double value) const;

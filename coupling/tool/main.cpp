@@ -15,6 +15,7 @@
 #include "coupling/tool/plan_trial.hpp"
 #include "coupling/tool/predict.hpp"
 #include "coupling/tool/text.hpp"
+#include "coupling/tool/train.hpp"
 
 namespace {
 
@@ -25,6 +26,7 @@ struct Arguments {
     InfoArguments info;
     CheckArguments check;
     PredictArguments predict;
+    TrainArguments train;
     std::vector<std::string> predict_maps;
     std::map<std::string, std::string> predict_options;
 };
@@ -32,7 +34,8 @@ struct Arguments {
 const char* const footer =
     "surrogate help COMMAND is surrogate COMMAND --help. Exit status: 0 done; 1 ran, and the "
     "result "
-    "is not\nright; 2 bad usage or bad file, or the output could not be written; 3 see check.";
+    "is not\nright; 2 bad usage or bad file, or the output could not be written; 3 see check; 4 "
+    "see train.";
 
 const char* const info_footer =
     "Exit status: 0 printed, 2 bad usage or bad file.\n"
@@ -50,6 +53,14 @@ const char* const predict_footer =
     "bad file, or the output exists.\n"
     "Example: mpirun -n 4 surrogate predict model.safetensors --mesh in.pvtu --out out.pvtu\n"
     "  --map mobility=lambda";
+
+const char* const train_footer =
+    "Exit status: 0 done; 1 a number is not finite; 2 bad usage, configuration or data, or the "
+    "output\n"
+    "could not be written; 4 stopped by SIGTERM, SIGINT or SIGUSR1 after a checkpoint was "
+    "written:\n"
+    "--resume goes on.\n"
+    "Example: mpirun -n 4 surrogate train darcy.toml";
 
 void add_info(CLI::App& app, InfoArguments& info) {
     auto* verb =
@@ -101,6 +112,20 @@ void add_predict(CLI::App& app, Arguments& arguments) {
         verb->add_option(std::string("--") + key, arguments.predict_options[key],
                          "As surrogate_options_set takes it");
     verb->footer(predict_footer);
+}
+
+void add_train(CLI::App& app, TrainArguments& train) {
+    auto* verb = app.add_subcommand("train", "Train a model on data sets (HDF5)");
+    verb->add_option("CONFIG", train.config, "Configuration (TOML): model, data, training, output")
+        ->required();
+    verb->add_flag("--resume", train.resume, "Go on from the checkpoint in the output folder");
+    auto* overwrite = verb->add_flag("--overwrite", train.overwrite,
+                                     "Begin anew in a folder that has a training");
+    overwrite->excludes("--resume");
+    verb->add_flag("--dry-run", train.dry_run,
+                   "Print memory, bytes and the time of a step; write nothing");
+    verb->add_flag("--quiet", train.quiet, "Print warnings, errors and the result only");
+    verb->footer(train_footer);
 }
 
 using Words = std::vector<std::string>;
@@ -226,6 +251,7 @@ Exit run(Job& job, int argc, char** argv) {
     add_info(app, arguments.info);
     add_check(app, arguments.check);
     add_predict(app, arguments);
+    add_train(app, arguments.train);
     const Words words = understood(argc, argv);
     try {
         require_verb(app, words);
@@ -236,6 +262,7 @@ Exit run(Job& job, int argc, char** argv) {
         return status;
     }
     if (app.got_subcommand("check")) return check(job, arguments.check);
+    if (app.got_subcommand("train")) return train(job, arguments.train);
     if (app.got_subcommand("predict")) run_predict(job, arguments);
     if (app.got_subcommand("info")) info(job, arguments.info);
     return Exit::success;

@@ -28,12 +28,27 @@ bool is_set(const char* name) {
 
 }  // namespace
 
+bool can_redraw() {
+    return isatty(STDERR_FILENO) != 0;
+}
+
+bool can_color() {
+    return can_redraw() && !is_set("NO_COLOR");
+}
+
+std::string progress_bar(double share) {
+    const int n_full = std::clamp(static_cast<int>(bar_width * share), 0, bar_width);
+    const std::string full(static_cast<size_t>(n_full), '#');
+    const std::string rest(static_cast<size_t>(bar_width - n_full), '.');
+    char percent[8];
+    std::snprintf(percent, sizeof percent, "%3d%%",
+                  std::clamp(static_cast<int>(100 * share), 0, 100));
+    const std::string bar = can_color() ? "[\033[32m" + full + "\033[0m" : "[" + full;
+    return bar + rest + "] " + percent + "  ";
+}
+
 Progress::Progress(int n_stages, bool is_silent)
-    : n_stages_(n_stages),
-      is_silent_(is_silent),
-      is_terminal_(isatty(STDERR_FILENO) != 0),
-      has_color_(is_terminal_ && !is_set("NO_COLOR")),
-      start_s_(now_s()) {}
+    : n_stages_(n_stages), is_silent_(is_silent), is_terminal_(can_redraw()), start_s_(now_s()) {}
 
 // After an error: the message starts on a clean line.
 Progress::~Progress() {
@@ -58,13 +73,8 @@ void Progress::finish() {
 }
 
 void Progress::draw(const std::string& text) const {
-    const int n_full = std::min(bar_width, bar_width * done_ / std::max(1, n_stages_));
-    const std::string full(static_cast<size_t>(n_full), '#');
-    const std::string rest(static_cast<size_t>(bar_width - n_full), '.');
-    char percent[8];
-    std::snprintf(percent, sizeof percent, "%3d%%", 100 * done_ / std::max(1, n_stages_));
-    const std::string bar = has_color_ ? "[\033[32m" + full + "\033[0m" : "[" + full;
-    redraw(bar + rest + "] " + percent + "  ", text);
+    // A little more than the share: 3 of 10 must not become 29 %.
+    redraw(progress_bar((done_ + 1e-6) / std::max(1, n_stages_)), text);
 }
 
 void Progress::erase() const {

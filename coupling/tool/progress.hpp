@@ -5,6 +5,14 @@
 
 namespace surrogate::tool {
 
+/// Standard error is a terminal that a bar can be drawn on; and one that shows colours (not with
+/// NO_COLOR).
+bool can_redraw();
+bool can_color();
+
+/// "[####....]  42%  ", of 0 .. 1.
+std::string progress_bar(double share);
+
 /// Tells a person how far a verb is, on stderr: on a terminal one line with a bar that is drawn
 /// again, elsewhere (a log) one plain line a stage. Silent if asked to be. Colours only on a
 /// terminal and without NO_COLOR.
@@ -30,7 +38,7 @@ private:
     std::string seconds_text() const;
 
     int n_stages_, done_ = 0;
-    bool is_silent_, is_terminal_, has_color_;
+    bool is_silent_, is_terminal_;
     double start_s_;
 };
 

@@ -10,12 +10,10 @@
 #include <vector>
 
 #include "coupling/tool/check_case.hpp"
-#include "tests/coupling/tool/check_hashes.hpp"
+#include "tests/coupling/tool/check_ranks.hpp"
 
 namespace surrogate::tool {
 namespace {
-
-const char* const partitions[] = {"contiguous", "scattered", "uneven"};
 
 std::string path_of(const std::string& name) {
     if (name == "darcy_flow") return SURROGATE_SHARE "/models/darcy_flow.safetensors";
@@ -75,15 +73,6 @@ protected:
             if (error.status() == SURROGATE_NOT_SUPPORTED) return false;
             throw;
         }
-    }
-
-    static const Job& job() {
-        static const Job ranks;
-        return ranks;
-    }
-    static Hashes& hashes() {
-        static Hashes all(SURROGATE_HASH_FILE, job().size() == 1);
-        return all;
     }
 
     Context context_;

@@ -9,22 +9,12 @@
 
 #include "coupling/tool/case_share.hpp"
 #include "coupling/tool/check_case.hpp"
-#include "tests/coupling/tool/check_hashes.hpp"
+#include "tests/coupling/tool/check_ranks.hpp"
 
 namespace surrogate::tool {
 namespace {
 
-const char* const partitions[] = {"contiguous", "scattered", "uneven"};
 const char* const stored_case = SURROGATE_TEST_DATA "/bsa/erwin_unet_official.safetensors";
-
-const Job& job() {
-    static const Job ranks;
-    return ranks;
-}
-Hashes& hashes() {
-    static Hashes all(SURROGATE_HASH_FILE, job().size() == 1);
-    return all;
-}
 
 class Erwin : public testing::TestWithParam<const char*> {
 protected:

@@ -12,24 +12,13 @@
 #include <vector>
 
 #include "coupling/tool/check_case.hpp"
-#include "tests/coupling/tool/check_hashes.hpp"
+#include "tests/coupling/tool/check_ranks.hpp"
 
 namespace surrogate::tool {
 namespace {
 
-const char* const partitions[] = {"contiguous", "scattered", "uneven"};
-
 std::string path_of(const std::string& name) {
     return std::string(SURROGATE_TEST_DATA "/hept/") + name + ".safetensors";
-}
-
-const Job& job() {
-    static const Job ranks;
-    return ranks;
-}
-Hashes& hashes() {
-    static Hashes all(SURROGATE_HASH_FILE, job().size() == 1);
-    return all;
 }
 
 class Hept : public testing::TestWithParam<const char*> {

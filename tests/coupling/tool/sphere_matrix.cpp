@@ -8,12 +8,10 @@
 #include <vector>
 
 #include "coupling/tool/check_case.hpp"
-#include "tests/coupling/tool/check_hashes.hpp"
+#include "tests/coupling/tool/check_ranks.hpp"
 
 namespace surrogate::tool {
 namespace {
-
-const char* const partitions[] = {"contiguous", "scattered", "uneven"};
 
 /// A file, and whether it is quick enough for the whole matrix.
 struct Case {
@@ -25,16 +23,6 @@ std::string path_of(const Case& c) {
     const std::string name = c.file;
     if (name == "shallow_water") return SURROGATE_SHARE "/models/shallow_water.safetensors";
     return std::string(SURROGATE_TEST_DATA "/sphere/") + name + ".safetensors";
-}
-
-const Job& job() {
-    static const Job ranks;
-    return ranks;
-}
-
-Hashes& hashes() {
-    static Hashes all(SURROGATE_HASH_FILE, job().size() == 1);
-    return all;
 }
 
 class SphereMatrix : public testing::TestWithParam<Case> {

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/tool/train.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "coupling/tool/output.hpp"
+#include "coupling/tool/text.hpp"
+#include "coupling/tool/train_essence.hpp"
+#include "coupling/tool/train_hash.hpp"
+#include "coupling/tool/train_run.hpp"
+#include "coupling/tool/train_statistics.hpp"
+
+namespace surrogate::tool {
+
+namespace {
+
+using nlohmann::json;
+
+/// The configuration as rank 0 reads it, on all ranks.
+std::string config_text(const Job& job, const std::string& path) {
+    std::string text;
+    job.agree([&] {
+        if (!job.is_root()) return;
+        std::ifstream file(path);
+        std::ostringstream content;
+        content << file.rdbuf();
+        if (!file || !file.good())
+            throw Failure(Exit::bad_usage, "cannot read the configuration '" + path + "'");
+        text = content.str();
+    });
+    return job.broadcast(text);
+}
+
+/// Values that only the library knows to judge, with the place of what it refuses.
+void check_settings(const TrainConfig& config) {
+    Training training;
+    Options options;
+    std::string wrong;
+    const auto attempt = [&](auto& target, const Setting& setting) {
+        try {
+            target.set(setting.key, setting.value);
+        } catch (const Error& error) {
+            wrong += (wrong.empty() ? "" : "\n") + setting.place + ": " + error.what();
+        }
+    };
+    for (const Setting& setting : config.training) attempt(training, setting);
+    for (const Setting& setting : config.options) attempt(options, setting);
+    if (!wrong.empty()) throw Failure(Exit::bad_usage, wrong);
+}
+
+/// What a training reads, checked against each other.
+struct Sources {
+    std::unique_ptr<TrainData> data;
+    std::optional<Model> start;  ///< of the configuration's file
+    ModelChannels channels;
+};
+
+Sources open_sources(const Job& job, const Context& across, const TrainConfig& config) {
+    Sources sources;
+    if (!config.model.file.empty()) sources.start.emplace(across, config.model.file);
+    job.agree([&] {
+        sources.data = std::make_unique<TrainData>(config);
+        sources.channels = sources.start ? channels_of(*sources.start, *sources.data)
+                                         : channels_of(config, *sources.data);
+        std::vector<Channel> all = sources.channels.inputs;
+        all.insert(all.end(), sources.channels.outputs.begin(), sources.channels.outputs.end());
+        check_symmetries(config.data.symmetries, *sources.data, all);
+        const size_t n = sources.data->training().size();
+        if (n < static_cast<size_t>(config.batch))
+            throw Failure(Exit::bad_usage, "the training set has " + std::to_string(n) +
+                                               " samples, 'batch' is " +
+                                               std::to_string(config.batch));
+    });
+    return sources;
+}
+
+json provenance_of(const Job& job, const TrainConfig& config, const std::string& text) {
+    json data = json::array();
+    const auto add = [&](const std::vector<std::string>& paths, const char* use) {
+        for (const std::string& path : paths)
+            data.push_back({{"file", path.substr(path.rfind('/') + 1)},
+                            {"use", use},
+                            {"xxh3", file_hash(job, path)}});
+    };
+    add(config.data.train, "training");
+    add(config.data.validation, "validation");
+    json provenance = {{"program", std::string("surrogate train ") + surrogate_version()},
+                       {"date", job.broadcast(date_text())},
+                       {"data", data},
+                       {"configuration", text},
+                       {"configuration (xxh3)", text_hash(text)}};
+    if (!config.model.file.empty())
+        provenance["trained further from"] = {{"file", config.model.file},
+                                              {"xxh3", file_hash(job, config.model.file)}};
+    return provenance;
+}
+
+std::string points_text(const TrainData& data) {
+    const auto extents = data.file(0).extents(0);
+    std::string text;
+    for (const int64_t extent : extents) text += (text.empty() ? "" : " x ") + grouped(extent);
+    return text + " points" +
+           (data.has_fixed_points() && data.n_file() == 1 ? "" : " in the first");
+}
+
+std::string summary(const TrainParts& parts, int64_t n_batch) {
+    Lines lines;
+    lines.add("training", grouped(static_cast<int64_t>(parts.data.training().size())) +
+                              " samples, " + points_text(parts.data));
+    lines.add("validation",
+              grouped(static_cast<int64_t>(parts.data.validation().size())) + " samples");
+    lines.add("steps", grouped(n_batch) + " an epoch of " + std::to_string(parts.config.batch) +
+                           " samples, " + grouped(n_batch * parts.config.n_epoch) + " in all");
+    return lines.text();
+}
+
+/// Memory, bytes and the time of a step, measured on the first sample; nothing is written.
+void dry_run(TrainParts& parts, int64_t n_batch) {
+    using clock = std::chrono::steady_clock;
+    const Pair& first = parts.data.training().front();
+    double least = 1e300;
+    surrogate_step_report report{};
+    for (int i = 0; i < 3; ++i) {
+        const auto begin = clock::now();
+        int64_t n = 0;
+        do {
+            parts.engine.load(&first, {});
+            report = parts.engine.trainer().step();
+            ++n;
+        } while (report.samples == 0);
+        const std::chrono::duration<double> took = clock::now() - begin;
+        least = std::min(least, parts.job.max(took.count()));
+    }
+    if (!parts.job.is_root()) return;
+    print(summary(parts, n_batch) + parts.engine.plan().describe() + "\n" +
+          parts.engine.trainer().describe() + "\n");
+    Lines lines;
+    lines.add("time of a step", number(least) + " s, measured on one sample, reading included");
+    lines.add("an epoch", duration(least * static_cast<double>(n_batch)) + " without validation");
+    lines.add("all epochs", duration(least * static_cast<double>(n_batch * parts.config.n_epoch)));
+    print(lines.text());
+}
+
+void print_result(const TrainParts& parts, const TrainRun& run, Exit status) {
+    if (!parts.job.is_root()) return;
+    Lines lines;
+    const auto& rows = run.history().rows();
+    if (const EpochRow* const best = run.history().best()) {
+        std::string errors;
+        for (size_t i = 0; i < best->error.size(); ++i)
+            errors +=
+                (i > 0 ? ", " : "") + parts.channels.outputs[i].name + " " + number(best->error[i]);
+        lines.add("best", parts.folder.best() + ": epoch " + std::to_string(best->epoch) +
+                              ", relative L2 error on held-out samples: " + errors);
+    }
+    lines.add("last", parts.folder.last() + ": epoch " +
+                          std::to_string(rows.empty() ? 0 : rows.back().epoch));
+    lines.add("curves", parts.folder.file("loss.csv") + ", loss.png");
+    if (status == Exit::stopped)
+        lines.add("stopped", "by a signal; surrogate train CONFIG --resume goes on");
+    print(lines.text());
+}
+
+}  // namespace
+
+Exit train(Job& job, const TrainArguments& arguments) {
+    const std::string text = config_text(job, arguments.config);
+    TrainConfig config;
+    std::optional<RankGroup> group;
+    job.agree([&] {
+        config = parse_train_config(text, arguments.config);
+        check_settings(config);
+        group = group_of(job, config.n_group);
+    });
+    const bool is_quiet = arguments.quiet || !job.is_root();
+    const auto say = [&](const std::string& line) {
+        if (!is_quiet) complain("surrogate: " + line);
+    };
+    const Context across = job.make_context();
+    const Sources sources = open_sources(job, across, config);
+    const TrainFolder folder(config.folder);
+    json provenance = json::object(), essence = json::object();
+    if (!arguments.dry_run) {
+        folder.prepare(job, text, arguments.resume, arguments.overwrite);
+        provenance = provenance_of(job, config, text);
+        essence = essence_of(config, provenance);
+        folder.keep_or_compare(job, essence, arguments.resume);
+    }
+    say("reading the training set for its means and ranges");
+    const auto& [inputs, outputs] = sources.channels;
+    const DataStatistics statistics = read_statistics(job, across, *sources.data, inputs, outputs);
+    std::vector<std::string> warnings;
+    json card;
+    job.agree([&] {
+        card = sources.start
+                   ? adapted_card(*sources.start, config, inputs, outputs, statistics, &warnings)
+                   : new_card(config, inputs, outputs, statistics);
+    });
+    for (const std::string& warning : warnings)
+        if (job.is_root()) complain("surrogate: warning: " + warning);
+    const auto n_batch = static_cast<int64_t>(sources.data->training().size()) / config.batch;
+    TrainEngine engine(job, across, config, *sources.data, sources.channels, card, statistics,
+                       n_batch * config.n_epoch);
+    TrainParts parts{job,  across,     config,  *sources.data, sources.channels, folder,
+                     card, provenance, essence, engine,        arguments.quiet};
+    if (arguments.dry_run) {
+        dry_run(parts, n_batch);
+        return Exit::success;
+    }
+    TrainRun run(parts);
+    if (arguments.resume) run.resume();
+    const Exit status = run.run();
+    print_result(parts, run, status);
+    return status;
+}
+
+}  // namespace surrogate::tool

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/tool/train_essence.hpp"
+
+#include "coupling/tool/job.hpp"
+#include "coupling/tool/output.hpp"
+
+namespace surrogate::tool {
+
+using nlohmann::json;
+
+json essence_of(const TrainConfig& config, const json& provenance) {
+    json essence = config.essence;
+    size_t number = 0;
+    for (const json& one : provenance.at("data"))
+        essence["data set " + std::to_string(number++) + " (xxh3)"] = one.at("xxh3");
+    if (provenance.contains("trained further from"))
+        essence["model.file (xxh3)"] = provenance.at("trained further from").at("xxh3");
+    return essence;
+}
+
+void require_same(const json& before, const json& now, const std::string& folder) {
+    json keys = before;
+    keys.update(now);
+    const auto shown = [](const json& texts, const std::string& key) {
+        if (!texts.contains(key)) return std::string("not given");
+        return "'" + one_line(texts.at(key).get<std::string>(), 80) + "'";
+    };
+    std::string different;
+    for (const auto& [key, value] : keys.items())
+        if (shown(before, key) != shown(now, key))
+            different += "\n  " + key + ": " + shown(before, key) + " in the checkpoint, " +
+                         shown(now, key) + " now";
+    if (!different.empty())
+        throw Failure(Exit::bad_usage,
+                      "cannot resume '" + folder + "': this is another training" + different);
+}
+
+}  // namespace surrogate::tool

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a training writes, and how it goes on from it.
+#include <cmath>
+
+#include "coupling/file/new_file.hpp"
+#include "coupling/tool/text.hpp"
+#include "coupling/tool/train_check_case.hpp"
+#include "coupling/tool/train_essence.hpp"
+#include "coupling/tool/train_run.hpp"
+
+namespace surrogate::tool {
+
+namespace {
+
+using nlohmann::json;
+constexpr int note_format = 1;
+
+}  // namespace
+
+std::string TrainRun::note() const {
+    return json{{"format", note_format},
+                {"epoch", epoch_},
+                {"batch", batch_},
+                {"step", step_},
+                {"loss_sum", loss_sum_},
+                {"n_loss", n_loss_},
+                {"history", history_.json()},
+                {"essence", parts_.essence}}
+        .dump();
+}
+
+void TrainRun::read_note(const std::string& text) {
+    const json found = json::parse(text, nullptr, false);
+    if (!found.is_object() || found.value("format", 0) != note_format)
+        throw Failure(Exit::bad_usage, "'" + parts_.folder.checkpoint() +
+                                           "' is no checkpoint of this version of surrogate train");
+    require_same(found.at("essence"), parts_.essence, parts_.folder.path());
+    epoch_ = found.at("epoch").get<int64_t>();
+    batch_ = found.at("batch").get<int64_t>();
+    step_ = found.at("step").get<int64_t>();
+    loss_sum_ = found.at("loss_sum").get<double>();
+    n_loss_ = found.at("n_loss").get<int64_t>();
+    history_.restore(found.at("history"));
+}
+
+void TrainRun::resume() {
+    const std::string text = parts_.engine.trainer().restore(parts_.folder.checkpoint());
+    parts_.job.agree([&] { read_note(text); });
+}
+
+void TrainRun::write_checkpoint() {
+    parts_.engine.trainer().save(parts_.folder.checkpoint(), note());
+}
+
+/// Losses as a table and a picture. A training does not end because they cannot be written.
+void TrainRun::write_curves() {
+    if (!parts_.job.is_root()) return;
+    const EpochRow* const best = history_.best();
+    std::string title = parts_.folder.path();
+    if (best != nullptr)
+        title += ": best " + number(best->validation) + " at epoch " + std::to_string(best->epoch);
+    try {
+        file::write_atomically(parts_.folder.file("loss.csv"), history_.csv());
+        const std::string picture = history_.chart(title);
+        if (!picture.empty()) file::write_atomically(parts_.folder.file("loss.png"), picture);
+    } catch (const std::exception& error) {
+        if (progress_ != nullptr) progress_->note(std::string("warning: ") + error.what());
+    }
+}
+
+/// The card with what has been learnt by the end of an epoch.
+std::string TrainRun::card_text(const EpochRow* row) const {
+    json card = parts_.card;
+    json provenance = parts_.provenance;
+    if (row != nullptr) {
+        provenance["epochs"] = row->epoch;
+        provenance["steps"] = row->step;
+        if (std::isfinite(row->loss)) provenance["training loss"] = row->loss;
+        if (std::isfinite(row->validation)) {
+            json errors = json::object();
+            for (size_t i = 0; i < row->error.size(); ++i)
+                errors[parts_.channels.outputs[i].name] = row->error[i];
+            provenance["validation loss"] = row->validation;
+            provenance["error on held-out data"] = {{"relative L2", errors},
+                                                    {"samples", parts_.data.validation().size()}};
+        }
+    }
+    card["provenance"] = provenance;
+    return card.dump();
+}
+
+void TrainRun::write_model(const std::string& path, Which which, const EpochRow* row,
+                           bool is_final) {
+    parts_.engine.trainer().save_model(path, which, card_text(row).c_str());
+    if (!is_final) return;
+    const auto& held_out = parts_.data.validation();
+    const Pair& pair = held_out.empty() ? parts_.data.training().front() : held_out.front();
+    add_check_case(parts_.job, parts_.across, parts_.data, parts_.channels, pair, path);
+}
+
+void TrainRun::write_models(bool is_final) {
+    const auto& rows = history_.rows();
+    const EpochRow* const last = rows.empty() ? nullptr : &rows.back();
+    write_model(parts_.folder.last(), Which::weights, last, is_final);
+    if (const EpochRow* const best = history_.best())
+        write_model(parts_.folder.best(), Which::best, best, is_final);
+    for (const Setting& setting : parts_.config.training)
+        if (setting.key == "average" && std::stod(setting.value) > 0)
+            write_model(parts_.folder.average(), Which::average, last, is_final);
+}
+
+}  // namespace surrogate::tool

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/tool/train_history.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <map>
+
+#include "coupling/tool/text.hpp"
+#ifdef SURROGATE_HAVE_VTK
+#include "coupling/vtk/chart.hpp"
+#endif
+
+namespace surrogate::tool {
+
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+/// As a spreadsheet reads it; nothing where there is no number.
+std::string cell(double value, int digits = 9) {
+    if (!std::isfinite(value)) return "";
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.*g", digits, value);
+    return text.data();
+}
+
+/// JSON has no NaN.
+nlohmann::json stored(double value) {
+    return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
+}
+double restored(const nlohmann::json& value) {
+    return value.is_null() ? none : value.get<double>();
+}
+
+std::string quoted(const std::string& name) {
+    if (name.find_first_of(",\"") == std::string::npos) return name;
+    std::string text = "\"";
+    for (const char c : name) text += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return text + "\"";
+}
+
+#ifdef SURROGATE_HAVE_VTK
+std::string in_words(const std::string& loss) {
+    static const std::map<std::string, std::string> words = {
+        {"relative_l2", "relative L2 error"},
+        {"mean_square", "mean square error, normalised"},
+        {"weighted_square", "weighted square error"},
+        {"gradient_l2", "relative L2 error, with gradients"}};
+    const auto found = words.find(loss);
+    return found == words.end() ? loss : found->second;
+}
+#endif
+
+}  // namespace
+
+const EpochRow* TrainHistory::best() const {
+    for (auto row = rows_.rbegin(); row != rows_.rend(); ++row)
+        if (row->is_best) return &*row;
+    return nullptr;
+}
+
+std::string TrainHistory::csv() const {
+    std::string text = "epoch,step,learning_rate,loss,validation";
+    for (const std::string& output : outputs_) text += "," + quoted("error of " + output);
+    text += ",best,samples_per_s,seconds\n";
+    for (const EpochRow& row : rows_) {
+        text += std::to_string(row.epoch) + "," + std::to_string(row.step) + "," +
+                cell(row.learning_rate) + "," + cell(row.loss) + "," + cell(row.validation);
+        for (size_t i = 0; i < outputs_.size(); ++i)
+            text += "," + cell(i < row.error.size() ? row.error[i] : none);
+        text += (row.is_best ? ",1," : ",0,") + cell(row.samples_per_s, 4) + "," +
+                cell(row.seconds, 4) + "\n";
+    }
+    return text;
+}
+
+std::string TrainHistory::chart(const std::string& title) const {
+#ifdef SURROGATE_HAVE_VTK
+    vtk::Curve training{"training", {}, {}}, validation{"validation", {}, {}};
+    for (const EpochRow& row : rows_) {
+        training.x.push_back(static_cast<double>(row.epoch));
+        training.y.push_back(row.loss);
+        if (!std::isfinite(row.validation)) continue;
+        validation.x.push_back(static_cast<double>(row.epoch));
+        validation.y.push_back(row.validation);
+    }
+    vtk::Chart chart{title, "epoch", in_words(loss_), {training}};
+    if (!validation.x.empty()) chart.curves.push_back(validation);
+    const auto bytes = vtk::draw_chart(chart);
+    return {bytes.begin(), bytes.end()};
+#else
+    static_cast<void>(title);
+    return "";
+#endif
+}
+
+nlohmann::json TrainHistory::json() const {
+    nlohmann::json rows = nlohmann::json::array();
+    for (const EpochRow& row : rows_) {
+        nlohmann::json error = nlohmann::json::array();
+        for (const double value : row.error) error.push_back(stored(value));
+        rows.push_back({row.epoch, row.step, stored(row.learning_rate), stored(row.loss),
+                        stored(row.validation), error, row.is_best, stored(row.samples_per_s),
+                        stored(row.seconds)});
+    }
+    return rows;
+}
+
+void TrainHistory::restore(const nlohmann::json& rows) {
+    rows_.clear();
+    for (const nlohmann::json& from : rows) {
+        EpochRow row;
+        row.epoch = from.at(0).get<int64_t>();
+        row.step = from.at(1).get<int64_t>();
+        row.learning_rate = restored(from.at(2));
+        row.loss = restored(from.at(3));
+        row.validation = restored(from.at(4));
+        for (const nlohmann::json& value : from.at(5)) row.error.push_back(restored(value));
+        row.is_best = from.at(6).get<bool>();
+        row.samples_per_s = restored(from.at(7));
+        row.seconds = restored(from.at(8));
+        rows_.push_back(row);
+    }
+}
+
+}  // namespace surrogate::tool

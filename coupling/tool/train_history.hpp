@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace surrogate::tool {
+
+/// What an epoch brought.
+struct EpochRow {
+    int64_t epoch = 0;  ///< from 1
+    int64_t step = 0;   ///< optimiser steps so far
+    double learning_rate = 0;
+    double loss = 0;            ///< mean over its steps, each before its step
+    double validation = 0;      ///< mean loss of the validation set; NaN without one
+    std::vector<double> error;  ///< relative L2 of each output there
+    bool is_best = false;
+    double samples_per_s = 0, seconds = 0;
+};
+
+/// All epochs of a training, also those before it was interrupted.
+class TrainHistory {
+public:
+    /// loss: its name; outputs: their names.
+    TrainHistory(std::string loss, std::vector<std::string> outputs)
+        : loss_(std::move(loss)), outputs_(std::move(outputs)) {}
+
+    void add(const EpochRow& row) { rows_.push_back(row); }
+    const std::vector<EpochRow>& rows() const { return rows_; }
+    /// The last of the best; null if there was no validation.
+    const EpochRow* best() const;
+
+    std::string csv() const;
+
+    /// A PNG of the losses over the epochs; empty in a build without VTK.
+    std::string chart(const std::string& title) const;
+
+    nlohmann::json json() const;
+    void restore(const nlohmann::json& rows);
+
+private:
+    std::string loss_;
+    std::vector<std::string> outputs_;
+    std::vector<EpochRow> rows_;
+};
+
+}  // namespace surrogate::tool

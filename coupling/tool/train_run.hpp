@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "coupling/tool/job.hpp"
+#include "coupling/tool/train_card.hpp"
+#include "coupling/tool/train_config.hpp"
+#include "coupling/tool/train_data.hpp"
+#include "coupling/tool/train_engine.hpp"
+#include "coupling/tool/train_folder.hpp"
+#include "coupling/tool/train_history.hpp"
+#include "coupling/tool/train_progress.hpp"
+#include "coupling/tool/train_signals.hpp"
+
+namespace surrogate::tool {
+
+/// All that a training is made of; outlives its run.
+struct TrainParts {
+    const Job& job;
+    const Context& across;
+    const TrainConfig& config;
+    const TrainData& data;
+    const ModelChannels& channels;
+    const TrainFolder& folder;
+    const nlohmann::json& card;        ///< of the models, without what has been learnt
+    const nlohmann::json& provenance;  ///< where they come from
+    const nlohmann::json& essence;     ///< of train_essence.hpp
+    TrainEngine& engine;
+    bool is_quiet;
+};
+
+/// Epochs, validations, checkpoints. All functions are collective over the job; errors are Failure or
+/// Error, on all ranks.
+class TrainRun {
+public:
+    explicit TrainRun(const TrainParts& parts);
+
+    /// Goes on where the folder's checkpoint ends. Throws Failure with a list of all that differs.
+    void resume();
+
+    /// The epochs that are left. Returns success, or stopped after a signal.
+    Exit run();
+
+    const TrainHistory& history() const { return history_; }
+    int64_t n_batch() const { return n_batch_; }
+
+private:
+    Exit finish(Exit status);
+    bool must_stop() const;
+    void learn(const std::vector<int64_t>& order);
+    std::string samples_of_batch(const std::vector<int64_t>& order) const;
+    void end_epoch();
+    void validate(EpochRow* row);
+    void write_curves();
+    void write_models(bool is_final);
+    void write_model(const std::string& path, Which which, const EpochRow* row, bool is_final);
+    void write_checkpoint();
+    std::string note() const;
+    void read_note(const std::string& text);
+    std::string card_text(const EpochRow* row) const;
+
+    TrainParts parts_;
+    StopRequests stop_;
+    TrainHistory history_;
+    int64_t n_batch_;  ///< of an epoch
+    // Where the training is: epochs that are complete, batches of the next one.
+    int64_t epoch_ = 0, batch_ = 0, step_ = 0;
+    double loss_sum_ = 0;
+    int64_t n_loss_ = 0;
+    surrogate_step_report report_{};
+    TrainProgress* progress_ = nullptr;
+};
+
+}  // namespace surrogate::tool

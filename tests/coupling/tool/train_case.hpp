@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <surrogate/surrogate.hpp>
+#include <surrogate/surrogate_dataset.hpp>
+#include <vector>
+
+namespace surrogate::test {
+
+/// A number between -1 and 1 that depends on three others.
+inline double wave(int64_t a, int64_t b, int64_t c) {
+    return std::sin(1.7 * static_cast<double>(a) + 2.9 * static_cast<double>(b) +
+                    0.37 * static_cast<double>(c * c) + 0.5);
+}
+
+/// A training set of n x n cells: mobility is a sum of three cosines, pressure follows from it in each
+/// point. A network learns it in seconds.
+struct LatticeSet {
+    int64_t n_sample = 20, n = 12, seed = 0;
+    std::string unit = "m^2/(Pa s)";
+    std::string input = "mobility";
+
+    double mobility(int64_t sample, double x, double y) const {
+        const double a = wave(sample, seed, 1), b = wave(sample, seed, 2),
+                     c = wave(sample, seed, 3);
+        return 6 + a * std::cos(M_PI * x) + b * std::cos(M_PI * y) +
+               0.5 * c * std::cos(M_PI * x) * std::cos(M_PI * y);
+    }
+    double pressure(int64_t sample, double x, double y) const {
+        return std::sin(M_PI * x) * std::sin(M_PI * y) / mobility(sample, x, y);
+    }
+    double at(int64_t i) const { return (static_cast<double>(i) + 0.5) / static_cast<double>(n); }
+
+    void write(const std::string& path) const {
+        const Context context;
+        NewDataset set(context, path);
+        set.add_axis("sample", n_sample);
+        set.add_axis("x", n);
+        set.add_axis("y", n);
+        set.add("x", {"x"}, "m", nullptr, SURROGATE_FLOAT64, "X");
+        set.add("y", {"y"}, "m", nullptr, SURROGATE_FLOAT64, "Y");
+        set.add(input.c_str(), {"sample", "x", "y"}, unit.c_str());
+        set.add("pressure", {"sample", "x", "y"}, "Pa");
+        set.begin();
+        std::vector<double> axis, m, p;
+        for (int64_t i = 0; i < n; ++i) axis.push_back(at(i));
+        for (int64_t s = 0; s < n_sample; ++s)
+            for (int64_t i = 0; i < n; ++i)
+                for (int64_t j = 0; j < n; ++j) {
+                    m.push_back(mobility(s, at(i), at(j)));
+                    p.push_back(pressure(s, at(i), at(j)));
+                }
+        set.put("x", 0, column(axis.data(), n));
+        set.put("y", 0, column(axis.data(), n));
+        set.put(input.c_str(), 0, column(m.data(), n_sample * n * n));
+        set.put("pressure", 0, column(p.data(), n_sample * n * n));
+        set.finish();
+    }
+};
+
+/// Clouds of 20 + 3 s points on a line: u = sin(pi x) (1 + a x), with the sample's own a as input.
+struct RaggedSet {
+    int64_t n_sample = 12;
+    int64_t n_point(int64_t sample) const { return 20 + 3 * sample; }
+
+    void write(const std::string& path) const {
+        std::vector<int64_t> offset = {0};
+        std::vector<double> x, a, u;
+        for (int64_t s = 0; s < n_sample; ++s) {
+            for (int64_t i = 0; i < n_point(s); ++i) {
+                x.push_back(0.5 + 0.5 * wave(s, i, 0));
+                a.push_back(wave(s, 5, 1));
+                u.push_back(std::sin(M_PI * x.back()) * (1 + a.back() * x.back()));
+            }
+            offset.push_back(offset.back() + n_point(s));
+        }
+        const Context context;
+        NewDataset set(context, path);
+        set.add_axis("row", std::ssize(x));
+        set.add_axis("offset", std::ssize(offset));
+        set.add("offset", {"offset"}, nullptr, nullptr, SURROGATE_INT64);
+        set.add("x", {"row"}, "m", nullptr, SURROGATE_FLOAT64, "X");
+        set.add("a", {"row"}, "1");
+        set.add("u", {"row"}, "m/s");
+        set.begin();
+        surrogate_array starts = column(offset.data(), std::ssize(offset));
+        set.put("offset", 0, starts);
+        set.put("x", 0, column(x.data(), std::ssize(x)));
+        set.put("a", 0, column(a.data(), std::ssize(a)));
+        set.put("u", 0, column(u.data(), std::ssize(u)));
+        set.finish();
+    }
+};
+
+/// Runs of a wave that turns round the sphere by one column an hour: height(t + 1, lon + 1) =
+/// height(t, lon).
+struct SphereSet {
+    int64_t n_sample = 4, n_time = 4, n_lat = 8, n_lon = 16;
+
+    double height(int64_t sample, int64_t time, int64_t lat, int64_t lon) const {
+        const double angle =
+            2 * M_PI * static_cast<double>(lon - time) / static_cast<double>(n_lon);
+        const double row =
+            std::sin(M_PI * (static_cast<double>(lat) + 0.5) / static_cast<double>(n_lat));
+        return 1000 + 10 * row * (std::cos(angle + wave(sample, 1, 2)) + wave(sample, 3, 4));
+    }
+
+    void write(const std::string& path) const {
+        std::vector<double> latitude(static_cast<size_t>(n_lat)), longitude, hours, values;
+        check(surrogate_sphere_nodes("legendre-gauss", n_lat, n_lon, latitude.data(), nullptr,
+                                     nullptr));
+        for (int64_t j = 0; j < n_lon; ++j)
+            longitude.push_back(360.0 * static_cast<double>(j) / static_cast<double>(n_lon));
+        for (int64_t t = 0; t < n_time; ++t) hours.push_back(3600.0 * static_cast<double>(t));
+        for (int64_t s = 0; s < n_sample; ++s)
+            for (int64_t t = 0; t < n_time; ++t)
+                for (int64_t i = 0; i < n_lat; ++i)
+                    for (int64_t j = 0; j < n_lon; ++j) values.push_back(height(s, t, i, j));
+        const Context context;
+        NewDataset set(context, path);
+        set.set("grid", "legendre-gauss");
+        set.add_axis("sample", n_sample);
+        set.add_axis("time", n_time);
+        set.add_axis("lat", n_lat);
+        set.add_axis("lon", n_lon);
+        set.add("time", {"time"}, "s");
+        set.add("lat", {"lat"}, "degrees_north");
+        set.add("lon", {"lon"}, "degrees_east");
+        set.add("height", {"sample", "time", "lat", "lon"}, "m");
+        set.begin();
+        set.put("time", 0, column(hours.data(), n_time));
+        set.put("lat", 0, column(latitude.data(), n_lat));
+        set.put("lon", 0, column(longitude.data(), n_lon));
+        set.put("height", 0, column(values.data(), std::ssize(values)));
+        set.finish();
+    }
+};
+
+}  // namespace surrogate::test

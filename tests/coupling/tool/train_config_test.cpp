@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configuration of a training: what is wrong is named with its line and column.
+#include "coupling/tool/train_config.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "coupling/tool/job.hpp"
+
+namespace {
+
+using surrogate::tool::Failure;
+using surrogate::tool::parse_train_config;
+using surrogate::tool::Symmetry;
+using surrogate::tool::TrainConfig;
+
+const std::string good = R"([model]
+family = "flare"
+network = { in_dim = 3, channel_dim = 16 }
+inputs = ["x", "y", "mobility"]
+outputs = ["pressure"]
+[data]
+train = "a.h5"
+validation = 0.1
+[training]
+epochs = 3
+[output]
+folder = "out"
+)";
+
+std::string with(const std::string& from, const std::string& to) {
+    std::string text = good;
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+}
+
+std::string refusal(const std::string& text) {
+    try {
+        parse_train_config(text, "t.toml");
+    } catch (const Failure& failure) {
+        EXPECT_EQ(failure.status(), surrogate::tool::Exit::bad_usage);
+        return failure.what();
+    }
+    ADD_FAILURE() << "was accepted:\n" << text;
+    return "";
+}
+
+TEST(TrainConfig, ReadsWhatIsGivenAndHasDefaults) {
+    const TrainConfig config = parse_train_config(
+        with("epochs = 3", "epochs = 3\nbatch = 4\nlearning_rate = 1e-3\ndecay_all = true"), "t");
+    EXPECT_EQ(config.model.family, "flare");
+    EXPECT_EQ(config.model.inputs.size(), 3u);
+    EXPECT_EQ(config.model.outputs, std::vector<std::string>{"pressure"});
+    EXPECT_NE(config.model.hyperparameters.find("\"channel_dim\""), std::string::npos);
+    EXPECT_EQ(config.data.train, std::vector<std::string>{"a.h5"});
+    EXPECT_EQ(config.data.validation_share, 0.1);
+    EXPECT_EQ(config.data.symmetries, Symmetry::none);
+    EXPECT_EQ(config.n_epoch, 3);
+    EXPECT_EQ(config.batch, 4);
+    EXPECT_EQ(config.n_group, 1);
+    ASSERT_EQ(config.training.size(), 2u);
+    EXPECT_EQ(config.training[0].key, "learning_rate");
+    EXPECT_EQ(std::stod(config.training[0].value), 1e-3);
+    EXPECT_EQ(config.training[1].value, "true");
+}
+
+TEST(TrainConfig, UnknownKeyIsNamedWithItsPlaceAndANearMiss) {
+    EXPECT_EQ(refusal(with("epochs = 3", "epochs = 3\n  learning_rat = 1")),
+              "t.toml:11:3: unknown key 'learning_rat' in [training]; did you mean "
+              "'learning_rate'?");
+    EXPECT_NE(refusal(with("[output]", "[optput]")).find("did you mean 'output'?"),
+              std::string::npos);
+}
+
+TEST(TrainConfig, MissingKeyIsNamedAtItsTable) {
+    EXPECT_EQ(refusal(with("epochs = 3", "")),
+              "t.toml:9:1: [training] has no 'epochs', how often all samples are learnt from");
+    EXPECT_NE(refusal(with("train = \"a.h5\"", "")).find("t.toml:6:1: [data] has no 'train'"),
+              std::string::npos);
+    EXPECT_NE(refusal(with("inputs", "# inputs")).find("t.toml:1:1: [model] has no 'inputs'"),
+              std::string::npos);
+}
+
+TEST(TrainConfig, ValuesOfAnotherTypeOrRangeAreNamed) {
+    EXPECT_EQ(refusal(with("epochs = 3", "epochs = -3")),
+              "t.toml:10:10: 'epochs' must be a whole number from 1 on, found '-3'");
+    EXPECT_NE(refusal(with("epochs = 3", "epochs = \"3\"")).find("t.toml:10:10:"),
+              std::string::npos);
+    EXPECT_NE(refusal(with("validation = 0.1", "validation = 1.5")).find("between 0 and 0.9"),
+              std::string::npos);
+    EXPECT_NE(refusal(with("validation = 0.1", "validation = [1, 2]")).find("list of texts"),
+              std::string::npos);
+    EXPECT_NE(refusal(with("train = \"a.h5\"", "train = \"a.h5\"\nsymmetries = \"cube\""))
+                  .find("'symmetries' is 'cube'; there are none, square, longitude"),
+              std::string::npos);
+    EXPECT_NE(refusal(with("network = { in_dim = 3, channel_dim = 16 }", "network = 3"))
+                  .find("t.toml:3:11: 'network' must be a table"),
+              std::string::npos);
+}
+
+TEST(TrainConfig, AllThatIsWrongIsToldAtOnce) {
+    const std::string text = refusal(with("epochs = 3", "epoch = 3\nbatch = 0"));
+    EXPECT_NE(text.find("unknown key 'epoch'"), std::string::npos);
+    EXPECT_NE(text.find("has no 'epochs'"), std::string::npos);
+    EXPECT_NE(text.find("'batch' must be"), std::string::npos);
+}
+
+TEST(TrainConfig, BatchesThatGroupsDoNotDivideAreRefused) {
+    EXPECT_NE(refusal(with("epochs = 3", "epochs = 3\nbatch = 3\ngroups = 2")).find("t.toml:11:9:"),
+              std::string::npos);
+}
+
+TEST(TrainConfig, KeysThatFollowFromOthersSayFromWhich) {
+    EXPECT_NE(refusal(with("epochs = 3", "epochs = 3\naccumulate = 2"))
+                  .find("it follows from 'batch' and 'groups'"),
+              std::string::npos);
+}
+
+TEST(TrainConfig, AModelIsNewOrOfAFile) {
+    EXPECT_NE(refusal(with("family = \"flare\"", "family = \"flare\"\nfile = \"m\""))
+                  .find("either 'file'"),
+              std::string::npos);
+    EXPECT_NE(refusal(with("family = \"flare\"", "file = \"m\"")).find("is that of the file"),
+              std::string::npos);
+}
+
+TEST(TrainConfig, BrokenTomlIsNamedWithItsPlace) {
+    EXPECT_EQ(refusal(with("epochs = 3", "epochs = ")).substr(0, 10), "t.toml:10:");
+}
+
+TEST(TrainConfig, EssenceLeavesOutWhatMayChangeWhenATrainingGoesOn) {
+    const auto essence = [](const std::string& text) {
+        return parse_train_config(text, "t").essence;
+    };
+    const auto base = essence(good);
+    EXPECT_EQ(essence(with("\"out\"", "\"elsewhere\"")), base);
+    EXPECT_EQ(essence(with("\"a.h5\"", "\"moved.h5\"")), base);
+    EXPECT_EQ(essence(with("epochs = 3", "epochs = 9")), base);
+    EXPECT_NE(essence(with("epochs = 3", "epochs = 3\nseed = 1")), base);
+    const std::string cosine = "epochs = 3\nschedule = \"cosine\"";
+    EXPECT_NE(essence(with("epochs = 3", cosine)),
+              essence(with("epochs = 3", "epochs = 9" + cosine.substr(10))));
+}
+
+}  // namespace

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// `surrogate train` from outside: what it learns, what it writes, how it stops and goes on.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "tests/coupling/tool/tool_case.hpp"
+#include "tests/coupling/tool/train_case.hpp"
+
+namespace surrogate::test {
+
+namespace {
+
+/// A configuration whose parts a test changes.
+struct Recipe {
+    std::string train = "train.h5", validation = "0.25", folder = "out";
+    std::string model =
+        "family = 'flare'\ninputs = ['x', 'y', 'mobility']\noutputs = ['pressure']\n"
+        "network = { in_dim = 3, out_dim = 1, channel_dim = 16, num_blocks = 1, num_heads = 2, "
+        "num_latents = 8 }\n";
+    std::string data = "symmetries = 'square'\n";
+    std::string training = "epochs = 3\nbatch = 2\nlearning_rate = 3e-3\nseed = 1\n";
+    std::string options = "threads = 1\nreproducible = true\n";
+};
+
+class TrainProgram : public ToolTest {
+protected:
+    void SetUp() override {
+        ToolTest::SetUp();
+        LatticeSet().write(file("train.h5"));
+    }
+
+    std::string config(const Recipe& recipe, const std::string& name = "t.toml") const {
+        const std::string validation = recipe.validation.find(".h5") == std::string::npos
+                                           ? recipe.validation
+                                           : "'" + file(recipe.validation) + "'";
+        write(file(name), "[model]\n" + recipe.model + "[data]\ntrain = '" + file(recipe.train) +
+                              "'\nvalidation = " + validation + "\n" + recipe.data +
+                              "[training]\n" + recipe.training + "[options]\n" + recipe.options +
+                              "[output]\nfolder = '" + file(recipe.folder) + "'\n");
+        return file(name);
+    }
+
+    Outcome train(int status, const Recipe& recipe, const std::string& options = "",
+                  const std::string& launcher = "") const {
+        const Outcome outcome =
+            shell(launcher + " " SURROGATE_PROGRAM " train " + config(recipe) + " " + options);
+        if (outcome.status != status) throw std::runtime_error(outcome.text);
+        return outcome;
+    }
+
+    void expect_told(const Outcome& outcome, const std::string& text) const {
+        EXPECT_NE(outcome.text.find(text), std::string::npos) << text << "\nnot in\n"
+                                                              << outcome.text;
+    }
+
+    /// The weights of a model as the bytes that the file has.
+    static std::string weights(const std::string& path) {
+        const TensorFile model(path);
+        std::string all;
+        for (const auto& [name, entry] : model.header.items()) {
+            if (name == "__metadata__" || name.rfind("check/", 0) == 0) continue;
+            const auto begin = entry.at("data_offsets").at(0).get<size_t>();
+            const auto end = entry.at("data_offsets").at(1).get<size_t>();
+            all += name + model.bytes.substr(model.data + begin, end - begin);
+        }
+        return all;
+    }
+
+    static json card(const std::string& path) {
+        return json::parse(
+            TensorFile(path).header.at("__metadata__").at("surrogate.card").get<std::string>());
+    }
+
+    /// One column of loss.csv.
+    std::vector<double> column_of(const std::string& folder, const std::string& name) const {
+        std::istringstream text(read(file(folder + "/loss.csv")));
+        std::string line, cell;
+        std::getline(text, line);
+        std::istringstream head(line);
+        int at = 0;
+        while (std::getline(head, cell, ',') && cell != name) ++at;
+        std::vector<double> values;
+        while (std::getline(text, line)) {
+            std::istringstream row(line);
+            for (int i = 0; i <= at; ++i) std::getline(row, cell, ',');
+            values.push_back(std::stod(cell));
+        }
+        return values;
+    }
+};
+
+#ifdef SURROGATE_MPIRUN
+const std::string mpirun = SURROGATE_MPIRUN;
+#endif
+
+TEST_F(TrainProgram, LearnsToAStatedErrorAndItsModelsPassTheirChecks) {
+    Recipe recipe;
+    recipe.training =
+        "epochs = 60\nbatch = 2\nlearning_rate = 5e-3\nschedule = 'one_cycle'\nseed = 1\n";
+    recipe.options = "threads = 1\n";
+    train(0, recipe);
+    // 7 times below the error of a constant, 0.36; measured: 0.027.
+    EXPECT_LE(column_of("out", "error of pressure").back(), 0.05);
+    for (const std::string name : {"best", "last"}) {
+        const Outcome check = surrogate("check " + file("out/" + name + ".safetensors"));
+        EXPECT_EQ(check.status, 0) << check.text;
+    }
+    const json learnt = card(file("out/best.safetensors"));
+    EXPECT_EQ(learnt.at("inputs").at(0).at("role"), "coordinate");
+    EXPECT_EQ(learnt.at("inputs").at(2).at("unit"), "m^2/(Pa s)");
+    EXPECT_EQ(learnt.at("provenance").at("data").at(0).at("xxh3").get<std::string>().size(), 16u);
+    EXPECT_GT(learnt.at("provenance")
+                  .at("error on held-out data")
+                  .at("relative L2")
+                  .at("pressure")
+                  .get<double>(),
+              0);
+    const std::string picture = read(file("out/loss.png"));
+#ifdef SURROGATE_HAS_CHART
+    EXPECT_EQ(picture.substr(1, 3), "PNG");
+#endif
+}
+
+TEST_F(TrainProgram, ResumedTrainingHasTheBitsOfAnUninterruptedOne) {
+    Recipe whole;
+    whole.training = "epochs = 4\nbatch = 2\nseed = 1\naverage = 0.9\n";
+    whole.folder = "whole";
+    train(0, whole);
+    Recipe part = whole;
+    part.folder = "part";
+    part.training = "epochs = 2\nbatch = 2\nseed = 1\naverage = 0.9\n";
+    train(0, part);
+    part.training = whole.training;
+    train(0, part, "--resume");
+    for (const std::string name : {"best", "last", "average"})
+        EXPECT_EQ(weights(file("whole/" + name + ".safetensors")),
+                  weights(file("part/" + name + ".safetensors")))
+            << name;
+    for (const std::string key : {"epoch", "step", "loss", "validation", "best"})
+        EXPECT_EQ(column_of("whole", key), column_of("part", key)) << key;
+}
+
+TEST_F(TrainProgram, SignalWritesACheckpointInTheMiddleOfAnEpochFromWhichItGoesOn) {
+    Recipe whole;
+    whole.training = "epochs = 400\nbatch = 1\nseed = 1\n";
+    whole.folder = "stopped";
+    const std::string program = SURROGATE_PROGRAM " train " + config(whole);
+    // Wait for the first epochs, then stop it.
+    const Outcome stopped =
+        shell(program + " & id=$!; until [ -s " + file("stopped/loss.csv") +
+              " ] || ! kill -0 $id; do sleep 0.05; done; kill -TERM $id; wait $id");
+    EXPECT_EQ(stopped.status, 4) << stopped.text;
+    expect_told(stopped, "--resume goes on");
+    const size_t n_done = column_of("stopped", "epoch").size();
+    ASSERT_LT(n_done, 400u);
+    const std::string epochs = std::to_string(n_done + 2);
+    whole.training = "epochs = " + epochs + "\nbatch = 1\nseed = 1\n";
+    train(0, whole, "--resume");
+    Recipe other = whole;
+    other.folder = "whole";
+    train(0, other);
+    EXPECT_EQ(weights(file("stopped/last.safetensors")), weights(file("whole/last.safetensors")));
+    EXPECT_EQ(column_of("stopped", "loss"), column_of("whole", "loss"));
+}
+
+TEST_F(TrainProgram, AnotherTrainingIsNotResumedAndEveryDifferenceIsListed) {
+    Recipe recipe;
+    train(0, recipe);
+    recipe.training = "epochs = 4\nbatch = 2\nlearning_rate = 3e-3\nseed = 1\n";
+    recipe.data = "";
+    LatticeSet{.seed = 5}.write(file("train.h5"));
+    const Outcome outcome = train(2, recipe, "--resume");
+    expect_told(outcome, "data set 0 (xxh3)");
+    expect_told(outcome, "data.symmetries: 'square' in the checkpoint, not given now");
+    LatticeSet().write(file("train.h5"));
+    recipe.model.replace(recipe.model.find("num_latents = 8"), 15, "num_latents = 4");
+    EXPECT_EQ(train(2, recipe, "--resume").text.find("data set"), std::string::npos);
+}
+
+TEST_F(TrainProgram, FolderWithATrainingIsNotLostUnasked) {
+    Recipe recipe;
+    expect_told(train(2, recipe, "--resume"), "nothing to resume");
+    recipe.training = "epochs = 1\n";
+    train(0, recipe);
+    const std::string before = read(file("out/last.safetensors"));
+    expect_told(train(2, recipe), "--overwrite begins anew");
+    EXPECT_EQ(read(file("out/last.safetensors")), before);
+    train(0, recipe, "--overwrite --quiet");
+}
+
+TEST_F(TrainProgram, DryRunPrintsMemoryAndTimesAndWritesNothing) {
+    const Outcome outcome = train(0, Recipe(), "--dry-run");
+    expect_told(outcome, "time of a step");
+    expect_told(outcome, "parameters");
+    EXPECT_FALSE(std::filesystem::exists(file("out")));
+}
+
+TEST_F(TrainProgram, ModelOfAFileIsTrainedFurtherUnderItsOwnNormalisation) {
+    Recipe recipe;
+    recipe.training = "epochs = 8\nbatch = 2\nlearning_rate = 3e-3\n";
+    train(0, recipe);
+    Recipe further = recipe;
+    further.folder = "further";
+    further.model = "file = '" + file("out/last.safetensors") + "'\n";
+    train(0, further);
+    EXPECT_EQ(card(file("further/last.safetensors")).at("inputs"),
+              card(file("out/last.safetensors")).at("inputs"));
+    EXPECT_LT(column_of("further", "loss").back(), column_of("out", "loss").back());
+    // The same field in other units: the data contradict the card.
+    LatticeSet{.unit = "m^2/(kPa s)"}.write(file("train.h5"));
+    further.folder = "other";
+    expect_told(train(2, further), "mobility");
+}
+
+TEST_F(TrainProgram, SeveralResolutionsAreLearntTogether) {
+    LatticeSet{.n_sample = 6, .n = 9, .seed = 3}.write(file("coarse.h5"));
+    LatticeSet{.n_sample = 4, .n = 15, .seed = 4}.write(file("fine.h5"));
+    Recipe recipe;
+    recipe.train = "train.h5', '" + file("coarse.h5");
+    recipe.validation = "fine.h5";
+    const std::string path = config(recipe);
+    std::string text = read(path);
+    text.replace(text.find("train = '"), 8, "train = [");
+    text.replace(text.find("coarse.h5'"), 10, "coarse.h5']");
+    write(path, text);
+    const Outcome outcome = shell(SURROGATE_PROGRAM " train " + path);
+    EXPECT_EQ(outcome.status, 0) << outcome.text;
+    EXPECT_LT(column_of("out", "loss").back(), column_of("out", "loss").front());
+}
+
+TEST_F(TrainProgram, CloudsOfDifferentSizesAreLearntFrom) {
+    RaggedSet().write(file("train.h5"));
+    Recipe recipe;
+    recipe.model =
+        "family = 'flare'\ninputs = ['x', 'a']\noutputs = ['u']\n"
+        "network = { in_dim = 2, out_dim = 1, channel_dim = 16, num_blocks = 1, num_heads = 2, "
+        "num_latents = 8 }\n";
+    recipe.data = "";
+    recipe.training = "epochs = 30\nbatch = 2\nlearning_rate = 5e-3\n";
+    train(0, recipe);
+    const auto loss = column_of("out", "loss");
+    EXPECT_LT(loss.back(), 0.5 * loss.front());
+    const Outcome check = surrogate("check " + file("out/best.safetensors"));
+    EXPECT_EQ(check.status, 0) << check.text;
+}
+
+TEST_F(TrainProgram, SeriesOnTheSphereAreLearntFrom) {
+    SphereSet().write(file("train.h5"));
+    Recipe recipe;
+    recipe.model =
+        "family = 'sphere'\ninputs = ['height']\noutputs = ['height']\n"
+        "network = { model = 'SphericalTransformer', img_size = [8, 16], grid = 'legendre-gauss', "
+        "grid_internal = 'legendre-gauss', in_chans = 1, out_chans = 1, scale_factor = 2, "
+        "embed_dim = 8, num_layers = 1, num_heads = 1, attention_mode = 'neighborhood', "
+        "residual_prediction = true, bias = false }\n";
+    recipe.data = "symmetries = 'longitude'\nlead = 3600\n";
+    recipe.training =
+        "epochs = 20\nbatch = 2\nlearning_rate = 5e-3\nloss = 'weighted_square'\n"
+        "scale = 'increment'\n";
+    train(0, recipe);
+    const auto loss = column_of("out", "loss");
+    EXPECT_LT(loss.back(), 0.5 * loss.front());
+    const Outcome check = surrogate("check " + file("out/best.safetensors"));
+    EXPECT_EQ(check.status, 0) << check.text;
+}
+
+TEST_F(TrainProgram, BadDataAreRefusedByName) {
+    Recipe recipe;
+    recipe.train = "absent.h5";
+    expect_told(train(2, recipe), "absent.h5");
+    recipe = {};
+    LatticeSet{.input = "mobilty"}.write(file("train.h5"));
+    expect_told(train(2, recipe), "did you mean 'mobilty'?");
+    LatticeSet{.n_sample = 1}.write(file("train.h5"));
+    expect_told(train(2, recipe), "the training set has 1 samples, 'batch' is 2");
+    recipe.validation = "0.9";
+    LatticeSet{.n_sample = 1, .n = 3}.write(file("train.h5"));
+    expect_told(train(2, recipe), "the training set has no sample");
+    EXPECT_FALSE(std::filesystem::exists(file("out"))) << "the folder is made after all checks";
+}
+
+TEST_F(TrainProgram, ValuesThatTheLibraryRefusesHaveTheirPlace) {
+    Recipe recipe;
+    recipe.training = "epochs = 1\nloss = 'relativ_l2'\n";
+    const Outcome outcome = train(2, recipe);
+    expect_told(outcome, "t.toml:12:8: ");
+    expect_told(outcome, "relative_l2");
+}
+
+TEST_F(TrainProgram, FolderThatCannotBeMadeIsAnErrorBeforeAnythingIsComputed) {
+    Recipe recipe;
+    write(file("plain"), "");
+    recipe.folder = "plain/out";
+    expect_told(train(2, recipe), "cannot make the folder");
+}
+
+TEST_F(TrainProgram, LearningRateThatDivergesStopsTheTrainingAndKeepsWhatWasWritten) {
+    Recipe recipe;
+    recipe.training = "epochs = 60\nlearning_rate = 1e30\nclip = 0\nloss = 'mean_square'\n";
+    recipe.options = "threads = 1\n";
+    const Outcome outcome = train(1, recipe);
+    expect_told(outcome, "epoch ");
+    expect_told(outcome, "sample ");
+}
+
+#ifdef SURROGATE_MPIRUN
+TEST_F(TrainProgram, ReproducibleTrainingHasTheSameBitsOnAnyNumberOfRanks) {
+    Recipe recipe;
+    recipe.training = "epochs = 2\nbatch = 2\nseed = 1\n";
+    recipe.folder = "r1";
+    train(0, recipe);
+    for (const std::string ranks : {"2", "3"}) {
+        recipe.folder = "r" + ranks;
+        train(0, recipe, "", mpirun + " " + ranks);
+        EXPECT_EQ(weights(file("r1/last.safetensors")),
+                  weights(file("r" + ranks + "/last.safetensors")));
+        EXPECT_EQ(column_of("r1", "validation"), column_of("r" + ranks, "validation"));
+    }
+    // And when it goes on with another number of them.
+    Recipe longer = recipe;
+    longer.training = "epochs = 3\nbatch = 2\nseed = 1\n";
+    train(0, longer, "--resume", mpirun + " 2");
+    longer.folder = "r1";
+    train(0, longer, "--resume");
+    EXPECT_EQ(weights(file("r1/last.safetensors")), weights(file("r3/last.safetensors")));
+}
+
+TEST_F(TrainProgram, GroupsLearnFromDifferentSamplesOfABatch) {
+    Recipe recipe;
+    recipe.training = "epochs = 3\nbatch = 2\nseed = 1\n";
+    recipe.options = "threads = 1\n";
+    recipe.folder = "one";
+    train(0, recipe);
+    recipe.training += "groups = 2\n";
+    recipe.folder = "two";
+    train(0, recipe, "", mpirun + " 2");
+    const auto one = column_of("one", "loss"), two = column_of("two", "loss");
+    ASSERT_EQ(one.size(), two.size());
+    for (size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(one[i], two[i], 1e-4 * one[i]);
+    expect_told(train(2, recipe, "--overwrite", mpirun + " 3"), "3 ranks are no multiple of that");
+}
+#endif
+
+}  // namespace
+
+}  // namespace surrogate::test
