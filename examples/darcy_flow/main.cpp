@@ -31,7 +31,7 @@
 #include <memory>
 #include <vector>
 
-#include "initial.hpp"
+#include "fluid/initial.hpp"
 #include "output.hpp"
 #include "report.hpp"
 #include "settings.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "grid.hpp"
+#include "fluid/grid.hpp"
 
 namespace darcy {
 

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "grid.hpp"
-#include "pressure.hpp"
+#include "fluid/grid.hpp"
+#include "fluid/pressure.hpp"
+#include "fluid/transport.hpp"
 #include "surrogate_pressure.hpp"
-#include "transport.hpp"
 
 namespace darcy {
 

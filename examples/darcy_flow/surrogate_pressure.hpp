@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "grid.hpp"
+#include "fluid/grid.hpp"
 
 namespace darcy {
 

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulator.hpp"
 
-#include <numbers>
+#include "field_names.hpp"
+#include "sphere_domain.hpp"
 
 namespace shallow_water {
 
 namespace {
-
-struct Named {
-    const char *name, *unit;
-};
-constexpr Named names[n_field] = {
-    {"geopotential", "m^2/s^2"}, {"vorticity", "1/s"}, {"divergence", "1/s"}};
 
 /// What the card says about our fields. A field that it does not know is found when it is bound.
 std::array<surrogate_field_info, n_field> cards_of(const surrogate::Model& model) {
     std::array<surrogate_field_info, n_field> cards{};
     for (const surrogate_field_info& info : model.inputs())
         for (std::size_t f = 0; f < n_field; ++f)
-            if (std::string(names[f].name) == info.name) cards[f] = info;
+            if (std::string(field_names[f].name) == info.name) cards[f] = info;
     return cards;
 }
 
@@ -29,7 +24,7 @@ Emulator::Emulator(const Layout& layout, const Latitudes& latitudes, const std::
     : layout_(layout),
       context_(surrogate::mpi_context(layout.comm())),
       model_(context_, model),
-      domain_(domain_of(latitudes)),
+      domain_(sphere_domain(context_, layout, latitudes)),
       plan_(model_, domain_),
       loop_(plan_),
       card_(cards_of(model_)),
@@ -37,26 +32,10 @@ Emulator::Emulator(const Layout& layout, const Latitudes& latitudes, const std::
     for (std::size_t f = 0; f < n_field; ++f) {
         double* field = fields_.data() + f * static_cast<std::size_t>(layout.n_point());
         const surrogate_array array = surrogate::column(field, layout.n_point());
-        loop_.bind(names[f].name, array, names[f].unit);
+        loop_.bind(field_names[f].name, array, field_names[f].unit);
     }
     loop_.set("step_s", "3600");
     loop_.set("finite", "fallback");
-}
-
-/// This rank's rows, told by their latitudes, so that the library sees what the solver means.
-surrogate::Domain Emulator::domain_of(const Latitudes& latitudes) const {
-    std::vector<double> degrees;
-    for (int64_t k = 0; k < layout_.n_row(); ++k)
-        degrees.push_back(latitudes.latitude(layout_.first_row() + k) * 180 / std::numbers::pi);
-    surrogate_sphere sphere{};
-    sphere.grid = "legendre-gauss";
-    sphere.n_lat = layout_.resolution().n_lat;
-    sphere.n_lon = layout_.resolution().n_lon;
-    sphere.first_lat = layout_.first_row();
-    sphere.n_lat_local = layout_.n_row();
-    sphere.n_lon_local = sphere.n_lon;
-    sphere.latitude = degrees.empty() ? nullptr : degrees.data();
-    return surrogate::Domain(context_, sphere);
 }
 
 void Emulator::watch() {
@@ -69,7 +48,7 @@ void Emulator::watch() {
     loop_.conserve("mass", "geopotential", 1e-9);
     // The card bounds what the model was given; what it makes of that is its next input.
     for (std::size_t f = 0; f < n_field; ++f)
-        loop_.bounds(names[f].name, card_[f].min, card_[f].max);
+        loop_.bounds(field_names[f].name, card_[f].min, card_[f].max);
 }
 
 bool Emulator::step(Fields* fields) {

@@ -45,8 +45,6 @@ public:
     std::string how() const;
 
 private:
-    surrogate::Domain domain_of(const Latitudes& latitudes) const;
-
     Layout layout_;
     surrogate::Context context_;
     surrogate::Model model_;

@@ -28,17 +28,6 @@ private:
     double start_ = MPI_Wtime();
 };
 
-void set_initial(const Settings& settings, Solver& solver, State* state) {
-    if (settings.initial == "galewsky")
-        galewsky_jet(solver, state);
-    else if (settings.initial == "perturbed")
-        perturbed_jet(solver, settings.seed, state);
-    else if (settings.initial == "random")
-        random_waves(solver, settings.seed, state);
-    else
-        read_initial(solver, settings.initial, state);
-}
-
 }  // namespace
 
 Forecast::Forecast(const Settings& settings, Solver& solver, Emulator* emulator)

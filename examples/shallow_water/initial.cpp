@@ -166,4 +166,15 @@ void read_initial(Solver& solver, const std::string& path, State* state) {
     solver.to_state(fields, state);
 }
 
+void set_initial(const Settings& settings, Solver& solver, State* state) {
+    if (settings.initial == "galewsky")
+        galewsky_jet(solver, state);
+    else if (settings.initial == "perturbed")
+        perturbed_jet(solver, settings.seed, state);
+    else if (settings.initial == "random")
+        random_waves(solver, settings.seed, state);
+    else
+        read_initial(solver, settings.initial, state);
+}
+
 }  // namespace shallow_water

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "settings.hpp"
 #include "solver.hpp"
 
 namespace shallow_water {
@@ -26,5 +27,8 @@ void perturbed_jet(Solver& solver, uint64_t seed, State* state);
 /// Stop if it is not there, its size is another one or a number is not finite.
 /// Collective.
 void read_initial(Solver& solver, const std::string& path, State* state);
+
+/// The initial state that the settings name. Throws Stop. Collective.
+void set_initial(const Settings& settings, Solver& solver, State* state);
 
 }  // namespace shallow_water

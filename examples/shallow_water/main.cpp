@@ -18,6 +18,8 @@
 //                                                              the solver alone, finer
 //     shallow_water -days 2 -save day2; shallow_water -restart day2
 //                                                              goes on to the bit
+//     mpirun -n 2 shallow_water -data hours.h5                 a training set like the model's: 20
+//                                                              runs of 6 days
 //     shallow_water -help                                      all options
 //
 // Prints a line of what runs, then the table: errors of the emulator against the solver by lead
@@ -29,6 +31,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "data.hpp"
 #include "emulator.hpp"
 #include "forecast.hpp"
 #include "report.hpp"
@@ -54,6 +57,7 @@ std::unique_ptr<Emulator> make_emulator(const Settings& settings, Solver& solver
 
 void program(MPI_Comm comm, const Settings& settings) {
     Solver solver(Layout(comm, settings.resolution), settings.dt_s, settings.official_rounding);
+    if (!settings.data.empty()) return make_data(settings, solver);
     std::string problem;
     const std::unique_ptr<Emulator> emulator = make_emulator(settings, solver, &problem);
     Forecast forecast(settings, solver, emulator.get());

@@ -6,6 +6,7 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "field_names.hpp"
 #include "stop.hpp"
 
 namespace shallow_water {
@@ -63,14 +64,12 @@ void Series::write(double time_s, const Fields& fields) {
     surface.n_overlap = south_ != MPI_PROC_NULL;
     surface.latitude = latitude_.data();
     surface.radius = Planet::radius_m;
-    const char* const names[] = {"geopotential", "vorticity", "divergence"};
-    const char* const units[] = {"m^2/s^2", "1/s", "1/s"};
     const auto n_with = static_cast<int64_t>(rows_.size()) / n_field;
     surrogate_series_field described[n_field] = {};
     for (int64_t f = 0; f < n_field; ++f)
         described[f] = {
-            names[f],
-            units[f],
+            field_names[f].name,
+            field_names[f].unit,
             SURROGATE_POINT,
             {rows_.data() + f * n_with, {n_with, 1}, {1, 1}, SURROGATE_FLOAT64, SURROGATE_HOST}};
     surrogate_piece mine;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "settings.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <functional>
@@ -75,6 +76,12 @@ std::vector<Option> options(Settings* s) {
          count("-picture", 0, &s->picture_hour)},
         {"-save", "FILE", "writes the state at the end", text_of(&s->save)},
         {"-restart", "FILE", "goes on from a saved state, to the bit", text_of(&s->restart)},
+        {"-data", "FILE",
+         "writes a training set instead: hourly states of runs of the solver, 6 days each and from "
+         "perturbed jets unless -days and -initial say otherwise; see -runs, -seed",
+         text_of(&s->data)},
+        {"-runs", "N", "with -data: runs, from seeds S, S + 1, .. (default 20)",
+         count("-runs", 1, &s->n_run)},
         {"-model", "FILE", "model file of the surrogate", text_of(&s->model)},
         {"-nlat", "N", "rows of the legendre-gauss grid (default 64)",
          count("-nlat", 2, &s->resolution.n_lat)},
@@ -93,6 +100,8 @@ std::vector<Option> options(Settings* s) {
 void check_together(const Settings& s) {
     if (s.check_every > 0 && s.step != Step::surrogate)
         throw std::invalid_argument("-check_every goes with -step surrogate");
+    if (!s.data.empty() && !(s.output + s.save + s.restart).empty())
+        throw std::invalid_argument("-data goes without -output, -save and -restart");
     const double n_step = 3600 / s.dt_s;
     if (!(n_step >= 1 && n_step < 1e6) || n_step != std::round(n_step))
         throw std::invalid_argument(
@@ -120,6 +129,13 @@ Settings Settings::read(const std::vector<std::string>& arguments) {
             throw std::invalid_argument(found->flag + " needs a value: " + found->text);
         found->read(found->value.empty() ? "" : arguments[++i]);
     }
+    const auto is_given = [&](const char* flag) {
+        return std::find(arguments.begin(), arguments.end(), flag) != arguments.end();
+    };
+    if (!settings.data.empty() && !is_given("-days")) settings.n_hour = 6 * 24;
+    if (!settings.data.empty() && !is_given("-initial")) settings.initial = "perturbed";
+    if (settings.data.empty() && is_given("-runs"))
+        throw std::invalid_argument("-runs goes with -data");
     check_together(settings);
     return settings;
 }

@@ -27,6 +27,8 @@ struct Settings {
     int64_t write_every = 1;  ///< hours
     int64_t picture_hour = 12;
     std::string save, restart;  ///< files; empty: none
+    std::string data;           ///< a training set in the place of a run; empty: none
+    int64_t n_run = 20;         ///< of the training set
 
     /// Reads the arguments behind the program's name. Throws std::invalid_argument: an option that
     /// is not there, a value out of its range, options that do not go together.

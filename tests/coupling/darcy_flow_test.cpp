@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "initial.hpp"
+#include "fluid/initial.hpp"
 #include "output.hpp"
 #include "run.hpp"
 #include "tests/coupling/petsc_environment.hpp"

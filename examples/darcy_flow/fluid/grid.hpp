@@ -17,7 +17,8 @@ struct Grid {
     PetscReal h = 0;
     Owner<DM, DMDestroy> da;
 
-    PetscErrorCode create(MPI_Comm comm, PetscInt n_cell);
+    /// in_rows: every rank has whole rows j, instead of blocks.
+    PetscErrorCode create(MPI_Comm comm, PetscInt n_cell, bool in_rows = false);
     PetscErrorCode new_vec(OwnedVec* vec) const;
     /// A vector with ghost cells; values across the edges of the square do not exist.
     PetscErrorCode new_ghosted(OwnedVec* vec) const;

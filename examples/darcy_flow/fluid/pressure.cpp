@@ -3,7 +3,7 @@
 
 namespace darcy {
 
-PetscErrorCode PressureSolver::create(const Grid& grid) {
+PetscErrorCode PressureSolver::create_system(const Grid& grid) {
     PetscFunctionBegin;
     grid_ = &grid;
     PetscCall(DMCreateMatrix(grid.da, matrix_.out()));
@@ -13,14 +13,31 @@ PetscErrorCode PressureSolver::create(const Grid& grid) {
     PetscCall(grid.new_ghosted(&ghosted_));
     PetscCall(KSPCreate(grid.comm(), ksp_.out()));
     PetscCall(KSPSetOperators(ksp_, matrix_, matrix_));
+    PetscCall(KSPSetErrorIfNotConverged(ksp_, PETSC_TRUE));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode PressureSolver::create(const Grid& grid) {
+    PetscFunctionBegin;
+    PetscCall(create_system(grid));
     PetscCall(KSPSetType(ksp_, KSPCG));
     PetscCall(KSPSetNormType(ksp_, KSP_NORM_UNPRECONDITIONED));
-    PetscCall(KSPSetErrorIfNotConverged(ksp_, PETSC_TRUE));
     PC pc = nullptr;
     PetscCall(KSPGetPC(ksp_, &pc));
     PetscCall(PCSetType(pc, PCGAMG));
     PetscCall(set_tolerance(1e-8));
     PetscCall(KSPSetFromOptions(ksp_));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode PressureSolver::create_direct(const Grid& grid) {
+    PetscFunctionBegin;
+    PetscCall(create_system(grid));
+    PetscCall(KSPSetType(ksp_, KSPPREONLY));
+    PC pc = nullptr;
+    PetscCall(KSPGetPC(ksp_, &pc));
+    PetscCall(PCSetType(pc, PCCHOLESKY));
+    PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGND));
     PetscFunctionReturn(0);
 }
 

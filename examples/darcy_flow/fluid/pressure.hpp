@@ -15,6 +15,9 @@ namespace darcy {
 class PressureSolver {
 public:
     PetscErrorCode create(const Grid& grid);
+    /// Cholesky factors instead of iterations, to rounding, whatever the options say: for grids on one
+    /// rank.
+    PetscErrorCode create_direct(const Grid& grid);
     /// Overrides -ksp_rtol.
     PetscErrorCode set_tolerance(PetscReal rtol);
     PetscErrorCode tolerance(PetscReal* rtol) const;
@@ -23,6 +26,7 @@ public:
     PetscErrorCode solve(Vec mobility, bool use_guess, Vec pressure, PetscInt* n_iteration);
 
 private:
+    PetscErrorCode create_system(const Grid& grid);
     PetscErrorCode assemble(Vec mobility);
     PetscErrorCode set_row(const CellsRead& a, PetscInt i, PetscInt j);
 

@@ -3,14 +3,15 @@
 
 namespace darcy {
 
-PetscErrorCode Grid::create(MPI_Comm comm, PetscInt n_cell) {
+PetscErrorCode Grid::create(MPI_Comm comm, PetscInt n_cell, bool in_rows) {
     PetscFunctionBegin;
     PetscCheck(n_cell >= 2, comm, PETSC_ERR_USER_INPUT, "-n %" PetscInt_FMT ": at least 2 cells",
                n_cell);
     n = n_cell;
     h = PetscReal(1) / n;
     PetscCall(DMDACreate2d(comm, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, n,
-                           PETSC_DECIDE, PETSC_DECIDE, 1, 1, nullptr, nullptr, da.out()));
+                           in_rows ? 1 : PETSC_DECIDE, PETSC_DECIDE, 1, 1, nullptr, nullptr,
+                           da.out()));
     PetscCall(DMSetUp(da));
     PetscCall(DMDASetUniformCoordinates(da, h / 2, 1 - h / 2, h / 2, 1 - h / 2, 0, 0));
     PetscFunctionReturn(0);

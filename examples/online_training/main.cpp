@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// A flow solver that trains its own surrogate while it runs: two fluids in a porous square, whose
+// solved pressures are what a FLARE network learns. As soon as its predictions have been good enough
+// for a while, and guard rails have nothing against one, solves start from it.
+//
+// Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
+// build/bin/online_training):
+//     cmake -S examples/online_training -B build-online -DCMAKE_PREFIX_PATH=PREFIX && cmake --build
+//     build-online
+//
+// Sample runs:
+//     mpirun -n 2 online_training                              40 runs of 24 steps from new fluids
+//     mpirun -n 2 online_training -save learnt.safetensors     keeps what was learnt
+//     online_training -model learnt.safetensors -seed 100      goes on with it
+//
+// Prints a line every few runs: error of predictions, how many were trusted, iterations a solve from
+// the previous pressure and from the guess. The numbers are the same on any number of ranks.
+//
+// Where to look: learner.cpp has all calls of libsurrogate.
+#include <array>
+#include <cmath>
+#include <fluid/initial.hpp>
+#include <fluid/transport.hpp>
+
+#include "learner.hpp"
+#include "row_solver.hpp"
+
+namespace darcy {
+
+namespace {
+
+struct Settings {
+    PetscInt n = 24, n_run = 40, n_step = 24, every = 4;
+    PetscReal dt_s = 0.02, trust = 0.05;
+    Mobilities mobilities;
+    Learner::Settings learner;
+    std::string save;
+
+    PetscErrorCode read(MPI_Comm comm);
+};
+
+PetscErrorCode Settings::read(MPI_Comm comm) {
+    PetscFunctionBegin;
+    PetscInt seed = 0, reservoir = PetscInt(learner.reservoir),
+             steps = PetscInt(learner.steps_per_state);
+    PetscReal rate = learner.learning_rate;
+    std::array<char, PETSC_MAX_PATH_LEN> model{}, file{};
+    PetscOptionsBegin(comm, nullptr, "online_training", nullptr);
+    PetscCall(PetscOptionsInt("-n", "cells in x and y", "", n, &n, nullptr));
+    PetscCall(
+        PetscOptionsInt("-runs", "runs, each from another fluid", "", n_run, &n_run, nullptr));
+    PetscCall(PetscOptionsInt("-steps", "time steps of a run", "", n_step, &n_step, nullptr));
+    PetscCall(
+        PetscOptionsInt("-every", "runs in a line of the report", "", every, &every, nullptr));
+    PetscCall(PetscOptionsReal("-dt", "time step in s", "", dt_s, &dt_s, nullptr));
+    PetscCall(PetscOptionsReal("-trust",
+                               "mean error of predictions from which solves start at them", "",
+                               trust, &trust, nullptr));
+    PetscCall(PetscOptionsReal("-injected", "mobility of the fluid that comes in", "",
+                               mobilities.injected, &mobilities.injected, nullptr));
+    PetscCall(
+        PetscOptionsInt("-seed", "of the first run, and of weights", "", seed, &seed, nullptr));
+    PetscCall(PetscOptionsInt("-reservoir", "samples kept", "", reservoir, &reservoir, nullptr));
+    PetscCall(PetscOptionsInt("-train", "optimiser's steps a solve", "", steps, &steps, nullptr));
+    PetscCall(PetscOptionsReal("-learning_rate", "", "", rate, &rate, nullptr));
+    PetscCall(PetscOptionsString("-model", "file to start from", "", "", model.data(), model.size(),
+                                 nullptr));
+    PetscCall(PetscOptionsString("-save", "file of what was learnt", "", "", file.data(),
+                                 file.size(), nullptr));
+    PetscOptionsEnd();
+    PetscCheck(
+        n_run >= 1 && n_step >= 1 && every >= 1 && reservoir >= 1 && steps >= 1 && seed >= 0, comm,
+        PETSC_ERR_USER_INPUT,
+        "-runs, -steps, -every, -reservoir and -train are at least 1, -seed is not negative");
+    learner.model = model.data();
+    learner.seed = seed;
+    learner.reservoir = reservoir;
+    learner.steps_per_state = steps;
+    learner.learning_rate = rate;
+    save = file.data();
+    PetscFunctionReturn(0);
+}
+
+/// What a line of the report says of its runs.
+struct Tally {
+    PetscInt n_solve = 0, n_predicted = 0, n_trusted = 0, from_previous = 0, from_guess = 0;
+    double error = 0, loss = 0;
+};
+
+class OnlineRuns {
+public:
+    PetscErrorCode create(MPI_Comm comm, const Settings& settings);
+    PetscErrorCode go();
+
+private:
+    PetscErrorCode begin_run(PetscInt run);
+    PetscErrorCode step(Tally* tally);
+    PetscErrorCode relative_error(const CellValues& found, double* error);
+    PetscErrorCode print(PetscInt run, const Tally& tally) const;
+
+    Settings settings_;
+    Grid grid_;
+    Box box_;
+    RowSolver solver_;
+    Transport transport_;
+    std::optional<Learner> learner_;
+    OwnedVec c_, a_, p_;
+    CellValues mobility_, pressure_, prediction_;
+    double mean_error_ = 1;  ///< of predictions so far, the last ones counting most
+};
+
+PetscErrorCode OnlineRuns::create(MPI_Comm comm, const Settings& settings) {
+    PetscFunctionBegin;
+    settings_ = settings;
+    PetscCall(grid_.create(comm, settings.n, true));
+    PetscCall(box_.of(grid_));
+    PetscCall(solver_.create(grid_));
+    PetscCall(transport_.create(grid_));
+    for (OwnedVec* vec : {&c_, &a_, &p_}) PetscCall(grid_.new_vec(vec));
+    learner_.emplace(grid_.da, int64_t(box_.size()), settings.learner);
+    PetscFunctionReturn(0);
+}
+
+/// The fluid at the start is made whole on every rank: its sums then have one order.
+PetscErrorCode OnlineRuns::begin_run(PetscInt run) {
+    PetscFunctionBegin;
+    Grid whole;
+    OwnedVec c;
+    PetscCall(whole.create(PETSC_COMM_SELF, grid_.n));
+    PetscCall(whole.new_vec(&c));
+    PetscCall(random_fluid(whole, uint64_t(settings_.learner.seed) + uint64_t(run), c));
+    const CellsRead from(whole, c);
+    const Cells to(grid_, c_);
+    for (PetscInt j = box_.j0; j < box_.j1; ++j)
+        for (PetscInt i = box_.i0; i < box_.i1; ++i) to(i, j) = from(i, j);
+    pressure_.assign(std::size_t(box_.size()), 0);
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode OnlineRuns::relative_error(const CellValues& found, double* error) {
+    PetscFunctionBegin;
+    double difference = 0, size = 0;
+    CellValues d = found;
+    for (std::size_t i = 0; i < d.size(); ++i) d[i] -= pressure_[i];
+    PetscCall(solver_.dot(d, d, &difference));
+    PetscCall(solver_.dot(pressure_, pressure_, &size));
+    *error = std::sqrt(difference / size);
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode OnlineRuns::step(Tally* tally) {
+    PetscFunctionBegin;
+    PetscCall(solver_.from_vec(c_, &mobility_));
+    const Mobilities& m = settings_.mobilities;
+    for (double& value : mobility_) value = m.resident + (m.injected - m.resident) * value;
+    const bool is_predicted = learner_->predict(settings_.dt_s, mobility_, &prediction_);
+    const bool is_trusted = is_predicted && mean_error_ <= settings_.trust;
+    // Both solves, to compare them; a program would make the second one only.
+    PetscInt from_previous = 0, from_guess = 0;
+    CellValues guess = is_trusted ? prediction_ : pressure_;
+    PetscCall(solver_.solve(mobility_, &pressure_, &from_previous));
+    PetscCall(solver_.solve(mobility_, &guess, &from_guess));
+    pressure_ = guess;
+    if (is_predicted) {
+        double error = 0;
+        PetscCall(relative_error(prediction_, &error));
+        mean_error_ += 0.1 * (error - mean_error_);
+        tally->error += error;
+    }
+    tally->loss += learner_->learn(mobility_, pressure_);
+    ++tally->n_solve;
+    tally->n_predicted += is_predicted;
+    tally->n_trusted += is_trusted;
+    tally->from_previous += from_previous;
+    tally->from_guess += from_guess;
+    PetscCall(solver_.to_vec(mobility_, a_));
+    PetscCall(solver_.to_vec(pressure_, p_));
+    TransportReport report;
+    PetscCall(transport_.step(settings_.dt_s, a_, p_, true, c_, &report));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode OnlineRuns::print(PetscInt run, const Tally& t) const {
+    PetscFunctionBegin;
+    const auto n = double(t.n_solve);
+    std::array<char, 32> error{"-"};
+    if (t.n_predicted > 0)
+        std::snprintf(error.data(), error.size(), "%.3f %%", 100 * t.error / double(t.n_predicted));
+    PetscCall(PetscPrintf(grid_.comm(), "%5d %12.5f %12s %9.0f %% %15.2f %12.2f\n", int(run + 1),
+                          t.loss / n, error.data(), 100 * double(t.n_trusted) / n,
+                          double(t.from_previous) / n, double(t.from_guess) / n));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode OnlineRuns::go() {
+    PetscFunctionBegin;
+    PetscCall(PetscPrintf(grid_.comm(),
+                          "%d x %d cells, %d steps a run. Iterations of a solve to 1e-8:\n%5s %12s "
+                          "%12s %11s %15s %12s\n",
+                          int(grid_.n), int(grid_.n), int(settings_.n_step), "run", "loss",
+                          "prediction", "trusted", "from previous", "from guess"));
+    Tally tally;
+    for (PetscInt run = 0; run < settings_.n_run; ++run) {
+        PetscCall(begin_run(run));
+        for (PetscInt i = 0; i < settings_.n_step; ++i) PetscCall(step(&tally));
+        if ((run + 1) % settings_.every != 0 && run + 1 != settings_.n_run) continue;
+        PetscCall(print(run, tally));
+        tally = Tally();
+    }
+    if (!settings_.save.empty()) {
+        learner_->save(settings_.save);
+        PetscCall(
+            PetscPrintf(grid_.comm(), "\n%s: the network as it is now\n", settings_.save.c_str()));
+    }
+    PetscCall(PetscPrintf(grid_.comm(), "\n%s", learner_->report().c_str()));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode program(MPI_Comm comm) {
+    PetscFunctionBegin;
+    Settings settings;
+    PetscCall(settings.read(comm));
+    OnlineRuns runs;
+    try {
+        PetscCall(runs.create(comm, settings));
+        PetscCall(runs.go());
+    } catch (const surrogate::Error& error) {  // the same on all ranks
+        SETERRQ(comm, PETSC_ERR_LIB, "%s", error.what());
+    }
+    PetscFunctionReturn(0);
+}
+
+}  // namespace
+
+}  // namespace darcy
+
+int main(int argc, char** argv) {
+    PetscCall(PetscInitialize(&argc, &argv, nullptr,
+                              "Two fluids in a porous square, and a network that learns.\n"));
+    const PetscErrorCode error = darcy::program(PETSC_COMM_WORLD);
+    if (error) MPI_Abort(PETSC_COMM_WORLD, int(error));
+    PetscCall(PetscFinalize());
+    return 0;
+}
