@@ -3,11 +3,12 @@
 """Runs our attention on the sphere and torch-harmonics' in alternation and prints medians and ratios.
 
     python3 benchmarks/compare_torch_harmonics.py [--build build] [--program build/bin/sphere_model_bench] [--rounds 5]
-        [--threads 2] [--only layer_neighborhood,layer_global,model_neighborhood,model_global]
+        [--threads 2] [--only layer_neighborhood,layer_global,model_neighborhood,model_global,training_neighborhood]
 
-CPU, single precision, inference mode. Layers: self-attention with its four projections, C = 128, one head, on equiangular
+CPU, single precision; layers and models in inference mode. Layers: self-attention with its four projections, C = 128, one head, on equiangular
 grids, neighborhood on 128 x 256 (cutoff 7 / sqrt(pi) * pi / 127), global on 64 x 128. Models: SphericalTransformer of the
-paper, 128 x 256, C = 128, 4 layers, with either attention. torch-harmonics comes from the Python that runs this (its wheel
+paper, 128 x 256, C = 128, 4 layers, with either attention. Training: attention of the neighborhood layer without its
+projections, forward and backward (a pass of theirs takes seconds). torch-harmonics comes from the Python that runs this (its wheel
 must fit the PyTorch beside it: 0.9.3 goes with 2.14 and 2.15); ours from a build with -DSURROGATE_BENCHMARKS=ON, 2 threads.
 Ours and theirs take turns: a machine that is busy for a while hits both. Only ratios of such paired runs mean anything: of
 wall-clock seconds on a quiet machine, of processor seconds (all threads) where other programs run too.
@@ -30,13 +31,15 @@ except ImportError as error:
     sys.exit(f"compare_torch_harmonics.py needs PyTorch and torch-harmonics ({error}): python3 -m venv venv && "
              "venv/bin/pip install torch torch-harmonics, then run it with venv/bin/python3")
 
-# Our benchmarks of the same shapes.
+# Our benchmarks of the same shapes, and what lies beside the program in its folder.
 OURS = {
     "layer_neighborhood": "attention/neighborhood_128x256",
     "layer_global": "attention/global_64x128",
     "model_neighborhood": "transformer/neighborhood",
     "model_global": "transformer/global",
+    "training_neighborhood": "training/C:128/heads:1/threads:2",
 }
+PROGRAMS = {"training_neighborhood": "sphere_attention_bench"}
 
 
 def their_layer(kind):
@@ -56,9 +59,26 @@ def their_model(kind):
     return model, torch.randn(1, 3, 128, 256)
 
 
+def their_training():
+    """Their operators between the projections, forward and backward: channels last, as the layer calls them."""
+    module, _ = their_layer("neighborhood")
+    k, v, q, gradient = (torch.randn(1, 128, 256, 128) for _ in range(4))
+    for x in (k, v, q):
+        x.requires_grad_()
+    scaled = 1 / math.sqrt(128)
+
+    def run():
+        y = module.attention_handle(k, v, q * scaled, module.quad_weights, module.psi_col_idx, module.psi_roff_idx,
+                                    module.psi_seg, module.psi_seg_off, 1, 256, 128, 256)
+        torch.autograd.grad(y, (k, v, q), gradient)
+    return run
+
+
 def their_case(name):
     """A function that runs one pass of `name`."""
     torch.manual_seed(1)
+    if name == "training_neighborhood":
+        return their_training()
     what, kind = name.split("_")
     module, x = their_layer(kind) if what == "layer" else their_model(kind)
     module.eval()
@@ -94,9 +114,11 @@ def main():
     torch.set_num_threads(options.threads)
     print(f"PyTorch {torch.__version__}, torch-harmonics {torch_harmonics.__version__}, "
           f"{torch.backends.cpu.get_cpu_capability()}, {options.threads} threads, {options.rounds} rounds")
-    with torch.inference_mode():
-        for name in names:
-            compare(name, lambda: ours(program, name), their_case(name), "torch-harmonics", options.rounds, passes=2)
+    for name in names:
+        own = os.path.join(os.path.dirname(program), PROGRAMS.get(name, os.path.basename(program)))
+        with torch.inference_mode(name not in PROGRAMS):
+            compare(name, lambda: ours(own, name), their_case(name), "torch-harmonics", options.rounds,
+                    passes=1 if name in PROGRAMS else 2)
 
 
 if __name__ == "__main__":

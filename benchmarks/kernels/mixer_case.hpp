@@ -23,7 +23,7 @@ public:
     double pairs() const { return static_cast<double>(n_point_ * sizes_.n_head * sizes_.n_latent); }
     double flops() const { return pairs() * 8 * static_cast<double>(sizes_.n_dim); }
 
-private:
+protected:
     kernels::Tile<float> tile(kernels::Buffer<float>& data, int64_t t);
     void encode(const kernels::Queue& queue);
     void join(const kernels::Queue& queue);

@@ -3,6 +3,8 @@
 // -DSURROGATE_BENCHMARKS=ON, run build/bin/sphere_attention_bench.
 //   neighborhood  128 x 256 equiangular -> itself, C channels, cutoff 7 / sqrt(pi) * pi / 127
 //   global        64 x 128 equiangular -> itself
+//   training      attention of `neighborhood` forward and backward, without projections: 2 products of
+//                 length C a pair forward, 3 for dq, 4 for dk and dv
 // Before timing, some points are compared with the reference in double. Reports seconds of a layer,
 // flops of projections, scores and averages and their share of a bare multiply-add loop in the same
 // program, for the layer and (attention_of_peak) for attention alone; exponentials count nothing.
@@ -14,6 +16,7 @@
 
 #include "benchmarks/kernels/fma_peak.hpp"
 #include "benchmarks/kernels/sphere_attention_case.hpp"
+#include "benchmarks/kernels/sphere_training_case.hpp"
 #include "benchmarks/kernels/time_passes.hpp"
 
 namespace {
@@ -76,6 +79,39 @@ void global(benchmark::State& state) {
         state, queue, layer, [&] { layer.attend(queue); }, layer.attention_flops());
 }
 
+/// The fastest of some passes of a part.
+double best_of(const auto& part) {
+    double best = seconds_of(part);
+    for (int i = 0; i < 5; ++i) best = std::min(best, seconds_of(part));
+    return best;
+}
+
+void training(benchmark::State& state) {
+    constexpr int64_t n_lat = 128;
+    const double cutoff = 7 / std::sqrt(std::numbers::pi) * std::numbers::pi / (n_lat - 1);
+    bench::NeighborhoodTraining layer({GridKind::equiangular, n_lat, 2 * n_lat}, heads_of(state),
+                                      cutoff);
+    const kernels::Queue queue = queue_of(state);
+    const double error = layer.error(queue);
+    if (!(error <= 2e-5)) {
+        state.SkipWithError("differs from the reference");
+        return;
+    }
+    const double peak = bench::fma_peak(queue);
+    const auto share = [&](int n_product, const auto& part) {
+        return layer.flops(n_product) / best_of(part) / peak;
+    };
+    state.counters["forward_of_peak"] = share(2, [&] { layer.forward(queue); });
+    state.counters["queries_of_peak"] = share(3, [&] { layer.backward_queries(queue); });
+    state.counters["keys_of_peak"] = share(4, [&] { layer.backward_keys(queue); });
+    state.counters["prepare_ms"] = 1e3 * best_of([&] { layer.prepare_backward(queue); });
+    const double best = bench::time_passes(state, [&] { layer.run(queue); });
+    state.SetLabel(kernels::name(queue.level()));
+    state.counters["error"] = error;
+    state.counters["best_ms"] = best * 1e3;
+    state.counters["of_peak"] = layer.flops(9) / best / peak;
+}
+
 void shapes(benchmark::internal::Benchmark* layer) {
     layer->ArgNames({"C", "heads", "threads"});
     for (int64_t threads : {2, 1}) layer->Args({128, 1, threads});
@@ -86,5 +122,6 @@ void shapes(benchmark::internal::Benchmark* layer) {
 
 BENCHMARK(neighborhood)->Apply(shapes);
 BENCHMARK(global)->Apply(shapes);
+BENCHMARK(training)->Apply(shapes);
 
 }  // namespace

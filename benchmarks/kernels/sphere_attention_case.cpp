@@ -12,9 +12,6 @@ using namespace kernels::sphere;
 
 namespace {
 
-constexpr int max_threads = 64;
-constexpr int64_t block_rows = 4;  ///< rows of latitude that attend together
-
 void fill_normal(Buffer<float>& data, float scale, std::mt19937& random) {
     std::normal_distribution<float> normal;
     for (float& x : data) x = scale * normal(random);
@@ -141,17 +138,6 @@ void NeighborhoodLayer::attend_block(const Queue& queue, int64_t first, int64_t 
                        averages(column, row - first, thread)};
     attend_neighbors<float>(queue, heads_, {rows, n_row}, column, k(), v(), weight_.data(),
                             scratch_.data() + thread * n_scratch_);
-}
-
-/// Calls body(first row, end row, column, thread).
-template <class Body>
-void NeighborhoodLayer::for_blocks(const Queue& queue, int64_t first, int64_t end,
-                                   const Body& body) {
-    const int64_t n_block = (end - first + block_rows - 1) / block_rows;
-    queue.parallel_for(n_block * n_tile(), [&](int64_t i, int thread) {
-        const int64_t begin = first + i / n_tile() * block_rows;
-        body(begin, std::min(end, begin + block_rows), i % n_tile() * tile_points, thread);
-    });
 }
 
 void NeighborhoodLayer::attend(const Queue& queue, int64_t first, int64_t end) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/base/buffer.hpp"
 #include "kernels/linear/linear.hpp"
 #include "kernels/sphere/attention.hpp"
@@ -16,6 +18,8 @@ public:
     double projection_flops() const;
 
 protected:
+    static constexpr int max_threads = 64;
+
     /// n_tile_rows: rows of latitude whose averages a thread holds at once.
     SphereLayer(const kernels::Grid& grid, const kernels::Heads& heads,
                 std::span<const kernels::sphere::Strip> strips, int64_t n_tile_rows);
@@ -55,17 +59,28 @@ public:
     double attention_flops(int64_t first, int64_t end) const;
     int64_t n_lat() const { return grid_.n_lat; }
 
-private:
+protected:
     NeighborhoodLayer(const kernels::Grid& grid, const kernels::Heads& heads,
                       kernels::sphere::Stencil stencil);
-    void attend_block(const kernels::Queue& queue, int64_t first, int64_t end, int64_t column,
-                      int thread);
+    /// Calls body(first row, end row, column, thread) for blocks of rows and tiles of columns.
     template <class Body>
-    void for_blocks(const kernels::Queue& queue, int64_t first, int64_t end, const Body& body);
+    void for_blocks(const kernels::Queue& queue, int64_t first, int64_t end, const Body& body) {
+        const int64_t n_block = (end - first + block_rows - 1) / block_rows;
+        queue.parallel_for(n_block * n_tile(), [&](int64_t i, int thread) {
+            const int64_t begin = first + i / n_tile() * block_rows;
+            body(begin, std::min(end, begin + block_rows), i % n_tile() * kernels::tile_points,
+                 thread);
+        });
+    }
 
+    static constexpr int64_t block_rows = 4;  ///< rows of latitude that attend together
     kernels::sphere::Stencil stencil_;
     int64_t n_scratch_;
     kernels::Buffer<float> scratch_;  ///< (thread, n_scratch)
+
+private:
+    void attend_block(const kernels::Queue& queue, int64_t first, int64_t end, int64_t column,
+                      int thread);
 };
 
 /// Attention of all points to all.

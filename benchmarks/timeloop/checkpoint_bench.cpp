@@ -16,13 +16,13 @@
 #include <surrogate/surrogate_mpi.hpp>
 #include <vector>
 
+#include "coupling/hdf5/handle.hpp"
 #include "coupling/timeloop/checkpoint.hpp"
-#include "coupling/timeloop/hdf5_handle.hpp"
 
 namespace {
 
 using namespace surrogate;
-namespace h5 = surrogate::timeloop::h5;
+namespace h5 = surrogate::h5;
 
 const MPI_Comm world = MPI_COMM_WORLD;
 constexpr int n_field = 8;

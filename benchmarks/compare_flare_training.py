@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs training steps of FLARE, forward and backward, beside PyTorch's autograd and prints medians and ratios.
+
+    python3 benchmarks/compare_flare_training.py [--build build] [--rounds 5] [--threads 2] [--only mixer,block] [--compiled]
+
+CPU, single precision, N = 50,000 points, C = 64, 8 heads, M = 128. mixer: encode and decode, gradients of queries, keys and
+values; PyTorch's is two calls of scaled_dot_product_attention. block: one block between input and output projections, gradients
+of all weights and of the inputs; neither side has an optimiser. PyTorch runs eager or compiled. It comes from the Python that
+runs this; our programs from a build with -DSURROGATE_BENCHMARKS=ON. Ours and PyTorch's take turns: a machine that is busy for
+a while hits both. Only ratios of such paired runs mean anything: of wall-clock seconds on a quiet machine, of processor
+seconds (all threads) where other programs run too.
+"""
+import argparse
+
+from compare_pytorch import C, H, M, Model, measured, mix, torch
+from paired import compare
+
+N = 50_000
+
+
+def torch_step(name, compiled):
+    """A function that runs one pass forward and backward."""
+    torch.manual_seed(1)
+    if name == "mixer":
+        inputs = [torch.randn(1, H, n, C // H, requires_grad=True) for n in (M, N, N)]
+        module, dy, weights = mix, torch.randn(1, H, N, C // H), []
+    else:
+        module, dy = Model(1), torch.randn(1, N, 1)
+        inputs, weights = [torch.randn(1, N, 3, requires_grad=True)], list(module.parameters())
+    run = torch.compile(module) if compiled else module
+
+    def step():
+        for x in inputs + weights:
+            x.grad = None
+        run(*inputs).backward(dy)
+    return step
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--build", default="build")
+    arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--threads", type=int, default=2, choices=(1, 2))
+    arguments.add_argument("--only", default="mixer,block")
+    arguments.add_argument("--compiled", action="store_true")
+    options = arguments.parse_args()
+    torch.set_num_threads(options.threads)
+    print(f"PyTorch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}, {options.threads} threads, "
+          f"N = {N}, C = {C}, H = {H}, M = {M}, {options.rounds} rounds")
+    programs = {"mixer": ("mixer_gradient_bench", f"mixer_step/M:{M}/threads:{options.threads}/D:{C // H}/"),
+                "block": ("flare_training_bench", f"flare_step/blocks:1/threads:{options.threads}/")}
+    for name in options.only.split(","):
+        compare(name, lambda: measured(options.build, *programs[name]), torch_step(name, options.compiled), "PyTorch",
+                options.rounds, passes=1)
+
+
+if __name__ == "__main__":
+    main()
