@@ -5,7 +5,7 @@
 # The library, the program and the examples.
 packages_build="cmake ninja-build g++ pkg-config libopenmpi-dev openmpi-bin petsc-dev libvtk9-dev libhwy-dev
     libhdf5-openmpi-dev gfortran
-    nlohmann-json3-dev libcli11-dev libxxhash-dev libfftw3-dev libnanoflann-dev"
+    nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libxxhash-dev libfftw3-dev libnanoflann-dev"
 # In addition, the tests.
 packages_test="libgtest-dev libpetsc3.18-dev-examples"
 

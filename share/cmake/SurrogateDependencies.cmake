@@ -93,7 +93,8 @@ endif()
 surrogate_feature(PETSC PETSC_FOUND "${PETSC_VERSION}, ${PETSC_PREFIX}" "${surrogate_petsc_problem}")
 
 if(NOT SURROGATE_VTK STREQUAL "OFF")
-    find_package(VTK 9.0 QUIET COMPONENTS CommonCore CommonDataModel CommonExecutionModel IOXML IOImage ImagingCore)
+    find_package(VTK 9.0 QUIET COMPONENTS CommonCore CommonDataModel CommonExecutionModel IOXML IOImage ImagingCore
+        RenderingFreeType)
 endif()
 surrogate_feature(VTK VTK_FOUND "${VTK_VERSION}, ${VTK_DIR}"
     "not found: VTK >= 9.0, set VTK_DIR; Debian: apt-get install libvtk9-dev")
@@ -114,6 +115,16 @@ if(HDF5_IS_PARALLEL)
 endif()
 surrogate_feature(HDF5 HDF5_FOUND "${HDF5_VERSION}, ${surrogate_hdf5_kind}, ${HDF5_C_INCLUDE_DIRS}"
     "${surrogate_hdf5_problem}")
+# Configurations of `surrogate train`, which reads HDF5.
+set(SURROGATE_HAVE_TRAIN OFF)
+if(SURROGATE_HAVE_HDF5)
+    find_package(tomlplusplus 3.0 QUIET)
+    if(tomlplusplus_FOUND)
+        set(SURROGATE_HAVE_TRAIN ON)
+    else()
+        message(STATUS "surrogate train: off, toml++ >= 3.0 not found (Debian: libtomlplusplus-dev)")
+    endif()
+endif()
 
 set(surrogate_found_fortran OFF)
 set(surrogate_fortran_hint "no Fortran compiler: set FC; Debian: apt-get install gfortran")

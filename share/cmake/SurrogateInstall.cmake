@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 set(surrogate_built)
-foreach(component mpi petsc vtk timeloop fortran)
+foreach(component mpi petsc vtk timeloop dataset fortran)
     if(TARGET surrogate_${component})
         list(APPEND surrogate_built ${component})
     endif()
