@@ -72,6 +72,14 @@ std::string did_you_mean(std::string_view name, std::span<const std::string> kno
     return text.empty() ? text : text + "?";
 }
 
+std::string no_such_text(std::string_view kind, std::string_view name,
+                         std::span<const std::string> known) {
+    std::string list;
+    for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
+    return std::string(kind) + " '" + printable(name) + "' does not exist (" + std::string(kind) +
+           "s are: " + list + ")" + did_you_mean(name, known);
+}
+
 std::string shape_text(std::span<const int64_t> shape) {
     std::string text = "(";
     for (const int64_t extent : shape)

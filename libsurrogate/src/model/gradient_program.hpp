@@ -24,8 +24,8 @@ public:
     ///             dL / d(input of the network) is written to columns with data
     ///   sums      this rank's gradients of weights are added (GradientSums::open, close); they meet
     ///             other ranks' in GradientSums::reduce
-    /// alive: this rank's doutputs are good, and the last evaluation was. A rank that is not computes
-    /// nothing, takes part in all exchanges, sends NaN and poisons its sums.
+    /// alive: this rank's doutputs are good, and the last evaluation was. A rank that is not, or whose
+    /// last evaluation has gone back already, computes nothing, takes part in all exchanges, sends NaN and poisons its sums.
     /// Returns whether the sums of all ranks were finite, as far as this rank learned.
     virtual bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs,
                           bool alive, GradientSums& sums) = 0;

@@ -62,11 +62,7 @@ int64_t Plan::counter(const char* key) const {
         if (name == key) return value;
         names.push_back(name);
     }
-    throw Error(Status::unknown_name, "counter '" + printable(key) +
-                                          "' does not exist (counters are: bytes_sent, "
-                                          "collectives, runs, workspace_bytes, points_local, "
-                                          "nodes, outside_range)" +
-                                          did_you_mean(key, names));
+    throw Error(Status::unknown_name, no_such_text("counter", key, names));
 }
 
 namespace {

@@ -91,10 +91,7 @@ void require_rank(int64_t n_rows, int rank, int size) {
 
 [[noreturn]] void refuse_kind(std::string_view kind) {
     const std::vector<std::string> known = {"contiguous", "scattered", "uneven"};
-    throw Error(Status::unknown_name,
-                "partition '" + printable(kind) +
-                    "' does not exist (partitions are: contiguous, scattered, uneven)" +
-                    did_you_mean(kind, known));
+    throw Error(Status::unknown_name, no_such_text("partition", kind, known));
 }
 
 }  // namespace

@@ -81,14 +81,8 @@ const Key& find(std::string_view name) {
     const auto key = std::ranges::find(keys(), name, &Key::name);
     if (key != keys().end()) return *key;
     std::vector<std::string> names;
-    std::string list;
-    for (const Key& k : keys()) {
-        names.push_back(k.name);
-        list += (list.empty() ? "" : ", ") + k.name;
-    }
-    throw Error(Status::unknown_name, "training setting '" + printable(name) +
-                                          "' does not exist (settings are: " + list + ")" +
-                                          did_you_mean(name, names));
+    for (const Key& k : keys()) names.push_back(k.name);
+    throw Error(Status::unknown_name, no_such_text("training setting", name, names));
 }
 
 /// The whole text as a number; none if it is something else.

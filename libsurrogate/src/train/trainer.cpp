@@ -194,11 +194,7 @@ int64_t Trainer::counter(const char* key) const {
         if (name == key) return value;
         names.push_back(name);
     }
-    throw Error(Status::unknown_name,
-                "counter '" + printable(key) +
-                    "' does not exist (counters are: bytes_sent, collectives, steps, bytes, kept, "
-                    "given)" +
-                    did_you_mean(key, names));
+    throw Error(Status::unknown_name, no_such_text("counter", key, names));
 }
 
 std::string Trainer::describe() const {

@@ -7,6 +7,7 @@
 #include "libsurrogate/src/model/bsa/gradient.hpp"
 #include "libsurrogate/src/model/bsa/point_program.hpp"
 #include "libsurrogate/src/model/point_network.hpp"
+#include "libsurrogate/src/model/way_back.hpp"
 
 namespace surrogate::impl::bsa {
 
@@ -24,17 +25,15 @@ public:
           queue_(request.queue.backend(), request.queue.level(),
                  request.reproducible ? 1 : request.queue.n_thread()),
           back_(domain, request.queue, config.n_output, config.n_axis + this->n_given()),
-          outside_(request.queue.n_thread(), config.n_output),
           columns_(static_cast<size_t>(config.n_axis + this->n_given())) {}
 
-    bool evaluate(bool alive) override { return has_run_ = Shared::evaluate(alive); }
+    bool evaluate(bool alive) override { return back_.evaluated(Shared::evaluate(alive)); }
 
     bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs, bool alive,
                   GradientSums& sums) override {
-        alive = alive && has_run_ && back_.gather(doutputs, outside_).column < 0;
-        has_run_ = false;  // one backward for each
+        alive = back_.begin(alive) && back_.gather(doutputs);
         if (alive) {
-            back_.deliver();
+            back_.ports.deliver();
             alive = gradient_->backward(sums.open(0));
             sums.close(0);
         }
@@ -59,28 +58,26 @@ private:
     /// Columns of positions have no data: they lie with the plan.
     void scatter_back(std::span<const Column> dinputs, bool alive) {
         std::ranges::copy(dinputs, columns_.end() - std::ssize(dinputs));
-        back_.scatter(columns_, alive);
+        back_.ports.scatter(columns_, alive);
     }
 
     bool compute() override { return gradient_->forward(); }
     void build() override {
-        PointPorts<T>* const ports[] = {&this->ports_, &back_};
+        PointPorts<T>* const ports[] = {&this->ports_, &back_.ports};
         this->plan_.build(this->coordinates_, this->reproducible_, ports);
     }
     void allocate() override {
         Shared::allocate();
         back_.allocate();
-        gradient_.emplace(this->config_, layers_, queue_, this->ports_, back_, this->plan_,
+        gradient_.emplace(this->config_, layers_, queue_, this->ports_, back_.ports, this->plan_,
                           this->forward_);
     }
 
     const Layers<T>& layers_;
-    kernels::Queue queue_;         // of backward
-    PointPorts<T> back_;           // of gradients
-    OutsideCounts outside_;        // of doutputs, which have no range
+    kernels::Queue queue_;  // of backward
+    WayBack<T> back_;
     std::vector<Column> columns_;  // (d + c_in)
     std::optional<Gradient<T>> gradient_;
-    bool has_run_ = false;  // evaluated since the last backward
 };
 
 }  // namespace

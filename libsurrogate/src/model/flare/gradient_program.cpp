@@ -5,6 +5,7 @@
 
 #include "libsurrogate/src/model/flare/gradient_passes.hpp"
 #include "libsurrogate/src/model/flare/point_program.hpp"
+#include "libsurrogate/src/model/way_back.hpp"
 
 namespace surrogate::impl::flare {
 
@@ -30,31 +31,22 @@ public:
         : Shared(config, layers, domain, request,
                  request.saves_less ? Keeps::streams : Keeps::everything),
           back_(domain, request.queue, config.out_dim, config.in_dim),
-          outside_(request.queue.n_thread(), config.out_dim),
           backward_(config, layers, this->comm(), request.queue, request.reproducible, this->ports_,
-                    back_, this->passes_) {}
+                    back_.ports, this->passes_) {}
 
-    bool evaluate(bool alive) override {
-        has_run_ = true;
-        return Shared::evaluate(alive);
-    }
+    bool evaluate(bool alive) override { return back_.evaluated(Shared::evaluate(alive)); }
 
     bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs, bool alive,
                   GradientSums& sums) override {
-        if (!has_run_)
-            throw Error(Status::internal, "FLARE: one backward for each evaluation, found another");
-        has_run_ = false;
-        if (alive) alive = back_.gather(doutputs, outside_).column < 0;
-        back_.deliver();
+        alive = back_.begin(alive) && back_.gather(doutputs);
+        back_.ports.deliver();
         const bool wants_inputs = !dinputs.empty();
         const bool is_finite = backward_.run(alive, wants_inputs, sums);
-        if (wants_inputs) back_.scatter(dinputs, alive && is_finite);
+        if (wants_inputs) back_.ports.scatter(dinputs, alive && is_finite);
         return is_finite;
     }
 
-    int64_t bytes() const override {
-        return Shared::bytes() + back_.bytes() + outside_.bytes() + backward_.bytes();
-    }
+    int64_t bytes() const override { return Shared::bytes() + back_.bytes() + backward_.bytes(); }
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
         list.push_back("gradients: going back sends " + std::to_string(backward_.bytes_sent()) +
@@ -66,22 +58,17 @@ public:
 
 private:
     void reorder(RowRoute route) override {
-        std::optional<RowRoute> again;
-        this->comm().agree([&] { again.emplace(route); });
-        back_.reorder(std::move(*again));
+        back_.follow(this->comm(), route);
         Shared::reorder(std::move(route));
     }
     void allocate() override {
-        has_run_ = false;
         Shared::allocate();
         back_.allocate();
         backward_.allocate(this->n_chunk_global());
     }
 
-    PointPorts<T> back_;     // of gradients
-    OutsideCounts outside_;  // of doutputs, which have no range
+    WayBack<T> back_;
     GradientPasses<T> backward_;
-    bool has_run_ = false;  // evaluated since the last backward
 };
 
 }  // namespace

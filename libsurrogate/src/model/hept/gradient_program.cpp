@@ -6,6 +6,7 @@
 #include "libsurrogate/src/model/hept/gradient.hpp"
 #include "libsurrogate/src/model/hept/point_program.hpp"
 #include "libsurrogate/src/model/point_network.hpp"
+#include "libsurrogate/src/model/way_back.hpp"
 
 namespace surrogate::impl::hept {
 
@@ -24,22 +25,20 @@ public:
                 const PlanRequest& request)
         : Shared(config, layers, domain, request),
           back_(domain, request.queue, config.n_out(), config.in_dim),
-          outside_(request.queue.n_thread(), config.n_out()),
           network_(config, layers, request.queue) {}
 
-    bool evaluate(bool alive) override { return has_run_ = Shared::evaluate(alive); }
+    bool evaluate(bool alive) override { return back_.evaluated(Shared::evaluate(alive)); }
 
     bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs, bool alive,
                   GradientSums& sums) override {
-        alive = alive && has_run_ && back_.gather(doutputs, outside_).column < 0;
-        has_run_ = false;  // one backward for each
+        alive = back_.begin(alive) && back_.gather(doutputs);
         if (alive) {
-            back_.deliver();
+            back_.ports.deliver();
             go_back(!dinputs.empty(), sums);
         } else {
             sums.poison();
         }
-        if (!dinputs.empty()) back_.scatter(dinputs, alive);
+        if (!dinputs.empty()) back_.ports.scatter(dinputs, alive);
         return alive;
     }
 
@@ -56,10 +55,11 @@ private:
         const Gradients gradients(this->layers_.weights.master(), sums.open(0));
         if (this->config_.is_pileup) sigmoid_backward();
         const Tiles<T> dx = !this->config_.is_pileup
-                                ? Tiles<T>{wants_inputs ? back_.output(0).data : nullptr,
+                                ? Tiles<T>{wants_inputs ? back_.ports.output(0).data : nullptr,
                                            this->config_.in_dim, this->n_point()}
                                 : dfeatures();
-        network_.backward(x_, tiles(back_.input(0), this->config_.n_out()), gradients, {dx, {}});
+        network_.backward(x_, tiles(back_.ports.input(0), this->config_.n_out()), gradients,
+                          {dx, {}});
         if (this->config_.is_pileup) classes_backward(gradients.at("pids_enc.weight"));
         sums.close(0);
     }
@@ -72,8 +72,8 @@ private:
 
     /// From the gradient of s = sigmoid(u) to that of u.
     void sigmoid_backward() {
-        for (int64_t tile = 0; tile < back_.n_tile(); ++tile) {
-            const Tile<T> dy = back_.input(tile), y = this->ports_.output(tile);
+        for (int64_t tile = 0; tile < back_.ports.n_tile(); ++tile) {
+            const Tile<T> dy = back_.ports.input(tile), y = this->ports_.output(tile);
             for (int64_t p = 0; p < dy.shape[1]; ++p) dy(0, p) *= y(0, p) * (1 - y(0, p));
         }
     }
@@ -82,8 +82,8 @@ private:
     void classes_backward(double* drows) {
         const int64_t n_plain = this->config_.in_dim - 1;
         int64_t rows[tile_points];
-        for (int64_t tile = 0; tile < back_.n_tile(); ++tile) {
-            const Tile<T> from = dfeatures().tile(tile), to = back_.output(tile);
+        for (int64_t tile = 0; tile < back_.ports.n_tile(); ++tile) {
+            const Tile<T> from = dfeatures().tile(tile), to = back_.ports.output(tile);
             this->classes(tile, rows);
             kernels::embed_rows_backward<T>(this->request_.queue, rows,
                                             kernels::channels(from, n_plain, Config::class_width),
@@ -105,26 +105,21 @@ private:
         return back_.bytes() + dfeatures_.bytes() + network_.bytes();
     }
     void reorder(RowRoute route) override {
-        std::optional<RowRoute> again;
-        this->comm_.agree([&] { again.emplace(route); });
-        back_.reorder(std::move(*again));
+        back_.follow(this->comm_, route);
         Shared::reorder(std::move(route));
     }
     void allocate() override {
-        has_run_ = false;
         Shared::allocate();
         back_.allocate();
         network_.resize(this->plan_);
         if (this->config_.is_pileup)
-            resize_tiles(dfeatures_, back_.n_tile(), this->config_.n_feature());
+            resize_tiles(dfeatures_, back_.ports.n_tile(), this->config_.n_feature());
     }
 
-    PointPorts<T> back_;     // of gradients
-    OutsideCounts outside_;  // of doutputs, which have no range
+    WayBack<T> back_;
     NetworkGradient<T> network_;
     Tiles<const T> x_;              // what the last evaluation was given
     kernels::Buffer<T> dfeatures_;  // (n_tile, n_feature, tile_points), of pile-up
-    bool has_run_ = false;          // evaluated since the last backward
 };
 
 }  // namespace

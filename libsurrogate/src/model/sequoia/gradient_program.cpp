@@ -5,6 +5,7 @@
 
 #include "libsurrogate/src/model/sequoia/gradient.hpp"
 #include "libsurrogate/src/model/sequoia/point_program.hpp"
+#include "libsurrogate/src/model/way_back.hpp"
 
 namespace surrogate::impl::sequoia {
 
@@ -26,12 +27,11 @@ public:
           columns_(static_cast<size_t>(n_back())),
           network_(config, layers, request.queue) {}
 
-    bool evaluate(bool alive) override { return has_run_ = Shared::evaluate(alive); }
+    bool evaluate(bool alive) override { return back_.evaluated(Shared::evaluate(alive)); }
 
     bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs, bool alive,
                   GradientSums& sums) override {
-        alive = alive && has_run_ && gather_back(doutputs);
-        has_run_ = false;  // one backward for each
+        alive = back_.begin(alive) && gather_back(doutputs);
         if (alive) {
             go_back(!dinputs.empty(), sums);
         } else {
@@ -59,8 +59,8 @@ private:
     /// Whether they are finite.
     bool gather_back(std::span<const Column> doutputs) {
         if (is_at_leaves()) {
-            if (back_.gather(doutputs, outside_).column >= 0) return false;
-            back_.deliver();
+            if (!back_.gather(doutputs)) return false;
+            back_.ports.deliver();
             return true;
         }
         return impl::gather<T>(doutputs, 0, network_.n_row(), drows_.data(),
@@ -69,9 +69,10 @@ private:
     }
 
     void go_back(bool wants_inputs, GradientSums& sums) {
-        const Tiles<T> dreal =
-            n_back() > 0 && wants_inputs ? this->leaf_tiles(back_.output(0), n_back()) : Tiles<T>{};
-        const Tiles<T> dleaves = this->leaf_tiles(back_.input(0), this->config_.num_classes);
+        const Tiles<T> dreal = n_back() > 0 && wants_inputs
+                                   ? this->leaf_tiles(back_.ports.output(0), n_back())
+                                   : Tiles<T>{};
+        const Tiles<T> dleaves = this->leaf_tiles(back_.ports.input(0), this->config_.num_classes);
         network_.backward(this->inputs(), {dleaves, is_at_leaves() ? nullptr : drows_.data()},
                           Gradients(master_, sums.open(0)), dreal);
         sums.close(0);
@@ -81,7 +82,7 @@ private:
     void scatter_back(std::span<const Column> dinputs, bool alive) {
         if (n_back() == 0) return fill_nan(dinputs, this->domain_.n_local());
         std::ranges::copy(dinputs, columns_.end() - std::ssize(dinputs));
-        back_.scatter(columns_, alive);
+        back_.ports.scatter(columns_, alive);
     }
 
     void compute(const LeafInputs<T>& inputs, const Tiles<T>& leaves) override {
@@ -92,13 +93,10 @@ private:
         return back_.bytes() + drows_.bytes() + network_.bytes();
     }
     void reorder(RowRoute route) override {
-        std::optional<RowRoute> again;
-        this->comm_.agree([&] { again.emplace(route); });
-        back_.reorder(std::move(*again));
+        back_.follow(this->comm_, route);
         Shared::reorder(std::move(route));
     }
     void allocate() override {
-        has_run_ = false;
         Shared::allocate();
         back_.allocate();
         network_.resize(this->tree_);
@@ -106,12 +104,11 @@ private:
     }
 
     const MasterWeights& master_;
-    PointPorts<T> back_;           // of gradients
-    OutsideCounts outside_;        // of doutputs, which have no range
+    WayBack<T> back_;
+    OutsideCounts outside_;        // of read-outs, which have no range
     std::vector<Column> columns_;  // (n_back())
     NetworkGradient<T> network_;
     kernels::Buffer<T> drows_;  // (n_row, num_classes), of read-outs
-    bool has_run_ = false;      // evaluated since the last backward
 };
 
 }  // namespace

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/domain/point_ports.hpp"
+
+namespace surrogate::impl {
+
+/// Gradients on their way from a solver's points to the tiles of a program and back: inputs of its
+/// ports are dL / d(outputs of the network), outputs dL / d(inputs). Knows whether an evaluation
+/// waits for its backward.
+template <class T>
+class WayBack {
+public:
+    /// Local. `domain` must outlive it.
+    WayBack(const PointDomain& domain, const kernels::Queue& queue, int64_t n_output,
+            int64_t n_input)
+        : ports(domain, queue, n_output, n_input), outside_(queue.n_thread(), n_output) {}
+
+    /// Collective: points take the route that the program's own ports take.
+    void follow(Communicator& comm, const RowRoute& route) {
+        std::optional<RowRoute> copy;
+        comm.agree([&] { copy.emplace(route); });
+        ports.reorder(std::move(*copy));
+    }
+    /// Local; after follow(), if at all. No evaluation waits any more.
+    void allocate() {
+        waits_ = false;
+        ports.allocate();
+    }
+
+    /// What an evaluation has ended with: true if it may go back.
+    bool evaluated(bool is_good) { return waits_ = is_good; }
+    /// Whether this rank can go back: it is alive, and its last evaluation waits. Not twice.
+    bool begin(bool alive) { return std::exchange(waits_, false) && alive; }
+    /// Local: reads doutputs; whether all are finite.
+    bool gather(std::span<const Column> doutputs) {
+        return ports.gather(doutputs, outside_).column < 0;
+    }
+
+    int64_t bytes() const { return ports.bytes() + outside_.bytes(); }
+
+    PointPorts<T> ports;
+
+private:
+    OutsideCounts outside_;  // of doutputs, which have no range
+    bool waits_ = false;
+};
+
+}  // namespace surrogate::impl
