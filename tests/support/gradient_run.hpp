@@ -167,6 +167,34 @@ inline double half_square(size_t, double y) {
     return y;
 }
 
+/// The stored gradients of 0.5 sum y^2, check/grad/ of a golden file in single precision, relative to
+/// their largest entry. Those that are 0 in truth (`zero` ends their names) have no scale of their
+/// own.
+inline void expect_stored_gradients(const MakeRun& make, const GoldenFile& file,
+                                    const GradientWay& way, double tolerance,
+                                    const std::string& zero) {
+    const auto run = make(way);
+    ASSERT_TRUE(run->run(half_square));
+    const auto expect = [&](const std::string& name, const std::vector<double>& found) {
+        const std::vector<double> expected = file.tensor(name).values;
+        ASSERT_EQ(found.size(), expected.size()) << name;
+        double scale = name.ends_with(zero) ? 1 : 0;
+        for (const double value : expected) scale = std::max(scale, std::abs(value));
+        for (size_t i = 0; i < expected.size(); ++i)
+            EXPECT_LE(std::abs(found[i] - expected[i]), (tolerance + 0x1p-24) * scale)
+                << name << " " << i;
+    };
+    int n_compared = 0;
+    const std::string prefix = "check/grad/";
+    for (const std::string& name : file.names()) {
+        if (!name.starts_with(prefix)) continue;
+        expect(name, run->gradient(name.substr(prefix.size())));
+        ++n_compared;
+    }
+    EXPECT_GT(n_compared, 20);
+    if (file.has("check/grad_input/features")) expect("check/grad_input/features", run->dx);
+}
+
 inline void expect_predictions_of_plain_plans(const MakeRun& make) {
     for (const char* precision : {"fp32", "fp64"}) {
         for (const int n_thread : {1, 3}) {

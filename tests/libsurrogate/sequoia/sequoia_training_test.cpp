@@ -30,29 +30,8 @@ protected:
     MakeRun maker() const {
         return [this](const GradientWay& way) { return make(way); };
     }
-    /// Relative to the largest entry; the files hold gradients in single precision. Those that are 0
-    /// in truth have no scale of their own.
     void expect_stored(const GradientWay& way, double tolerance) const {
-        const auto run = make(way);
-        ASSERT_TRUE(run->run(half_square));
-        const auto expect = [&](const std::string& name, const std::vector<double>& found) {
-            const std::vector<double> expected = file.tensor(name).values;
-            ASSERT_EQ(found.size(), expected.size()) << name;
-            double scale = name.ends_with("W_k.bias") ? 1 : 0;
-            for (const double value : expected) scale = std::max(scale, std::abs(value));
-            for (size_t i = 0; i < expected.size(); ++i)
-                EXPECT_LE(std::abs(found[i] - expected[i]), (tolerance + 0x1p-24) * scale)
-                    << name << " " << i;
-        };
-        int n_compared = 0;
-        const std::string prefix = "check/grad/";
-        for (const std::string& name : file.names()) {
-            if (!name.starts_with(prefix)) continue;
-            expect(name, run->gradient(name.substr(prefix.size())));
-            ++n_compared;
-        }
-        EXPECT_GT(n_compared, 30);
-        if (file.has("check/grad_input/features")) expect("check/grad_input/features", run->dx);
+        expect_stored_gradients(maker(), file, way, tolerance, "W_k.bias");
     }
 
     const GoldenFile file{data(GetParam())};
