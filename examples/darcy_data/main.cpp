@@ -21,9 +21,9 @@
 #include <petsctime.h>
 #include <surrogate/surrogate_petsc.h>
 
-#include <filesystem>
 #include <memory>
 
+#include "fluid/directory.hpp"
 #include "maker.hpp"
 
 namespace darcy {
@@ -34,24 +34,11 @@ struct Destroy {
     void operator()(surrogate_context* context) const { surrogate_context_destroy(&context); }
 };
 
-PetscErrorCode make_folder(MPI_Comm comm, const std::string& path) {
-    PetscFunctionBegin;
-    PetscMPIInt rank = 0;
-    PetscCallMPI(MPI_Comm_rank(comm, &rank));
-    std::error_code error;
-    if (rank == 0) std::filesystem::create_directories(path, error);
-    int failed = error ? 1 : 0;
-    PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, comm));
-    PetscCheck(!failed, comm, PETSC_ERR_FILE_OPEN, "-output %s: the folder cannot be made",
-               path.c_str());
-    PetscFunctionReturn(0);
-}
-
 PetscErrorCode program(MPI_Comm comm) {
     PetscFunctionBegin;
     DataSettings settings;
     PetscCall(settings.read(comm));
-    PetscCall(make_folder(comm, settings.output));
+    PetscCall(make_directory(comm, settings.output));
     surrogate_context* created = nullptr;
     PetscCall(surrogate_context_create_petsc(comm, nullptr, &created));
     const std::unique_ptr<surrogate_context, Destroy> context(created);

@@ -27,10 +27,10 @@
 // Where to look for the coupling: surrogate_pressure.cpp (all calls of libsurrogate) and run.cpp
 // (the time loop).
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <vector>
 
+#include "fluid/directory.hpp"
 #include "fluid/initial.hpp"
 #include "output.hpp"
 #include "report.hpp"
@@ -39,19 +39,6 @@
 namespace darcy {
 
 namespace {
-
-PetscErrorCode make_directory(MPI_Comm comm, const std::string& path) {
-    PetscFunctionBegin;
-    PetscMPIInt rank = 0;
-    PetscCallMPI(MPI_Comm_rank(comm, &rank));
-    std::error_code error;
-    if (rank == 0) std::filesystem::create_directories(path, error);
-    int failed = error ? 1 : 0;
-    PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, comm));
-    PetscCheck(!failed, comm, PETSC_ERR_FILE_OPEN, "-output %s: the directory cannot be made",
-               path.c_str());
-    PetscFunctionReturn(0);
-}
 
 PetscErrorCode set_initial(const Settings& settings, const Grid& grid, OwnedVec* c) {
     PetscFunctionBegin;
