@@ -47,10 +47,10 @@ public:
         : master_(master), arena_(arena) {}
 
     double* at(const WeightName& name) const {
-        const std::string_view wanted = name;
-        for (const MasterWeights::Entry& entry : master_.entries())
-            if (entry.name == wanted) return arena_.data() + entry.first;
-        throw Error(Status::internal, "the master has no weight '" + std::string(wanted) + "'");
+        if (const MasterWeights::Entry* const entry = master_.find(name))
+            return arena_.data() + entry->first;
+        throw Error(Status::internal,
+                    "the master has no weight '" + std::string(std::string_view(name)) + "'");
     }
     kernels::LinearGradient linear(const WeightName& name) const {
         return {at(name + ".weight"), at(name + ".bias")};

@@ -27,7 +27,7 @@ MasterWeights::MasterWeights(std::span<const Tensor> tensors) {
         std::ranges::copy(tensors[i].floats(), values_.data() + entries_[i].first);
 }
 
-const MasterWeights::Entry* MasterWeights::find(const std::string& name) const {
+const MasterWeights::Entry* MasterWeights::find(std::string_view name) const {
     const auto found = by_name_.find(name);
     return found == by_name_.end() ? nullptr : &entries_[found->second];
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/base/buffer.hpp"
@@ -37,8 +38,8 @@ public:
         int64_t first = 0, size = 0;  ///< elements of the arenas
     };
     const std::vector<Entry>& entries() const { return entries_; }
-    /// Null if there is no such tensor.
-    const Entry* find(const std::string& name) const;
+    /// Null if there is no such tensor. Takes no memory.
+    const Entry* find(std::string_view name) const;
     int64_t n_parameter() const;
 
     /// The arenas, gaps between tensors included. Gradients are zeros when first asked for, which
@@ -62,7 +63,7 @@ public:
 
 private:
     std::vector<Entry> entries_;
-    std::map<std::string, size_t> by_name_;
+    std::map<std::string, size_t, std::less<>> by_name_;
     kernels::Buffer<float> values_;
     kernels::Buffer<double> gradients_, precise_;
     mutable std::vector<std::weak_ptr<const std::function<void()>>> work_;

@@ -64,6 +64,13 @@ struct Work {
     int64_t row = 0, first = 0, count = 0, n_row = 1;
 };
 
+/// Calls body(work) for the tiles of a row, from west to east.
+template <class Body>
+void for_tiles(int64_t row, int64_t n_column, const Body& body) {
+    for (int64_t first = 0; first < n_column; first += tile_points)
+        body(Work{row, first, std::min(tile_points, n_column - first)});
+}
+
 /// Tiles of some rows, distributed over threads in shares of equal cost. Immutable once made.
 class Schedule {
 public:

@@ -26,13 +26,6 @@ private:
     int slot_;
 };
 
-/// Calls body(work) for the tiles of a row, from west to east.
-template <class Body>
-void for_tiles(int64_t row, int64_t n_column, const Body& body) {
-    for (int64_t first = 0; first < n_column; first += tile_points)
-        body(Work{row, first, std::min(tile_points, n_column - first)});
-}
-
 }  // namespace
 
 template <class T>
