@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SURROGATE_LAMMPS_ATOMS_HPP
+#define SURROGATE_LAMMPS_ATOMS_HPP
+
+#include <cstdint>
+#include <string>
+#include <surrogate/surrogate_mpi.hpp>
+#include <vector>
+
+/// What this rank has of LAMMPS' atoms, where LAMMPS has it. Ghost atoms lie behind the owned ones and are left out.
+class Atoms {
+public:
+    explicit Atoms(void* lammps) : lammps_(lammps) {}
+
+    /// Looks again: atoms that have moved, come or gone. Tags become 64-bit ids in memory that is kept.
+    void look(int n, const int* tag, double** x);
+    /// As of the last look().
+    surrogate_points points() const;
+    int64_t n() const { return static_cast<int64_t>(ids_.size()); }
+
+    /// The per-atom numbers of a name, such as "q" or "v.x"; throws std::invalid_argument with the names that there are.
+    surrogate_array column(const std::string& name) const;
+    /// The numbers of a per-atom compute, computed now if they are old. Collective.
+    surrogate_array compute(const std::string& id) const;
+
+private:
+    std::vector<std::string> names() const;
+
+    void* lammps_;
+    std::vector<int64_t> ids_;
+    double* x_ = nullptr;
+};
+
+surrogate::Context context_of(void* lammps);
+/// Ends LAMMPS on all ranks, with this text. Collective.
+[[noreturn]] void end_lammps(void* lammps, const std::string& text);
+/// Runs `work`, which may fail on some ranks: then LAMMPS ends, with the text of the first of them. Collective.
+template <class Work>
+void together(void* lammps, const surrogate::Context& context, const Work& work) {
+    surrogate_status status = SURROGATE_SUCCESS;
+    std::string text;
+    try {
+        work();
+    } catch (const surrogate::Error& error) {
+        status = error.status();
+        text = error.what();
+    } catch (const std::exception& error) {
+        status = SURROGATE_INVALID_ARGUMENT;
+        text = error.what();
+    }
+    if (surrogate_context_agree(context.get(), status, text.c_str()) != SURROGATE_SUCCESS)
+        end_lammps(lammps, surrogate_error(context.get()));
+}
+
+#endif

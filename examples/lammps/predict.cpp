@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#define LAMMPS_LIB_MPI
+#include <lammps/library.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "atoms.hpp"
+#include "surrogate_lammps.h"
+
+namespace {
+
+/// The state behind a fix external. It lives as long as the process: LAMMPS tells nobody when a fix goes.
+struct Predictor {
+    void* lammps;
+    Atoms atoms;
+    surrogate::Context context;
+    surrogate::Model model;
+    std::optional<surrogate::Domain> domain;
+    std::optional<surrogate::Plan> plan;
+
+    void follow() {
+        const surrogate_points points = atoms.points();
+        if (domain) {
+            surrogate::check(surrogate_domain_move(domain->get(), &points));
+            return;
+        }
+        domain.emplace(context, points);
+        plan.emplace(model, *domain);
+    }
+
+    void bind() {
+        for (const surrogate_field_info& field : model.inputs())
+            if (field.role == SURROGATE_FIELD)
+                plan->bind_input(field.name, atoms.column(field.name));
+        for (const surrogate_field_info& field : model.outputs())
+            plan->bind_output(field.name, atoms.column("d_predicted_" + std::string(field.name)));
+    }
+};
+
+void run(void* user, int64_t, int n, int* tag, double** x, double** force) {
+    auto& me = *static_cast<Predictor*>(user);
+    if (n > 0) std::fill_n(force[0], 3 * n, 0.0);
+    me.atoms.look(n, tag, x);
+    together(me.lammps, me.context, [&] { me.follow(); });
+    together(me.lammps, me.context, [&] { me.bind(); });  // LAMMPS may have moved its arrays
+    together(me.lammps, me.context, [&] { me.plan->run(); });
+}
+
+}  // namespace
+
+void surrogate_lammps_predict(void* lammps, const char* fix, const char* path) {
+    surrogate::Context context = context_of(lammps);
+    std::optional<surrogate::Model> model;
+    together(lammps, context, [&] { model.emplace(context, path); });
+    lammps_set_fix_external_callback(
+        lammps, fix, run,
+        new Predictor{lammps, Atoms(lammps), std::move(context), std::move(*model), {}, {}});
+}
