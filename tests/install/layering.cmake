@@ -41,6 +41,7 @@ set(rules
     "coupling/petsc"          "coupling/petsc/|${public}"
     "coupling/timeloop"       "coupling/(timeloop|hdf5|error|file)/|${public}"
     "coupling/fortran"        "coupling/fortran/|${public}"
+    "coupling/openfoam"       "coupling/openfoam/|${public}"
     "examples"                "${public}")
 # The one table of families.
 set(table "${src}model/network.cpp")
