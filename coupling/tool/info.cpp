@@ -7,6 +7,7 @@
 
 #include "coupling/tool/check_case.hpp"
 #include "coupling/tool/grid_domain.hpp"
+#include "coupling/tool/info_json.hpp"
 #include "coupling/tool/output.hpp"
 #include "coupling/tool/plan_memory.hpp"
 #include "coupling/tool/text.hpp"
@@ -86,12 +87,12 @@ std::string fields_of(const Model& model) {
     return table(rows);
 }
 
-/// "input/x [4,1600,3] -> output/y [4,1600,1], truth in double precision", or why `check` will not
-/// pass this file. `shapes`: tensor name -> shape.
-std::string check_of(const Context& context, const Model& model, const std::string& file,
+/// Whether `check` can run the file's case, and "input/x [4,1600,3] -> output/y [4,1600,1], truth in
+/// double precision", or why it will not pass this file. `shapes`: tensor name -> shape.
+CaseSummary check_of(const Context& context, const Model& model, const std::string& file,
                      const Json& about) {
     const std::string note = about.value("check_note", "");
-    if (about.at("check_truth") == "none") return note;
+    if (about.at("check_truth") == "none") return {false, note};
     const Json& shapes = about.at("check");
     std::string inputs, outputs;
     try {
@@ -102,11 +103,12 @@ std::string check_of(const Context& context, const Model& model, const std::stri
                       shapes.at("input/" + name).dump();
         outputs = "output/" + tensors.y.name + " " + Json(tensors.y_shape).dump();
     } catch (const Failure& failure) {
-        return std::string("not usable: ") + failure.what();
+        return {false, std::string("not usable: ") + failure.what()};
     } catch (const Error& error) {
-        return std::string("not usable: ") + error.what();
+        return {false, std::string("not usable: ") + error.what()};
     }
-    return inputs + " -> " + outputs + (note.empty() ? ", truth in double precision" : "\n" + note);
+    return {true, inputs + " -> " + outputs +
+                      (note.empty() ? ", truth in double precision" : "\n" + note)};
 }
 
 std::string grid_of(const surrogate_domain_info& domain) {
@@ -183,7 +185,7 @@ void add_provenance(const Json& provenance, Lines& lines) {
 }
 
 void print_model(const std::string& file, const Model& model, const Json& about,
-                 const std::string& check, const std::string& memory) {
+                 const CaseSummary& check, const PlanMemory& memory) {
     const Json network = about.at("card").value("network", Json::object());
     const Json provenance = about.at("card").value("provenance", Json::object());
     Lines lines;
@@ -193,9 +195,9 @@ void print_model(const std::string& file, const Model& model, const Json& about,
     lines.add("parameters", grouped(about.at("parameters").get<int64_t>()));
     lines.add("weights", weights_of(about.at("weights")));
     lines.add("network", pairs(network));
-    lines.add("check case", check);
+    lines.add("check case", check.text);
     if (!model.inputs().empty()) lines.add("pooled", pooled_of(model.pooled()));
-    lines.add("memory", memory);
+    lines.add("memory", memory.text);
     add_provenance(provenance, lines);
     print(one_line(file) + "\n" + lines.text() + "\n" + fields_of(model));
 }
@@ -223,15 +225,26 @@ void print_build(const Context& context) {
 void info(const Job& job, const InfoArguments& arguments) {
     const Context context = job.make_context();
     if (arguments.file.empty()) {
-        if (job.is_root()) print_build(context);
+        if (arguments.has_card)
+            throw Failure(Exit::bad_usage, "--card prints the card of a model: MODEL is missing");
+        if (job.is_root() && arguments.has_json) print(build_json(context));
+        if (job.is_root() && !arguments.has_json) print_build(context);
         return;
     }
     const Model model(context, arguments.file);
     const Json about = Json::parse(model.describe());
-    const std::string check = check_of(context, model, arguments.file, about);
-    const std::string memory =
+    if (arguments.has_card) {
+        if (job.is_root()) print(card_json(about.at("card")));
+        return;
+    }
+    const CaseSummary check = check_of(context, model, arguments.file, about);
+    const PlanMemory memory =
         plan_memory(job, context, model, arguments.file, arguments.has_memory);
-    if (job.is_root()) print_model(arguments.file, model, about, check, memory);
+    if (!job.is_root()) return;
+    if (arguments.has_json)
+        print(model_json(job, arguments.file, model, about, check, memory));
+    else
+        print_model(arguments.file, model, about, check, memory);
 }
 
 }  // namespace surrogate::tool

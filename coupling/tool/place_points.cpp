@@ -44,6 +44,12 @@ public:
         const auto n = static_cast<int64_t>(chosen_.size());
         return Domain(context, matrix(x.data(), n, n_axis), has_ids_ ? ids_.data() : nullptr);
     }
+    bool can_move() const override { return true; }
+    bool has_ids() const override { return has_ids_; }
+    void move(Domain& domain, const std::vector<double>& x, int64_t n_axis) const override {
+        const auto n = static_cast<int64_t>(chosen_.size());
+        domain.move(matrix(x.data(), n, n_axis), has_ids_ ? ids_.data() : nullptr);
+    }
     std::vector<double> spread(const Job& job,
                                const std::vector<double>& of_chosen) const override {
         return rows_.spread(job, of_chosen);
@@ -57,6 +63,10 @@ private:
 };
 
 }  // namespace
+
+void Placement::move(Domain&, const std::vector<double>&, int64_t) const {
+    throw Failure(Exit::bad_usage, "the domain of a grid does not move");
+}
 
 std::unique_ptr<Placement> place_points(const Job& job, const vtk::MeshFile& mesh,
                                         const FieldPlan& plan) {

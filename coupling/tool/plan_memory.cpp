@@ -14,9 +14,15 @@ namespace {
 
 const std::string beside = ", beside the solver's own arrays";
 
-std::string not_found_out(const std::string& what) {
-    return "not computed: " + what + " takes more than " + bytes(static_cast<double>(trial_bytes)) +
-           " or " + number(trial_seconds) + " s;\n--memory computes it all the same";
+PlanMemory unknown(const std::string& why) {
+    PlanMemory memory;
+    memory.text = "not computed: " + why;
+    return memory;
+}
+
+PlanMemory not_found_out(const std::string& what) {
+    return unknown(what + " takes more than " + bytes(static_cast<double>(trial_bytes)) + " or " +
+                   number(trial_seconds) + " s;\n--memory computes it all the same");
 }
 
 /// Rank 0 tries before all ranks do it: a share of the points is no more work than all of them.
@@ -31,19 +37,22 @@ double bytes_of_points(const Job& job, const Context& context, const Model& mode
     return static_cast<double>(Plan(model, domain).counter("workspace_bytes"));
 }
 
-/// "992 bytes a point and 1.2 MB a rank", from plans of n and of 2 n points of this rank.
-std::string memory_of(const Job& job, const Context& context, const Model& model, int64_t n) {
+/// From plans of n and of 2 n points of this rank.
+PlanMemory memory_of(const Job& job, const Context& context, const Model& model, int64_t n) {
     const double small = bytes_of_points(job, context, model, n);
     const double large = bytes_of_points(job, context, model, 2 * n);
     const double of_point = (large - small) / static_cast<double>(n);
     const double fixed = std::max(0.0, small - of_point * static_cast<double>(n));
-    return bytes(job.max(of_point)) + " a point and " + bytes(job.max(fixed)) + " a rank" + beside;
+    PlanMemory memory{job.max(of_point), job.max(fixed), ""};
+    memory.text =
+        bytes(memory.of_point) + " a point and " + bytes(memory.of_rank) + " a rank" + beside;
+    return memory;
 }
 
 /// Two numbers fitted to two sizes: far above any tile, so that what grows with the points shows,
 /// or smaller where a point is large, or the model takes no more.
-std::string memory_of_points(const Job& job, const Context& context, const Model& model,
-                             const std::string& file, bool has_no_limit) {
+PlanMemory memory_of_points(const Job& job, const Context& context, const Model& model,
+                            const std::string& file, bool has_no_limit) {
     constexpr int64_t sizes[] = {20000, 2000, 200};
     bool is_too_many = false;
     for (const int64_t n : sizes) {
@@ -56,13 +65,13 @@ std::string memory_of_points(const Job& job, const Context& context, const Model
         }
     }
     const std::string least = std::to_string(2 * sizes[2]) + " points";
-    if (is_too_many) return "not computed: the model does not take " + least + " a rank";
+    if (is_too_many) return unknown("the model does not take " + least + " a rank");
     return not_found_out("a plan of " + least);
 }
 
 /// The grid is given, so this is what the plan takes on the ranks of this job.
-std::string memory_of_grid(const Job& job, const Context& context, const Model& model,
-                           const std::string& file, bool has_no_limit) {
+PlanMemory memory_of_grid(const Job& job, const Context& context, const Model& model,
+                          const std::string& file, bool has_no_limit) {
     const surrogate_domain_info in = model.input_domain(), out = model.output_domain();
     if (!can_all_plan(job, file, 0, has_no_limit))
         return not_found_out("a plan for " + std::to_string(out.n_lat) + " x " +
@@ -70,15 +79,17 @@ std::string memory_of_grid(const Job& job, const Context& context, const Model& 
     const Domain input = grid_domain(job, context, "contiguous", in);
     const Domain output = grid_domain(job, context, "contiguous", out);
     const Plan plan(model, input, is_same_grid(in, out) ? input : output);
-    const double largest = job.max(static_cast<double>(plan.counter("workspace_bytes")));
-    return bytes(largest) + " a rank on " + std::to_string(job.size()) +
-           (job.size() == 1 ? " rank" : " ranks") + beside;
+    PlanMemory memory;
+    memory.of_rank = job.max(static_cast<double>(plan.counter("workspace_bytes")));
+    memory.text = bytes(memory.of_rank) + " a rank on " + std::to_string(job.size()) +
+                  (job.size() == 1 ? " rank" : " ranks") + beside;
+    return memory;
 }
 
 }  // namespace
 
-std::string plan_memory(const Job& job, const Context& context, const Model& model,
-                        const std::string& file, bool has_no_limit) {
+PlanMemory plan_memory(const Job& job, const Context& context, const Model& model,
+                       const std::string& file, bool has_no_limit) {
     return model.input_domain().kind == SURROGATE_SPHERE
                ? memory_of_grid(job, context, model, file, has_no_limit)
                : memory_of_points(job, context, model, file, has_no_limit);

@@ -28,19 +28,6 @@ namespace fs = std::filesystem;
     throw Failure(Exit::bad_usage, text);
 }
 
-/// A series is many meshes, and other programs' formats are not what it should be converted to.
-void check_is_no_series(const PredictArguments& arguments) {
-    if (vtk::extension_of(arguments.out) == ".pvd")
-        fail("'" + arguments.out + "' is the name of a series; predict writes one mesh");
-    if (vtk::extension_of(arguments.mesh) != ".pvd") return;
-    const auto steps = vtk::files_of_series(arguments.mesh);
-    fail("'" + arguments.mesh + "' is a series of meshes, and predict reads one: " +
-         (steps.empty()
-              ? "a file that the series names"
-              : "--mesh " + steps.back() + " is the last of " + std::to_string(steps.size())) +
-         " (vtk.md has a loop over all of them)");
-}
-
 /// The output has the kind of the input; in pieces or in one file is free.
 void check_kinds(const PredictArguments& arguments) {
     const auto in = vtk::parse_mesh_name(arguments.mesh);
@@ -115,20 +102,8 @@ void check_may_replace(const PredictArguments& arguments, const std::vector<Earl
                  "replaces it");
 }
 
-/// Makes a file there and removes it: no other question is answered right by every file system.
-void check_is_writable(const std::string& folder, const std::string& out) {
-    std::string probe = folder + ".surrogate_XXXXXX";
-    const int file = ::mkstemp(probe.data());
-    if (file < 0)
-        fail("cannot write '" + out + "' in '" + (folder.empty() ? "." : folder) +
-             "': " + std::strerror(errno));
-    ::close(file);
-    ::unlink(probe.c_str());
-}
-
 /// Rank 0's part.
 void inspect(const PredictArguments& arguments, Target& target) {
-    check_is_no_series(arguments);
     check_kinds(arguments);
     target.is_in_pieces = vtk::parse_mesh_name(target.out).is_parallel;
     std::vector<Earlier> pieces;
@@ -153,6 +128,16 @@ void inspect(const PredictArguments& arguments, Target& target) {
 }
 
 }  // namespace
+
+void check_is_writable(const std::string& folder, const std::string& out) {
+    std::string probe = folder + ".surrogate_XXXXXX";
+    const int file = ::mkstemp(probe.data());
+    if (file < 0)
+        fail("cannot write '" + out + "' in '" + (folder.empty() ? "." : folder) +
+             "': " + std::strerror(errno));
+    ::close(file);
+    ::unlink(probe.c_str());
+}
 
 std::string Target::folder() const {
     return vtk::directory_of(out) + vtk::stem_of(out);

@@ -35,4 +35,8 @@ struct Target {
 /// file can be made in its folder.
 Target find_target(const Job& job, const PredictArguments& arguments);
 
+/// Throws Failure (bad_usage) if no file can be made in `folder`, "" or ending with "/", for `out`: one
+/// is made and removed, because no other question is answered right by every file system. Local.
+void check_is_writable(const std::string& folder, const std::string& out);
+
 }  // namespace surrogate::tool

@@ -5,9 +5,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <vector>
@@ -39,12 +37,6 @@ uint64_t piece_hash(std::ifstream& file, uint64_t begin, uint64_t end) {
     return XXH3_64bits_digest(&state);
 }
 
-std::string hex(uint64_t hash) {
-    std::array<char, 20> text{};
-    std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash));
-    return text.data();
-}
-
 }  // namespace
 
 std::string file_hash(const Job& job, const std::string& path) {
@@ -66,10 +58,6 @@ std::string file_hash(const Job& job, const std::string& path) {
     std::vector<uint64_t> hashes;
     for (const Piece& piece : all) hashes.push_back(piece.hash);
     return job.broadcast(hex(XXH3_64bits(hashes.data(), hashes.size() * sizeof(uint64_t))));
-}
-
-std::string text_hash(const std::string& text) {
-    return hex(XXH3_64bits(text.data(), text.size()));
 }
 
 }  // namespace surrogate::tool

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "coupling/tool/job.hpp"
+#include "coupling/tool/text_hash.hpp"
 
 namespace surrogate::tool {
 
@@ -11,8 +12,5 @@ namespace surrogate::tool {
 /// each a little-endian word; the ranks read different pieces. Collective; errors are Failure, on all
 /// ranks.
 std::string file_hash(const Job& job, const std::string& path);
-
-/// XXH3-64 of a text.
-std::string text_hash(const std::string& text);
 
 }  // namespace surrogate::tool

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace surrogate::vtk {
@@ -11,7 +12,8 @@ namespace surrogate::vtk {
 /// fault. Throws NOT_SUPPORTED for a name that is no mesh.
 std::vector<std::string> files_of_mesh(const std::string& path);
 
-/// The files that a series (.pvd) names, one a step, as files_of_mesh() does.
-std::vector<std::string> files_of_series(const std::string& path);
+/// What a series (.pvd) names: files, as files_of_mesh() does, and the texts of their times, "" where
+/// there is none.
+std::vector<std::pair<std::string, std::string>> entries_of_series(const std::string& path);
 
 }  // namespace surrogate::vtk

@@ -256,17 +256,5 @@ TEST_F(PredictOutput, ThatCannotBeIsFoundBeforeAnythingIsRead) {
     expect_words(refusal(options), {"no field 'porosity'"});
 }
 
-TEST_F(PredictOutput, OfASeriesIsRefusedWithTheStepToTake) {
-    on_root([this] {
-        std::ofstream(at("run.pvd"))
-            << vtk::pvd_text({{0.0, "run/step_000000.vtu"}, {0.5, "run/step_000001.vtu"}});
-    });
-    expect_words(
-        refusal(arguments("run.pvd", "x.vtu")),
-        {"run.pvd", "is a series", "--mesh " + at("run/step_000001.vtu"), "last of 2", "vtk.md"});
-    EXPECT_EQ(refusal(arguments("run.pvd", "x.vtu")).find("meshio"), std::string::npos);
-    expect_words(refusal(arguments("mesh.vtu", "run.pvd")), {"run.pvd", "one mesh"});
-}
-
 }  // namespace
 }  // namespace surrogate::test

@@ -39,6 +39,24 @@ expect 2 "is the mesh itself" --mesh square.vti --out ./square.vti --overwrite
 expect 0 "wrote strict.vti" --mesh square.vti --out strict.vti --strict
 expect 0 "^warning: mobility: 11.1 % of the points .* worst is 1e+06$" --mesh far.vti --out far_out.vti --quiet
 expect 1 "^warning: mobility" --mesh far.vti --out far_strict.vti --strict --quiet
+
+# A series: one plan, which follows the points where they move.
+square 8 > again.vti
+sed 's/Origin="0 0 0"/Origin="0 0.1 0"/' again.vti > moved.vti
+printf '<VTKFile type="Collection"><Collection>%s</Collection></VTKFile>\n' \
+    '<DataSet timestep="0" file="square.vti"/><DataSet timestep="0.5" file="again.vti"/>
+     <DataSet timestep="2" file="moved.vti"/>' > run.pvd
+expect 0 "^3 steps, planned once, points followed once$" --mesh run.pvd --out predicted.pvd
+expect 2 "'predicted.pvd' exists; --overwrite replaces it, --resume goes on" --mesh run.pvd --out predicted.pvd
+expect 0 "^3 steps were there already$" --mesh run.pvd --out predicted.pvd --resume
+expect 0 "^wrote predicted.pvd$" --mesh run.pvd --out predicted.pvd --overwrite
+expect 2 "excludes" --mesh run.pvd --out predicted.pvd --overwrite --resume
+grep -q 'timestep="0.5" .*file="predicted_1/step_000001.vti"' predicted.pvd || {
+    echo "predicted.pvd does not name its steps:"
+    cat predicted.pvd
+    exit 1
+}
+
 if [ -e far_strict.vti ] || [ -e x.vti ]; then
     echo "a refused prediction has left a file"
     exit 1

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/tool/commands.hpp"
+
+#include <sstream>
+
+namespace surrogate::tool {
+
+namespace {
+
+const char* const footer =
+    "surrogate help COMMAND is surrogate COMMAND --help.\n"
+    "Exit status: 0 done; 1 ran, and the result is not right; 2 bad usage or bad file, or the\n"
+    "output could not be written; 3 see check; 4 see train.\n"
+    "Example: surrogate info share/models/darcy_flow.safetensors";
+
+const char* const info_footer =
+    "Exit status: 0 printed; 2 bad usage or bad file.\n"
+    "Example: surrogate info share/models/darcy_flow.safetensors";
+
+const char* const check_footer =
+    "Exit status: 0 passed; 1 ran and did not pass; 2 bad usage or bad file; 3 no check case in "
+    "the\n"
+    "file or family not built.\n"
+    "Example: mpirun -n 4 surrogate check model.safetensors --partition scattered --json "
+    "report.json";
+
+const char* const predict_footer =
+    "Exit status: 0 written; 1 a value is not finite, or --strict and inputs outside; 2 bad usage "
+    "or\n"
+    "bad file, or the output exists.\n"
+    "Example: mpirun -n 4 surrogate predict model.safetensors --mesh run.pvd --out predicted.pvd\n"
+    "  --map mobility=lambda";
+
+const char* const train_footer =
+    "Exit status: 0 done; 1 a number is not finite; 2 bad usage, configuration or data, or the\n"
+    "output could not be written; 4 stopped by SIGTERM, SIGINT or SIGUSR1 after a checkpoint was\n"
+    "written: --resume goes on.\n"
+    "Example: mpirun -n 4 surrogate train darcy.toml";
+
+const char* const model_help = "Model file (safetensors with a card)";
+const char* const reproducible_help =
+    "The same bits for any ranks, partition, threads and vector width (default: within 1e-6)";
+
+CLI::Option* add_model(CLI::App* verb, std::string& file, const char* help = model_help) {
+    return verb->add_option("MODEL", file, help)->type_name("FILE");
+}
+
+/// The options of a plan that every command which runs a model has. Values: text -> where it goes.
+template <class Value>
+void add_plan_options(CLI::App* verb, const Value& value) {
+    verb->add_option("--backend", value("backend"),
+                     "Who computes: ref is plain loops, simd vector code, cuda a device (default: "
+                     "auto: simd, for fp64 ref)")
+        ->type_name("auto|ref|simd|cuda");
+    verb->add_option(
+            "--precision", value("precision"),
+            "fp32 everywhere (default), fp64 with backend ref, the others with backend cuda")
+        ->type_name("fp32|fp64|tf32|fp16|bf16");
+    verb->add_option(
+            "--threads", value("threads"),
+            "Threads of a rank (default: auto, the cores that it may use or OMP_NUM_THREADS)")
+        ->type_name("N");
+    verb->add_option("--vector", value("vector"),
+                     "Vector instructions (default: auto, the widest that the machine has)")
+        ->type_name("auto|avx512|avx2|scalar");
+}
+
+void add_info(CLI::App& app, InfoArguments& info) {
+    auto* verb =
+        app.add_subcommand("info", "What a model is; without MODEL: what this machine offers");
+    add_model(verb, info.file);
+    verb->add_flag("--memory", info.has_memory,
+                   "The memory of a plan also where finding out takes more than 256 MB");
+    auto* json = verb->add_flag("--json", info.has_json, "JSON for programs instead of lines");
+    verb->add_flag("--card", info.has_card,
+                   "The card only, as JSON without checksums: what convert --card takes")
+        ->excludes(json);
+    verb->footer(info_footer);
+}
+
+void add_check(CLI::App& app, CheckArguments& check) {
+    auto* verb = app.add_subcommand("check", "Run the check case of a model file and compare");
+    CheckSettings& s = check.settings;
+    add_model(verb, check.file, "Model file with a check case")->required();
+    verb->add_option("--partition", s.partition,
+                     "How points are spread over the ranks (default: contiguous)")
+        ->type_name("contiguous|scattered|uneven");
+    verb->add_flag("--reproducible", s.is_reproducible, reproducible_help);
+    add_plan_options(verb, [&](const std::string& key) -> std::string& {
+        return key == "backend"     ? s.backend
+               : key == "precision" ? s.precision
+               : key == "threads"   ? s.threads
+                                    : s.vector;
+    });
+    verb->add_option("--json", check.json, "Write a report to this file, in every case")
+        ->type_name("FILE");
+    verb->add_option("--save", check.save, "Write the computed y to this file (safetensors)")
+        ->type_name("FILE");
+    verb->footer(check_footer);
+}
+
+/// Those of predict and bench.
+void add_run_options(CLI::App* verb, Arguments& arguments) {
+    auto& options = arguments.plan_options;
+    verb->add_flag("--reproducible", arguments.is_reproducible, reproducible_help);
+    add_plan_options(verb, [&](const std::string& key) -> std::string& { return options[key]; });
+    verb->add_option("--device", options["device"],
+                     "Number of the device, with backend cuda (default: auto, the current one)")
+        ->type_name("N");
+}
+
+void add_predict(CLI::App& app, Arguments& arguments) {
+    auto* verb = app.add_subcommand("predict", "Evaluate a model on a mesh file or a series (VTK)");
+    PredictArguments& predict = arguments.predict;
+    add_model(verb, predict.model)->required();
+    verb->add_option("--mesh", predict.mesh,
+                     "Input: .vtu .vti .vtp .vts, parallel .pvtu .., or a series .pvd")
+        ->type_name("FILE")
+        ->required();
+    verb->add_option(
+            "--out", predict.out,
+            "Output, the same kind of mesh: one file, or (.pvtu ..) one piece a rank; a series, "
+            ".pvd, gets the times of the input")
+        ->type_name("FILE")
+        ->required();
+    verb->add_option("--map", arguments.predict_maps,
+                     "The array for a field of the card, may be repeated; ARRAY:2 is component 2, "
+                     "ARRAY.x the "
+                     "first of a vector (default: arrays have the names of the fields)")
+        ->type_name("FIELD=ARRAY")
+        ->allow_extra_args(false);
+    verb->add_option("--at", predict.at,
+                     "Where to evaluate (default: where the arrays are; points if at both)")
+        ->type_name("points|cells");
+    verb->add_flag("--ignore-units", predict.ignore_units, "Accept arrays whose unit is another");
+    auto* overwrite =
+        verb->add_flag("--overwrite", predict.overwrite, "Replace an output that exists");
+    verb->add_flag("--resume", predict.resume,
+                   "Of a series: go on after the steps that the output has; begin if there is none")
+        ->excludes(overwrite);
+    verb->add_flag("--strict", predict.strict,
+                   "Inputs outside the training ranges: exit status 1, nothing is written");
+    verb->add_flag("--quiet", predict.quiet, "Print warnings and errors only");
+    add_run_options(verb, arguments);
+    verb->footer(predict_footer);
+}
+
+void add_train(CLI::App& app, TrainArguments& train) {
+    auto* verb = app.add_subcommand("train", "Train a model on data sets (HDF5)");
+    verb->add_option("CONFIG", train.config, "Configuration (TOML): model, data, training, output")
+        ->type_name("FILE")
+        ->required();
+    verb->add_flag("--resume", train.resume, "Go on from the checkpoint in the output folder");
+    auto* overwrite = verb->add_flag("--overwrite", train.overwrite,
+                                     "Begin anew in a folder that has a training");
+    overwrite->excludes("--resume");
+    verb->add_flag("--dry-run", train.dry_run,
+                   "Print memory, bytes and the time of a step; write nothing");
+    verb->add_flag("--quiet", train.quiet, "Print warnings, errors and the result only");
+    verb->footer(train_footer);
+}
+
+}  // namespace
+
+std::unique_ptr<CLI::App> make_commands(Arguments& arguments) {
+    auto app = std::make_unique<CLI::App>(
+        "Learned attention surrogates: what a model is, whether it computes right, what it "
+        "predicts.\nRuns on one rank or under mpirun.",
+        "surrogate");
+    app->set_version_flag("-V,--version", std::string("surrogate ") + surrogate_version(),
+                          "Print the version and exit");
+    app->require_subcommand(1);
+    app->footer(footer);
+    app->get_formatter()->column_width(40);
+    add_info(*app, arguments.info);
+    add_check(*app, arguments.check);
+    add_predict(*app, arguments);
+    add_train(*app, arguments.train);
+    return app;
+}
+
+std::vector<std::string> choices_of(const CLI::Option& option) {
+    const std::string type = option.get_type_name();
+    std::vector<std::string> words;
+    if (type.find('|') == std::string::npos) return words;
+    std::istringstream text(type);
+    for (std::string word; std::getline(text, word, '|');) words.push_back(word);
+    return words;
+}
+
+}  // namespace surrogate::tool

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <surrogate/surrogate.hpp>
+
+#include "coupling/tool/job.hpp"
+#include "coupling/tool/plan_memory.hpp"
+
+namespace surrogate::tool {
+
+/// What `info` says of a file's check case.
+struct CaseSummary {
+    bool is_usable = false;
+    std::string text;
+};
+
+/// What `info --json` prints: JSON in ASCII, indented, with a newline at its end. Numbers that are not
+/// finite (no range, memory that was not found out) are null. `about`: of Model::describe(). Local.
+std::string model_json(const Job& job, const std::string& file, const Model& model,
+                       const nlohmann::json& about, const CaseSummary& check,
+                       const PlanMemory& memory);
+std::string build_json(const Context& context);
+
+/// The card without its checksums, indented: for an editor, and `convert --card`.
+std::string card_json(const nlohmann::json& card);
+
+}  // namespace surrogate::tool

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/tool/predict_series.hpp"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "coupling/tool/output.hpp"
+#include "coupling/tool/predictor.hpp"
+#include "coupling/tool/series_output.hpp"
+#include "coupling/tool/text_hash.hpp"
+#include "coupling/vtk/disk.hpp"
+
+namespace surrogate::tool {
+
+namespace {
+
+using vtk::SeriesStep;
+
+/// What must be the same for all steps of a series.
+std::string essence_of(const Model& model, const PredictArguments& arguments) {
+    const nlohmann::json essence = {{"model", hex(model.hash())},
+                                    {"at", arguments.at},
+                                    {"ignore_units", arguments.ignore_units},
+                                    {"maps", arguments.maps},
+                                    {"options", arguments.options}};
+    return essence.dump(2, ' ', true) + "\n";
+}
+
+std::string time_text(double time_s) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", time_s);
+    return text;
+}
+
+/// One step, from its mesh to its place in the series. Collective.
+void run_step(const Job& job, const PredictArguments& arguments, Predictor& predictor,
+              const SeriesStep& step, size_t i, std::optional<SeriesOutput>& output) {
+    const std::string when = "time " + time_text(step.time_s) + ": ";
+    const bool has_meshes = !predictor.places().at_points.empty();
+    Target target;
+    if (has_meshes) {
+        std::string file;
+        job.agree([&] {
+            if (job.is_root()) file = output->begin_step(i, step.file);
+        });
+        PredictArguments one = arguments;
+        one.mesh = step.file;
+        one.out = job.broadcast(file);
+        one.overwrite = true;  // what a program that was killed has left of this step
+        target = find_target(job, one);
+    }
+    const auto result = predictor.run(step.file, target, when, nullptr);
+    job.agree([&] {
+        if (job.is_root() && has_meshes) output->end_step(step.time_s, target.out);
+    });
+    predictor.print_of_all(result.of_all, when);
+}
+
+/// The failure of a step, with the step.
+Failure failure_of(const PredictArguments& arguments, const std::vector<SeriesStep>& steps,
+                   size_t i, size_t n_done, const Failure& failure) {
+    std::string text = "step " + std::to_string(i + 1) + " of " + std::to_string(steps.size()) +
+                       ", time " + time_text(steps[i].time_s) + ", '" + steps[i].file +
+                       "': " + failure.what();
+    if (n_done > 0)
+        text += "\n'" + arguments.out + "' has the " + std::to_string(n_done) +
+                (n_done == 1 ? " step" : " steps") + " before it; --resume goes on after them";
+    return Failure(failure.status(), text);
+}
+
+std::string summary(const MeshPlan& plan, size_t n_step) {
+    const auto times = [](int64_t n) {
+        return n == 1 ? std::string("once") : std::to_string(n) + " times";
+    };
+    std::string text = std::to_string(n_step) + (n_step == 1 ? " step" : " steps") + ", planned " +
+                       times(plan.n_made());
+    if (plan.n_followed() > 0) text += ", points followed " + times(plan.n_followed());
+    return text;
+}
+
+}  // namespace
+
+bool is_series(const PredictArguments& arguments) {
+    return vtk::extension_of(arguments.mesh) == ".pvd" ||
+           vtk::extension_of(arguments.out) == ".pvd";
+}
+
+void predict_series(Job& job, const PredictArguments& arguments) {
+    const Options options = checked_options(arguments);
+    const std::vector<SeriesStep> steps = read_series(job, arguments);
+    Progress progress(static_cast<int>(steps.size()) + 1, arguments.quiet || !job.is_root());
+    progress.stage("reading the model");
+    Predictor predictor(job, arguments, options);
+    const std::string essence = essence_of(predictor.model(), arguments);
+    std::optional<SeriesOutput> output;
+    int64_t n_done = 0;
+    job.agree([&] {
+        if (!job.is_root() || predictor.places().at_points.empty()) return;
+        output.emplace(arguments, steps, essence);
+        n_done = static_cast<int64_t>(output->n_done());
+    });
+    const auto first = static_cast<size_t>(job.max(n_done));
+    for (size_t i = first; i < steps.size(); ++i) {
+        progress.stage("step " + std::to_string(i + 1) + " of " + std::to_string(steps.size()) +
+                       ", time " + time_text(steps[i].time_s));
+        try {
+            run_step(job, arguments, predictor, steps[i], i, output);
+        } catch (const Failure& failure) {
+            progress.erase();
+            throw failure_of(arguments, steps, i, predictor.places().at_points.empty() ? 0 : i,
+                             failure);
+        }
+    }
+    progress.finish();
+    if (!job.is_root() || arguments.quiet) return;
+    if (first > 0)
+        print(std::to_string(first) + (first == 1 ? " step was" : " steps were") +
+              " there already\n");
+    print(summary(predictor.plan(), steps.size() - first) + "\n" +
+          (output ? "wrote " + arguments.out
+                  : "no output of the model is at points: " + arguments.out + " is not written") +
+          "\n");
+}
+
+}  // namespace surrogate::tool

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <surrogate/surrogate.hpp>
+#include <vector>
+
+#include "coupling/tool/field_places.hpp"
+#include "coupling/tool/job.hpp"
+#include "coupling/tool/mesh_plan.hpp"
+#include "coupling/tool/mesh_sample.hpp"
+#include "coupling/tool/predict.hpp"
+#include "coupling/tool/predict_target.hpp"
+#include "coupling/tool/progress.hpp"
+#include "coupling/tool/range_watch.hpp"
+
+namespace surrogate::tool {
+
+/// Throws Failure for what `predict` can refuse without any file; the options of its plan. Local, the
+/// same on every rank.
+Options checked_options(const PredictArguments& arguments);
+
+/// The model of a `predict`, with a plan that goes from mesh to mesh. Functions are collective; errors
+/// are Failure, the same on every rank.
+class Predictor {
+public:
+    /// Reads the model; `options` must outlive the predictor.
+    Predictor(const Job& job, const PredictArguments& arguments, const Options& options);
+
+    struct Result {
+        MeshSample sample;
+        std::vector<RangeCount> ranges;
+        std::vector<double> of_all;  ///< as places().of_all
+    };
+
+    /// Evaluates `mesh` and writes it to `target`, unless no output is at points. Warnings begin with
+    /// `when`. `progress`: may be null; gets a stage each for reading, matching, planning, evaluating
+    /// and writing.
+    Result run(const std::string& mesh, const Target& target, const std::string& when,
+               Progress* progress);
+
+    const Model& model() const { return *model_; }
+    const OutputPlaces& places() const { return places_; }
+    const MeshPlan& plan() const { return *plan_; }
+
+    /// "drag = 0.31 N" on rank 0's stdout, a line each.
+    void print_of_all(const std::vector<double>& values, const std::string& when) const;
+
+private:
+    const Job& job_;
+    const PredictArguments& arguments_;
+    std::optional<Context> context_;
+    std::optional<Model> model_;
+    OutputPlaces places_;
+    std::optional<MeshPlan> plan_;
+};
+
+}  // namespace surrogate::tool
