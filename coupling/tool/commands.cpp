@@ -31,6 +31,13 @@ const char* const predict_footer =
     "Example: mpirun -n 4 surrogate predict model.safetensors --mesh run.pvd --out predicted.pvd\n"
     "  --map mobility=lambda";
 
+const char* const convert_footer =
+    "KEY leads to a value of the card: provenance.license, network.num_heads, "
+    "inputs.mobility.unit.\n"
+    "VALUE is JSON, or else a text. Nothing is written that the library cannot load.\n"
+    "Exit status: 0 written; 2 bad usage or bad file, or the card and the tensors contradict.\n"
+    "Example: surrogate convert old.safetensors new.safetensors --set inputs.mobility.max=14";
+
 const char* const train_footer =
     "Exit status: 0 done; 1 a number is not finite; 2 bad usage, configuration or data, or the\n"
     "output could not be written; 4 stopped by SIGTERM, SIGINT or SIGUSR1 after a checkpoint was\n"
@@ -145,6 +152,29 @@ void add_predict(CLI::App& app, Arguments& arguments) {
     verb->footer(predict_footer);
 }
 
+void add_convert(CLI::App& app, ConvertArguments& convert) {
+    auto* verb = app.add_subcommand("convert", "Add, edit or validate the card of a model file");
+    verb->add_option("MODEL", convert.file, "Safetensors file, with or without a card")
+        ->type_name("FILE")
+        ->required();
+    verb->add_option("OUT", convert.out, "New file; weights and check case are as they were")
+        ->type_name("FILE");
+    verb->add_option("--card", convert.card, "JSON that takes the place of the file's card")
+        ->type_name("FILE");
+    verb->add_option("--set", convert.sets, "Give a value of the card; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    verb->add_option("--remove", convert.removes,
+                     "Take a value out of the card, before --set; may be repeated")
+        ->type_name("KEY")
+        ->allow_extra_args(false);
+    verb->add_flag("--no-checksums", convert.no_checksums,
+                   "The new file has no checksums (default: they are computed)");
+    verb->add_flag("--overwrite", convert.overwrite, "OUT may exist, and may be MODEL itself");
+    verb->add_flag("--dry-run", convert.dry_run, "Look at everything and write nothing");
+    verb->footer(convert_footer);
+}
+
 void add_train(CLI::App& app, TrainArguments& train) {
     auto* verb = app.add_subcommand("train", "Train a model on data sets (HDF5)");
     verb->add_option("CONFIG", train.config, "Configuration (TOML): model, data, training, output")
@@ -175,6 +205,7 @@ std::unique_ptr<CLI::App> make_commands(Arguments& arguments) {
     add_info(*app, arguments.info);
     add_check(*app, arguments.check);
     add_predict(*app, arguments);
+    add_convert(*app, arguments.convert);
     add_train(*app, arguments.train);
     return app;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "coupling/tool/check.hpp"
+#include "coupling/tool/convert.hpp"
 #include "coupling/tool/info.hpp"
 #include "coupling/tool/predict.hpp"
 #include "coupling/tool/train.hpp"
@@ -19,6 +20,7 @@ struct Arguments {
     InfoArguments info;
     CheckArguments check;
     PredictArguments predict;
+    ConvertArguments convert;
     TrainArguments train;
     std::vector<std::string> predict_maps;
     std::map<std::string, std::string>

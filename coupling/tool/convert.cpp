@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/tool/convert.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <surrogate/surrogate.hpp>
+
+#include "coupling/file/new_file.hpp"
+#include "coupling/tool/card_edit.hpp"
+#include "coupling/tool/model_bytes.hpp"
+#include "coupling/tool/output.hpp"
+#include "coupling/tool/text.hpp"
+
+namespace surrogate::tool {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string& text) {
+    throw Failure(Exit::bad_usage, text);
+}
+
+/// Before anything is read.
+void check_names(const ConvertArguments& arguments) {
+    const std::string& out = arguments.out;
+    if (out.empty()) {
+        if (!arguments.dry_run) fail("OUT is missing: the new file (or --dry-run: only look)");
+        return;
+    }
+    if (fs::is_directory(out)) fail("'" + out + "' is a folder");
+    if (!arguments.card.empty() && file::is_same_file(arguments.card, out))
+        fail("'" + out + "' is the card; choose another name for the model");
+    if (fs::exists(out) && !arguments.overwrite)
+        fail("'" + out + "' exists" +
+             (file::is_same_file(arguments.file, out) ? " and is the file itself" : "") +
+             "; --overwrite replaces it");
+}
+
+json read_card(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (!file || !fs::is_regular_file(path)) fail("cannot read the card '" + one_line(path) + "'");
+    try {
+        return json::parse(text.str());
+    } catch (const json::parse_error& error) {
+        fail("the card '" + one_line(path) + "' is no JSON: " + one_line(error.what()));
+    }
+}
+
+/// On rank 0. Of a file that is no safetensors file, such as a pickle of PyTorch, the library says what
+/// it is and what to do with it. Collective.
+ModelBytes read_bytes(const Job& job, const Context& context, const std::string& file) {
+    ModelBytes bytes;
+    std::string problem;
+    if (job.is_root()) try {
+            bytes = ModelBytes::read(file);
+        } catch (const Failure& failure) {
+            problem = failure.what();
+        }
+    problem = job.broadcast(problem);
+    if (problem.empty()) return bytes;
+    const Model model(context, file);
+    fail(problem);
+}
+
+/// What rank 0 makes.
+struct Converted {
+    std::string bytes;
+    std::string report;  ///< what has changed, a line each
+    bool has_check_case = false;
+};
+
+Converted converted(const ConvertArguments& arguments, ModelBytes& model) {
+    Converted result;
+    const bool has_card = model.has_card();
+    if (!has_card && arguments.card.empty())
+        fail("'" + one_line(arguments.file) +
+             "' has no card: --card FILE gives it one (page model-file.md says what a card is; "
+             "surrogate info MODEL --card prints that of a model)");
+    json card = arguments.card.empty() ? model.card() : read_card(arguments.card);
+    if (!arguments.card.empty())
+        result.report += std::string("card: ") + (has_card ? "replaced by '" : "'") +
+                         one_line(arguments.card) + "'\n";
+    for (const std::string& key : arguments.removes)
+        result.report += remove_value(card, key) + "\n";
+    for (const std::string& assignment : arguments.sets)
+        result.report += set_value(card, assignment) + "\n";
+    card.erase("checksums");
+    model.set_card(card.dump());
+    if (!arguments.no_checksums) model.add_checksums();
+    result.has_check_case = model.has_check_case();
+    result.bytes = model.bytes();
+    return result;
+}
+
+}  // namespace
+
+void convert(const Job& job, const ConvertArguments& arguments) {
+    job.agree([&] {
+        if (job.is_root()) check_names(arguments);
+    });
+    const Context context = job.make_context();
+    ModelBytes bytes = read_bytes(job, context, arguments.file);
+    Converted result;
+    job.agree([&] {
+        if (job.is_root()) result = converted(arguments, bytes);
+    });
+    const Model model(context, result.bytes.data(), static_cast<int64_t>(result.bytes.size()));
+    const json about = json::parse(model.describe());
+    job.agree([&] {
+        if (job.is_root() && !arguments.dry_run)
+            file::write_atomically(arguments.out, result.bytes);
+    });
+    if (!job.is_root()) return;
+    const bool has_checked = result.has_check_case && about.at("check_truth") != "none";
+    print(result.report + (arguments.dry_run ? "would write " : "wrote ") +
+          one_line(arguments.out.empty() ? "a file" : arguments.out) + ": " +
+          about.at("family").get<std::string>() + ", " +
+          grouped(about.at("parameters").get<int64_t>()) + " parameters" +
+          (arguments.no_checksums ? "" : ", checksums of all tensors") + "\n" +
+          (has_checked ? "the check case is as it was: surrogate check tells whether it passes\n"
+                       : "no check case: wrong hyperparameters that shapes cannot show stay "
+                         "unseen\n"));
+}
+
+}  // namespace surrogate::tool
