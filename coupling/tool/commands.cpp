@@ -38,6 +38,15 @@ const char* const convert_footer =
     "Exit status: 0 written; 2 bad usage or bad file, or the card and the tensors contradict.\n"
     "Example: surrogate convert old.safetensors new.safetensors --set inputs.mobility.max=14";
 
+const char* const spectrum_footer =
+    "Of each block and head: the second eigenvalue (the first is 1), how many are above 1e-6, exp "
+    "of\n"
+    "their entropy (effective rank), and their sum; means over the samples.\n"
+    "Exit status: 0 printed; 1 a number is not finite; 2 bad usage or bad file, or another family; "
+    "3\n"
+    "no check case in the file and no --mesh.\n"
+    "Example: mpirun -n 4 surrogate spectrum model.safetensors --csv all.csv --picture all.png";
+
 const char* const train_footer =
     "Exit status: 0 done; 1 a number is not finite; 2 bad usage, configuration or data, or the\n"
     "output could not be written; 4 stopped by SIGTERM, SIGINT or SIGUSR1 after a checkpoint was\n"
@@ -175,6 +184,34 @@ void add_convert(CLI::App& app, ConvertArguments& convert) {
     verb->footer(convert_footer);
 }
 
+void add_spectrum(CLI::App& app, SpectrumArguments& spectrum) {
+    auto* verb = app.add_subcommand("spectrum", "Eigenvalues of FLARE's mixing, by block and head");
+    add_model(verb, spectrum.model)->required();
+    verb->add_option(
+            "--mesh", spectrum.mesh,
+            "Points and fields to look at, as predict reads them (default: the check case)")
+        ->type_name("FILE");
+    verb->add_option("--map", spectrum.maps, "The array for a field of the card, as of predict")
+        ->type_name("FIELD=ARRAY")
+        ->allow_extra_args(false);
+    verb->add_option("--at", spectrum.at, "As of predict")->type_name("points|cells");
+    verb->add_flag("--ignore-units", spectrum.ignore_units, "As of predict");
+    verb->add_option("--block", spectrum.block, "This block only, from 0 (default: all)")
+        ->type_name("N");
+    verb->add_option("--csv", spectrum.csv, "Write all eigenvalues to this file")
+        ->type_name("FILE");
+    verb->add_option("--picture", spectrum.picture,
+                     "Draw them (PNG): a curve a block, with --block a curve a head")
+        ->type_name("FILE");
+    verb->add_option("--precision", spectrum.precision,
+                     "Of the network; eigenvalues below 1e-6 need fp64 (default: fp64)")
+        ->type_name("fp32|fp64");
+    verb->add_option("--threads", spectrum.threads, "Threads of a rank (default: auto)")
+        ->type_name("N");
+    verb->add_flag("--overwrite", spectrum.overwrite, "Replace outputs that exist");
+    verb->footer(spectrum_footer);
+}
+
 void add_train(CLI::App& app, TrainArguments& train) {
     auto* verb = app.add_subcommand("train", "Train a model on data sets (HDF5)");
     verb->add_option("CONFIG", train.config, "Configuration (TOML): model, data, training, output")
@@ -206,6 +243,7 @@ std::unique_ptr<CLI::App> make_commands(Arguments& arguments) {
     add_check(*app, arguments.check);
     add_predict(*app, arguments);
     add_convert(*app, arguments.convert);
+    add_spectrum(*app, arguments.spectrum);
     add_train(*app, arguments.train);
     return app;
 }

@@ -11,6 +11,7 @@
 #include "coupling/tool/convert.hpp"
 #include "coupling/tool/info.hpp"
 #include "coupling/tool/predict.hpp"
+#include "coupling/tool/spectrum.hpp"
 #include "coupling/tool/train.hpp"
 
 namespace surrogate::tool {
@@ -21,6 +22,7 @@ struct Arguments {
     CheckArguments check;
     PredictArguments predict;
     ConvertArguments convert;
+    SpectrumArguments spectrum;
     TrainArguments train;
     std::vector<std::string> predict_maps;
     std::map<std::string, std::string>

@@ -46,6 +46,7 @@ Exit run(Job& job, int argc, char** argv) {
     if (app->got_subcommand("train")) return train(job, arguments.train);
     if (app->got_subcommand("predict")) run_predict(job, arguments);
     if (app->got_subcommand("convert")) convert(job, arguments.convert);
+    if (app->got_subcommand("spectrum")) spectrum(job, arguments.spectrum);
     if (app->got_subcommand("info")) info(job, arguments.info);
     return Exit::success;
 }
