@@ -47,6 +47,12 @@ const char* const spectrum_footer =
     "no check case in the file and no --mesh.\n"
     "Example: mpirun -n 4 surrogate spectrum model.safetensors --csv all.csv --picture all.png";
 
+const char* const bench_footer =
+    "The limit: bare loops of multiply-adds and of exponentials in single precision on the same\n"
+    "threads, measured here. Points and inputs are made up; weights are those of the model.\n"
+    "Exit status: 0 printed; 1 a number is not finite; 2 bad usage or bad file.\n"
+    "Example: mpirun -n 2 surrogate bench model.safetensors --points 100000 --json bench.json";
+
 const char* const train_footer =
     "Exit status: 0 done; 1 a number is not finite; 2 bad usage, configuration or data, or the\n"
     "output could not be written; 4 stopped by SIGTERM, SIGINT or SIGUSR1 after a checkpoint was\n"
@@ -212,6 +218,21 @@ void add_spectrum(CLI::App& app, SpectrumArguments& spectrum) {
     verb->footer(spectrum_footer);
 }
 
+void add_bench(CLI::App& app, Arguments& arguments) {
+    auto* verb = app.add_subcommand("bench", "Time, bytes and work of a model on this machine");
+    BenchArguments& bench = arguments.bench;
+    add_model(verb, bench.model)->required();
+    verb->add_option("--points", bench.n_point,
+                     "Points on all ranks together (default: 20000); a model on the sphere has its "
+                     "grid")
+        ->type_name("N");
+    verb->add_option("--runs", bench.n_run, "Runs that are timed (default: 5)")->type_name("N");
+    verb->add_option("--json", bench.json, "Write all numbers to this file")->type_name("FILE");
+    verb->add_flag("--overwrite", bench.overwrite, "Replace a report that exists");
+    add_run_options(verb, arguments);
+    verb->footer(bench_footer);
+}
+
 void add_train(CLI::App& app, TrainArguments& train) {
     auto* verb = app.add_subcommand("train", "Train a model on data sets (HDF5)");
     verb->add_option("CONFIG", train.config, "Configuration (TOML): model, data, training, output")
@@ -244,6 +265,7 @@ std::unique_ptr<CLI::App> make_commands(Arguments& arguments) {
     add_predict(*app, arguments);
     add_convert(*app, arguments.convert);
     add_spectrum(*app, arguments.spectrum);
+    add_bench(*app, arguments);
     add_train(*app, arguments.train);
     return app;
 }

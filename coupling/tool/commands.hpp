@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "coupling/tool/bench.hpp"
 #include "coupling/tool/check.hpp"
 #include "coupling/tool/convert.hpp"
 #include "coupling/tool/info.hpp"
@@ -23,11 +24,12 @@ struct Arguments {
     PredictArguments predict;
     ConvertArguments convert;
     SpectrumArguments spectrum;
+    BenchArguments bench;
     TrainArguments train;
     std::vector<std::string> predict_maps;
     std::map<std::string, std::string>
-        plan_options;              ///< of predict: as surrogate_options_set
-    bool is_reproducible = false;  ///< of predict
+        plan_options;              ///< of predict and bench: as surrogate_options_set
+    bool is_reproducible = false;  ///< of predict and bench
 };
 
 /// All commands with their options and help: the one source of what the parser takes, of --help, and

@@ -32,6 +32,11 @@ void run_predict(Job& job, Arguments& arguments) {
     predict(job, arguments.predict);
 }
 
+void run_bench(const Job& job, Arguments& arguments) {
+    arguments.bench.options = plan_options(arguments);
+    bench(job, arguments.bench);
+}
+
 Exit run(Job& job, int argc, char** argv) {
     Arguments arguments;
     const auto app = make_commands(arguments);
@@ -47,6 +52,7 @@ Exit run(Job& job, int argc, char** argv) {
     if (app->got_subcommand("predict")) run_predict(job, arguments);
     if (app->got_subcommand("convert")) convert(job, arguments.convert);
     if (app->got_subcommand("spectrum")) spectrum(job, arguments.spectrum);
+    if (app->got_subcommand("bench")) run_bench(job, arguments);
     if (app->got_subcommand("info")) info(job, arguments.info);
     return Exit::success;
 }

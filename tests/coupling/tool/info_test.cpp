@@ -80,7 +80,7 @@ TEST_F(ToolTest, HelpNamesValuesAndDefaults) {
                    "fp32|fp64|tf32|fp16|bf16", "auto|avx512|avx2|scalar"});
     says("predict", {"points|cells", "FIELD=ARRAY", "auto|ref|simd|cuda", "default: auto"});
     says("info", {"--json", "--card", "256 MB"});
-    for (const char* verb : {"info", "check", "predict", "convert", "spectrum", "train"})
+    for (const char* verb : {"info", "check", "predict", "convert", "spectrum", "bench", "train"})
         EXPECT_EQ(surrogate(std::string("help ") + verb).text.find("TEXT"), std::string::npos)
             << verb << " has an option of unknown values";
 }
