@@ -35,7 +35,8 @@ card.json:
     "provenance": { "data": "1000 states of 200 runs", "license": "CC-BY-4.0" } }
 
 train.npz holds the arrays x, y, mobility and pressure, in the units of the card: (samples, points), on the sphere
-(samples, n_lat, n_lon). share/doc/own-model.md walks through it. The program needs Python with torch and safetensors,
+(samples, n_lat, n_lon). --class may also name a function that
+makes the module of the card's network. share/doc/own-model.md walks through it. The program needs Python with torch and safetensors,
 xxhash if the file is to have checksums, and what the official class imports.
 
 exit status: 0 written, 2 nothing written"""
@@ -56,6 +57,9 @@ def parse(arguments):
     add("--data", action="append", default=[], metavar="FILE",
         help=".npz with an array a field, or NAME=FILE.npy; may be given several times")
     add("--key", help="where in the checkpoint the weights are, such as ema_shadow")
+    add("--forward", metavar="WHERE:FUNCTION", help="function of the module and a dict of tensors that returns y: how a network "
+        "of the families bsa, erwin, sequoia and hept is called")
+    add("--check", metavar="FILE", help="check case that was computed elsewhere: .npz with arrays input/.., output/y, output64/y")
     add("--sample", type=int, default=0, metavar="N", help="sample the check case is made of (0)")
     add("--points", type=int, default=2048, metavar="N", help="at most so many points in the check case (2048)")
     add("--no-check", action="store_true", help="write no check case: then nobody can tell wrong hyperparameters")
@@ -109,7 +113,7 @@ def run(options):
     tell(f"weights of {options.weights} ({origin})")
     state = sources.clean_state(weights)
     module = None
-    if options.class_ and not options.no_check:
+    if options.class_ and not options.no_check and not options.check:
         class_ = sources.load_class(options.class_)
         complete_network(card, state, class_)
         module = build(class_, card)
@@ -129,6 +133,8 @@ def run(options):
         check_input=check_input,
         check_sample=options.sample,
         check_points=options.points,
+        check_tensors=sources.read_arrays([options.check]) if options.check else None,
+        forward=sources.load_class(options.forward) if options.forward else None,
         overwrite=options.overwrite,
         say=tell,
         weights_path=options.weights,

@@ -47,17 +47,28 @@ def _load(module, state):
         raise ExportError(f"the weights do not fit the module: {' '.join(str(error).split())[:600]}") from None
 
 
-def _output(module, x):
+def _tensors(x, device, dtype):
+    """An array, or several by name, as tensors; integers stay what they are."""
+    import torch
+
+    if isinstance(x, dict):
+        return {name: _tensors(one, device, dtype) for name, one in x.items()}
+    tensor = torch.from_numpy(x).to(device)
+    return tensor.to(dtype) if tensor.is_floating_point() else tensor
+
+
+def _output(module, x, forward):
     import torch
 
     with torch.no_grad():
-        y = module(x)
+        y = forward(module, x) if forward else module(x)
     if not torch.is_tensor(y):
-        raise ExportError(f"the module returns a {type(y).__name__}; those of the official classes return one tensor")
+        what = "forward" if forward else "the module"
+        raise ExportError(f"{what} returns a {type(y).__name__}; those of the official classes return one tensor")
     return y.detach().to("cpu")
 
 
-def run_in_place(module, state, x):
+def run_in_place(module, state, x, forward=None):
     """What the owner's module computes with these weights, where and in the type it is; left as it was. Also how far from
     single precision on this machine that may be."""
     import torch
@@ -68,7 +79,7 @@ def run_in_place(module, state, x):
     try:
         _load(module, state)
         module.eval()
-        y = _output(module, torch.from_numpy(x).to(first.device, first.dtype)).double().numpy()
+        y = _output(module, _tensors(x, first.device, first.dtype), forward).double().numpy()
     finally:
         module.load_state_dict(before, strict=False)
         for part, mode in modes:
@@ -97,11 +108,12 @@ def instances(module, network):
         raise ExportError(f"{word or 'the module is not of a known class'}, and it cannot be copied ({error})") from None
 
 
-def run(module, state, x, is_double):
+def run(module, state, x, is_double, forward=None):
     """The output on the CPU in one precision; RuntimeError where its kernels do not have it."""
     import torch
 
-    module = module.to("cpu").to(torch.float64 if is_double else torch.float32)
+    dtype = torch.float64 if is_double else torch.float32
+    module = module.to("cpu").to(dtype)
     _load(module, state)
     with _in_double() if is_double else contextlib.nullcontext():
-        return _output(module.eval(), torch.from_numpy(x)).numpy()
+        return _output(module.eval(), _tensors(x, "cpu", dtype), forward).numpy()

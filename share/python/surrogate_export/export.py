@@ -123,7 +123,8 @@ class _Data:
 
 
 def _check_input(card, data, sample, most_points):
-    """The network's input for the check case, and the targets of the same points if there are any."""
+    """The network's input for the check case (a dict where it takes coordinates apart), and the targets of the same points if
+    there are any."""
     inputs = data.of(card, "inputs")
     if inputs is None:
         missing = [f["name"] for f in card["inputs"] if ("inputs", f["name"]) not in data.samples]
@@ -141,11 +142,16 @@ def _check_input(card, data, sample, most_points):
     if not data.is_grid:
         channels, rows = check_case.thin(channels, most_points)
         targets = [target[rows] for target in targets] if targets else None
-    return check_case.as_network_input(channels, data.is_grid), targets
+    names = families.input_names(card["family"], card["network"])
+    if names is None:
+        return check_case.as_network_input(channels, data.is_grid), targets
+    n_axis = sum(field.get("role") == "coordinate" for field in card["inputs"])
+    return check_case.as_split_input(channels, n_axis, names), targets
 
 
 def _judge(card, y, targets, is_grid, say):
     """How far the prediction is from the target, in the units of the card: shows a wrong normalisation at once."""
+    y = y if y.ndim > 2 else y[None]
     predicted = [y[0, i] if is_grid else y[0, ..., i] for i in range(len(targets))]
     for field, found, target in zip(card["outputs"], predicted, targets):
         error = check_case.distance(found * field["std"] + field["mean"], target)
@@ -185,23 +191,41 @@ def _add_provenance(card, data, weights_path):
     card["provenance"] = {**found, **card["provenance"]}
 
 
-def _make_case(card, module, state, data, check_input, sample, points, constructor, say):
+def _as_given(check_input):
+    """What a caller gives as the network's input: one array, or several by name, integers among them."""
+    if isinstance(check_input, dict):
+        return {name: _as_given(one) for name, one in check_input.items()}
+    array = np.ascontiguousarray(check_input)
+    return array.astype(np.int64) if array.dtype.kind in "iu" else array.astype(np.float32)
+
+
+def _is_finite(x):
+    return all(map(_is_finite, x.values())) if isinstance(x, dict) else bool(np.isfinite(x).all())
+
+
+def _make_case(card, module, state, data, check_input, sample, points, constructor, forward, say):
     """Tensors and note of the check case."""
     targets = None
     if check_input is not None:
-        x = np.ascontiguousarray(check_input, dtype=np.float32)
+        x = _as_given(check_input)
     elif data is not None:
         x, targets = _check_input(card, data, sample, points)
     else:
         raise ExportError("a card without inputs is a bare network: give check_input, an array as the network takes it")
-    if not np.isfinite(x).all():
+    if not _is_finite(x):
         raise ExportError("the check input is not finite")
-    network = card["network"] if constructor is not None else None
-    tensors, error = check_case.check_tensors(module, network, state, x, say)
+    if isinstance(x, dict) and forward is None:
+        raise ExportError(
+            f"the network takes several tensors ({', '.join(x)}), and the codes of its family call it in different ways: give "
+            "forward (--forward FILE.py:FUNCTION), a function of the module and a dict of tensors that returns y"
+        )
+    network = card["network"] if constructor is not None and families.is_built_by_card(card["family"]) else None
+    tensors, error = check_case.check_tensors(module, network, state, x, say, forward)
     note = {"note": "computed by PyTorch on the CPU at export"}
     if error is not None:
         note["single_from_double"] = error
-        say(f"check case: input {list(x.shape)}, single precision is {error:.2g} from double")
+        shapes = {name: list(one.shape) for name, one in x.items()} if isinstance(x, dict) else list(x.shape)
+        say(f"check case: input {shapes}, single precision is {error:.2g} from double")
         if error > check_case.weak:
             say("warning: that is much; surrogate check allows at most 1e-3")
     if targets is not None:
@@ -222,6 +246,8 @@ def export_model(
     check_input=None,
     check_sample=0,
     check_points=2048,
+    check_tensors=None,
+    forward=None,
     overwrite=False,
     say=print,
     weights_path=None,
@@ -229,7 +255,8 @@ def export_model(
     """Writes a model file of libsurrogate; returns its card. share/doc/own-model.md walks through it.
 
     path          of the file to be written; never replaced without overwrite=True, and never left half written
-    model         torch.nn.Module of an official class (FLAREModel, SphericalTransformer, SphericalSegformer), trained
+    model         torch.nn.Module, trained: of an official class (FLAREModel, SphericalTransformer, SphericalSegformer), or of
+                  the code that has the weights of a Ball Sparse Attention, Erwin, Sequoia or HEPT under their names
     state_dict    other weights for it; without `model` no check case can be computed (check=False)
     card          dict as in share/doc/model-file.md: family and network where the module does not tell, inputs and outputs
                   with name, unit, role and axis, provenance. mean, std, min, max are computed where they are left out
@@ -239,7 +266,12 @@ def export_model(
     point_weights what points count with in statistics of pooled inputs, if not all alike: what the solver gives as weight
                   of its domain; one axis, or a sample each. Grids count by area
     check         False: no check case. Then nobody can tell a wrong number of heads from a right one
-    check_input   the network's input of the check case as it takes it, instead of one made of `inputs`
+    check_input   the network's input of the check case as it takes it, instead of one made of `inputs`; a dict of arrays by
+                  name for networks that take several: positions and features, coords and x, tokens, gid, batch, edges
+    forward       forward(model, tensors) -> y, a row a point, for these: how the module is called. It must work in single
+                  and in double precision
+    check_tensors a check case that was computed elsewhere, instead of all of these: {"input/positions": .., "output/y": ..,
+                  "output64/y": ..}
     check_sample  which sample the check case is made of; check_points: at most so many of its points
     say           receives notes and warnings, line by line
     weights_path  file that the weights came from, for the provenance
@@ -250,7 +282,7 @@ def export_model(
     if model is None and state_dict is None:
         raise ExportError("neither model nor state_dict is given")
     module = None if model is None else sources.unwrapped(model)
-    if check and module is None:
+    if check and module is None and check_tensors is None:
         raise ExportError(
             "a check case needs the module: give model (--class FILE.py:CLASS), or check=False (--no-check); without a check "
             "case nobody can tell a wrong number of heads, activation or scale from a right one"
@@ -268,7 +300,13 @@ def export_model(
     if check:
         import torch
 
-        arrays, note = _make_case(card, module, state, data, check_input, check_sample, check_points, constructor, say)
+        if check_tensors is not None:
+            arrays, error = check_case.given_tensors(check_tensors)
+            note = {"note": "given at export"} | ({} if error is None else {"single_from_double": error})
+        else:
+            arrays, note = _make_case(
+                card, module, state, data, check_input, check_sample, check_points, constructor, forward, say
+            )
         tensors |= {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
     else:
         say("warning: no check case: surrogate check cannot judge this file")

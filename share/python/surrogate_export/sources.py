@@ -88,6 +88,8 @@ def clean_state(state):
 
     cleaned = {}
     for name, tensor in state.items():
+        if name.endswith(".num_batches_tracked"):
+            continue  # counters of batch norms, which no network reads
         short = name
         while short.startswith(("_orig_mod.", "module.")):
             short = short.split(".", 1)[1]
