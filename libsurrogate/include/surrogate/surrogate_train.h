@@ -70,6 +70,8 @@ typedef struct surrogate_training surrogate_training;
  *   plateau_factor, plateau_patience   the rate is multiplied by the first when so many validations
  *                    have brought no better error; default 0.5, 10
  *   accumulate       1, 2, ..: samples of a group whose gradients make one step; default 1
+ *   bucket           bytes: gradients of a step cross ranks in parts of about as many, while the last
+ *                    of its samples still goes back (step, step_kept); default 1048576
  *   max_bad_steps    0, 1, ..: a step whose loss or gradients are not finite is left out; the next
  *                    one in a row after so many is an error; default 0
  *   reservoir        samples that surrogate_trainer_keep() keeps at most; default 0

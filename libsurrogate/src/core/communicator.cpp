@@ -38,6 +38,26 @@ void Communicator::all_reduce_sum(std::span<int64_t> values) {
     do_all_reduce(values.data(), std::ssize(values), Type::int64, Reduction::sum);
 }
 
+int64_t Communicator::begin_reduce_sum(std::span<float> values) {
+    count(static_cast<int64_t>(values.size_bytes()));
+    return do_begin_reduction(values.data(), std::ssize(values), Type::float32, Reduction::sum);
+}
+
+int64_t Communicator::begin_reduce_sum(std::span<double> values) {
+    count(static_cast<int64_t>(values.size_bytes()));
+    return do_begin_reduction(values.data(), std::ssize(values), Type::float64, Reduction::sum);
+}
+
+int64_t Communicator::begin_reduce_sum(std::span<int64_t> values) {
+    count(static_cast<int64_t>(values.size_bytes()));
+    return do_begin_reduction(values.data(), std::ssize(values), Type::int64, Reduction::sum);
+}
+
+int64_t Communicator::begin_reduce_max(std::span<int64_t> values) {
+    count(static_cast<int64_t>(values.size_bytes()));
+    return do_begin_reduction(values.data(), std::ssize(values), Type::int64, Reduction::max);
+}
+
 void Communicator::broadcast(void* data, int64_t n_byte, int root) {
     count(rank() == root ? n_byte : 0);
     do_broadcast(data, n_byte, root);
@@ -170,6 +190,8 @@ public:
 
 protected:
     void do_all_reduce(void*, int64_t, Type, Reduction) override {}
+    int64_t do_begin_reduction(void*, int64_t, Type, Reduction) override { return 0; }
+    void do_finish_reduction(int64_t) override {}
     void do_broadcast(void*, int64_t, int) override {}
     void do_all_gather(const void* from, void* to, int64_t n_byte) override {
         if (n_byte > 0) std::memcpy(to, from, static_cast<size_t>(n_byte));

@@ -45,6 +45,19 @@ public:
     void all_reduce_sum(std::span<int64_t> values);
     void all_reduce_max(std::span<int64_t> values);
 
+    /// The same, while this rank computes and makes other calls. All ranks begin them in the same
+    /// order among their other calls, and may finish them in any. `values` belong to a reduction from
+    /// its beginning until finish_reduction() of what that returned; beginning does not wait. After
+    /// a failure of the transport, values may still be written to: such memory must stay.
+    int64_t begin_reduce_sum(std::span<float> values);
+    int64_t begin_reduce_sum(std::span<double> values);
+    int64_t begin_reduce_sum(std::span<int64_t> values);
+    int64_t begin_reduce_max(std::span<int64_t> values);
+    void finish_reduction(int64_t begun) { do_finish_reduction(begun); }
+    /// Room for n of them under way, of up to n_value values each: beginning then takes no memory of
+    /// ours. Local; throws bad_alloc.
+    void reserve_reductions(int64_t n, int64_t n_value) { do_reserve_reductions(n, n_value); }
+
     /// n bytes from rank `root` to all.
     void broadcast(void* data, int64_t n_byte, int root);
 
@@ -125,6 +138,10 @@ protected:
     virtual void do_begin_exchange(std::span<const Message> send,
                                    std::span<const Message> receive) = 0;
     virtual void do_finish_exchange() = 0;
+    virtual int64_t do_begin_reduction(void* data, int64_t count, Type type,
+                                       Reduction reduction) = 0;
+    virtual void do_finish_reduction(int64_t begun) = 0;
+    virtual void do_reserve_reductions(int64_t, int64_t) {}
 
 private:
     // Not a std::function, which may take memory, and fail, before anybody listens.

@@ -2,8 +2,6 @@
 #include "libsurrogate/src/layers/gradient_sums.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 namespace surrogate::impl {
 
@@ -11,23 +9,20 @@ using kernels::Buffer;
 
 namespace {
 
-constexpr int piece_bits = 40;
 constexpr double piece = 0x1p40;
-constexpr int64_t no_top = std::numeric_limits<int64_t>::min();
 // Beyond 2^960 the scales of pieces are no doubles; below 2^-960 numbers count as if they were larger.
 constexpr double too_large = 0x1p960;
 constexpr int64_t least_top = -24;
 
-/// 2^(40 j).
-double unit(int64_t j) {
-    return std::ldexp(1.0, static_cast<int>(piece_bits * j));
-}
-
 /// The piece that the leading bit of a number lies in.
-int64_t top_of(double largest) {
+int64_t top_of(double largest, int piece_bits) {
     const int exponent = std::ilogb(largest);
     const int below = exponent < 0 ? piece_bits - 1 : 0;
     return std::max<int64_t>(least_top, (exponent - below) / piece_bits);
+}
+
+int64_t bytes_of_number(GradientOrder order) {
+    return order == GradientOrder::single ? 4 : 8;
 }
 
 /// Largest size; infinity if one is not finite.
@@ -40,36 +35,37 @@ double largest_of(const double* values, int64_t n) {
     return largest;
 }
 
-/// Infinity beyond the range of floats, which a host may trap when a conversion finds it.
-float to_float(double value) {
-    constexpr float infinity = std::numeric_limits<float>::infinity();
-    if (std::isgreater(std::abs(value), double{std::numeric_limits<float>::max()}))
-        return value > 0 ? infinity : -infinity;
-    return static_cast<float>(value);
-}
-
 }  // namespace
 
-GradientSums::GradientSums(const MasterWeights& master, int n_thread, GradientOrder order)
+GradientSums::GradientSums(const MasterWeights& master, int n_thread, GradientOrder order,
+                           std::span<const int> stages, int64_t bucket_bytes)
     : master_(master),
       order_(order),
+      buckets_(master, stages, bucket_bytes / bytes_of_number(order)),
       size_(std::ssize(master.values())),
       is_bad_(static_cast<size_t>(n_thread)),
-      total_(size_) {
+      travels_(buckets_.list().size()) {
     for (int thread = 0; thread < n_thread; ++thread) {
         arenas_.emplace_back(size_);
         if (order_ != GradientOrder::exact) continue;
         pieces_.push_back({Buffer<int64_t>(std::ssize(master.entries())), Buffer<int64_t>(size_),
                            Buffer<int64_t>(size_)});
     }
-    // Behind the tops, or the pieces, stands the flag of a bad rank.
-    if (order_ == GradientOrder::exact)
-        words_ = Buffer<int64_t>(std::max(2 * size_, std::ssize(master.entries()) + 1));
-    if (order_ == GradientOrder::single) sent_ = Buffer<float>(size_);
+    if (order_ == GradientOrder::single) floats_ = Buffer<float>(buckets_.size());
+    if (order_ == GradientOrder::real) doubles_ = Buffer<double>(buckets_.size());
+    if (order_ == GradientOrder::exact) {
+        words_ = Buffer<int64_t>(2 * buckets_.size());
+        tops_ = Buffer<int64_t>(std::ssize(master.entries()) + std::ssize(buckets_.list()));
+    }
     clear();
 }
 
 void GradientSums::clear() {
+    for (const Travel& travel : travels_) is_lost_ = is_lost_ || travel.is_under_way;
+    std::ranges::fill(travels_, Travel{});
+    comm_ = nullptr;
+    stage_ = 0;
+    n_begun_ = 0;
     is_poisoned_ = false;
     std::ranges::fill(is_bad_, uint8_t{0});
     for (Buffer<double>& arena : arenas_) std::ranges::fill(arena, 0.0);
@@ -96,7 +92,7 @@ void GradientSums::close(int thread, int64_t begin, int64_t end) {
         const double largest = largest_of(from, entry->size);
         if (largest < too_large) {
             if (largest > 0) {
-                raise(pieces_[t], tensor, top_of(largest));
+                raise(pieces_[t], tensor, top_of(largest, piece_bits));
                 take(pieces_[t], tensor, from);
             }
         } else {
@@ -136,80 +132,41 @@ void GradientSums::raise(Pieces& pieces, size_t tensor, int64_t top) const {
     now = top;
 }
 
-void GradientSums::join_threads() {
+void GradientSums::join_threads(const Bucket& bucket) {
     for (const uint8_t bad : is_bad_) is_poisoned_ = is_poisoned_ || bad;
-    if (order_ != GradientOrder::exact) {
-        std::ranges::copy(arenas_.front(), total_.begin());
-        for (size_t t = 1; t < arenas_.size(); ++t) {
-            for (int64_t i = 0; i < size_; ++i) total_[i] += arenas_[t][i];
-        }
-        return;
-    }
-    Pieces& all = pieces_.front();
-    for (size_t t = 1; t < pieces_.size(); ++t) {
-        for (size_t tensor = 0; tensor < master_.entries().size(); ++tensor) {
-            const int64_t top = pieces_[t].top[static_cast<int64_t>(tensor)];
+    for (size_t t = 1; t < arenas_.size(); ++t) {
+        for (const GradientBuckets::Place& place : buckets_.places(bucket)) {
+            const MasterWeights::Entry& entry = entry_of(place);
+            const int64_t end = entry.first + entry.size;
+            if (order_ != GradientOrder::exact) {
+                for (int64_t i = entry.first; i < end; ++i) arenas_[0][i] += arenas_[t][i];
+                continue;
+            }
+            const int64_t top = pieces_[t].top[place.tensor];
             if (top == no_top) continue;
-            raise(all, tensor, top);
-            raise(pieces_[t], tensor, all.top[static_cast<int64_t>(tensor)]);
-        }
-        for (int64_t i = 0; i < size_; ++i) {
-            all.upper[i] += pieces_[t].upper[i];
-            all.lower[i] += pieces_[t].lower[i];
+            const auto tensor = static_cast<size_t>(place.tensor);
+            raise(pieces_[0], tensor, top);
+            raise(pieces_[t], tensor, pieces_[0].top[place.tensor]);
+            for (int64_t i = entry.first; i < end; ++i) {
+                pieces_[0].upper[i] += pieces_[t].upper[i];
+                pieces_[0].lower[i] += pieces_[t].lower[i];
+            }
         }
     }
-}
-
-bool GradientSums::reduce(Communicator& comm) {
-    join_threads();
-    return order_ == GradientOrder::exact ? reduce_exact(comm) : reduce_floats(comm);
-}
-
-bool GradientSums::reduce_exact(Communicator& comm) {
-    Pieces& all = pieces_.front();
-    const int64_t n_tensor = all.top.size();
-    std::ranges::copy(all.top, words_.begin());
-    words_[n_tensor] = is_poisoned_ ? 1 : 0;
-    comm.all_reduce_max(std::span(words_.data(), static_cast<size_t>(n_tensor + 1)));
-    if (words_[n_tensor] != 0) return false;
-    for (int64_t tensor = 0; tensor < n_tensor; ++tensor)
-        raise(all, static_cast<size_t>(tensor), words_[tensor]);
-    std::ranges::copy(all.upper, words_.begin());
-    std::ranges::copy(all.lower, words_.begin() + size_);
-    comm.all_reduce_sum(std::span(words_.data(), static_cast<size_t>(2 * size_)));
-    for (int64_t tensor = 0; tensor < n_tensor; ++tensor) {
-        const MasterWeights::Entry& entry = master_.entries()[static_cast<size_t>(tensor)];
-        if (all.top[tensor] == no_top) {
-            std::fill_n(total_.begin() + entry.first, entry.size, 0.0);
-            continue;
-        }
-        const double high = unit(all.top[tensor]), low = unit(all.top[tensor] - 1);
-        for (int64_t i = entry.first; i < entry.first + entry.size; ++i)
-            total_[i] = static_cast<double>(words_[i]) * high +
-                        static_cast<double>(words_[size_ + i]) * low;
-    }
-    return true;
-}
-
-bool GradientSums::reduce_floats(Communicator& comm) {
-    if (is_poisoned_) std::ranges::fill(total_, std::numeric_limits<double>::quiet_NaN());
-    if (order_ == GradientOrder::real) {
-        comm.all_reduce_sum(std::span(total_.data(), static_cast<size_t>(size_)));
-    } else if (comm.size() > 1) {
-        std::ranges::transform(total_, sent_.begin(), to_float);
-        comm.all_reduce_sum(std::span(sent_.data(), static_cast<size_t>(size_)));
-        std::ranges::copy(sent_, total_.begin());
-    }
-    return std::ranges::all_of(total_, [](double value) { return std::isfinite(value); });
 }
 
 int64_t GradientSums::bytes_sent() const {
-    if (order_ == GradientOrder::exact) return 8 * (std::ssize(master_.entries()) + 1 + 2 * size_);
-    return (order_ == GradientOrder::real ? 8 : 4) * size_;
+    const int64_t n_top = order_ == GradientOrder::exact ? tops_.size() : 0;
+    const int64_t n_piece = order_ == GradientOrder::exact ? 2 : 1;
+    return 8 * n_top + n_piece * bytes_of_number(order_) * buckets_.size();
+}
+
+int64_t GradientSums::collectives() const {
+    return (order_ == GradientOrder::exact ? 2 : 1) * std::ssize(buckets_.list());
 }
 
 int64_t GradientSums::bytes() const {
-    int64_t n = sent_.bytes() + words_.bytes() + total_.bytes();
+    int64_t n = floats_.bytes() + doubles_.bytes() + words_.bytes() + tops_.bytes();
     for (const Buffer<double>& arena : arenas_) n += arena.bytes();
     for (const Pieces& pieces : pieces_)
         n += pieces.top.bytes() + pieces.upper.bytes() + pieces.lower.bytes();

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "kernels/base/buffer.hpp"
 #include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/layers/gradient_buckets.hpp"
 #include "libsurrogate/src/layers/weights.hpp"
 
 namespace surrogate::impl {
@@ -26,10 +29,24 @@ enum class GradientOrder { single, real, exact };
 /// pieces as integers. Which pieces are uppermost is decided by the largest number of a tensor, and
 /// what lies more than 40 bits below it is left out; so neither order nor grouping matters. Up to
 /// 2^22 chunks a rank and step.
+///
+/// Gradients travel in buckets, always in the same order: a step has `collectives()` reductions that
+/// do not wait. Who says begin() before the last backward of a step, and whose program says
+/// finish_stage() on its way, has them travel while backward goes on.
 class GradientSums {
 public:
-    /// master must outlive it. Takes all memory there is to take.
-    GradientSums(const MasterWeights& master, int n_thread, GradientOrder order);
+    static constexpr int64_t usual_bucket = int64_t{1} << 20;
+
+    /// master must outlive it. Takes all memory there is to take. stages: see GradientBuckets, the
+    /// same on all ranks, as is bucket_bytes: what a bucket sends at least, if there is as much.
+    GradientSums(const MasterWeights& master, int n_thread, GradientOrder order,
+                 std::span<const int> stages = {}, int64_t bucket_bytes = usual_bucket);
+    /// After a failure of the transport, memory that it may still write to is given up.
+    ~GradientSums();
+    GradientSums(const GradientSums&) = delete;
+    GradientSums& operator=(const GradientSums&) = delete;
+    /// Room in the communicator. Local; throws bad_alloc.
+    void reserve(Communicator& comm) const;
 
     /// Before a step: forgets everything.
     void clear();
@@ -45,17 +62,28 @@ public:
     /// This rank's gradients are worthless: reduce() then says so on all ranks.
     void poison() { is_poisoned_ = true; }
 
+    /// The backward pass that comes is the last one before reduce(comm): what it completes may
+    /// travel at once, in its own sequence of calls on every rank. Local.
+    void begin(Communicator& comm) { comm_ = &comm; }
+    /// A stage of backward has ended, and what was closed in it and before is not opened again.
+    /// Nothing happens without begin(), or in the last stage, which ends with reduce(). Between
+    /// parallel parts. Collective if begin() was called; it waits for numbers of earlier stages.
+    void finish_stage();
+
     /// Joins the threads, then the ranks: total() is the same on all of them. Collective. Returns
     /// false, on all ranks alike, if some number is not finite or a rank was poisoned. Further
     /// chunks after it belong to the next step: call clear().
     bool reduce(Communicator& comm);
-    std::span<const double> total() const { return {total_.begin(), total_.end()}; }
-    std::span<double> total() { return {total_.begin(), total_.end()}; }
+    /// In the place of open(0).
+    std::span<const double> total() const { return {arenas_[0].begin(), arenas_[0].end()}; }
+    std::span<double> total() { return open(0); }
 
     GradientOrder order() const { return order_; }
-    /// Payload and calls of one reduce; with GradientOrder::single, one rank alone has none.
+    /// Payload and calls of one step; with GradientOrder::single, one rank alone has none. n
+    /// parameters in b buckets of t tensors together: 4 n bytes in b calls, real 8 n in b, exact
+    /// 16 n + 8 t + 8 b in 2 b.
     int64_t bytes_sent() const;
-    int64_t collectives() const { return order_ == GradientOrder::exact ? 2 : 1; }
+    int64_t collectives() const;
     int64_t bytes() const;
 
 private:
@@ -64,22 +92,50 @@ private:
         kernels::Buffer<int64_t> top;           // (tensor); no_top: nothing yet
         kernels::Buffer<int64_t> upper, lower;  // (size)
     };
+    using Bucket = GradientBuckets::Bucket;
+    static constexpr int piece_bits = 40;
+    static constexpr int64_t no_top = std::numeric_limits<int64_t>::min();
+    /// 2^(40 j).
+    static double unit(int64_t j) { return std::ldexp(1.0, static_cast<int>(piece_bits * j)); }
+    const MasterWeights::Entry& entry_of(const GradientBuckets::Place& place) const {
+        return master_.entries()[static_cast<size_t>(place.tensor)];
+    }
     void take(Pieces& pieces, size_t tensor, double* from);
     void raise(Pieces& pieces, size_t tensor, int64_t top) const;
-    void join_threads();
-    bool reduce_exact(Communicator& comm);
-    bool reduce_floats(Communicator& comm);
+    void join_threads(const Bucket& bucket);
+    bool travels() const { return order_ != GradientOrder::single || comm_->size() > 1; }
+    void send_next();
+    void send_floats(size_t b);
+    void send_tops(size_t b);
+    void send_pieces(size_t b);
+    bool receive_floats(size_t b);
+    bool receive_pieces(size_t b);
+    /// Where the tops of a bucket stand in tops_, and its flag behind them.
+    std::span<int64_t> tops_of(size_t b);
 
     const MasterWeights& master_;
     GradientOrder order_;
+    GradientBuckets buckets_;
     int64_t size_;
     bool is_poisoned_ = false;
-    std::vector<kernels::Buffer<double>> arenas_;  // (n_thread)
+    std::vector<kernels::Buffer<double>> arenas_;  // (n_thread); the first holds the total at last
     std::vector<Pieces> pieces_;                   // (n_thread), exact
     std::vector<uint8_t> is_bad_;                  // (n_thread): met a number that is not finite
-    kernels::Buffer<float> sent_;                  // single
-    kernels::Buffer<int64_t> words_;               // exact: 2 pieces an element
-    kernels::Buffer<double> total_;
+    kernels::Buffer<float> floats_;                // single: packed
+    kernels::Buffer<double> doubles_;              // real
+    kernels::Buffer<int64_t> words_;               // exact: of each bucket upper pieces, lower ones
+    kernels::Buffer<int64_t> tops_;                // exact: of each bucket its tops, and a flag
+
+    // Of the step under way.
+    Communicator* comm_ = nullptr;
+    int stage_ = 0;       // stages that have ended
+    size_t n_begun_ = 0;  // buckets
+    struct Travel {
+        int64_t begun = 0;
+        bool is_under_way = false;
+    };
+    std::vector<Travel> travels_;  // (bucket)
+    bool is_lost_ = false;         // a reduction was begun and never finished
 };
 
 }  // namespace surrogate::impl

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "libsurrogate/src/layers/gradient_sums.hpp"
 #include "libsurrogate/src/model/program.hpp"
@@ -29,6 +30,12 @@ public:
     /// Returns whether the sums of all ranks were finite, as far as this rank learned.
     virtual bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs,
                           bool alive, GradientSums& sums) = 0;
+
+    /// Stages in which backward() completes gradients: of each of the master's entries the last stage,
+    /// 0, 1, .., that adds to it; the same on all ranks. backward() says GradientSums::finish_stage()
+    /// behind each, on all ranks at the same place among their other calls; it may end before the
+    /// last. Empty: all are complete at the end. Local, when planning.
+    virtual std::vector<int> weight_stages() const { return {}; }
 };
 
 }  // namespace surrogate::impl

@@ -70,7 +70,8 @@ public:
     /// take part, or null; afterwards also what was wrong with its inputs.
     Execution::Result forward(std::span<const Column> inputs, std::span<const Column> outputs,
                               std::exception_ptr& problem);
-    /// See GradientProgram::backward.
+    /// See GradientProgram::weight_stages, and backward.
+    std::vector<int> weight_stages() const;
     bool backward(std::span<const Column> doutputs, bool alive, GradientSums& sums);
 
     /// See surrogate_plan_set_stream and surrogate_plan_wait. Local.

@@ -65,6 +65,10 @@ Execution::Result Plan::forward(std::span<const Column> inputs, std::span<const 
     return result;
 }
 
+std::vector<int> Plan::weight_stages() const {
+    return execution_->gradients()->weight_stages();
+}
+
 bool Plan::backward(std::span<const Column> doutputs, bool alive, GradientSums& sums) {
     return execution_->gradients()->backward(doutputs, {}, alive, sums);
 }

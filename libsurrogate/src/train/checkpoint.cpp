@@ -115,7 +115,9 @@ void Trainer::describe_to(nlohmann::json& about) const {
     about = nlohmann::json::object();
     about["format"] = 1;
     nlohmann::json& settings = about["settings"] = nlohmann::json::object();
-    for (const auto& [key, value] : settings_.all()) settings[key] = value;
+    for (const auto& [key, value] : settings_.all()) {
+        if (key != "bucket") settings[key] = value;  // decides how gradients travel, not which
+    }
     settings["precision"] = plan_.option("precision");
     settings["reproducible"] = plan_.option("reproducible");
     nlohmann::json& card = about["model"];

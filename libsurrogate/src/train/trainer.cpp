@@ -49,7 +49,9 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared, std::shared_ptr<Co
     require_same_model();
     this->across().agree([&] {
         optimizer_.emplace(*model_->weights(), recipe_, plan_.queue(), fixed_weights(*model_));
-        sums_.emplace(*model_->weights(), plan_.queue().n_thread(), order_of(plan_));
+        sums_.emplace(*model_->weights(), plan_.queue().n_thread(), order_of(plan_),
+                      plan_.weight_stages(), recipe_.bucket);
+        sums_->reserve(this->across());
         loss_.emplace(recipe_, model_->card().outputs, plan_.queue());
         targets_.resize(n_output());
         target_rows_.resize(n_output(), -1);
@@ -222,6 +224,7 @@ std::string Trainer::describe() const {
     text += line("workspace of the plan", workspace, "bytes");
     if (n_own > 0) text += line("  a point of this rank", workspace / n_own, "bytes");
     text += line("gradients sent a step", sums_->bytes_sent(), "bytes");
+    text += line("  in calls", sums_->collectives(), "");
     return text;
 }
 

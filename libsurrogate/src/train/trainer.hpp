@@ -86,8 +86,9 @@ private:
     void give_predictions() const;
     Sample sample() const;
     Verdict measure(const Source& source);
-    double accumulate(const Source& source);
-    void go_back(Verdict verdict);
+    bool is_last_sample() const { return std::ssize(losses_) + 1 >= recipe_.accumulate; }
+    double accumulate(const Source& source, bool is_last);
+    void go_back(Verdict verdict, bool is_last);
     double mean(std::span<const double> losses, int64_t& n) const;
     surrogate_step_report skip(surrogate_step_report report);
     Traffic now() const;

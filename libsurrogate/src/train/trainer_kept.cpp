@@ -138,7 +138,7 @@ surrogate_step_report Trainer::step_kept(int64_t n_step) {
             const int64_t place = reservoir_.draw();
             try {
                 across().agree([&] { source = kept(place); });
-                accumulate(source);
+                accumulate(source, is_last_sample());
             } catch (...) {
                 reservoir_.undo_draw();
                 throw;

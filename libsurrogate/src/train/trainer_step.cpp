@@ -133,10 +133,11 @@ Verdict Trainer::measure(const Source& source) {
 }
 
 double Trainer::accumulate() {
-    return accumulate(bound());
+    return accumulate(bound(), false);
 }
 
-double Trainer::accumulate(const Source& source) {
+/// is_last: apply() follows at once, and gradients may travel while the sample still goes back.
+double Trainer::accumulate(const Source& source, bool is_last) {
     const Traffic before = now();
     double loss = nan;
     Verdict verdict = Verdict::failed;
@@ -144,7 +145,7 @@ double Trainer::accumulate(const Source& source) {
         verdict = measure(source);
         if (verdict == Verdict::good) loss = loss_->value();
     });
-    go_back(verdict);
+    go_back(verdict, is_last);
     losses_.push_back(loss);
     const Traffic after = now();
     step_.bytes += after.bytes - before.bytes;
@@ -153,9 +154,10 @@ double Trainer::accumulate(const Source& source) {
 }
 
 /// Nothing in here fails, or groups would have different numbers of samples.
-void Trainer::go_back(Verdict verdict) {
+void Trainer::go_back(Verdict verdict, bool is_last) {
     if (verdict != Verdict::good) return sums_->poison();
     loss_->gradient(sample(), gradient_.data());
+    if (is_last) sums_->begin(across());
     if (!plan_.backward(gradient_columns_, true, *sums_)) sums_->poison();
 }
 
@@ -232,8 +234,9 @@ surrogate_step_report Trainer::skip(surrogate_step_report report) {
 }
 
 surrogate_step_report Trainer::step() {
-    const double loss = accumulate();
-    if (std::ssize(losses_) >= recipe_.accumulate) return apply();
+    const bool is_last = is_last_sample();
+    const double loss = accumulate(bound(), is_last);
+    if (is_last) return apply();
     surrogate_step_report report{};
     report.step = optimizer_->n_step();
     report.loss = loss;

@@ -76,15 +76,39 @@ public:
 protected:
     void do_all_reduce(void* data, int64_t count, Type type, Reduction reduction) override {
         require_usable();
-        const MPI_Datatype mpi_type = type == Type::float32   ? MPI_FLOAT
-                                      : type == Type::float64 ? MPI_DOUBLE
-                                                              : MPI_INT64_T;
-        const int64_t width = type == Type::float32 ? 4 : 8;
         in_pieces(count, [&](int64_t done, int n) {
-            call(MPI_Allreduce(MPI_IN_PLACE, static_cast<char*>(data) + done * width, n, mpi_type,
-                               reduction == Reduction::max ? MPI_MAX : MPI_SUM, comm_),
+            call(MPI_Allreduce(MPI_IN_PLACE, static_cast<char*>(data) + done * width_of(type), n,
+                               mpi_type_of(type), reduction == Reduction::max ? MPI_MAX : MPI_SUM,
+                               comm_),
                  "MPI_Allreduce");
         });
+    }
+
+    int64_t do_begin_reduction(void* data, int64_t count, Type type, Reduction reduction) override {
+        require_usable();
+        ++n_begun_;
+        in_pieces(count, [&](int64_t done, int n) {
+            reductions_.push_back({n_begun_, MPI_REQUEST_NULL});
+            call(MPI_Iallreduce(MPI_IN_PLACE, static_cast<char*>(data) + done * width_of(type), n,
+                                mpi_type_of(type), reduction == Reduction::max ? MPI_MAX : MPI_SUM,
+                                comm_, &reductions_.back().request),
+                 "MPI_Iallreduce");
+        });
+        return n_begun_;
+    }
+
+    void do_finish_reduction(int64_t begun) override {
+        require_usable();
+        for (Begun& piece : reductions_) {
+            if (piece.number == begun)
+                call(MPI_Wait(&piece.request, MPI_STATUS_IGNORE), "MPI_Wait");
+        }
+        std::erase_if(reductions_, [&](const Begun& piece) { return piece.number == begun; });
+    }
+
+    void do_reserve_reductions(int64_t n, int64_t n_value) override {
+        const int64_t room = std::ssize(reductions_) + n * n_piece(n_value);
+        reductions_.reserve(static_cast<size_t>(room));
     }
 
     void do_broadcast(void* data, int64_t n_byte, int root) override {
@@ -189,6 +213,17 @@ private:
     static constexpr int row_tag = 1;
     static constexpr int exchange_tag = 2;
 
+    /// A piece of a reduction that was begun.
+    struct Begun {
+        int64_t number;
+        MPI_Request request;
+    };
+
+    static MPI_Datatype mpi_type_of(Type type) {
+        return type == Type::float32 ? MPI_FLOAT : type == Type::float64 ? MPI_DOUBLE : MPI_INT64_T;
+    }
+    static int64_t width_of(Type type) { return type == Type::float32 ? 4 : 8; }
+
     int64_t n_piece(int64_t n_byte) const { return (n_byte + piece_ - 1) / piece_; }
 
     void gather_by_broadcasts(const void* from, void* to, std::span<const int64_t> n_bytes) {
@@ -247,6 +282,8 @@ private:
     // Of one call, reserved at planning: runs do not allocate.
     std::vector<MPI_Request> requests_;
     std::vector<MPI_Request> exchange_requests_;
+    std::vector<Begun> reductions_;  // under way
+    int64_t n_begun_ = 0;
     std::vector<int> counts_, offsets_;  // (size): bytes of each rank
 };
 

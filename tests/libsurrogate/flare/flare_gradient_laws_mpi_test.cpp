@@ -2,6 +2,7 @@
 // What holds for gradients of any FLARE on any ranks: slopes, bits, memory, and NaN that does not hang.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -128,6 +129,24 @@ TEST_P(FlareGradientBits, InReproduciblePlansDependOnNothing) {
                     .dx[static_cast<size_t>(own.row(i / own.n_in()) * own.n_in() + i % own.n_in())])
                 << w << " " << i;
     }
+}
+
+/// A weight whose stage ended too early would lack what came later.
+TEST_P(FlareGradientBits, OfWeightsThatTravelEarlyAreTheSame) {
+    FlareGradients own(context, model, own_rows("uneven", n, world), exact_single);
+    ASSERT_TRUE(own.run());
+    const std::vector<int> stages = own.program->weight_stages();
+    impl::GradientSums parts(*model.get()->model->weights(), 1, impl::GradientOrder::exact, stages,
+                             1);
+    own.evaluate();
+    parts.begin(own.comm());
+    ASSERT_TRUE(own.program->backward(columns_of(own.dy, own.n_out()),
+                                      columns_of(own.dx, own.n_in()), true, parts));
+    own.comm().reset_counters();
+    ASSERT_TRUE(parts.reduce(own.comm()));
+    EXPECT_EQ(own.comm().n_collective(), 3);
+    EXPECT_TRUE(std::ranges::equal(parts.total(), own.total()));
+    EXPECT_EQ(parts.collectives(), 2 * (1 + *std::ranges::max_element(stages)));
 }
 
 TEST_P(FlareGradientBits, AreThoseOfPlansThatSaveMore) {

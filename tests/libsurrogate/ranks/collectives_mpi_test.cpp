@@ -119,6 +119,44 @@ TEST_P(Collectives, SendOneCountToEveryRank) {
     EXPECT_EQ(from_each, expected);
 }
 
+/// Several at a time, with other calls between, finished in another order than begun.
+TEST_P(Collectives, ReduceWhileOtherCallsAreMade) {
+    constexpr int64_t n = 23;
+    Counts largest(n), sums(n);
+    std::vector<double> doubles(n);
+    std::vector<float> floats(n);
+    comm_->reserve_reductions(4, n);
+    for (int turn = 0; turn < 2; ++turn) {
+        for (int64_t i = 0; i < n; ++i) {
+            const auto at = static_cast<size_t>(i);
+            largest[at] = sums[at] = (int64_t{1} << 40) * (rank_ + 1) + i;
+            doubles[at] = static_cast<double>(rank_ + i);
+            floats[at] = static_cast<float>(rank_ * i);
+        }
+        Counts shares(static_cast<size_t>(size_), rank_), received(static_cast<size_t>(size_));
+        comm_->reset_counters();
+        const MemoryMeter meter;
+        const int64_t a = comm_->begin_reduce_max(std::span(largest));
+        const int64_t b = comm_->begin_reduce_sum(std::span(sums));
+        comm_->all_to_all_counts(shares, received);
+        const int64_t c = comm_->begin_reduce_sum(std::span(doubles));
+        comm_->finish_reduction(b);
+        const int64_t d = comm_->begin_reduce_sum(std::span(floats));
+        for (const int64_t begun : {d, a, c}) comm_->finish_reduction(begun);
+        EXPECT_EQ(meter.n_allocation(), 0);
+        EXPECT_EQ(comm_->n_collective(), 5);
+        EXPECT_EQ(comm_->bytes_sent(), 8 * 3 * n + 4 * n + 8 * size_);
+        const int64_t rank_sum = size_ * (size_ - 1) / 2;
+        for (int64_t i = 0; i < n; ++i) {
+            const auto at = static_cast<size_t>(i);
+            EXPECT_EQ(largest[at], (int64_t{1} << 40) * size_ + i);
+            EXPECT_EQ(sums[at], (int64_t{1} << 40) * (rank_sum + size_) + size_ * i);
+            EXPECT_EQ(doubles[at], static_cast<double>(rank_sum + size_ * i));
+            EXPECT_EQ(floats[at], static_cast<float>(rank_sum * i));
+        }
+    }
+}
+
 // Pieces that cut numbers in half, and the last of a message is short; messages in one piece.
 INSTANTIATE_TEST_SUITE_P(Bytes, Collectives, testing::Values(5, 100, int64_t{1} << 30),
                          [](const auto& n) { return std::to_string(n.param); });
@@ -133,6 +171,8 @@ TEST(CollectivesOfOneRank, CopyWithoutATransport) {
     comm->all_to_all_counts(n_bytes, count);
     EXPECT_EQ(all, own);
     EXPECT_EQ(shifted, own);
+    EXPECT_EQ(count, n_bytes);
+    comm->finish_reduction(comm->begin_reduce_sum(std::span(count)));
     EXPECT_EQ(count, n_bytes);
 }
 

@@ -3,6 +3,7 @@
 // numbers of one rank.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -247,6 +248,24 @@ TEST_P(SphereGradientOf, InReproduciblePlansHasTheBitsOfOneRank) {
         EXPECT_EQ(own.total(), whole.total()) << layouts[w].name;
         EXPECT_EQ(own.dx.points(), own.dx.points_of(dx)) << layouts[w].name;
     }
+}
+
+/// A weight whose stage ended too early would lack what came later.
+TEST_P(SphereGradientOf, TravelsWhileOthersAreComputed) {
+    SphereGradients own(context, model, layouts[1], exact_single);
+    fill(own);
+    ASSERT_TRUE(own.run());
+    const std::vector<int> stages = own.program->weight_stages();
+    impl::GradientSums parts(*model.get()->model->weights(), 1, impl::GradientOrder::exact, stages,
+                             1);
+    ASSERT_TRUE(own.evaluate());
+    parts.begin(own.comm());
+    ASSERT_TRUE(own.program->backward(own.outputs(own.dy), own.inputs(own.dx), true, parts));
+    own.comm().reset_counters();
+    ASSERT_TRUE(parts.reduce(own.comm()));
+    EXPECT_EQ(own.comm().n_collective(), parts.collectives() > 2 ? 3 : 2);
+    EXPECT_TRUE(std::ranges::equal(parts.total(), own.total()));
+    EXPECT_EQ(parts.collectives(), 2 * (1 + *std::ranges::max_element(stages)));
 }
 
 /// Evaluations of a program with gradients are those of the plain one.

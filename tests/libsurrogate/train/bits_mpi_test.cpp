@@ -63,6 +63,56 @@ TEST(TrainingBits, OfGroupsAreThoseOfAccumulatedSamples) {
     MPI_Comm_free(&group);
 }
 
+Settings with_buckets(const char* bytes) {
+    Settings settings = golden_settings();
+    settings["bucket"] = bytes;
+    return settings;
+}
+
+TEST(TrainingBits, DoNotDependOnHowGradientsTravel) {
+    GoldenRun whole = on_ranks(exact), parts = on_ranks(exact, with_buckets("64"));
+    EXPECT_EQ(steps(parts, 0, 4), steps(whole, 0, 4));
+    EXPECT_EQ(parts.weights(), whole.weights());
+    EXPECT_GT(parts.trainer.counter("collectives"), whole.trainer.counter("collectives"));
+    const std::string path = shared_path("buckets");
+    parts.trainer.save(path);
+    whole.trainer.restore(path);
+    // Samples that are added one by one, in a step that does not know its last one.
+    for (int64_t which = 0; which < 2; ++which) {
+        whole.load(GoldenRun::golden_sample(4, which));
+        whole.trainer.accumulate();
+    }
+    whole.trainer.apply();
+    steps(parts, 4, 5);
+    EXPECT_EQ(parts.weights(), whole.weights());
+}
+
+/// A group whose loss overflows does not go back; the other one does, and the step is left out.
+TEST(TrainingBits, OfABadGroupAreLeftOutByAll) {
+    if (size_of(world) < 2) GTEST_SKIP() << "two groups need two ranks";
+    const int64_t own = rank_of(world) % 2;
+    MPI_Comm group;
+    MPI_Comm_split(world, static_cast<int>(own), rank_of(world), &group);
+    for (const char* reproducible : {"false", "true"}) {
+        Settings settings = with_buckets("64");
+        settings["accumulate"] = "1";
+        settings["max_bad_steps"] = "2";
+        GoldenRun run = in_groups(group, {{"reproducible", reproducible}}, settings);
+        const std::vector<double> before = run.weights();
+        for (int64_t bad = 0; bad < 2; ++bad) {
+            run.load(own);
+            if (own == bad)
+                for (double& target : run.target) target = 1e200;
+            EXPECT_EQ(run.trainer.step().was_skipped, 1);
+            EXPECT_EQ(run.weights(), before);
+        }
+        run.load(own);
+        EXPECT_EQ(run.trainer.step().was_skipped, 0);
+        EXPECT_NE(run.weights(), before);
+    }
+    MPI_Comm_free(&group);
+}
+
 /// Averaged, best and current weights as files hold them.
 std::vector<double> all_weights(GoldenRun& run) {
     std::vector<double> all = run.weights();

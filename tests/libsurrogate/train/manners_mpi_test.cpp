@@ -60,5 +60,32 @@ TEST(TrainingManners, TrafficIsCounted) {
     EXPECT_TRUE(found.says("did you mean 'bytes_sent'")) << found;
 }
 
+/// Payload and calls of gradients: 4 n bytes in a call a bucket; exact sums 16 n, and 8 more for each
+/// tensor and bucket, in two calls a bucket. A bucket of one byte is a stage: FLARE's blocks, and
+/// what is before the first.
+TEST(TrainingManners, TrafficOfGradientsIsThatOfTheFormula) {
+    for (const bool is_exact : {false, true}) {
+        Settings parts = golden_settings();
+        parts["bucket"] = "1";
+        const char* const reproducible = is_exact ? "true" : "false";
+        GoldenRun one = on_ranks({{"reproducible", reproducible}});
+        GoldenRun many = on_ranks({{"reproducible", reproducible}}, parts);
+        for (GoldenRun* run : {&one, &many}) run->golden_step(0);
+        const auto difference = [&](const char* key) {
+            return many.trainer.counter(key) - one.trainer.counter(key);
+        };
+        const bool meets = one.context.size() > 1 || is_exact;
+        const int64_t n_block = golden_training().card()["network"]["num_blocks"];
+        EXPECT_EQ(difference("collectives"), meets ? (is_exact ? 2 : 1) * n_block : 0);
+        EXPECT_EQ(difference("bytes_sent"), is_exact ? 8 * n_block : 0);
+        const impl::MasterWeights& weights = *one.model.get()->model->weights();
+        const int64_t n = weights.n_parameter(), n_tensor = std::ssize(weights.entries());
+        const int64_t n_byte = is_exact ? 16 * n + 8 * n_tensor + 8 : 4 * n;
+        EXPECT_NE(one.trainer.describe().find(std::to_string(n_byte) + " bytes\n  in calls"),
+                  std::string::npos)
+            << one.trainer.describe();
+    }
+}
+
 }  // namespace
 }  // namespace surrogate::test

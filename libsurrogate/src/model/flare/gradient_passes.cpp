@@ -48,8 +48,10 @@ template <class T>
 bool GradientPasses<T>::run(bool alive, bool wants_inputs, GradientSums& sums) {
     bool is_finite = true;
     for (int64_t s = config_.num_blocks; s >= 0; --s) {
+        if (!alive) sums.poison();
         if (alive) sweep(s, wants_inputs, sums);
         if (s == 0) break;
+        sums.finish_stage();
         is_finite = reduction_->reduce(comm_, !alive, dz_.data()) && is_finite;
         alive = alive && is_finite;
         if (alive) set_latents(s - 1);

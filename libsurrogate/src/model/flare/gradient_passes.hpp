@@ -33,6 +33,9 @@ public:
     /// and the sums are poisoned.
     bool run(bool alive, bool wants_inputs, GradientSums& sums);
 
+    /// Of each entry of the master, the sweep after which it is complete.
+    std::vector<int> stages() const { return places_.stages(layers_.weights.master()); }
+
     /// Payload and calls of one run, without those of the sums of weights.
     int64_t bytes_sent() const;
     int64_t collectives() const;

@@ -98,4 +98,21 @@ Places::Places(const Config& config, const MasterWeights& master) {
     }
 }
 
+std::vector<int> Places::stages(const MasterWeights& master) const {
+    std::vector<int> stages;
+    for (const MasterWeights::Entry& entry : master.entries()) {
+        const auto holds = [&](const Range& r) {
+            return r.begin <= entry.first && entry.first < r.end;
+        };
+        const auto writes = [&](const std::vector<Range>& ranges) {
+            return std::ranges::any_of(ranges, holds);
+        };
+        // No sweep writes what is no weight of a layer.
+        const auto sweep = std::ranges::find_if(written_, writes);
+        const auto n_later = sweep == written_.end() ? 0 : written_.end() - 1 - sweep;
+        stages.push_back(static_cast<int>(n_later));
+    }
+    return stages;
+}
+
 }  // namespace surrogate::impl::flare

@@ -63,6 +63,8 @@ public:
     };
     /// Of sweep s of GradientSweep, num_blocks >= s >= 0; gaps between tensors included.
     std::span<const Range> written(int64_t s) const { return written_[static_cast<size_t>(s)]; }
+    /// Of each entry of the master, the sweep that writes it, counted from the first one, num_blocks.
+    std::vector<int> stages(const MasterWeights& master) const;
 
 private:
     std::vector<std::vector<Range>> written_;  // (num_blocks + 1)

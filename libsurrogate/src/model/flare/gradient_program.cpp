@@ -46,6 +46,8 @@ public:
         return is_finite;
     }
 
+    std::vector<int> weight_stages() const override { return backward_.stages(); }
+
     int64_t bytes() const override { return Shared::bytes() + back_.bytes() + backward_.bytes(); }
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();

@@ -19,6 +19,18 @@ void GridGradient<T>::set_ports(const ProgramRequest& request, int64_t n_out, Ra
 }
 
 template <class T>
+void GridGradient<T>::set_stages(const MasterWeights& master, int64_t n_block,
+                                 std::string_view first) {
+    for (const MasterWeights::Entry& entry : master.entries()) {
+        int64_t stage = entry.name.starts_with(first) ? 0 : n_block + 1;
+        for (int64_t i = 0; i < n_block; ++i) {
+            if (entry.name.starts_with("blocks." + std::to_string(i) + ".")) stage = n_block - i;
+        }
+        stages_.push_back(static_cast<int>(stage));
+    }
+}
+
+template <class T>
 void GridGradient<T>::connect() {
     program_->connect();
     dy_->connect(frame_);

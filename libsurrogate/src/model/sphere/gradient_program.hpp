@@ -34,6 +34,7 @@ public:
     int64_t bytes() const override;
     std::vector<LayerCost> costs() const override;
     std::vector<std::string> notes() const override;
+    std::vector<int> weight_stages() const override { return stages_; }
 
 protected:
     explicit GridGradient(std::unique_ptr<GridProgram<T>> program);
@@ -42,6 +43,11 @@ protected:
     /// (n_out channels), and computes the rows `bands` of that of the input.
     void set_ports(const ProgramRequest& request, int64_t n_out, Range wanted, int64_t n_in,
                    const Bands& bands);
+
+    /// Local, part of construction. Of n_block blocks, of which the last goes back first: tensors
+    /// blocks.i are complete in stage n_block - i, those whose names begin with `first` in stage 0,
+    /// all others in stage n_block + 1.
+    void set_stages(const MasterWeights& master, int64_t n_block, std::string_view first);
 
     virtual void connect_layers() = 0;
     /// Collective: from dy_->field() gradients of weights, and if they are wanted of the input, into
@@ -58,6 +64,7 @@ protected:
     Scratch<T> scratch_;  ///< of backward
 
 private:
+    std::vector<int> stages_;
     OutsideCounts outside_;  // gradients have no ranges: not read
     bool is_evaluated_ = false;
 };

@@ -96,6 +96,7 @@ SegformerGradient<T>::SegformerGradient(const ProgramRequest& request, const Seg
     }
     this->scratch_.allocate(this->frame_.queue.n_thread());
     sums_ = Buffer<double>(this->frame_.queue.n_thread() * n_out_ * most);
+    this->set_stages(weights.master(), std::ssize(config.levels), "");
     this->set_ports(request, n_out_, wanted, config.levels[0].merge.n_in, forward_.fine_);
 }
 
@@ -115,6 +116,7 @@ bool SegformerGradient<T>::go_back(bool wants_inputs, GradientSums& sums) {
     });
     for (size_t i = 0; i < ups_.size(); ++i) up_back(i, sums);
     for (size_t i = levels_.size(); i-- > 0;) {
+        sums.finish_stage();
         // What the level above reads of its features is left by forward until its own back().
         levels_[i].back(this->scratch_, sums);
         if (i > 0) {

@@ -55,6 +55,7 @@ TransformerGradient<T>::TransformerGradient(const ProgramRequest& request,
     make_blocks(weights.master());
     set_embedding(weights.master());
     set_scratch();
+    this->set_stages(weights.master(), config.n_layer, "decoder.");
     this->set_ports(request, config.decoder.n_out, hull(decoder_rows_.dy_rows, fine_),
                     config.encoder.n_in, forward_.fine_);
 }

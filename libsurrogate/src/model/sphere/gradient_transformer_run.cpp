@@ -32,8 +32,10 @@ template <class T>
 bool TransformerGradient<T>::go_back(bool wants_inputs, GradientSums& sums) {
     decode_back(sums);
     for (size_t i = blocks_.size(); i-- > 0;) {
+        sums.finish_stage();
         if (!block_back(i, sums)) return false;
     }
+    sums.finish_stage();
     embedding_back(sums);
     encoder_weights_back(sums);
     if (wants_inputs) {

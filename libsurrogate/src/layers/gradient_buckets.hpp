@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "libsurrogate/src/layers/weights.hpp"
+
+namespace surrogate::impl {
+
+/// Which gradients travel together: the tensors of a master in the order in which backward completes
+/// them, packed without gaps, and cut where a stage of backward ends and enough bytes are together.
+class GradientBuckets {
+public:
+    /// A tensor and its first element in packed memory.
+    struct Place {
+        int64_t tensor = 0, packed = 0;
+    };
+    /// Tensors places()[first .. end), elements [begin, begin + size) of packed memory; complete when
+    /// `stage` has ended. Two buckets have no tensor in common, and each tensor has a bucket.
+    struct Bucket {
+        size_t first = 0, end = 0;
+        int64_t begin = 0, size = 0;
+        int stage = 0;
+    };
+
+    /// stages: of each of the master's entries, the stage of backward, 0, 1, .., that is the last
+    /// to add to it; empty: one stage. A bucket has n_element elements at least, if there are as
+    /// many left, and whole stages. There is one bucket at least.
+    GradientBuckets(const MasterWeights& master, std::span<const int> stages, int64_t n_element);
+
+    const std::vector<Bucket>& list() const { return buckets_; }
+    std::span<const Place> places(const Bucket& bucket) const {
+        return std::span(places_).subspan(bucket.first, bucket.end - bucket.first);
+    }
+    /// Elements of packed memory.
+    int64_t size() const { return buckets_.back().begin + buckets_.back().size; }
+    int64_t largest() const;
+
+private:
+    std::vector<Place> places_;
+    std::vector<Bucket> buckets_;
+};
+
+}  // namespace surrogate::impl
