@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <string>
 
 #include "kernels/base/error.hpp"
@@ -116,8 +117,9 @@ void Harmonics::inverse(const Complex* c, double* f) const {
     inverse_rows(c, 0, grid_.n_lat, f);
 }
 
-void Harmonics::inverse_rows(const Complex* c, int64_t first_row, int64_t end_row,
-                             double* f) const {
+template <class Factor>
+void Harmonics::to_rows(const Complex* c, int64_t first_row, int64_t end_row, const Factor& factor,
+                        double* f) const {
     for (int64_t row = first_row; row < end_row; ++row) {
         const double* p = triangle(row);
         for (int64_t first = 0; first < n_degree_; first += order_block) {
@@ -129,10 +131,51 @@ void Harmonics::inverse_rows(const Complex* c, int64_t first_row, int64_t end_ro
                 for (int64_t i = 0; i < std::min(count, l + 1 - first); ++i)
                     orders[i] += p_l[i] * c_l[i];
             }
-            for (int64_t i = 0; i < count; ++i) orders[i] *= sign(first + i);
+            for (int64_t i = 0; i < count; ++i) orders[i] *= factor(row, first + i);
             fourier_.inverse(orders, first, count, first > 0, f + (row - first_row) * grid_.n_lon);
         }
     }
+}
+
+void Harmonics::inverse_rows(const Complex* c, int64_t first_row, int64_t end_row,
+                             double* f) const {
+    to_rows(
+        c, first_row, end_row, [&](int64_t, int64_t m) { return sign(m); }, f);
+}
+
+/// forward() multiplies by the weight of the row and 2 pi / n_lon, and counts each order once.
+void Harmonics::forward_gradient(const Complex* dc, int64_t first_row, int64_t end_row,
+                                 double* df) const {
+    const double column = 2 * std::numbers::pi / static_cast<double>(grid_.n_lon);
+    const auto factor = [&](int64_t row, int64_t m) {
+        return sign(m) * latitudes_.weight[static_cast<size_t>(row)] * column / times(m);
+    };
+    to_rows(dc, first_row, end_row, factor, df);
+}
+
+void Harmonics::inverse_gradient(const double* df, int64_t row, Complex* dc) const {
+    std::fill_n(dc, n_degree_ * n_degree_, Complex());
+    const double* p = triangle(row);
+    const double column = static_cast<double>(grid_.n_lon) / (2 * std::numbers::pi);
+    Complex orders[order_block];
+    for (int64_t first = 0; first < n_degree_; first += order_block) {
+        const int64_t count = std::min(order_block, n_degree_ - first);
+        fourier_.forward(df, first, count, orders);
+        for (int64_t i = 0; i < count; ++i)
+            orders[i] *= sign(first + i) * column * times(first + i);
+        for (int64_t l = first; l < n_degree_; ++l) {
+            const double* p_l = p + triangle_index(l, first);
+            for (int64_t i = 0; i < std::min(count, l + 1 - first); ++i)
+                dc[l * n_degree_ + first + i] = p_l[i] * orders[i];
+        }
+    }
+}
+
+/// The squares of all functions of a degree add up to (2 l + 1) / (4 pi) at every point; twice that
+/// for orders that are counted twice, and a little for rounding.
+double Harmonics::inverse_gradient_bound() const {
+    const auto degree = static_cast<double>(n_degree_);
+    return 2.01 * std::sqrt((2 * degree + 1) / (4 * std::numbers::pi));
 }
 
 void Harmonics::vector_forward(const double* v, Complex* c) const {

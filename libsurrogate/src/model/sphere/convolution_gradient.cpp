@@ -36,6 +36,11 @@ ConvolutionGradient<T>::ConvolutionGradient(const Frame& frame, const Convolutio
       n_source_(n_source(config)),
       slots_(master, prefix + "weight", config.bias ? prefix + "bias" : "") {}
 
+template <class T>
+ConvolutionGradient<T>::ConvolutionGradient(const Frame& frame, const ConvolutionLayer<T>& layer,
+                                            const Convolution& config)
+    : frame_(frame), layer_(layer), config_(config), n_source_(n_source(config)) {}
+
 /// Channels of the rings: dy, or what the weights make of it.
 template <class T>
 int64_t ConvolutionGradient<T>::n_source(const Convolution& c) {
@@ -198,11 +203,18 @@ template <class T>
 void ConvolutionGradient<T>::add_weights(typename ConvolutionLayer<T>::Workspace& forward,
                                          Scratch<T>& scratch, int64_t row, int thread, Field<T>& dy,
                                          GradientSums& sums) const {
+    sum_weights(forward, scratch, row, thread, dy, slots_.linear(sums, thread));
+    slots_.close(sums, thread);
+}
+
+template <class T>
+void ConvolutionGradient<T>::sum_weights(typename ConvolutionLayer<T>::Workspace& forward,
+                                         Scratch<T>& scratch, int64_t row, int thread, Field<T>& dy,
+                                         kernels::LinearGradient all) const {
     const ConvolutionTable<T> table{&forward.stencil, forward.values.data()};
     const Rings<const T> rings{&forward.layout, forward.memory.data()};
     const int64_t n_phase = forward.n_phase_out, groups = config_.groups;
     const int64_t width = config_.n_in / groups * layer_.n_basis_, height = config_.n_out / groups;
-    const kernels::LinearGradient all = slots_.linear(sums, thread);
     for (int64_t first = 0; first < forward.stencil.n_column; first += tile_points) {
         const int64_t count = std::min(tile_points, forward.stencil.n_column - first);
         for (int64_t phase = 0; phase < n_phase; ++phase) {
@@ -225,25 +237,29 @@ void ConvolutionGradient<T>::add_weights(typename ConvolutionLayer<T>::Workspace
                     {all.weight + g * height * width, all.bias ? all.bias + g * height : nullptr});
         }
     }
-    slots_.close(sums, thread);
 }
 
 template <class T>
 void ConvolutionGradient<T>::add_weights(Workspace& ws, Tile<const T> x, Tile<const T> dring,
                                          int thread, GradientSums& sums) const {
+    sum_weights(ws, x, dring, thread, slots_.weight.open(sums, thread));
+    slots_.weight.close(sums, thread);
+}
+
+template <class T>
+void ConvolutionGradient<T>::sum_weights(Workspace& ws, Tile<const T> x, Tile<const T> dring,
+                                         int thread, double* to) const {
     const int64_t n_out = config_.n_out, n_in = config_.n_in, n_basis = layer_.n_basis_;
     const int64_t size = n_out * n_basis * n_in;
     double* const reordered = ws.sums.data() + thread * size;
     std::fill_n(reordered, size, 0.0);
     kernels::linear_gradient<T>(frame_.queue, x, dring, {reordered, nullptr});
-    double* const to = slots_.weight.open(sums, thread);
     for (int64_t o = 0; o < n_out; ++o) {
         for (int64_t c = 0; c < n_in; ++c) {
             for (int64_t k = 0; k < n_basis; ++k)
                 to[(o * n_in + c) * n_basis + k] += reordered[(o * n_basis + k) * n_in + c];
         }
     }
-    slots_.weight.close(sums, thread);
 }
 
 template <class T>

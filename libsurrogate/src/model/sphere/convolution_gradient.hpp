@@ -34,6 +34,10 @@ public:
                         const Convolution& config, const MasterWeights& master,
                         const std::string& prefix);
 
+    /// Of a layer whose weights are derived from others: only sum_weights() for them.
+    ConvolutionGradient(const Frame& frame, const ConvolutionLayer<T>& layer,
+                        const Convolution& config);
+
     /// Local: takes the memory. The gradients of the input rows `in_rows` are wanted.
     static void prepare(const Frame& frame, const Convolution& config, Range in_rows,
                         Workspace& ws);
@@ -66,6 +70,12 @@ public:
     void add_weights(Workspace& ws, Tile<const T> x, Tile<const T> dring, int thread,
                      GradientSums& sums) const;
     void add_bias(Tile<const T> dy, int thread, GradientSums& sums) const;
+    /// The same to memory of the caller's, of the weight's shape (n_out, n_in / groups, n_basis), in
+    /// either order.
+    void sum_weights(typename ConvolutionLayer<T>::Workspace& forward, Scratch<T>& scratch,
+                     int64_t row, int thread, Field<T>& dy, kernels::LinearGradient to) const;
+    void sum_weights(Workspace& ws, Tile<const T> x, Tile<const T> dring, int thread,
+                     double* to) const;
 
     bool is_weights_first() const { return layer_.is_weights_first(); }
     int64_t n_ring_channel() const { return layer_.n_ring_channel_; }

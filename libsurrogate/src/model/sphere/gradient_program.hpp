@@ -79,5 +79,17 @@ template <class T>
 std::unique_ptr<GradientProgram> make_gradient_program(const ProgramRequest& request,
                                                        const Segformer& config,
                                                        const Weights<T>& weights);
+template <class T>
+std::unique_ptr<GradientProgram> make_gradient_program(const ProgramRequest& request,
+                                                       const Attention& config,
+                                                       const Weights<T>& weights);
+template <class T>
+std::unique_ptr<GradientProgram> make_gradient_program(const ProgramRequest& request,
+                                                       const Convolution& config,
+                                                       const Weights<T>& weights);
+template <class T>
+std::unique_ptr<GradientProgram> make_gradient_program(const ProgramRequest& request,
+                                                       const Resample& config,
+                                                       const Weights<T>& weights);
 
 }  // namespace surrogate::impl::sphere

@@ -7,11 +7,6 @@ namespace surrogate::impl::sphere {
 namespace {
 
 void require_gradients(const Transformer& c) {
-    if (c.upsample_sht) {
-        throw Error(Status::not_supported,
-                    "a Transformer with upsample_sht = true cannot be trained yet; with bilinear "
-                    "upsampling it can");
-    }
     if (ConvolutionLayer<float>::is_weights_first(c.encoder)) {
         throw Error(Status::not_supported,
                     "a Transformer of " + std::to_string(c.encoder.n_in) + " input and " +
@@ -47,10 +42,13 @@ TransformerGradient<T>::TransformerGradient(const ProgramRequest& request,
     for (int64_t i = 0; i < config.n_layer; ++i) forward_.borders_.emplace_back(inner_, n_lon, n);
     ConvolutionGradient<T>::prepare(this->frame_, config.encoder, fine_, encoder_rows_);
     const int64_t n_ring = decoder_.n_ring_channel();
-    resample_.emplace(this->frame_, Resample{config.image, config.inner, {}, n_ring}, n_ring,
-                      inner_);
-    ConvolutionGradient<T>::prepare(this->frame_, config.decoder, resample_->out_rows(),
-                                    decoder_rows_);
+    if (forward_.harmonic_) {
+        harmonic_.emplace(this->frame_, *forward_.harmonic_, fine_, inner_);
+    } else {
+        resample_.emplace(this->frame_, Resample{config.image, config.inner, {}, n_ring}, n_ring,
+                          inner_);
+    }
+    ConvolutionGradient<T>::prepare(this->frame_, config.decoder, slopes().rows(), decoder_rows_);
     if (decoder_.is_weights_first()) dt_ = Field<T>(inner_, n_lon, n_ring);
     make_blocks(weights.master());
     set_embedding(weights.master());
@@ -114,7 +112,8 @@ void TransformerGradient<T>::connect_layers() {
 template <class T>
 int64_t TransformerGradient<T>::layer_bytes() const {
     int64_t n = encoder_rows_.bytes() + decoder_rows_.bytes() + attention_.bytes() +
-                resample_->bytes() + g_.bytes() + d_.bytes() + dt_.bytes() + sums_.bytes();
+                (harmonic_ ? harmonic_->bytes() : resample_->bytes()) + g_.bytes() + d_.bytes() +
+                dt_.bytes() + sums_.bytes();
     for (const Field<T>& border : forward_.borders_) n += border.bytes();
     return n;
 }
@@ -122,6 +121,7 @@ int64_t TransformerGradient<T>::layer_bytes() const {
 template <class T>
 void TransformerGradient<T>::add_layer_costs(std::vector<LayerCost>& list) const {
     list.push_back(decoder_.cost("decoder backward", decoder_rows_));
+    if (harmonic_) list.push_back(harmonic_->cost("upsampling backward"));
     const double points = static_cast<double>(inner_.size() * config_.inner.n_lon);
     for (size_t i = blocks_.size(); i-- > 0;) {
         const std::string name = "blocks." + std::to_string(i);

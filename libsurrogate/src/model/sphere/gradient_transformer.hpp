@@ -9,6 +9,7 @@
 #include "libsurrogate/src/model/sphere/attention_gradient.hpp"
 #include "libsurrogate/src/model/sphere/convolution_gradient.hpp"
 #include "libsurrogate/src/model/sphere/gradient_program.hpp"
+#include "libsurrogate/src/model/sphere/harmonic_gradient.hpp"
 #include "libsurrogate/src/model/sphere/norm_backward.hpp"
 #include "libsurrogate/src/model/sphere/resample_gradient.hpp"
 #include "libsurrogate/src/model/sphere/transformer.hpp"
@@ -42,7 +43,9 @@ private:
     void set_embedding(const MasterWeights& master);
     void set_scratch();
 
-    void decode_back(GradientSums& sums);
+    /// The gradient of what the decoder read from its rings.
+    Field<T>& slopes() { return harmonic_ ? harmonic_->slopes() : resample_->slopes(); }
+    bool decode_back(GradientSums& sums);
     void decoder_weights_back(GradientSums& sums);
     bool block_back(size_t i, GradientSums& sums);
     void feed_forward_back(size_t i, GradientSums& sums);
@@ -60,7 +63,8 @@ private:
     typename ConvolutionGradient<T>::Workspace encoder_rows_, decoder_rows_;
     typename AttentionGradient<T>::Workspace attention_;  // of all blocks in turn
     std::deque<Block> blocks_;
-    std::optional<ResampleGradient<T>> resample_;
+    std::optional<ResampleGradient<T>> resample_;  // one of the two
+    std::optional<HarmonicGradient<T>> harmonic_;
     GradientSlot embedding_;
     Field<T> g_;   // gradient of the residual stream
     Field<T> d_;   // of what a norm gives

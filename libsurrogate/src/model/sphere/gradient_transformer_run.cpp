@@ -30,7 +30,7 @@ private:
 
 template <class T>
 bool TransformerGradient<T>::go_back(bool wants_inputs, GradientSums& sums) {
-    decode_back(sums);
+    if (!decode_back(sums)) return false;
     for (size_t i = blocks_.size(); i-- > 0;) {
         sums.finish_stage();
         if (!block_back(i, sums)) return false;
@@ -47,23 +47,25 @@ bool TransformerGradient<T>::go_back(bool wants_inputs, GradientSums& sums) {
 
 /// From the output's gradient to g_; forward_.x_ is what the decoder read.
 template <class T>
-void TransformerGradient<T>::decode_back(GradientSums& sums) {
+bool TransformerGradient<T>::decode_back(GradientSums& sums) {
     const kernels::Queue& queue = this->frame_.queue;
     decoder_.load(decoder_rows_, this->dy_->field());
     const int64_t n_phase = decoder_rows_.stencil.n_phase_out;
     decoder_rows_.tiles.run(queue, [&](const Work& w, int thread) {
-        decoder_.ring_gradient(
-            decoder_rows_, this->scratch_, w, thread,
-            resample_->slopes().tile(w.row, w.first * n_phase, w.count * n_phase));
+        decoder_.ring_gradient(decoder_rows_, this->scratch_, w, thread,
+                               slopes().tile(w.row, w.first * n_phase, w.count * n_phase));
     });
+    if (harmonic_ && !harmonic_->reduce()) return false;
     const bool weights_first = decoder_.is_weights_first();
     queue.parallel_for(inner_.size(), [&](int64_t i, int thread) {
         const int64_t row = inner_.begin + i;
         const Tile<T> to = weights_first ? dt_.row(row) : g_.row(row);
-        resample_->row(row, thread, false, to);
+        if (harmonic_) harmonic_->row(row, to);
+        if (resample_) resample_->row(row, thread, false, to);
         if (weights_first) decoder_.input_gradient(to, g_.row(row));
     });
     decoder_weights_back(sums);
+    return true;
 }
 
 template <class T>

@@ -27,6 +27,10 @@ public:
     /// One output row, (n_channel, n_lon_out).
     void row(int64_t row, Tile<T> y);
 
+    const kernels::sphere::Harmonics& in() const { return in_; }
+    const kernels::sphere::Harmonics& out() const { return out_; }  ///< has the output rows
+    int64_t n_channel() const { return n_channel_; }
+
     LayerCost cost(const std::string& name) const;
     int64_t bytes() const;
 

@@ -85,15 +85,11 @@ public:
 
     std::unique_ptr<GradientProgram> gradient_program(const PlanRequest& request) const override {
         return weights_.with(request.is_double(), [&](const auto& weights) {
-            const auto make = [&](const auto& config) {
-                return make_gradient_program(request_of(request), config, weights);
-            };
-            if (const auto* transformer = std::get_if<Transformer>(&config_))
-                return make(*transformer);
-            if (const auto* segformer = std::get_if<Segformer>(&config_)) return make(*segformer);
-            throw Error(Status::not_supported,
-                        "of the networks on the sphere, the Transformer and the SegFormer can be "
-                        "trained, single layers cannot yet (option 'gradients')");
+            return std::visit(
+                [&](const auto& c) {
+                    return make_gradient_program(request_of(request), c, weights);
+                },
+                config_);
         });
     }
 

@@ -98,7 +98,7 @@ public:
 
 private:
     template <class>
-    friend class SegformerGradient;
+    friend class UpsamplerGradient;
     /// This level's columns of the segmentation head.
     void set_head(const Segformer& config, const Weights<T>& weights, size_t index);
 
