@@ -30,9 +30,12 @@ void TrainFolder::prepare(const Job& job, const std::string& config, bool resume
         if (!job.is_root()) return;
         const bool is_there = fs::exists(checkpoint()) || fs::exists(last());
         if (is_there && !resume && !overwrite)
-            throw Failure(Exit::bad_usage, "'" + path_ +
-                                               "' has a training: --resume goes on with it, "
-                                               "--overwrite begins anew");
+            throw Failure(Exit::bad_usage,
+                          "'" + path_ +
+                              (fs::exists(checkpoint())
+                                   ? "' has a training: --resume goes on with it, "
+                                   : "' has the model of a training without a checkpoint: ") +
+                              "--overwrite begins anew");
         if (resume && !fs::exists(checkpoint()))
             throw Failure(Exit::bad_usage, "nothing to resume: there is no '" + checkpoint() + "'");
         make_folder(path_);
