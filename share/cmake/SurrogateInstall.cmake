@@ -60,9 +60,10 @@ foreach(part surrogate ${surrogate_built})
 endforeach()
 
 # ---- models, documents, examples ----
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/models DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/python DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate PATTERN __pycache__ EXCLUDE)
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/models DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate COMPONENT tools)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/python DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate COMPONENT tools
+    PATTERN __pycache__ EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate
     PATTERN examples/CMakeLists.txt EXCLUDE)
 
@@ -80,5 +81,5 @@ foreach(page IN LISTS pages)
         file(WRITE ${installed} "${text}")
     endif()
     cmake_path(GET page PARENT_PATH folder)
-    install(FILES ${installed} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder})
+    install(FILES ${installed} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT tools)
 endforeach()

@@ -5,8 +5,8 @@ set(surrogate_destinations ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_LIBDIR}/cmake
     ${CMAKE_INSTALL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_INCLUDEDIR}/surrogate ${CMAKE_INSTALL_DATADIR}/surrogate/models
     ${CMAKE_INSTALL_DATADIR}/surrogate/examples ${CMAKE_INSTALL_DOCDIR})
 install(CODE "set(SURROGATE_RECORD \"${PROJECT_BINARY_DIR}/install_folders\")
-set(SURROGATE_DESTINATIONS \"${surrogate_destinations}\")")
-install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/install_folders.cmake)
+set(SURROGATE_DESTINATIONS \"${surrogate_destinations}\")" ALL_COMPONENTS)
+install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/install_folders.cmake ALL_COMPONENTS)
 
 if(PROJECT_IS_TOP_LEVEL AND NOT TARGET uninstall)
     add_custom_target(uninstall

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DLIBRARY=<shared library> -DNM=<nm> -DHEADERS=<header>,.. -P exported_symbols.cmake
-# The library exports the functions its headers declare, all of them and nothing else.
+# cmake -DLIBRARY=<shared library> -DNM=<nm> -DHEADERS=<header>,.. -DVERSION_NAME=<SURROGATE_0.1> -P exported_symbols.cmake
+# The library exports the functions its headers declare, all of them and nothing else, each under the name of the version.
 cmake_minimum_required(VERSION 3.25)
 
 set(declared)
@@ -17,6 +17,13 @@ endforeach()
 execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE table COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^ \n]+\n" exported "${table}")
 list(TRANSFORM exported STRIP)
+list(REMOVE_ITEM exported ${VERSION_NAME})   # the name itself is an entry of the table
+set(unversioned ${exported})
+list(FILTER unversioned EXCLUDE REGEX "@@${VERSION_NAME}$")
+if(unversioned OR NOT VERSION_NAME)
+    message(FATAL_ERROR "exported under another version than ${VERSION_NAME}: ${unversioned}")
+endif()
+list(TRANSFORM exported REPLACE "@@${VERSION_NAME}$" "")
 list(LENGTH declared n_declared)
 if(n_declared EQUAL 0)
     message(FATAL_ERROR "no declaration found in ${HEADERS}")
