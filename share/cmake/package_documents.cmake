@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# Run by CPack between installing and packing: the licence and the list of versions of each package, where Debian looks for
+# them. CPACK_SURROGATE_<COMPONENT> is the package's name.
+cmake_policy(VERSION 3.25)
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)   # of SOURCE_DATE_EPOCH, if that is set
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+    string(TOUPPER ${component} upper)
+    set(package ${CPACK_SURROGATE_${upper}})
+    set(folder ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/${component}${CPACK_PACKAGING_INSTALL_PREFIX}/share/doc/${package})
+    configure_file(${CPACK_RESOURCE_FILE_LICENSE} ${folder}/copyright COPYONLY)
+    file(WRITE ${folder}/changelog "${CPACK_PACKAGE_NAME} (${CPACK_PACKAGE_VERSION}) unstable; urgency=medium
+
+  * What has changed: /usr/share/doc/surrogate/changes, of the package surrogate-tools.
+
+ -- ${CPACK_PACKAGE_CONTACT}  ${date}
+")
+    execute_process(COMMAND gzip -n9 ${folder}/changelog COMMAND_ERROR_IS_FATAL ANY)
+    file(CHMOD ${folder}/copyright ${folder}/changelog.gz PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+endforeach()

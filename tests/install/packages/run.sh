@@ -1,0 +1,15 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# run.sh <root>/usr <program> <argument>...: runs a program of the packages, and says whether the libraries of ours that it
+# takes are those of the packages.
+set -eu
+root=$1
+program=$1/bin/$2
+shift 2
+"$program" "$@"
+ours=$(ldd "$program" | grep libsurrogate)
+if echo "$ours" | grep -v "=> $root/"; then
+    echo "taken from elsewhere than $root" >&2
+    exit 1
+fi
+echo "libraries below the root"
