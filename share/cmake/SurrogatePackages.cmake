@@ -59,18 +59,17 @@ set(CPACK_COMPONENT_TOOLS_DESCRIPTION "${PROJECT_DESCRIPTION} - program
 The program surrogate, which looks at models, checks, evaluates and trains
 them; trained models, the exporter from PyTorch, the documentation.")
 
-# Packages that projects need beside ours, for the components that they ask for.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libsurrogate-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_COMPONENT_DEVELOPMENT_DEPENDS library tools)
-set(surrogate_recommended pkg-config)
+# mpi.h is needed by a header of ours, and FindMPI ends the configuration where Open MPI's programs are without it.
 if(SURROGATE_HAVE_MPI)
-    list(APPEND surrogate_recommended libopenmpi-dev)
+    set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS libopenmpi-dev)
 endif()
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS pkg-config)
 if(SURROGATE_HAVE_PETSC)
-    list(APPEND surrogate_recommended petsc-dev)
+    string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS ", petsc-dev")
 endif()
-list(JOIN surrogate_recommended ", " CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "cmake, gfortran")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "${PROJECT_DESCRIPTION} - development
 Headers for C and C++, modules for Fortran, files for CMake and pkg-config,
