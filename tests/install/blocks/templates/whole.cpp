@@ -1,0 +1,2 @@
+// needs: surrogate_mpi
+@block@
