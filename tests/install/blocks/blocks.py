@@ -9,6 +9,7 @@ LIST has a line for each block:  page | how its first line begins | what is done
   project           put into a project of CMake, which is configured
   parse             JSON
   no                the reason; scripts of shell and Python are still parsed
+ONLY=share/doc/vtk.md looks at that page alone.
 "..", "...", "/* ... */" stand for code left out. Variables: CC, CXX, FC, MPIRUN, PKG_CONFIG, CMAKE, BUILD; a block whose
 packages are not installed is counted as left out."""
 import json
@@ -63,7 +64,7 @@ def completed(text):
 
 def build(folder, name, block):
     text = (templates / name).read_text()
-    needs = re.findall(r"surrogate\w*", text.split("\n")[0])
+    needs = re.findall(r"(?<!-l)\bsurrogate\w*", text.split("\n")[0])
     flags = []
     for need in needs:
         asked = subprocess.run([settings["PKG_CONFIG"], "--cflags", "--libs", need], env=environment, stdout=subprocess.PIPE,
@@ -71,8 +72,9 @@ def build(folder, name, block):
         if asked.returncode != 0:
             raise LeftOut(need)
         flags += asked.stdout.split()
+    flags += re.findall(r"-l\w+", text.split("\n")[0])   # a library that belongs to a package of another
     (folder / name).write_text(text.replace("@block@", completed(block)))
-    compiler = {".c": [settings["CC"], "-std=c99"], ".cpp": [settings["CXX"], "-std=c++17"], ".F90": [settings["FC"]]}
+    compiler = {".c": [settings["CC"], "-std=c99"], ".cpp": [settings["CXX"], "-std=c++17"], ".F90": [settings["FC"], "-Wno-unused-dummy-argument"]}
     compiler = compiler[pathlib.Path(name).suffix]
     if not compiler[0]:
         raise LeftOut("a compiler")
@@ -129,6 +131,9 @@ def main():
     pages = [source / "README.md", *sorted((source / "share/doc").rglob("*.md")), source / "share/spack/README.md"]
     for page in filter(pathlib.Path.exists, pages):
         name = str(page.relative_to(source))
+        if not name.startswith(settings.get("ONLY", "")):
+            used.update(i for i, row in enumerate(rows) if row[0] == name)
+            continue
         for number, (language, block) in enumerate(blocks_of(page)):
             first = block.split("\n")[0]
             found = [i for i, row in enumerate(rows) if row[0] == name and first.startswith(row[1])]

@@ -7,7 +7,7 @@ module given
     end type
     type(cell_fields) :: cells
     type(surrogate_plan) :: plan
-    integer(8) :: n_x, n_y
+    integer :: n_x, n_y
     real(8), target :: a(4, 4)
 end module
 subroutine solve()

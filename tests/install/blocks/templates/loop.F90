@@ -1,4 +1,4 @@
-! needs: surrogate_fortran surrogate_timeloop
+! needs: surrogate_fortran surrogate_timeloop -lsurrogate_fortran_timeloop
 module given
     use surrogate, only: surrogate_plan
     integer, parameter :: n_x = 4, n_y = 3
