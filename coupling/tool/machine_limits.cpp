@@ -4,9 +4,11 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "coupling/tool/machine_limits.cpp"
-#include "coupling/tool/machine_limits.hpp"
-
+// clang-format off: this file is included for each target, before what follows.
 #include <hwy/foreach_target.h>
+// clang-format on
+
+#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -15,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "hwy/contrib/math/math-inl.h"
+#include "coupling/tool/machine_limits.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::tool::HWY_NAMESPACE {

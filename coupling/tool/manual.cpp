@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The manual page and the completion of the program, out of the same description of its commands that
 // the parser and --help have. Run by the build: surrogate_manual man|bash > FILE.
-#include <cstdio>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "coupling/tool/commands.hpp"
+#include "coupling/tool/output.hpp"
 
 namespace {
 
@@ -166,14 +166,16 @@ std::string bash_completion(const CLI::App& app) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    open_output();
     Arguments arguments;
     const auto app = make_commands(arguments);
     const std::string kind = argc == 2 ? argv[1] : "";
-    if (kind == "man")
-        std::fputs(man_page(*app).c_str(), stdout);
-    else if (kind == "bash")
-        std::fputs(bash_completion(*app).c_str(), stdout);
-    else
-        std::fputs("surrogate_manual man|bash\n", stderr);
-    return kind == "man" || kind == "bash" ? 0 : 2;
+    if (kind != "man" && kind != "bash") {
+        complain("surrogate_manual man|bash");
+        return 2;
+    }
+    print(kind == "man" ? man_page(*app) : bash_completion(*app));
+    const std::string lost = finish_output();
+    if (!lost.empty()) complain("surrogate_manual: " + lost);
+    return lost.empty() ? 0 : 2;
 }
