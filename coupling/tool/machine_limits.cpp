@@ -52,7 +52,7 @@ double multiply_adds(float start, float* kept) {
 /// Of numbers in the first cache, below 0 as in a softmax.
 double exponentials(float start, float* kept) {
     constexpr size_t n = 4096;
-    constexpr int n_round = 50;
+    constexpr int n_round = 1000;
     const Tag tag;
     const size_t width = hn::Lanes(tag);
     alignas(64) static thread_local float values[n];
