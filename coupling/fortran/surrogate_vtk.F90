@@ -15,6 +15,9 @@ module surrogate_vtk
 
     integer(c_int), parameter, public :: surrogate_point = 0, surrogate_cell = 1
     integer(c_int), parameter, public :: surrogate_color_sequential = 0, surrogate_color_diverging = 1
+    integer(c_int), parameter, public :: surrogate_color_on_white = 2
+    integer(c_int), parameter, public :: surrogate_frame_none = 0, surrogate_frame_axes = 1, surrogate_frame_scale = 2
+    integer(c_int), parameter, public :: surrogate_nan_grey = 0, surrogate_nan_white = 1, surrogate_nan_outlined = 2
 
     type, bind(c), public :: surrogate_image
         integer(c_int32_t) :: whole_extent(6) = 0, extent(6) = 0
@@ -49,6 +52,18 @@ module surrogate_vtk
         integer(c_int) :: color_map = surrogate_color_sequential
     end type
 
+    ! What a panel says of itself: surrogate_png_label(title="solver", quantity="pressure", unit="Pa").
+    type, public :: surrogate_png_axis
+        character(len=128) :: name = "", unit = ""
+        real(c_double) :: first = 0, last = 0
+    end type
+    type, public :: surrogate_png_label
+        character(len=128) :: title = "", quantity = "", unit = ""
+        type(surrogate_png_axis) :: x, y
+        integer(c_int) :: frame = surrogate_frame_none, nan = surrogate_nan_grey
+        logical :: is_log10 = .false.
+    end type
+
     type, bind(c) :: c_mesh
         type(c_array) :: points
         integer(c_int64_t) :: n_cells
@@ -69,6 +84,18 @@ module surrogate_vtk
         type(c_array) :: values
         real(c_double) :: min, max
         integer(c_int32_t) :: color_map
+    end type
+    type, bind(c) :: c_axis
+        type(c_ptr) :: name, unit
+        real(c_double) :: first, last
+    end type
+    type, bind(c) :: c_label
+        type(c_ptr) :: title, quantity, unit
+        type(c_axis) :: x, y
+        integer(c_int32_t) :: frame, nan, is_log10
+    end type
+    type :: label_texts
+        character(kind=c_char), allocatable :: title(:), quantity(:), unit(:), x_name(:), x_unit(:), y_name(:), y_unit(:)
     end type
     type :: field_texts
         character(kind=c_char), allocatable :: name(:), unit(:)
@@ -144,6 +171,15 @@ module surrogate_vtk
             type(c_panel), intent(in) :: panels(*)
             integer(c_int) :: found
         end function
+        function c_png_write_labeled(path, heading, n_panels, panels, labels) &
+            bind(c, name="surrogate_png_write_labeled") result(found)
+            import :: c_char, c_int, c_int32_t, c_label, c_panel
+            character(kind=c_char), intent(in) :: path(*), heading(*)
+            integer(c_int32_t), value :: n_panels
+            type(c_panel), intent(in) :: panels(*)
+            type(c_label), intent(in) :: labels(*)
+            integer(c_int) :: found
+        end function
         function c_field_rows(array, name, component_dim, rows) &
             bind(c, name="surrogate_fortran_field_rows") result(found)
             import :: c_array, c_char, c_int, c_int32_t, surrogate_array
@@ -157,7 +193,7 @@ module surrogate_vtk
 
     public :: surrogate_vtk_error, surrogate_series_create, surrogate_series_set, surrogate_series_write_mesh, &
         surrogate_series_write_image, surrogate_series_write_sphere, surrogate_series_publish, surrogate_series_close, &
-        surrogate_png_write, surrogate_make_series_field, surrogate_make_png_panel
+        surrogate_png_write, surrogate_png_write_labeled, surrogate_make_series_field, surrogate_make_png_panel
 
 contains
 
@@ -360,6 +396,37 @@ contains
         integer(c_int), intent(out), optional :: status
         type(c_panel) :: given(size(panels))
         integer(c_int) :: found
+        call take_panels(panels, given, found)
+        if (found == surrogate_success) found = c_png_write(trim(path)//c_null_char, int(size(given), c_int32_t), given)
+        call finish(found, "surrogate_png_write", status)
+    end subroutine
+
+    ! The same with words and numbers: a label for each panel, and a heading, which may be "".
+    subroutine surrogate_png_write_labeled(path, heading, panels, labels, status)
+        character(len=*), intent(in) :: path, heading
+        type(surrogate_png_panel), intent(in) :: panels(:)
+        type(surrogate_png_label), intent(in) :: labels(:)
+        integer(c_int), intent(out), optional :: status
+        type(c_panel) :: given(size(panels))
+        type(c_label) :: words(size(labels))
+        type(label_texts), target :: texts(size(labels))
+        integer(c_int) :: found
+        integer :: i
+        call take_panels(panels, given, found)
+        if (found == surrogate_success .and. size(labels) /= size(panels)) found = c_fail(c_null_ptr, surrogate_shape, &
+            "surrogate_png_write_labeled: a label for each panel"//c_null_char)
+        do i = 1, size(labels)
+            call take_label(labels(i), texts(i), words(i))
+        end do
+        if (found == surrogate_success) found = c_png_write_labeled(trim(path)//c_null_char, trim(heading)//c_null_char, &
+            int(size(given), c_int32_t), given, words)
+        call finish(found, "surrogate_png_write_labeled", status)
+    end subroutine
+
+    subroutine take_panels(panels, given, found)
+        type(surrogate_png_panel), intent(in) :: panels(:)
+        type(c_panel), intent(out) :: given(:)
+        integer(c_int), intent(out) :: found
         integer :: i
         found = surrogate_success
         do i = 1, size(panels)
@@ -368,8 +435,28 @@ contains
             given(i)%color_map = panels(i)%color_map
             if (found == surrogate_success) found = take_plane(panels(i)%values, given(i)%values)
         end do
-        if (found == surrogate_success) found = c_png_write(trim(path)//c_null_char, int(size(given), c_int32_t), given)
-        call finish(found, "surrogate_png_write", status)
+    end subroutine
+
+    ! The label for C; its texts live in `texts`.
+    subroutine take_label(label, texts, words)
+        type(surrogate_png_label), intent(in) :: label
+        type(label_texts), target, intent(inout) :: texts
+        type(c_label), intent(out) :: words
+        texts%title = name_of(label%title)
+        texts%quantity = name_of(label%quantity)
+        texts%unit = name_of(label%unit)
+        texts%x_name = name_of(label%x%name)
+        texts%x_unit = name_of(label%x%unit)
+        texts%y_name = name_of(label%y%name)
+        texts%y_unit = name_of(label%y%unit)
+        words%title = c_loc(texts%title(1))
+        words%quantity = c_loc(texts%quantity(1))
+        words%unit = c_loc(texts%unit(1))
+        words%x = c_axis(c_loc(texts%x_name(1)), c_loc(texts%x_unit(1)), label%x%first, label%x%last)
+        words%y = c_axis(c_loc(texts%y_name(1)), c_loc(texts%y_unit(1)), label%y%first, label%y%last)
+        words%frame = label%frame
+        words%nan = label%nan
+        words%is_log10 = merge(1, 0, label%is_log10)
     end subroutine
 
     ! Fortran's (n_x, n_y) is C's array of shape {n_x, n_y}.

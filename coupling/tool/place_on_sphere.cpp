@@ -31,20 +31,19 @@ bool is_grid(const char* grid, const std::vector<double>& latitude, int64_t n_lo
     return true;
 }
 
-/// The grid whose nodes the file has; that of the model if it has those of none, so that the
-/// library refuses with both lists.
-std::string grid_of(const vtk::SphereFile& file, const Model& model) {
-    const std::string wanted = model.input_domain().grid;
+/// The grid whose nodes are the rows of the file; "" if none is.
+std::string grid_of(const vtk::SphereFile& file, const std::string& wanted) {
     const auto n_lon = static_cast<int64_t>(file.longitude.size());
     for (const std::string& grid :
          {wanted, std::string("equiangular"), std::string("legendre-gauss"), std::string("lobatto"),
           std::string("equiangular-trapezoidal")})
         if (is_grid(grid.c_str(), file.latitude, n_lon)) return grid;
-    return wanted;
+    return "";
 }
 
 /// This rank's rows of the file: from the first of its slab up to the first of the next slab, which
-/// is the next rank's; the last slab ends with the last row.
+/// is the next rank's; the last slab ends with the last row. Rows of caps are in slabs, but not in
+/// the grid.
 class Sphere final : public Placement {
 public:
     Sphere(const Job& job, const vtk::MeshFile& mesh, const vtk::SphereFile& file, std::string grid)
@@ -52,15 +51,18 @@ public:
         own_ = vtk::slab(file.whole, job.rank(), job.size(), file.lat_axis);
         const auto lat = 2 * static_cast<size_t>(file.lat_axis);
         if (own_[0] <= own_[1]) {
-            first_lat_ = own_[lat] - file.whole[lat];
-            n_lat_ = own_[lat + 1] - own_[lat] + 1;
+            n_slab_ = own_[lat + 1] - own_[lat] + 1;
             has_overlap_ = own_[lat + 1] < file.whole[lat + 1];
-            if (has_overlap_) --n_lat_;
+            has_cap_before_ = file.n_cap_before > 0 && own_[lat] == file.whole[lat];
+            has_cap_after_ = file.n_cap_after > 0 && !has_overlap_;
+            first_row_ = has_cap_before_ ? 1 : 0;
+            first_lat_ = own_[lat] - file.whole[lat] - file.n_cap_before + first_row_;
+            n_lat_ = n_slab_ - first_row_ - (has_overlap_ || has_cap_after_ ? 1 : 0);
         }
         is_westward_ = n_lon() > 1 && file.longitude[1] < file.longitude[0];
         for (int64_t i = 0; i < n_lat_; ++i)
             for (int64_t j = 0; j < n_lon(); ++j)
-                chosen_.push_back(row_at(i, is_westward_ ? n_lon() - 1 - j : j));
+                chosen_.push_back(row_at(first_row_ + i, is_westward_ ? n_lon() - 1 - j : j));
     }
 
     Domain make_domain(const Context& context, const std::vector<double>&, int64_t) const override {
@@ -86,9 +88,11 @@ public:
             all[static_cast<size_t>(chosen_[i])] = of_chosen[i];
         const std::vector<double> next = first_row_of_next(job, all);
         for (int64_t j = 0; j < static_cast<int64_t>(next.size()); ++j)
-            all[static_cast<size_t>(row_at(n_lat_, j))] = next[static_cast<size_t>(j)];
+            all[static_cast<size_t>(row_at(n_slab_ - 1, j))] = next[static_cast<size_t>(j)];
+        if (has_cap_before_) fill_cap(0, 1, all);
+        if (has_cap_after_) fill_cap(n_slab_ - 1, n_slab_ - 2, all);
         if (file_.is_closed)
-            for (int64_t i = 0; i < n_lat_ + (has_overlap_ ? 1 : 0); ++i)
+            for (int64_t i = 0; i < n_slab_; ++i)
                 all[static_cast<size_t>(row_at(i, n_lon()))] =
                     all[static_cast<size_t>(row_at(i, 0))];
         return all;
@@ -109,14 +113,22 @@ private:
         return row;
     }
 
+    /// The mean of the row beside it, as in files of the library.
+    void fill_cap(int64_t cap, int64_t row, std::vector<double>& all) const {
+        double sum = 0;
+        for (int64_t j = 0; j < n_lon(); ++j) sum += all[static_cast<size_t>(row_at(row, j))];
+        for (int64_t j = 0; j < n_lon(); ++j)
+            all[static_cast<size_t>(row_at(cap, j))] = sum / static_cast<double>(n_lon());
+    }
+
     /// What the owner of the shared last row has there; empty if there is no such row.
     std::vector<double> first_row_of_next(const Job& job, const std::vector<double>& all) const {
         std::vector<std::vector<std::byte>> to_rank(static_cast<size_t>(job.size()));
-        const int before = owner_of(job, first_lat_ - 1);
-        if (n_lat_ > 0 && before >= 0) {
+        const int before = owner_of(job, first_lat_ + file_.n_cap_before - 1);
+        if (n_lat_ > 0 && before >= 0 && !has_cap_before_) {
             std::vector<double> mine;
             for (int64_t j = 0; j < n_lon(); ++j)
-                mine.push_back(all[static_cast<size_t>(row_at(0, j))]);
+                mine.push_back(all[static_cast<size_t>(row_at(first_row_, j))]);
             auto& bytes = to_rank[static_cast<size_t>(before)];
             bytes.resize(mine.size() * sizeof(double));
             std::memcpy(bytes.data(), mine.data(), bytes.size());
@@ -146,8 +158,10 @@ private:
     std::string grid_;
     int64_t n_rows_;
     vtk::Extent own_ = {};
-    int64_t first_lat_ = 0, n_lat_ = 0;
-    bool has_overlap_ = false, is_westward_ = false;
+    int64_t first_lat_ = 0, n_lat_ = 0;   ///< rows of the grid
+    int64_t n_slab_ = 0, first_row_ = 0;  ///< rows of the slab, and the first that is of the grid
+    bool has_overlap_ = false, has_cap_before_ = false, has_cap_after_ = false;
+    bool is_westward_ = false;
 };
 
 }  // namespace
@@ -163,7 +177,14 @@ std::unique_ptr<Placement> place_on_sphere(const Job& job, const vtk::MeshFile& 
                 "the mesh has hidden points; a model on the sphere needs all of its grid");
         const vtk::Extent own = vtk::slab(file.whole, job.rank(), job.size(), file.lat_axis);
         vtk::check_points(file, own, mesh.positions(SURROGATE_POINT));
-        placement = std::make_unique<Sphere>(job, mesh, file, grid_of(file, model));
+        const std::string wanted = model.input_domain().grid;
+        const vtk::SphereFile inner = vtk::without_caps(file);
+        if (const std::string grid = grid_of(file, wanted); !grid.empty())
+            placement = std::make_unique<Sphere>(job, mesh, file, grid);
+        else if (const std::string open = grid_of(inner, wanted); !open.empty())
+            placement = std::make_unique<Sphere>(job, mesh, inner, open);
+        else  // that of the model, so that the library refuses with both lists
+            placement = std::make_unique<Sphere>(job, mesh, file, wanted);
     });
     return placement;
 }

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "coupling/vtk/canvas.hpp"
+#include "coupling/vtk/ticks.hpp"
 
 namespace surrogate::vtk {
 
@@ -53,43 +53,6 @@ Scale scale_of(const Chart& chart, bool is_y) {
     return {low / room, high * room, true};
 }
 
-/// Round numbers: 1, 2, 5 times powers of ten.
-std::vector<double> linear_ticks(const Scale& scale) {
-    const double rough = (scale.high - scale.low) / 8;
-    const double power = std::pow(10, std::floor(std::log10(rough)));
-    double step = 10 * power;
-    for (const double factor : {5.0, 2.0, 1.0})
-        if (factor * power >= rough) step = factor * power;
-    step = std::max(step, 1.0);  // epochs are whole
-    std::vector<double> ticks;
-    for (double tick = std::ceil(scale.low / step) * step; tick <= scale.high * (1 + 1e-9);
-         tick += step)
-        ticks.push_back(tick);
-    return ticks;
-}
-
-std::vector<double> log_ticks(const Scale& scale) {
-    const double decades = std::log10(scale.high / scale.low);
-    std::vector<double> factors = {1};
-    if (decades < 4) factors = {1, 2, 5};
-    if (decades < 1) factors = {1, 1.5, 2, 3, 4, 5, 6, 8};
-    std::vector<double> ticks;
-    const int first = static_cast<int>(std::floor(std::log10(scale.low)));
-    const int last = static_cast<int>(std::ceil(std::log10(scale.high)));
-    for (int power = first; power <= last; ++power)
-        for (const double factor : factors) {
-            const double tick = factor * std::pow(10, power);
-            if (tick >= scale.low && tick <= scale.high) ticks.push_back(tick);
-        }
-    return ticks;
-}
-
-std::string label(double value) {
-    std::array<char, 32> text;
-    std::snprintf(text.data(), text.size(), "%.6g", value);
-    return text.data();
-}
-
 double x_pixel(const Scale& scale, double value) {
     return left + scale.at(value) * (width - left - right);
 }
@@ -98,17 +61,19 @@ double y_pixel(const Scale& scale, double value) {
 }
 
 void draw_axes(Canvas& canvas, const Chart& chart, const Scale& x, const Scale& y) {
-    for (const double tick : linear_ticks(x)) {
+    constexpr int most_ticks = 8;
+    constexpr double least_step = 1;  // epochs are whole
+    for (const double tick : linear_ticks(x.low, x.high, most_ticks, least_step)) {
         const double at = x_pixel(x, tick);
         canvas.line(at, below, at, height - above, 1, pale);
         canvas.line(at, below - 5, at, below, 1, black);
-        canvas.text(at, below - 16, label(tick), text_size, black, Canvas::Align::center);
+        canvas.text(at, below - 16, tick_text(tick), text_size, black, Canvas::Align::center);
     }
-    for (const double tick : log_ticks(y)) {
+    for (const double tick : log_ticks(y.low, y.high)) {
         const double at = y_pixel(y, tick);
         canvas.line(left, at, width - right, at, 1, pale);
         canvas.line(left - 5, at, left, at, 1, black);
-        canvas.text(left - 9, at, label(tick), text_size, black, Canvas::Align::right);
+        canvas.text(left - 9, at, tick_text(tick), text_size, black, Canvas::Align::right);
     }
     canvas.line(left, below, width - right, below, 1.5, black);
     canvas.line(left, below, left, height - above, 1.5, black);

@@ -30,6 +30,14 @@ constexpr std::array<Rgb, 7> diverging = {{{0.090, 0.190, 0.480},
                                            {0.790, 0.340, 0.270},
                                            {0.450, 0.070, 0.130}}};
 
+// Lightness falls from 73 to 18 in near-equal steps: on white the whole map is seen. Hue runs from
+// orange over red to violet.
+constexpr std::array<Rgb, 5> on_white = {{{0.960, 0.640, 0.200},
+                                          {0.900, 0.430, 0.230},
+                                          {0.760, 0.230, 0.330},
+                                          {0.520, 0.120, 0.440},
+                                          {0.250, 0.060, 0.420}}};
+
 template <size_t N>
 Rgb interpolate(const std::array<Rgb, N>& points, double t) {
     const double at = std::clamp(t, 0.0, 1.0) * (N - 1);
@@ -46,6 +54,7 @@ Rgb interpolate(const std::array<Rgb, N>& points, double t) {
 Rgb color_at(int32_t color_map, double t) {
     if (color_map == SURROGATE_COLOR_SEQUENTIAL) return interpolate(sequential, t);
     if (color_map == SURROGATE_COLOR_DIVERGING) return interpolate(diverging, t);
+    if (color_map == SURROGATE_COLOR_ON_WHITE) return interpolate(on_white, t);
     throw Error(SURROGATE_INVALID_ARGUMENT, "color map " + std::to_string(color_map) +
                                                 " does not exist; see SURROGATE_COLOR_..");
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 #include "coupling/vtk/error.hpp"
@@ -35,6 +36,19 @@ int64_t n_cells_of(const int32_t* extent) {
     return n;
 }
 
+/// The whole grid, with the caps that pieces of a sphere have beyond it.
+std::array<int32_t, 6> whole_of(const surrogate_piece* pieces, int32_t n_pieces) {
+    std::array<int32_t, 6> whole;
+    std::copy_n(pieces[0].whole_extent, 6, whole.begin());
+    if (pieces[0].kind != 2) return whole;
+    for (int32_t rank = 0; rank < n_pieces; ++rank) {
+        if (pieces[rank].n_points == 0) continue;
+        whole[2] = std::min(whole[2], pieces[rank].extent[2]);
+        whole[3] = std::max(whole[3], pieces[rank].extent[3]);
+    }
+    return whole;
+}
+
 void check_tiling(const surrogate_piece* pieces, int32_t n_pieces) {
     int64_t n_cells = 0;
     for (int32_t rank = 0; rank < n_pieces; ++rank) {
@@ -44,10 +58,11 @@ void check_tiling(const surrogate_piece* pieces, int32_t n_pieces) {
                         "rank " + std::to_string(rank) + " has another whole extent than rank 0");
         n_cells += pieces[rank].n_cells;
     }
-    if (n_cells != n_cells_of(pieces[0].whole_extent))
+    const int64_t n_whole = n_cells_of(whole_of(pieces, n_pieces).data());
+    if (n_cells != n_whole)
         throw Error(SURROGATE_SHAPE,
                     "the blocks have " + std::to_string(n_cells) + " cells, the whole grid has " +
-                        std::to_string(n_cells_of(pieces[0].whole_extent)) +
+                        std::to_string(n_whole) +
                         "; blocks share their border points, see surrogate_image and "
                         "surrogate_sphere_surface");
 }
@@ -57,6 +72,10 @@ std::string write_summary(surrogate_series& series, const surrogate_piece* piece
     const int32_t step = series.n_written - 1;
     if (series.size == 1) return piece_file(series, step, 0);
     SummaryInfo summary = series.summary;
+    if (summary.kind == GridKind::structured) {
+        const auto whole = whole_of(pieces, series.size);
+        std::copy(whole.begin(), whole.end(), summary.whole_extent.begin());
+    }
     for (int32_t rank = 0; rank < series.size; ++rank) {
         if (pieces[rank].n_points == 0) continue;
         PieceInfo piece{piece_file(series, step, rank), {}};

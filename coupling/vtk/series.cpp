@@ -21,6 +21,7 @@
 #include "coupling/vtk/arrays.hpp"
 #include "coupling/vtk/error.hpp"
 #include "coupling/vtk/grid.hpp"
+#include "coupling/vtk/poles.hpp"
 #include "coupling/vtk/surface.hpp"
 
 namespace surrogate::vtk {
@@ -153,17 +154,21 @@ void write_sphere(surrogate_series& series, const surrogate_sphere_surface& surf
     const auto open = make_grid(surface);
     const int32_t whole[6] = {
         0, static_cast<int32_t>(surface.n_lon), 0, static_cast<int32_t>(surface.n_lat) - 1, 0, 0};
+    const Caps caps = series.closes_poles ? caps_of(surface) : Caps{};
     int32_t own[6];
     open->GetExtent(own);
     ++own[1];  // the closed seam
+    own[2] -= caps.before ? 1 : 0;
+    own[3] += caps.after ? 1 : 0;
     set_extents(series, GridKind::structured, whole, own, piece);
     check_are_point_fields(n_fields, fields);
-    if (!has_cells(surface))
+    if (!has_cells(surface, caps.n()))
         return write_nothing<vtkStructuredGrid, vtkXMLStructuredGridWriter>(series, n_fields,
                                                                             fields, piece);
     add_fields(open, n_fields, fields, series.unit_in_name);
-    write_piece<vtkXMLStructuredGridWriter>(
-        series, with_closed_seam(open, surface.is_lon_lat ? 360 : 0), piece);
+    auto closed = with_closed_seam(open, surface.is_lon_lat ? 360 : 0);
+    if (caps.n() > 0) closed = with_caps(closed, caps, surface);
+    write_piece<vtkXMLStructuredGridWriter>(series, closed, piece);
 }
 
 /// Counts the step, runs the write, and leaves its status in the piece.
@@ -229,9 +234,13 @@ void set(surrogate_series& series, const std::string& key, const std::string& va
         if (value != "true" && value != "false")
             throw Error(SURROGATE_INVALID_ARGUMENT, wrong + "it is true or false");
         series.unit_in_name = value == "true";
+    } else if (key == "poles") {
+        if (value != "closed" && value != "open")
+            throw Error(SURROGATE_INVALID_ARGUMENT, wrong + "it is closed or open");
+        series.closes_poles = value == "closed";
     } else {
-        throw Error(SURROGATE_UNKNOWN_NAME,
-                    "a series has no option '" + key + "'; it has compress and unit_in_name");
+        throw Error(SURROGATE_UNKNOWN_NAME, "a series has no option '" + key +
+                                                "'; it has compress, unit_in_name and poles");
     }
 }
 

@@ -17,6 +17,7 @@ struct surrogate_series {
     int32_t rank = 0, size = 1;
     surrogate::vtk::Compression compression = surrogate::vtk::Compression::lz4;
     bool unit_in_name = false;
+    bool closes_poles = true;
     int32_t n_written = 0;                          // writes so far, good or bad
     double time_s = 0;                              // of the last write
     surrogate::vtk::SummaryInfo summary;            // of the last write, without pieces

@@ -141,6 +141,20 @@ SphereFile read_sphere_file(const std::string& path) {
     return file;
 }
 
+SphereFile without_caps(SphereFile file) {
+    constexpr double at_pole = 90 - 1e-4;  // coordinates in single precision pass
+    if (file.is_lon_lat || file.latitude.size() < 4) return file;
+    if (std::abs(file.latitude.back()) >= at_pole) {
+        file.latitude.pop_back();
+        file.n_cap_after = 1;
+    }
+    if (std::abs(file.latitude.front()) >= at_pole) {
+        file.latitude.erase(file.latitude.begin());
+        file.n_cap_before = 1;
+    }
+    return file;
+}
+
 void check_points(const SphereFile& file, const Extent& own, const std::vector<double>& x) {
     const auto& lat = file.latitude;
     const double step =

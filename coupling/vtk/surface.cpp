@@ -95,18 +95,18 @@ std::vector<vtkIdType> closed_order(int n_column, int n_row) {
     return order;
 }
 
-vtkSmartPointer<vtkPoints> closed_points(vtkPoints* open, const std::vector<vtkIdType>& order,
-                                         int n_column, double turn) {
+}  // namespace
+
+bool has_cells(const surrogate_sphere_surface& surface, int n_caps) {
+    return n_rows(surface) + n_caps > 1;
+}
+
+vtkSmartPointer<vtkPoints> copy_points(vtkPoints* from, const std::vector<vtkIdType>& order) {
     auto points = vtkSmartPointer<vtkPoints>::New();
-    points->SetDataType(open->GetDataType());
+    points->SetDataType(from->GetDataType());
     points->SetNumberOfPoints(static_cast<vtkIdType>(order.size()));
-    const auto n_closed = static_cast<size_t>(n_column) + 1;
-    for (size_t i = 0; i < order.size(); ++i) {
-        double x[3];
-        open->GetPoint(order[i], x);
-        if (i % n_closed == n_closed - 1) x[0] += turn;
-        points->SetPoint(static_cast<vtkIdType>(i), x);
-    }
+    for (size_t i = 0; i < order.size(); ++i)
+        points->SetPoint(static_cast<vtkIdType>(i), from->GetPoint(order[i]));
     return points;
 }
 
@@ -121,12 +121,6 @@ void copy_rows(vtkPointData* from, vtkPointData* to, const std::vector<vtkIdType
     to->CopyAllocate(from, n);
     to->CopyData(from, source, target);
     for (int i = 0; i < to->GetNumberOfArrays(); ++i) to->GetAbstractArray(i)->SetNumberOfTuples(n);
-}
-
-}  // namespace
-
-bool has_cells(const surrogate_sphere_surface& surface) {
-    return n_rows(surface) > 1;
 }
 
 vtkSmartPointer<vtkStructuredGrid> make_grid(const surrogate_sphere_surface& s) {
@@ -156,7 +150,13 @@ vtkSmartPointer<vtkStructuredGrid> with_closed_seam(vtkStructuredGrid* open, dou
     auto closed = vtkSmartPointer<vtkStructuredGrid>::New();
     ++extent[1];
     closed->SetExtent(extent);
-    closed->SetPoints(closed_points(open->GetPoints(), order, n[0], turn));
+    const auto points = copy_points(open->GetPoints(), order);
+    for (vtkIdType last = n[0]; last < points->GetNumberOfPoints(); last += n[0] + 1) {
+        double x[3];
+        points->GetPoint(last, x);
+        points->SetPoint(last, x[0] + turn, x[1], x[2]);
+    }
+    closed->SetPoints(points);
     copy_rows(open->GetPointData(), closed->GetPointData(), order);
     return closed;
 }

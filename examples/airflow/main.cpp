@@ -55,14 +55,17 @@ PetscErrorCode write_samples(MPI_Comm comm, const Settings& settings, Study& stu
 PetscErrorCode write_files(const Settings& settings, const Study& study, const Result& result,
                            int number, Output* output) {
     PetscFunctionBegin;
-    std::vector<NamedField> fields = {{"pressure_coefficient", study.pressure(), -1.5, 1, false}};
+    std::vector<NamedField> fields = {
+        {"pressure_coefficient", "solver", study.pressure(), -1.5, 1, false}};
     if (result.is_compared) {
-        fields.push_back({"pressure_coefficient_surrogate", study.prediction(), -1.5, 1, false});
-        fields.push_back({"error", study.error(), -0.25, 0.25, true});
+        fields.push_back(
+            {"pressure_coefficient_surrogate", "surrogate", study.prediction(), -1.5, 1, false});
+        fields.push_back({"error", "surrogate minus solver", study.error(), -0.25, 0.25, true});
     }
     PetscCall(output->write(number, study.surface(), fields));
-    PetscCall(write_picture(settings.output + "/car_" + std::to_string(result.seed) + ".png",
-                            study.surface(), fields));
+    const std::string car = std::to_string(result.seed);
+    PetscCall(write_picture(settings.output + "/car_" + car + ".png", "Car " + car, study.surface(),
+                            fields));
     PetscFunctionReturn(0);
 }
 

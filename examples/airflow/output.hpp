@@ -13,6 +13,7 @@ namespace airflow {
 /// A field of the points for files and pictures.
 struct NamedField {
     const char* name;
+    const char* title;  ///< of its panel
     Vec field;
     double min, max;  ///< ends of the colour map
     bool is_difference;

@@ -134,8 +134,8 @@ PetscErrorCode reduce_to_first(MPI_Comm comm, std::vector<Pixel>* pixels) {
 
 }  // namespace
 
-PetscErrorCode write_picture(const std::string& path, const Surface& surface,
-                             const std::vector<NamedField>& fields) {
+PetscErrorCode write_picture(const std::string& path, const std::string& heading,
+                             const Surface& surface, const std::vector<NamedField>& fields) {
     PetscFunctionBegin;
     PetscCheck(fields.size() <= most_panels, surface.comm(), PETSC_ERR_ARG_OUTOFRANGE,
                "%d fields, a picture has %d", int(fields.size()), most_panels);
@@ -149,9 +149,12 @@ PetscErrorCode write_picture(const std::string& path, const Surface& surface,
         PetscCall(surface.local_values(fields[f].field, &values[f]));
     draw_cells(surface, frame, values, &canvas);
     PetscCall(reduce_to_first(surface.comm(), &canvas.pixels()));
+    int64_t n_point = surface.n_owned();
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &n_point, 1, MPI_INT64_T, MPI_SUM, surface.comm()));
     if (rank != 0) PetscFunctionReturn(0);
     constexpr int64_t step = sizeof(Pixel) / sizeof(double);
     std::vector<surrogate_png_panel> panels;
+    std::vector<surrogate_png_label> labels;
     for (std::size_t f = 0; f < fields.size(); ++f) {
         surrogate_array array =
             surrogate::grid_values(&canvas.pixels().data()->value[f], frame.width(), height);
@@ -160,8 +163,15 @@ PetscErrorCode write_picture(const std::string& path, const Surface& surface,
         panels.push_back(surrogate::panel(
             array, fields[f].min, fields[f].max,
             fields[f].is_difference ? SURROGATE_COLOR_DIVERGING : SURROGATE_COLOR_SEQUENTIAL));
+        labels.push_back(surrogate::label(
+            fields[f].title, fields[f].is_difference ? "difference of the pressure coefficients"
+                                                     : "pressure coefficient"));
+        labels.back().frame = SURROGATE_FRAME_SCALE;
+        labels.back().x = {nullptr, "m", 0, double(frame.width()) / frame.scale()};
+        labels.back().nan = SURROGATE_NAN_OUTLINED;
     }
-    surrogate::write_png(path, panels);
+    surrogate::write_png(path, heading + ", " + std::to_string(n_point) + " points", panels,
+                         labels);
     PetscFunctionReturn(0);
 }
 

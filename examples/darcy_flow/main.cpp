@@ -27,6 +27,7 @@
 // Where to look for the coupling: surrogate_pressure.cpp (all calls of libsurrogate) and run.cpp
 // (the time loop).
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <vector>
 
@@ -91,6 +92,15 @@ PetscErrorCode last_pressure(FlowSolver& solver, const Result& result, OwnedVec*
     PetscFunctionReturn(0);
 }
 
+/// "After 24 steps, 0.48 s, on 64 x 64 cells"
+std::string heading_of(const Settings& settings, const Grid& grid) {
+    char text[128];
+    std::snprintf(text, sizeof text, "After %d steps, %.3g s, on %d x %d cells",
+                  int(settings.n_step), double(settings.n_step * settings.dt_s), int(grid.n),
+                  int(grid.n));
+    return text;
+}
+
 /// c of solver and surrogate at the end, their difference, and the two pressures.
 PetscErrorCode picture_of(const Settings& settings, FlowSolver& flow, const Result& solver,
                           const Result& other) {
@@ -104,12 +114,13 @@ PetscErrorCode picture_of(const Settings& settings, FlowSolver& flow, const Resu
     PetscCall(VecNorm(difference, NORM_INFINITY, &largest));
     PetscCall(VecMax(p_solver, nullptr, &p_max));
     largest = std::max<PetscReal>(largest, 1e-12);
-    PetscCall(write_picture(flow.grid(), settings.output + "/fields.png",
-                            {{solver.c, 0, 1, false},
-                             {other.c, 0, 1, false},
-                             {difference, -largest, largest, true},
-                             {p_solver, 0, p_max, false},
-                             {p_other, 0, p_max, false}}));
+    PetscCall(write_picture(
+        flow.grid(), settings.output + "/fields.png", heading_of(settings, flow.grid()),
+        {{"fluid, solver", "concentration", "1", solver.c, 0, 1, false},
+         {"fluid, surrogate", "concentration", "1", other.c, 0, 1, false},
+         {"surrogate minus solver", "concentration", "1", difference, -largest, largest, true},
+         {"pressure, solver", "pressure", "Pa", p_solver, 0, p_max, false},
+         {"pressure, surrogate", "pressure", "Pa", p_other, 0, p_max, false}}));
     PetscCall(PetscPrintf(
         flow.grid().comm(),
         "%s/fields.png: c of '%s' and '%s', their difference (-%.2g .. %.2g), both pressures.\n",
@@ -145,7 +156,9 @@ PetscErrorCode run_single(const Settings& settings, FlowSolver& solver, Vec init
         OwnedVec p;
         PetscCall(last_pressure(solver, results[0], &p));
         PetscCall(write_picture(solver.grid(), settings.output + "/fields.png",
-                                {{results[0].c, 0, 1, false}, {p, 0, 0, false}}));
+                                heading_of(settings, solver.grid()),
+                                {{"fluid", "concentration", "1", results[0].c, 0, 1, false},
+                                 {"pressure", "pressure", "Pa", p, 0, 0, false}}));
     }
     PetscFunctionReturn(0);
 }

@@ -100,21 +100,34 @@ PetscErrorCode Output::publish(const surrogate_piece& mine) {
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode write_picture(const Grid& grid, const std::string& path,
+PetscErrorCode write_picture(const Grid& grid, const std::string& path, const std::string& heading,
                              const std::vector<Panel>& panels) {
     PetscFunctionBegin;
     std::vector<std::vector<PetscScalar>> values(panels.size());
     for (std::size_t k = 0; k < panels.size(); ++k)
         PetscCall(gather(grid, panels[k].vec, &values[k]));
     if (values[0].empty()) PetscFunctionReturn(0);  // not rank 0
+    const double side_m = double(grid.h) * double(grid.n);
     std::vector<surrogate_png_panel> drawn;
-    for (std::size_t k = 0; k < panels.size(); ++k)
+    std::vector<surrogate_png_label> labels;
+    for (std::size_t k = 0; k < panels.size(); ++k) {
+        const Panel& panel = panels[k];
         drawn.push_back(
             {{values[k].data(), {grid.n, grid.n}, {1, grid.n}, dtype, SURROGATE_HOST},
-             panels[k].min,
-             panels[k].max,
-             panels[k].is_difference ? SURROGATE_COLOR_DIVERGING : SURROGATE_COLOR_SEQUENTIAL});
-    PetscCall(check(surrogate_png_write(path.c_str(), int32_t(drawn.size()), drawn.data())));
+             panel.min,
+             panel.max,
+             panel.is_difference ? SURROGATE_COLOR_DIVERGING : SURROGATE_COLOR_SEQUENTIAL});
+        surrogate_png_label label{};
+        label.title = panel.title;
+        label.quantity = panel.quantity;
+        label.unit = panel.unit;
+        label.frame = SURROGATE_FRAME_AXES;
+        label.x = {"x", "m", 0, side_m};
+        label.y = {"y", "m", 0, side_m};
+        labels.push_back(label);
+    }
+    PetscCall(check(surrogate_png_write_labeled(
+        path.c_str(), heading.c_str(), int32_t(drawn.size()), drawn.data(), labels.data())));
     PetscFunctionReturn(0);
 }
 

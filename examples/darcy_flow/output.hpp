@@ -30,15 +30,16 @@ private:
     surrogate_series* series_ = nullptr;
 };
 
-/// One panel of a picture: a vector and the values at the ends of its colour map.
+/// One panel of a picture: what it is, a vector, and the values at the ends of its colour map.
 struct Panel {
+    const char *title, *quantity, *unit;
     Vec vec;
     double min, max;
     bool is_difference;
 };
 
-/// Pictures of vectors side by side, in a PNG file written by rank 0. Collective.
-PetscErrorCode write_picture(const Grid& grid, const std::string& path,
+/// Pictures of vectors side by side under a heading, in a PNG file written by rank 0. Collective.
+PetscErrorCode write_picture(const Grid& grid, const std::string& path, const std::string& heading,
                              const std::vector<Panel>& panels);
 
 }  // namespace darcy

@@ -206,19 +206,20 @@ void Forecast::draw(int64_t hour, const Fields& solved, const Fields& emulated) 
     std::vector<Disk> disks;
     Fields difference;
     const double most = largest_vorticity(solver_runs_ ? solved : emulated);
-    if (solver_runs_) disks.push_back({solved.data() + at, -most, most});
-    if (emulator_runs_) disks.push_back({emulated.data() + at, -most, most});
+    if (solver_runs_) disks.push_back({solved.data() + at, -most, most, "solver"});
+    if (emulator_runs_) disks.push_back({emulated.data() + at, -most, most, "emulator"});
     std::string what = solver_runs_ ? emulator_runs_ ? "solver, emulator" : "solver" : "emulator";
     char scale[64] = "";
     if (solver_runs_ && emulator_runs_) {
         difference = emulated;
         for (std::size_t i = 0; i < difference.size(); ++i) difference[i] -= solved[i];
         const double gap = largest_vorticity(difference);
-        disks.push_back({difference.data() + at, -gap, gap});
+        disks.push_back({difference.data() + at, -gap, gap, "emulator minus solver"});
         std::snprintf(scale, sizeof scale, ", their difference (+-%.2g 1/s)", gap);
     }
     const std::string path = settings_.output + "/vorticity.png";
-    write_picture(solver_.layout(), solver_.transform().latitudes(), path, disks);
+    write_picture(solver_.layout(), solver_.transform().latitudes(), path,
+                  "Hour " + std::to_string(hour), disks);
     char ends[64];
     std::snprintf(ends, sizeof ends, " (+-%.2g 1/s)", most);
     record_.picture =

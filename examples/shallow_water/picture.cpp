@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <numbers>
 #include <stdexcept>
@@ -85,7 +86,7 @@ std::vector<double> orthographic(const Latitudes& latitudes, const std::vector<d
 }
 
 void write_picture(const Layout& layout, const Latitudes& latitudes, const std::string& path,
-                   const std::vector<Disk>& disks) {
+                   const std::string& heading, const std::vector<Disk>& disks) {
     std::vector<std::vector<double>> pixels;
     double latitude = 0;
     for (const Disk& disk : disks) {
@@ -96,7 +97,8 @@ void write_picture(const Layout& layout, const Latitudes& latitudes, const std::
     }
     if (layout.rank() != 0) return;
     std::vector<surrogate_png_panel> panels;
-    for (std::size_t d = 0; d < disks.size(); ++d)
+    std::vector<surrogate_png_label> labels;
+    for (std::size_t d = 0; d < disks.size(); ++d) {
         panels.push_back({{pixels[d].data(),
                            {n_pixel, n_pixel},
                            {1, n_pixel},
@@ -105,8 +107,18 @@ void write_picture(const Layout& layout, const Latitudes& latitudes, const std::
                           disks[d].min,
                           disks[d].max,
                           SURROGATE_COLOR_DIVERGING});
-    const surrogate_status status =
-        surrogate_png_write(path.c_str(), static_cast<int32_t>(panels.size()), panels.data());
+        surrogate_png_label label{};
+        label.title = disks[d].title;
+        label.quantity = "vorticity";
+        label.unit = "1/s";
+        label.nan = SURROGATE_NAN_OUTLINED;
+        labels.push_back(label);
+    }
+    char view[64];
+    std::snprintf(view, sizeof view, ", from above 180 E, 45 %s", latitude > 0 ? "N" : "S");
+    const surrogate_status status = surrogate_png_write_labeled(
+        path.c_str(), (heading + view).c_str(), static_cast<int32_t>(panels.size()), panels.data(),
+        labels.data());
     if (status != SURROGATE_SUCCESS) throw std::runtime_error(surrogate_vtk_error());
 }
 

@@ -20,12 +20,13 @@ std::vector<double> orthographic(const Latitudes& latitudes, const std::vector<d
 struct Disk {
     const double* field;  ///< [n_row][n_lon] of this rank
     double min, max;      ///< ends of the colour map, which is blue, white, red
+    const char* title;
 };
 
-/// Fields side by side as seen from far above the middle of the storm: longitude 180, 45 degrees
+/// Fields (vorticity) side by side as seen from far above the middle of the storm: longitude 180, 45 degrees
 /// north, or south if the first field is stronger there. A PNG file that rank 0 writes. Throws
 /// std::runtime_error there. Collective.
 void write_picture(const Layout& layout, const Latitudes& latitudes, const std::string& path,
-                   const std::vector<Disk>& disks);
+                   const std::string& heading, const std::vector<Disk>& disks);
 
 }  // namespace shallow_water

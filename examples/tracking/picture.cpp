@@ -59,6 +59,25 @@ private:
     std::vector<double> pixel_;  // row by row from below
 };
 
+void write_panels(const std::string& path, const Canvas& particles, const Canvas& candidates) {
+    std::vector<surrogate_png_panel> panels;
+    std::vector<surrogate_png_label> labels;
+    for (const auto& [canvas, title] : {std::pair(&particles, "particles that are to be found"),
+                                        std::pair(&candidates, "tracks that were found")}) {
+        panels.push_back(
+            surrogate::panel(surrogate::grid_values(canvas->pixels().data(), n_pixel, n_pixel),
+                             std::log10(0.3), std::log10(10), SURROGATE_COLOR_ON_WHITE));
+        surrogate_png_label label = surrogate::label(title, "transverse momentum", "GeV");
+        label.is_log10 = 1;
+        label.nan = SURROGATE_NAN_WHITE;
+        label.frame = SURROGATE_FRAME_AXES;
+        label.x = {"x", "mm", -half_mm, half_mm};
+        label.y = {"y", "mm", -half_mm, half_mm};
+        labels.push_back(label);
+    }
+    surrogate::write_png(path, "One event, seen along the beam", panels, labels);
+}
+
 }  // namespace
 
 void write_picture(MPI_Comm comm, const std::string& path, const std::vector<Track>& particles,
@@ -73,12 +92,7 @@ void write_picture(MPI_Comm comm, const std::string& path, const std::vector<Tra
     int is_written = 1;
     std::string text;
     try {
-        std::vector<surrogate_png_panel> panels;
-        for (const Canvas* canvas : {&left, &right})
-            panels.push_back(
-                surrogate::panel(surrogate::grid_values(canvas->pixels().data(), n_pixel, n_pixel),
-                                 std::log10(0.3), std::log10(10)));
-        if (rank_of(comm) == 0) surrogate::write_png(path, panels);
+        if (rank_of(comm) == 0) write_panels(path, left, right);
     } catch (const surrogate::Error& error) {
         is_written = 0;
         text = error.what();

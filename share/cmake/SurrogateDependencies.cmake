@@ -93,7 +93,7 @@ endif()
 surrogate_feature(PETSC PETSC_FOUND "${PETSC_VERSION}, ${PETSC_PREFIX}" "${surrogate_petsc_problem}")
 
 if(NOT SURROGATE_VTK STREQUAL "OFF")
-    find_package(VTK 9.0 QUIET COMPONENTS CommonCore CommonDataModel CommonExecutionModel IOXML IOImage ImagingCore
+    find_package(VTK 9.0 QUIET COMPONENTS CommonCore CommonDataModel CommonExecutionModel IOXML IOImage
         RenderingFreeType)
 endif()
 surrogate_feature(VTK VTK_FOUND "${VTK_VERSION}, ${VTK_DIR}"

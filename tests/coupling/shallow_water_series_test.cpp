@@ -25,24 +25,25 @@ vtkSmartPointer<vtkDataSet> read_globe(const std::string& path) {
                       : surrogate::test::read<vtkXMLStructuredGridReader>(path);
 }
 
-/// Points of all rows, the first column again behind the last; fields whole.
+/// Points of all rows and of caps, the first column again behind the last; fields whole.
 void compare(vtkDataSet* globe, const std::vector<std::vector<double>>& fields,
              const shallow_water::Latitudes& latitudes) {
     ASSERT_NE(globe, nullptr);
-    ASSERT_EQ(globe->GetNumberOfPoints(), n_lat * (n_lon + 1));
+    constexpr int64_t n_cap = 1;  // a row at each pole
+    ASSERT_EQ(globe->GetNumberOfPoints(), (n_lat + 2 * n_cap) * (n_lon + 1));
     const char* const names[] = {"geopotential", "vorticity", "divergence"};
     for (std::size_t f = 0; f < 3; ++f) {
         vtkDataArray* array = globe->GetPointData()->GetArray(names[f]);
         ASSERT_NE(array, nullptr) << names[f];
         for (int64_t k = 0; k < n_lat; ++k)
             for (int64_t j = 0; j <= n_lon; ++j)
-                ASSERT_EQ(array->GetTuple1(k * (n_lon + 1) + j),
+                ASSERT_EQ(array->GetTuple1((k + n_cap) * (n_lon + 1) + j),
                           fields[f][static_cast<std::size_t>(k * n_lon + j % n_lon)])
                     << names[f] << " " << k << " " << j;
     }
     for (int64_t k = 0; k < n_lat; ++k) {
         double x[3];
-        globe->GetPoint(k * (n_lon + 1) + n_lon / 4, x);  // 90 degrees east
+        globe->GetPoint((k + n_cap) * (n_lon + 1) + n_lon / 4, x);  // 90 degrees east
         const double z = latitudes.sine[static_cast<std::size_t>(k)] * Planet::radius_m;
         ASSERT_NEAR(x[2], z, 1);
         ASSERT_NEAR(x[0], 0, 1);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <surrogate/surrogate_vtk.h>
-#include <vtkImageData.h>
-#include <vtkNew.h>
-#include <vtkPNGReader.h>
 
 #include <array>
 #include <cmath>
@@ -13,31 +10,11 @@
 #include <vector>
 
 #include "coupling/vtk/color_map.hpp"
+#include "tests/coupling/vtk_picture.hpp"
 #include "tests/coupling/vtk_read.hpp"
 
 namespace surrogate::test {
 namespace {
-
-using Pixel = std::array<int, 3>;
-
-class Picture {
-public:
-    explicit Picture(const std::string& path) {
-        reader_->SetFileName(path.c_str());
-        reader_->Update();
-    }
-    int width() const { return reader_->GetOutput()->GetDimensions()[0]; }
-    int height() const { return reader_->GetOutput()->GetDimensions()[1]; }
-    /// From the lower left corner.
-    Pixel at(int x, int y) const {
-        const auto* p =
-            static_cast<unsigned char*>(reader_->GetOutput()->GetScalarPointer(x, y, 0));
-        return {p[0], p[1], p[2]};
-    }
-
-private:
-    vtkNew<vtkPNGReader> reader_;
-};
 
 Pixel pixel_of(int32_t color_map, double t) {
     const vtk::Rgb color = vtk::color_at(color_map, t);
@@ -120,7 +97,7 @@ double lightness(const vtk::Rgb& color) {
     return y > 0.008856 ? 116 * std::cbrt(y) - 16 : 903.3 * y;
 }
 
-TEST(VtkPng, TheSequentialMapGrowsEvenlyInLightness) {
+TEST(VtkPng, MapsChangeEvenlyInLightness) {
     double smallest = 1e9, largest = 0;
     for (int i = 0; i < 16; ++i) {
         const double step = lightness(vtk::color_at(SURROGATE_COLOR_SEQUENTIAL, (i + 1) / 16.0)) -
@@ -130,6 +107,13 @@ TEST(VtkPng, TheSequentialMapGrowsEvenlyInLightness) {
     }
     EXPECT_GT(smallest, 0);
     EXPECT_LE(largest, 2 * smallest);  // no band looks like an edge that is not in the data
+    for (double t = 0.05; t <= 1; t += 0.05) {
+        const double drop = lightness(vtk::color_at(SURROGATE_COLOR_ON_WHITE, t - 0.05)) -
+                            lightness(vtk::color_at(SURROGATE_COLOR_ON_WHITE, t));
+        EXPECT_GT(drop, 1.0) << "at " << t;
+        EXPECT_LT(drop, 4.0) << "at " << t;
+    }
+    EXPECT_LT(lightness(vtk::color_at(SURROGATE_COLOR_ON_WHITE, 0)), 75) << "seen on white";
     for (double t = 0; t < 0.5; t += 0.05)
         EXPECT_NEAR(lightness(vtk::color_at(SURROGATE_COLOR_DIVERGING, t)),
                     lightness(vtk::color_at(SURROGATE_COLOR_DIVERGING, 1 - t)), 8.0);

@@ -121,6 +121,11 @@ TEST_F(VtkSkin, ImagesAndPicturesAreWritten) {
               {panel(grid_values(pressure.data(), 2, 2)),
                panel(grid_values(pressure.data(), 2, 2), -4, 4, SURROGATE_COLOR_DIVERGING)});
     EXPECT_GT(std::filesystem::file_size(folder / "two.png"), 100u);
+    const auto one = panel(grid_values(pressure.data(), 2, 2));
+    write_png(folder / "words.png", "a heading", {one}, {label("a title", "pressure", "Pa")});
+    EXPECT_GT(std::filesystem::file_size(folder / "words.png"),
+              std::filesystem::file_size(folder / "two.png"));
+    EXPECT_THROW(write_png(folder / "words.png", "", {one}, {}), Error);
 }
 
 }  // namespace

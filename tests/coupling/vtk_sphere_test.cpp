@@ -54,12 +54,32 @@ struct Band {
     std::vector<float> height;
 };
 
-/// The grid is the whole closed sphere with the values of its points.
-void expect_sphere(vtkDataSet* data, double radius) {
+/// A row of a cap: all at the pole with the mean of its neighbour.
+void expect_cap(vtkStructuredGrid* grid, int64_t file_row, int64_t row, double z) {
+    const double mean = value_of(row, 0) + (n_lon - 1) / 2.0;
+    for (int64_t j = 0; j <= n_lon; ++j) {
+        const int64_t at = file_row * (n_lon + 1) + j;
+        double x[3];
+        grid->GetPoint(at, x);
+        EXPECT_EQ(x[0], 0);
+        EXPECT_EQ(x[1], 0);
+        EXPECT_EQ(x[2], z);
+        EXPECT_EQ(grid->GetPointData()->GetArray("height")->GetComponent(at, 0), mean);
+        EXPECT_EQ(grid->GetPointData()->GetArray("wind")->GetComponent(at, 1), -mean);
+    }
+}
+
+/// The grid is the whole closed sphere with the values of its points, and caps at both poles if
+/// n_cap is 1.
+void expect_sphere(vtkDataSet* data, double radius, int64_t n_cap = 1) {
     auto* grid = vtkStructuredGrid::SafeDownCast(data);
     ASSERT_NE(grid, nullptr);
-    ASSERT_EQ(grid->GetNumberOfPoints(), n_lat * (n_lon + 1));
-    ASSERT_EQ(grid->GetNumberOfCells(), (n_lat - 1) * n_lon);
+    ASSERT_EQ(grid->GetNumberOfPoints(), (n_lat + 2 * n_cap) * (n_lon + 1));
+    ASSERT_EQ(grid->GetNumberOfCells(), (n_lat - 1 + 2 * n_cap) * n_lon);
+    if (n_cap == 1) {
+        expect_cap(grid, 0, 0, radius);
+        expect_cap(grid, n_lat + 1, n_lat - 1, -radius);
+    }
     vtkDataArray* height = grid->GetPointData()->GetArray("height");
     vtkDataArray* wind = grid->GetPointData()->GetArray("wind");
     ASSERT_TRUE(height && wind);
@@ -69,7 +89,7 @@ void expect_sphere(vtkDataSet* data, double radius) {
     const double degree = std::numbers::pi / 180;
     for (int64_t i = 0; i < n_lat; ++i)
         for (int64_t j = 0; j <= n_lon; ++j) {
-            const int64_t at = i * (n_lon + 1) + j;
+            const int64_t at = (i + n_cap) * (n_lon + 1) + j;
             ASSERT_EQ(height->GetComponent(at, 0), value_of(i, j % n_lon)) << i << " " << j;
             ASSERT_EQ(wind->GetComponent(at, 1), -value_of(i, j % n_lon)) << i << " " << j;
             const double lat = latitude_of(i) * degree;
@@ -81,8 +101,8 @@ void expect_sphere(vtkDataSet* data, double radius) {
             ASSERT_NEAR(x[2], radius * std::sin(lat), 1e-14 * radius);
         }
     double begin[3], end[3];
-    grid->GetPoint(0, begin);
-    grid->GetPoint(n_lon, end);
+    grid->GetPoint(n_cap * (n_lon + 1), begin);
+    grid->GetPoint(n_cap * (n_lon + 1) + n_lon, end);
     EXPECT_TRUE(std::equal(begin, begin + 3, end)) << "the seam is closed to the bit";
 }
 
@@ -108,12 +128,58 @@ TEST(VtkSphere, BandsShareARowAndComeBackAsOneSurface) {
         ASSERT_EQ(text_of(ranks.publish()), success);
     }
     EXPECT_FALSE(std::filesystem::exists(folder / "run/step_000000_0001.vts"));
-    EXPECT_FALSE(std::filesystem::exists(folder / "run/step_000000_0003.vts"));
+    EXPECT_TRUE(std::filesystem::exists(folder / "run/step_000000_0003.vts")) << "the southern cap";
     const auto steps = read_pvd(folder / "run.pvd");
     ASSERT_EQ(steps.size(), 2u);
     EXPECT_EQ(steps[1].file, "run/step_000001.pvts");
     for (const auto& step : steps)
         expect_sphere(read<vtkXMLPStructuredGridReader>(folder / step.file), 2.0);
+}
+
+TEST(VtkSphere, OpenPolesLeaveTheRowsAsTheyAre) {
+    const Folder folder;
+    Ranks ranks(folder / "run.pvd", 2);
+    Band bands[] = {Band(0, 6), Band(6, 1)};
+    for (int rank = 0; rank < 2; ++rank) {
+        ASSERT_EQ(text_of(surrogate_series_set(ranks.at(rank), "poles", "open")), success);
+        ASSERT_EQ(text_of(bands[rank].write(ranks.at(rank), 0, ranks.piece(rank))), success);
+    }
+    ASSERT_EQ(text_of(ranks.publish()), success);
+    EXPECT_FALSE(std::filesystem::exists(folder / "run/step_000000_0001.vts"))
+        << "its row is shared";
+    expect_sphere(read<vtkXMLPStructuredGridReader>(folder / "run/step_000000.pvts"), 2.0, 0);
+    expect_refusal(surrogate_series_set(Ranks(folder / "b.pvd", 1).at(0), "poles", "half"),
+                   {SURROGATE_INVALID_ARGUMENT, "closed or open"});
+}
+
+TEST(VtkSphere, CapsAreOnlyWhereAGlobeHasNoPoleRowAndIsNearThePole) {
+    const Folder folder;
+    const auto n_row = [&](const std::vector<double>& latitude, int is_lon_lat) {
+        Ranks ranks(folder / "run.pvd", 1);
+        std::vector<double> values(latitude.size() * n_lon, 1.0);
+        const surrogate_sphere_surface surface = {static_cast<int64_t>(latitude.size()),
+                                                  n_lon,
+                                                  0,
+                                                  static_cast<int64_t>(latitude.size()),
+                                                  latitude.data(),
+                                                  nullptr,
+                                                  1.0,
+                                                  is_lon_lat,
+                                                  0};
+        const auto f =
+            field("f", SURROGATE_POINT, column(values.data(), static_cast<int64_t>(values.size())));
+        EXPECT_EQ(
+            text_of(surrogate_series_write_sphere(ranks.at(0), 0, &surface, 1, &f, ranks.piece(0))),
+            success);
+        EXPECT_EQ(text_of(ranks.publish()), success);
+        const auto grid = read<vtkXMLStructuredGridReader>(folder / "run/step_000000.vts");
+        return grid->GetNumberOfPoints() / (n_lon + 1);
+    };
+    EXPECT_EQ(n_row({67.5, 22.5, -22.5, -67.5}, 0), 6);
+    EXPECT_EQ(n_row({90, 30, -30, -90}, 0), 4) << "has pole rows";
+    EXPECT_EQ(n_row({90, 36, -18, -72}, 0), 5) << "one of them";
+    EXPECT_EQ(n_row({40, 20, 0, -20}, 0), 4) << "a part of the globe";
+    EXPECT_EQ(n_row({67.5, 22.5, -22.5, -67.5}, 1), 4) << "a map";
 }
 
 TEST(VtkSphere, RanksThatCountFromTheSouthFormTheSameSurface) {
@@ -128,8 +194,12 @@ TEST(VtkSphere, RanksThatCountFromTheSouthFormTheSameSurface) {
     const auto grid = read<vtkXMLPStructuredGridReader>(folder / "run/step_000000.pvts");
     double x[3];
     grid->GetPoint(0, x);
+    EXPECT_EQ(x[2], -2.0);
+    grid->GetPoint(n_lon + 1, x);
     EXPECT_LT(x[2], -1.9);
-    EXPECT_EQ(grid->GetPointData()->GetArray("height")->GetComponent(6 * (n_lon + 1), 0),
+    grid->GetPoint(8 * (n_lon + 1), x);
+    EXPECT_EQ(x[2], 2.0);
+    EXPECT_EQ(grid->GetPointData()->GetArray("height")->GetComponent(7 * (n_lon + 1), 0),
               value_of(6, 0));
 }
 
@@ -163,7 +233,7 @@ TEST(VtkSphere, PublishRefusesBandsWithoutTheSharedRow) {
     north.wind.resize(2 * 3 * n_lon);
     ASSERT_EQ(text_of(north.write(ranks.at(0), 0, ranks.piece(0))), success);
     ASSERT_EQ(text_of(south.write(ranks.at(1), 0, ranks.piece(1))), success);
-    expect_refusal(ranks.publish(), {SURROGATE_SHAPE, "60 cells, the whole grid has 72"});
+    expect_refusal(ranks.publish(), {SURROGATE_SHAPE, "84 cells, the whole grid has 96"});
 }
 
 TEST(VtkSphere, WriteRefusesSurfacesAndFieldsThatDoNotFit) {

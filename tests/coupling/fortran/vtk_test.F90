@@ -15,7 +15,7 @@ program vtk_test
     real(c_float), target :: t(4)
     character(len=1024) :: path
     integer(c_int) :: status
-    integer :: n_byte
+    integer :: n_byte, n_plain
     logical :: is_there
 
     call get_command_argument(1, path)
@@ -69,5 +69,18 @@ program vtk_test
     call check(n_byte > 100, "a picture")
     call surrogate_png_write(trim(path)//".png", [surrogate_make_png_panel(t)], status)
     call check_status(status, surrogate_shape, "panel: expected values(n_x, n_y)")
+    call surrogate_png_write_labeled(trim(path)//"_labels.png", "two panels", [surrogate_make_png_panel(ghosts(1:4, 1:3)), &
+        surrogate_make_png_panel(h, -1d0, 1d0, surrogate_color_diverging)], &
+        [surrogate_png_label(title="left", quantity="pressure", unit="Pa", frame=surrogate_frame_axes, &
+        x=surrogate_png_axis("x", "m", 0d0, 1d0), y=surrogate_png_axis("y", "m", 0d0, 2d0)), &
+        surrogate_png_label(title="right", is_log10=.true.)])
+    n_plain = n_byte
+    inquire (file=trim(path)//"_labels.png", size=n_byte)
+    call check(n_byte > n_plain, "a picture with words")
+    call surrogate_png_write_labeled(trim(path)//"_no.png", "", [surrogate_make_png_panel(h)], [surrogate_png_label ::], status)
+    call check_status(status, surrogate_shape, "a label for each panel")
+    call surrogate_png_write_labeled(trim(path)//"_no.png", "", [surrogate_make_png_panel(h)], &
+        [surrogate_png_label(frame=surrogate_frame_axes)], status)
+    call check_status(status, surrogate_invalid_argument, "labels[0].x goes from")
     call done()
 end program

@@ -99,7 +99,10 @@ enum { SURROGATE_POINT = 0, SURROGATE_CELL = 1 };
  *                 so every rank gives it but the owner of the last row, which has 0.
  * Point fields only, [(n_lat_local + n_overlap) * n_lon, n_component], longitude fastest.
  * Rows without cells (fewer than two, with the overlap) write no piece: the rank before holds them.
- * Grids without pole rows leave a small hole at each pole. */
+ * Poles: a globe (is_lon_lat 0) whose first or last row is not at a pole, but no farther from it than
+ * 180 / n_lat degrees, is closed by a cap: one row more in the file, at the pole, with the mean of
+ * the row beside it, component by component (`surrogate predict` knows it; see "poles" of
+ * surrogate_series_set). The owner of that row writes it, so it has a piece in any case. */
 typedef struct surrogate_sphere_surface {
     int64_t n_lat, n_lon;
     int64_t first_lat, n_lat_local;
@@ -152,6 +155,7 @@ SURROGATE_API surrogate_status surrogate_series_create(const char* path, int32_t
 /* Options, before the first write, the same on every rank:
  *   compress      lz4 (default), none, zlib (30 times slower, a fifth smaller: for archives)
  *   unit_in_name  false (default), true: arrays are called "pressure [Pa]"
+ *   poles         closed (default): caps on globes without pole rows; open: the rows as they are
  * Errors: UNKNOWN_NAME, INVALID_ARGUMENT. */
 SURROGATE_API surrogate_status surrogate_series_set(surrogate_series* series, const char* key,
                                                     const char* value);
@@ -194,7 +198,9 @@ SURROGATE_API void surrogate_series_close(surrogate_series** series);
 
 enum {
     SURROGATE_COLOR_SEQUENTIAL = 0, /* dark blue, green, light yellow: growing lightness */
-    SURROGATE_COLOR_DIVERGING = 1   /* blue, white, red: for differences, with min = -max */
+    SURROGATE_COLOR_DIVERGING = 1,  /* blue, white, red: for differences, with min = -max */
+    SURROGATE_COLOR_ON_WHITE = 2    /* orange, red, dark violet: falling lightness, never white: for
+                                       lines on a white ground */
 };
 
 /* One field on a grid.
@@ -211,9 +217,58 @@ typedef struct surrogate_png_panel {
 
 /* Writes a picture of one or several panels side by side, each with its colour bar below, all
  * scaled by whole numbers to the same height of at least 400 pixels. Needs no display. Local: one
- * rank that has the whole field calls it. Errors: INVALID_ARGUMENT, SHAPE, IO. */
+ * rank that has the whole field calls it. Errors: INVALID_ARGUMENT, SHAPE, LIMIT (too wide), IO. */
 SURROGATE_API surrogate_status surrogate_png_write(const char* path, int32_t n_panels,
                                                    const surrogate_png_panel* panels);
+
+enum {
+    SURROGATE_FRAME_NONE = 0,
+    SURROGATE_FRAME_AXES = 1, /* numbers, names and units along the left and the lower edge */
+    SURROGATE_FRAME_SCALE = 2 /* a bar of a round length below: for views without axes */
+};
+enum {
+    SURROGATE_NAN_GREY = 0,    /* NaN is a value that went wrong */
+    SURROGATE_NAN_WHITE = 1,   /* NaN is where nothing is */
+    SURROGATE_NAN_OUTLINED = 2 /* the same, and a grey line around what is there */
+};
+
+/* An edge of a panel as an axis.
+ *   name, unit   such as "x" and "m"; NULL or "": none
+ *   first, last  coordinates of the two ends of the edge (the outer sides of its first and last
+ *                values): left and right, or lower and upper; finite and different */
+typedef struct surrogate_png_axis {
+    const char* name;
+    const char* unit;
+    double first, last;
+} surrogate_png_axis;
+
+/* What a panel says of itself. All zero: nothing. Texts are UTF-8, one line, at most 200 bytes, and
+ * used during the call only.
+ *   title     above the panel
+ *   quantity, unit
+ *             below the colour bar, as "pressure [Pa]"; NULL or "": none
+ *   frame     SURROGATE_FRAME_..; AXES reads x and y, SCALE x
+ *   nan       SURROGATE_NAN_..; infinity stays grey
+ *   is_log10  1: values, min and max are logarithms to base 10, and the numbers at the bar are those
+ *             of which they are logarithms */
+typedef struct surrogate_png_label {
+    const char* title;
+    const char* quantity;
+    const char* unit;
+    surrogate_png_axis x, y;
+    int32_t frame;
+    int32_t nan;
+    int32_t is_log10;
+} surrogate_png_label;
+
+/* The picture of surrogate_png_write with words and numbers on white: a heading over all panels
+ * (NULL: none), and what labels [n_panels] say, numbers at each colour bar in any case. The letters
+ * grow with the width of the picture. Errors: as there; INVALID_ARGUMENT also for texts, axes and
+ * numbers that cannot be. */
+SURROGATE_API surrogate_status surrogate_png_write_labeled(const char* path, const char* heading,
+                                                           int32_t n_panels,
+                                                           const surrogate_png_panel* panels,
+                                                           const surrogate_png_label* labels);
 
 #ifdef __cplusplus
 }

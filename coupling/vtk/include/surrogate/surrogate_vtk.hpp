@@ -142,6 +142,32 @@ inline void write_png(const std::string& path, const std::vector<surrogate_png_p
     check(surrogate_png_write(path.c_str(), static_cast<int32_t>(panels.size()), panels.data()));
 }
 
+/// What a panel says of itself; see surrogate_png_label. The texts stay the caller's.
+inline surrogate_png_label label(const char* title, const char* quantity = nullptr,
+                                 const char* unit = nullptr) {
+    surrogate_png_label label{};
+    label.title = title;
+    label.quantity = quantity;
+    label.unit = unit;
+    return label;
+}
+
+/// Labelled panels side by side under a heading (which may be empty); see
+/// surrogate_png_write_labeled. A label for each panel.
+inline void write_png(const std::string& path, const std::string& heading,
+                      const std::vector<surrogate_png_panel>& panels,
+                      const std::vector<surrogate_png_label>& labels) {
+    if (labels.size() != panels.size())
+        check(surrogate_context_fail(
+            nullptr, SURROGATE_SHAPE,
+            ("write_png: " + std::to_string(panels.size()) + " panels need as many labels, found " +
+             std::to_string(labels.size()))
+                .c_str()));
+    check(surrogate_png_write_labeled(path.c_str(), heading.c_str(),
+                                      static_cast<int32_t>(panels.size()), panels.data(),
+                                      labels.data()));
+}
+
 }  // namespace surrogate
 
 #endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "coupling/vtk/canvas.hpp"
+#include "coupling/vtk/picture_label.hpp"
+
+namespace surrogate::vtk {
+
+/// Pixels of what stands around a panel, by the size of letters.
+struct Sizes {
+    int text;  ///< of letters
+    int tick() const { return text / 3; }
+    int row() const { return text * 8 / 5; }  ///< a line of text
+};
+
+/// Where a panel's field lies on the canvas.
+struct Box {
+    int x, y, width, height;  ///< x, y: its lower left corner
+};
+
+/// Pixels that the axes of a label take to the left of the field and below it.
+int left_of_frame(const Canvas& canvas, const PictureLabel& label, int height, Sizes sizes);
+int below_frame(const PictureLabel& label, Sizes sizes);
+
+/// Axes with numbers, or a bar of a round length, around the field in `box`.
+void draw_frame(Canvas& canvas, const PictureLabel& label, const Box& box, Sizes sizes);
+
+/// Numbers under a colour bar that goes from low to high; logarithms to base 10 if is_log10.
+void draw_bar_numbers(Canvas& canvas, double low, double high, bool is_log10, const Box& bar,
+                      Sizes sizes);
+
+}  // namespace surrogate::vtk
