@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# Opens every kind of file of the library in ParaView, then files that are wrong on purpose:
+#     sh open_all.sh SCRIPT MAKE_FILES FOLDER [FILE..]        FILE: more files, such as data sets
+# "SKIPPED: .." where there is no ParaView, none of its Python modules (SURROGATE_PARAVIEW_PYTHON may
+# name their folder), or no display to be had.
+set -eu
+script=$1 make_files=$2 folder=$3
+shift 3
+command -v pvbatch > /dev/null || { echo "SKIPPED: there is no pvbatch"; exit 0; }
+if [ -n "${SURROGATE_PARAVIEW_PYTHON:-}" ]; then
+    export PYTHONPATH="$SURROGATE_PARAVIEW_PYTHON"
+fi
+display=
+if [ -z "${DISPLAY:-}" ]; then
+    command -v xvfb-run > /dev/null || { echo "SKIPPED: there is no display and no xvfb-run"; exit 0; }
+    display="xvfb-run -a"
+fi
+rm -rf "$folder"
+mkdir -p "$folder/good" "$folder/bad"
+echo "from paraview import simple" > "$folder/import.py"
+$display pvbatch "$folder/import.py" > "$folder/import.log" 2>&1 || {
+    echo "SKIPPED: pvbatch has no Python modules (python3-paraview): $(tail -n 1 "$folder/import.log")"
+    exit 0
+}
+
+# shown FILE..: the script; its status is kept.
+shown() {
+    status=0
+    $display pvbatch "$script" "$@" > "$folder/log" 2>&1 || status=$?
+    cat "$folder/log"
+}
+
+"$make_files" "$folder/good"
+shown "$folder/good" "$@"
+[ $status = 0 ] || { echo "FAILED: status $status"; exit 1; }
+for kind in pvd vtu pvtu vti pvti vts pvts; do
+    grep -q "\.$kind: " "$folder/log" || { echo "FAILED: no .$kind was opened"; exit 1; }
+done
+grep -q "ranks_3_globe.pvd: 2 steps, 0 .. 0.5," "$folder/log" || { echo "FAILED: no steps in time"; exit 1; }
+
+# What is wrong must be seen: a missing piece, a cut file, a value that is no number, no file.
+cp -r "$folder/good/ranks_3_cells" "$folder/good/ranks_3_cells.pvd" "$folder/bad"
+rm "$folder/bad/ranks_3_cells/step_000001_0002.vtu"
+head -c 700 "$folder/good/ranks_1_plane/step_000000.vti" > "$folder/bad/cut.vti"
+cat > "$folder/bad/nan.vtu" << 'END'
+<VTKFile type="UnstructuredGrid" version="0.1"><UnstructuredGrid><Piece NumberOfPoints="1" NumberOfCells="1">
+<PointData><DataArray type="Float64" Name="lost" format="ascii">nan</DataArray></PointData>
+<Points><DataArray type="Float64" NumberOfComponents="3" format="ascii">0 0 0</DataArray></Points>
+<Cells><DataArray type="Int64" Name="connectivity" format="ascii">0</DataArray>
+<DataArray type="Int64" Name="offsets" format="ascii">1</DataArray>
+<DataArray type="UInt8" Name="types" format="ascii">1</DataArray></Cells></Piece></UnstructuredGrid></VTKFile>
+END
+shown "$folder/bad/ranks_3_cells.pvd" "$folder/bad/cut.vti" "$folder/bad/nan.vtu" "$folder/bad/none.pvd"
+[ $status = 1 ] || { echo "FAILED: files that are wrong gave status $status"; exit 1; }
+[ "$(grep -c ': BAD: ' "$folder/log")" = 4 ] || { echo "FAILED: not all that is wrong was seen"; exit 1; }
+echo "all as expected"
