@@ -49,17 +49,19 @@ namespace {
 // are fatal".
 constexpr int64_t largest_message = int64_t{1} << 30;  // counts are int
 
-void send(const std::byte* data, int64_t n_byte) {
+void send(const void* data, int64_t n_byte, int to) {
+    const auto* bytes = static_cast<const std::byte*>(data);
     for (int64_t begin = 0; begin < n_byte; begin += largest_message) {
         const auto n = static_cast<int>(std::min(largest_message, n_byte - begin));
-        MPI_Send(data + begin, n, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+        MPI_Send(bytes + begin, n, MPI_BYTE, to, 0, MPI_COMM_WORLD);
     }
 }
 
-void receive(std::byte* data, int64_t n_byte, int from) {
+void receive(void* data, int64_t n_byte, int from) {
+    auto* bytes = static_cast<std::byte*>(data);
     for (int64_t begin = 0; begin < n_byte; begin += largest_message) {
         const auto n = static_cast<int>(std::min(largest_message, n_byte - begin));
-        MPI_Recv(data + begin, n, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(bytes + begin, n, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
 }
 
@@ -146,7 +148,7 @@ std::vector<std::byte> Job::gather(const void* data, int64_t n_byte) const {
     MPI_Gather(&n_byte, 1, MPI_INT64_T, counts.data(), 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
     const auto* bytes = static_cast<const std::byte*>(data);
     if (!is_root()) {
-        send(bytes, n_byte);
+        send(bytes, n_byte, 0);
         return {};
     }
     std::vector<std::byte> all(bytes, bytes + n_byte);
@@ -157,6 +159,30 @@ std::vector<std::byte> Job::gather(const void* data, int64_t n_byte) const {
         receive(all.data() + begin, n, from);
     }
     return all;
+}
+
+std::string Job::scatter(const std::function<std::string(int rank)>& make) const {
+    std::string bytes;
+    Verdict verdict;
+    if (is_root()) {
+        for (int to = 1; to < size_; ++to) {
+            if (!verdict.has_failed) verdict = verdict_of([&] { bytes = make(to); });
+            if (verdict.has_failed) bytes.clear();
+            const auto n = static_cast<int64_t>(bytes.size());
+            send(&n, sizeof n, to);
+            send(bytes.data(), n, to);
+        }
+        std::string().swap(bytes);
+    } else {
+        int64_t n = 0;
+        receive(&n, sizeof n, 0);
+        bytes.resize(static_cast<size_t>(n));
+        receive(bytes.data(), n, 0);
+    }
+    agree([&] {
+        if (verdict.has_failed) throw Failure(verdict.status, verdict.text);
+    });
+    return bytes;
 }
 
 std::vector<std::vector<std::byte>> Job::exchange(
@@ -221,6 +247,10 @@ std::string Job::broadcast(const std::string& text) const {
 std::vector<std::byte> Job::gather(const void* data, int64_t n_byte) const {
     const auto* bytes = static_cast<const std::byte*>(data);
     return {bytes, bytes + n_byte};
+}
+
+std::string Job::scatter(const std::function<std::string(int rank)>&) const {
+    return "";
 }
 
 std::vector<std::vector<std::byte>> Job::exchange(

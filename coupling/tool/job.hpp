@@ -72,6 +72,11 @@ public:
         return all;
     }
 
+    /// Bytes that rank 0 makes for each other rank, one rank after the other so that it holds those
+    /// of one; returns them there, "" on rank 0. If `make` throws, every rank throws Failure as in
+    /// agree().
+    std::string scatter(const std::function<std::string(int rank)>& make) const;
+
     /// Sends to_rank[r] to rank r; returns what every rank sent here, in the order of ranks.
     std::vector<std::vector<std::byte>> exchange(
         const std::vector<std::vector<std::byte>>& to_rank) const;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "coupling/tool/grid_domain.hpp"
+#include "coupling/tool/read_mesh.hpp"
 
 namespace surrogate::tool {
 
@@ -124,8 +125,8 @@ MeshSample read_mesh_sample(const Job& job, const FieldRequest& request, const M
     std::optional<vtk::SphereFile> sphere;
     job.agree([&] {
         if (model.input_domain().kind == SURROGATE_SPHERE) sphere = read_sphere(request, model);
-        sample.mesh.emplace(request.mesh, job.rank(), job.size(), sphere ? sphere->lat_axis : -1);
     });
+    sample.mesh.emplace(read_mesh(job, request.mesh, sphere ? sphere->lat_axis : -1));
     const MeshArrays arrays = agree_arrays(job, *sample.mesh);
     sample.plan = plan_fields(
         {request.mesh, request.maps, sphere ? "points" : request.at, request.ignore_units}, arrays,

@@ -5,6 +5,8 @@
 #include "coupling/tool/predict_series.hpp"
 #include "coupling/tool/predictor.hpp"
 #include "coupling/vtk/disk.hpp"
+#include "coupling/tool/process_memory.hpp"
+#include "coupling/tool/text.hpp"
 
 namespace surrogate::tool {
 
@@ -45,6 +47,8 @@ void report(const Job& job, const PredictArguments& arguments, const MeshSample&
             "  " + std::to_string(rows.n_split()) +
                 " of them lie at another's place and hold "
                 "other values: separate points; global ids in the mesh would tell");
+    say(job, arguments,
+        "  memory: at most " + bytes(static_cast<double>(job.max(peak_memory()))) + " on a rank");
     if (plan.other_would_do) say(job, arguments, "  evaluated at points; --at cells would do too");
     if (const std::string fields = fields_without_unit(plan); !fields.empty())
         say(job, arguments,

@@ -58,24 +58,32 @@ int64_t range_begin(int64_t n, int part, int n_parts) {
     return n / n_parts * part + n % n_parts * part / n_parts;
 }
 
-std::vector<int64_t> bisect(const std::vector<double>& x, int part, int n_parts) {
+std::vector<std::vector<int64_t>> bisect(const std::vector<double>& x, int n_parts) {
     const Rows points(x);
     std::vector<int64_t> all(x.size() / 3);
     std::iota(all.begin(), all.end(), 0);
-    std::span<int64_t> rows(all);
-    // Only the halves that hold the part are cut on.
-    for (int first = 0, n = n_parts; n > 1 && !rows.empty();) {
+    std::vector<std::vector<int64_t>> parts;
+    // A range of rows for n parts; the left half of those on the stack comes first.
+    struct Range {
+        std::span<int64_t> rows;
+        int n;
+    };
+    std::vector<Range> ranges = {{all, n_parts}};
+    while (!ranges.empty()) {
+        const auto [rows, n] = ranges.back();
+        ranges.pop_back();
+        if (n == 1) {
+            parts.emplace_back(rows.begin(), rows.end());
+            std::sort(parts.back().begin(), parts.back().end());
+            continue;
+        }
         const int n_left = n / 2;
         const auto left = static_cast<size_t>(range_begin(int64_t(rows.size()), n_left, n));
         if (left > 0 && left < rows.size()) points.split(rows, left);
-        const bool is_left = part < first + n_left;
-        rows = is_left ? rows.first(left) : rows.subspan(left);
-        if (!is_left) first += n_left;
-        n = is_left ? n_left : n - n_left;
+        ranges.push_back({rows.subspan(left), n - n_left});
+        ranges.push_back({rows.first(left), n_left});
     }
-    std::vector<int64_t> mine(rows.begin(), rows.end());
-    std::sort(mine.begin(), mine.end());
-    return mine;
+    return parts;
 }
 
 }  // namespace surrogate::vtk

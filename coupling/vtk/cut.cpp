@@ -11,6 +11,7 @@
 #include <vtkPolyData.h>
 #include <vtkUnstructuredGrid.h>
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -56,33 +57,43 @@ std::vector<double> centers_of(vtkDataSet* mesh) {
     return centers;
 }
 
-/// Points of the cells of this part and its share of the points without cells; ascending.
-std::vector<int64_t> points_of(vtkDataSet* mesh, const std::vector<int64_t>& cells, int part,
-                               int n_parts) {
-    const auto n_points = static_cast<size_t>(mesh->GetNumberOfPoints());
-    std::vector<char> has_cell(n_points), is_ours(n_points);
+/// Calls use(corners) for each of some cells, which ascend.
+template <class Use>
+void for_cells(vtkDataSet* mesh, const std::vector<int64_t>& cells, const Use& use) {
     auto next = cells.begin();
-    for_each_cell(mesh, [&](int64_t cell, std::span<const vtkIdType> corners) {
-        const bool is_our_cell = next != cells.end() && *next == cell;
-        if (is_our_cell) ++next;
-        for (const vtkIdType corner : corners) {
-            has_cell[static_cast<size_t>(corner)] = 1;
-            if (is_our_cell) is_ours[static_cast<size_t>(corner)] = 1;
+    int64_t first = 0;
+    for (vtkCellArray* list : lists_of(mesh)) {
+        const int64_t end = first + (list == nullptr ? 0 : list->GetNumberOfCells());
+        for (; next != cells.end() && *next < end; ++next) {
+            vtkIdType n = 0;
+            const vtkIdType* corners = nullptr;
+            list->GetCellAtId(*next - first, n, corners);
+            use(std::span(corners, static_cast<size_t>(n)));
         }
-    });
-    std::vector<size_t> alone;
-    std::vector<double> x;
-    for (size_t i = 0; i < n_points; ++i) {
-        if (has_cell[i]) continue;
-        alone.push_back(i);
-        x.resize(x.size() + 3);
-        mesh->GetPoint(static_cast<vtkIdType>(i), x.data() + x.size() - 3);
+        first = end;
     }
-    for (const int64_t k : bisect(x, part, n_parts)) is_ours[alone[static_cast<size_t>(k)]] = 1;
-    std::vector<int64_t> rows;
-    for (size_t i = 0; i < n_points; ++i)
-        if (is_ours[i]) rows.push_back(static_cast<int64_t>(i));
-    return rows;
+}
+
+/// Points that no cell has, ascending.
+std::vector<int64_t> lone_points_of(vtkDataSet* mesh) {
+    std::vector<char> has_cell(static_cast<size_t>(mesh->GetNumberOfPoints()));
+    for_each_cell(mesh, [&](int64_t, std::span<const vtkIdType> corners) {
+        for (const vtkIdType corner : corners) has_cell[static_cast<size_t>(corner)] = 1;
+    });
+    std::vector<int64_t> lone;
+    for (size_t i = 0; i < has_cell.size(); ++i)
+        if (!has_cell[i]) lone.push_back(static_cast<int64_t>(i));
+    return lone;
+}
+
+std::vector<std::vector<int64_t>> deal_lone_points(vtkDataSet* mesh, int n_parts) {
+    const std::vector<int64_t> lone = lone_points_of(mesh);
+    std::vector<double> x(3 * lone.size());
+    for (size_t i = 0; i < lone.size(); ++i) mesh->GetPoint(lone[i], x.data() + 3 * i);
+    auto parts = bisect(x, n_parts);
+    for (auto& rows : parts)
+        for (int64_t& row : rows) row = lone[static_cast<size_t>(row)];
+    return parts;
 }
 
 void copy_rows(vtkDataSetAttributes* from, vtkDataSetAttributes* to,
@@ -163,30 +174,50 @@ void copy_cells(vtkPolyData* whole, const std::vector<int64_t>& cells,
     part->SetStrips(lists[3]);
 }
 
-template <class Grid>
-Part cut_as(Grid* whole, int part, int n_parts) {
-    Part result;
-    result.cell_rows = bisect(centers_of(whole), part, n_parts);
-    result.point_rows = points_of(whole, result.cell_rows, part, n_parts);
-    std::vector<int64_t> part_of_whole(static_cast<size_t>(whole->GetNumberOfPoints()));
-    for (size_t i = 0; i < result.point_rows.size(); ++i)
-        part_of_whole[static_cast<size_t>(result.point_rows[i])] = static_cast<int64_t>(i);
+}  // namespace
 
+Cut::Cut(vtkDataSet* whole, int n_parts)
+    : whole_(whole),
+      cells_(bisect(centers_of(whole), n_parts)),
+      lone_points_(deal_lone_points(whole, n_parts)),
+      part_of_whole_(static_cast<size_t>(whole->GetNumberOfPoints()), -1) {}
+
+/// Those of its cells and its share of those without; ascending.
+std::vector<int64_t> Cut::points_of(int number) {
+    const auto part = static_cast<size_t>(number);
+    std::vector<int64_t> rows = lone_points_[part];
+    for_cells(whole_, cells_[part], [&](std::span<const vtkIdType> corners) {
+        for (const vtkIdType corner : corners) {
+            int64_t& mark = part_of_whole_[static_cast<size_t>(corner)];
+            if (mark < 0) rows.push_back(corner);
+            mark = 0;
+        }
+    });
+    std::sort(rows.begin(), rows.end());
+    for (size_t i = 0; i < rows.size(); ++i)
+        part_of_whole_[static_cast<size_t>(rows[i])] = static_cast<int64_t>(i);
+    return rows;
+}
+
+template <class Grid>
+Part Cut::part_as(Grid* whole, int number) {
+    Part result;
+    result.cell_rows = cells_[static_cast<size_t>(number)];
+    result.point_rows = points_of(number);
     auto grid = vtkSmartPointer<Grid>::New();
     grid->SetPoints(copy_points(whole, result.point_rows));
-    copy_cells(whole, result.cell_rows, part_of_whole, grid.Get());
+    copy_cells(whole, result.cell_rows, part_of_whole_, grid.Get());
     copy_rows(whole->GetPointData(), grid->GetPointData(), result.point_rows);
     copy_rows(whole->GetCellData(), grid->GetCellData(), result.cell_rows);
     grid->SetFieldData(whole->GetFieldData());
+    for (const int64_t row : result.point_rows) part_of_whole_[static_cast<size_t>(row)] = -1;
     result.grid = grid;
     return result;
 }
 
-}  // namespace
-
-Part cut(vtkDataSet* whole, int part, int n_parts) {
-    if (auto* surface = vtkPolyData::SafeDownCast(whole)) return cut_as(surface, part, n_parts);
-    return cut_as(vtkUnstructuredGrid::SafeDownCast(whole), part, n_parts);
+Part Cut::part(int number) {
+    if (auto* surface = vtkPolyData::SafeDownCast(whole_)) return part_as(surface, number);
+    return part_as(vtkUnstructuredGrid::SafeDownCast(whole_), number);
 }
 
 }  // namespace surrogate::vtk

@@ -86,6 +86,29 @@ MeshFile::MeshFile(const std::string& path, int rank, int size, int axis)
     summary_.kind = name_.kind;
 }
 
+MeshFile::MeshFile(const std::string& path, Part part) : name_(parse_mesh_name(path)) {
+    take_part(std::move(part));
+    summary_.kind = name_.kind;
+}
+
+bool MeshFile::can_share(const std::string& path, int size) {
+    const MeshName name = parse_mesh_name(path);
+    if (size == 1 || has_extents(name.kind)) return true;
+    const auto reader = open_mesh(path, name);
+    auto* pieces = vtkXMLPUnstructuredGridReader::SafeDownCast(reader);
+    return pieces != nullptr && pieces->GetNumberOfPieces() >= size;
+}
+
+void MeshFile::take_part(Part part) {
+    grid_ = part.grid;
+    point_rows_ = std::move(part.point_rows);
+    cell_rows_ = std::move(part.cell_rows);
+}
+
+Cut MeshFile::cut(int n_parts) const {
+    return Cut(grid_, n_parts);
+}
+
 void MeshFile::read_block(const std::string& path, int rank, int size, int axis) {
     const auto reader = open_mesh(path, name_);
     const Extent whole = whole_extent(reader, path);
@@ -130,10 +153,7 @@ void MeshFile::read_cells(const std::string& path, int rank, int size) {
     grid_ = vtkDataSet::SafeDownCast(reader->GetOutputDataObject(0));
     if (name_.is_parallel) check_cells(path, grid_);  // of a single file: done by its reader
     if (size > 1 && !deals_pieces) {
-        Part part = cut(grid_, rank, size);
-        grid_ = part.grid;
-        point_rows_ = std::move(part.point_rows);
-        cell_rows_ = std::move(part.cell_rows);
+        take_part(Cut(grid_, size).part(rank));
         return;
     }
     rows_are_relative_ = deals_pieces;

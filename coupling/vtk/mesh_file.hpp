@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "coupling/vtk/cut.hpp"
 #include "coupling/vtk/mesh_geometry.hpp"
 #include "coupling/vtk/mesh_reader.hpp"
 #include "coupling/vtk/summary.hpp"
@@ -24,8 +25,9 @@ namespace surrogate::vtk {
 ///             for structured grids
 ///   parallel  as many pieces as ranks or more: whole pieces, in order; each rank reads its own
 ///             only
-///   other     the file is read whole by every rank (memory!) and cut by coordinates into parts of
-///             equally many cells, with the points they use; points without cells likewise
+///   other     the file is read whole and cut by coordinates into parts of equally many cells, with
+///             the points they use; points without cells likewise. Ranks that can talk to each other
+///             let one of them read and cut (can_share(), cut()) and send the parts
 /// So a point may be on several ranks, and a piece may hold ghosts: `is_ghost`, `global_ids` and
 /// coordinates tell which are the same (see coupling/tool/shared_rows.hpp). A share may be empty.
 /// "Rows" are the points (SURROGATE_POINT) or cells (SURROGATE_CELL) of the share.
@@ -34,6 +36,17 @@ public:
     /// Local. Throws IO (no such file), BAD_FILE (with what VTK says), NOT_SUPPORTED.
     ///   axis  0, 1, 2: the slabs of an image or structured grid cut this axis instead
     MeshFile(const std::string& path, int rank, int size, int axis = -1);
+
+    /// A part of a mesh that another rank has read from the file.
+    MeshFile(const std::string& path, Part part);
+
+    /// Whether each of `size` ranks can read its share without reading the whole file. Local; opens
+    /// the file. Throws as the constructor.
+    static bool can_share(const std::string& path, int size);
+
+    /// The parts of a mesh that is whole here (rank 0 of 1) and lives as long as they are made; no
+    /// image or structured grid.
+    Cut cut(int n_parts) const;
 
     GridKind kind() const { return name_.kind; }
     int64_t n_rows(int location) const;
@@ -79,6 +92,7 @@ private:
     void take_image(vtkImageData* found, const Extent& own);
     void take_structured(vtkStructuredGrid* found, const Extent& own);
     void read_cells(const std::string& path, int rank, int size);
+    void take_part(Part part);
 
     MeshName name_;
     vtkSmartPointer<vtkDataSet> grid_;

@@ -64,7 +64,7 @@ struct Parts {
 Parts cut_all(vtkDataSet* mesh, int n_parts) {
     Parts parts;
     for (int part = 0; part < n_parts; ++part) {
-        const vtk::Part one = vtk::cut(mesh, part, n_parts);
+        const vtk::Part one = vtk::Cut(mesh, n_parts).part(part);
         EXPECT_TRUE(std::is_sorted(one.cell_rows.begin(), one.cell_rows.end()));
         EXPECT_EQ(one.grid->GetNumberOfCells(), static_cast<int64_t>(one.cell_rows.size()));
         EXPECT_EQ(one.grid->GetNumberOfPoints(), static_cast<int64_t>(one.point_rows.size()));
@@ -113,7 +113,7 @@ TEST(MeshCut, PointsWithoutCellsStayTogether) {
     vtkNew<vtkUnstructuredGrid> mesh;
     mesh->SetPoints(points);
     for (int part = 0; part < 4; ++part) {
-        const vtk::Part one = vtk::cut(mesh, part, 4);
+        const vtk::Part one = vtk::Cut(mesh, 4).part(part);
         ASSERT_EQ(one.point_rows.size(), 25u);
         double bounds[6];
         one.grid->GetBounds(bounds);
@@ -138,8 +138,8 @@ TEST(MeshCut, PolydataKeepsItsListsAndDegenerateCells) {
     mesh->SetPolys(polys);
     std::map<std::string, int64_t> n;
     for (int part = 0; part < 3; ++part) {
-        auto* one = vtkPolyData::SafeDownCast(vtk::cut(mesh, part, 3).grid);
-        const auto kept = vtk::cut(mesh, part, 3);
+        auto* one = vtkPolyData::SafeDownCast(vtk::Cut(mesh, 3).part(part).grid);
+        const auto kept = vtk::Cut(mesh, 3).part(part);
         one = vtkPolyData::SafeDownCast(kept.grid);
         n["verts"] += one->GetNumberOfVerts();
         n["lines"] += one->GetNumberOfLines();
@@ -160,7 +160,7 @@ TEST(Bisect, DealsEveryRowOnceAndEvenly) {
             for (double& value : x) value = any(random);
             std::vector<int> count(static_cast<size_t>(n));
             for (int part = 0; part < n_parts; ++part) {
-                const auto rows = vtk::bisect(x, part, n_parts);
+                const auto rows = vtk::bisect(x, n_parts).at(static_cast<size_t>(part));
                 EXPECT_GE(static_cast<int64_t>(rows.size()), n / n_parts);
                 EXPECT_LE(static_cast<int64_t>(rows.size()), (n + n_parts - 1) / n_parts);
                 EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end()));
@@ -181,7 +181,8 @@ TEST(Bisect, EqualInfiniteAndNoNumbersAreDealtToo) {
     const size_t n = x.size() / 3;
     std::vector<int> count(n);
     for (int part = 0; part < 7; ++part)
-        for (const int64_t row : vtk::bisect(x, part, 7)) ++count.at(static_cast<size_t>(row));
+        for (const int64_t row : vtk::bisect(x, 7).at(static_cast<size_t>(part)))
+            ++count.at(static_cast<size_t>(row));
     EXPECT_EQ(std::count(count.begin(), count.end(), 1), static_cast<int64_t>(n));
 }
 
