@@ -4,9 +4,9 @@
 #include "coupling/tool/output.hpp"
 #include "coupling/tool/predict_series.hpp"
 #include "coupling/tool/predictor.hpp"
-#include "coupling/vtk/disk.hpp"
 #include "coupling/tool/process_memory.hpp"
 #include "coupling/tool/text.hpp"
+#include "coupling/vtk/disk.hpp"
 
 namespace surrogate::tool {
 
