@@ -190,6 +190,16 @@ module surrogate_train
             type(c_ptr), intent(out) :: model
             integer(c_int) :: found
         end function
+        function c_model_initialise_scaled(context, card, seed, output_scale, model) &
+            bind(c, name="surrogate_model_initialise_scaled") result(found)
+            import
+            type(c_ptr), value :: context
+            type(c_ptr), value :: card
+            integer(c_int64_t), value :: seed
+            real(c_double), value :: output_scale
+            type(c_ptr), intent(out) :: model
+            integer(c_int) :: found
+        end function
         subroutine c_training_destroy(training) bind(c, name="surrogate_training_destroy")
             import
             type(c_ptr), intent(inout) :: training
@@ -206,7 +216,7 @@ module surrogate_train
         surrogate_trainer_step, surrogate_trainer_validate, surrogate_trainer_end_validation, surrogate_trainer_keep, &
         surrogate_trainer_step_kept, surrogate_trainer_save_model, surrogate_trainer_save, surrogate_trainer_restore, &
         surrogate_trainer_note, surrogate_trainer_describe, surrogate_trainer_counter, surrogate_trainer_destroy, &
-        surrogate_model_initialise
+        surrogate_model_initialise, surrogate_model_initialise_scaled
 
 contains
 
@@ -482,6 +492,22 @@ contains
         call surrogate_model_destroy(model)
         address = optional_text(card, letters)
         call finish(c_model_initialise(context%handle, address, seed, model%handle), "surrogate_model_initialise", status)
+    end subroutine
+
+    ! card: of rank 0, which draws; others may leave it out.
+    subroutine surrogate_model_initialise_scaled(model, context, seed, output_scale, card, status)
+        type(surrogate_model), intent(inout) :: model
+        type(surrogate_context), intent(in) :: context
+        integer(c_int64_t), intent(in) :: seed
+        real(c_double), intent(in) :: output_scale
+        character(len=*), intent(in), optional :: card
+        integer(c_int), intent(out), optional :: status
+        character(kind=c_char), allocatable, target :: letters(:)
+        type(c_ptr) :: address
+        call surrogate_model_destroy(model)
+        address = optional_text(card, letters)
+        call finish(c_model_initialise_scaled(context%handle, address, seed, output_scale, model%handle), &
+            "surrogate_model_initialise_scaled", status)
     end subroutine
 
     ! ---- finalizers ----

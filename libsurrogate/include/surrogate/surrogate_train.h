@@ -69,13 +69,19 @@ typedef struct surrogate_training surrogate_training;
  *   cycle_momentum   true (default), false: one_cycle moves beta1 between 0.95 and 0.85
  *   plateau_factor, plateau_patience   the rate is multiplied by the first when so many validations
  *                    have brought no better error; default 0.5, 10
+ *   noise            >= 0: Gaussian noise on the input fields of samples that are learnt from, on each point
+ *                    and field its own, in deviations (std on the card) of the field. It follows from
+ *                    the seed, the step, the sample's place in it and the point's in the canonical
+ *                    order; points without ids must differ. Coordinates and integers have none. A
+ *                    model that steps from its own predictions learns to forget their errors;
+ *                    default 0
  *   accumulate       1, 2, ..: samples of a group whose gradients make one step; default 1
  *   bucket           bytes: gradients of a step cross ranks in parts of about as many, while the last
  *                    of its samples still goes back (step, step_kept); default 1048576
  *   max_bad_steps    0, 1, ..: a step whose loss or gradients are not finite is left out; the next
  *                    one in a row after so many is an error; default 0
  *   reservoir        samples that surrogate_trainer_keep() keeps at most; default 0
- *   seed             of the reservoir's choices; default 0 */
+ *   seed             of the reservoir's choices and of noise; default 0 */
 SURROGATE_API surrogate_status surrogate_training_create(surrogate_training** training);
 SURROGATE_API surrogate_status surrogate_training_set(surrogate_training* training, const char* key,
                                                       const char* value);
@@ -220,6 +226,15 @@ SURROGATE_API void surrogate_trainer_destroy(surrogate_trainer** trainer);
 SURROGATE_API surrogate_status surrogate_model_initialise(surrogate_context* context,
                                                           const char* card, int64_t seed,
                                                           surrogate_model** model);
+
+/* The same with the weights of the layer that gives the outputs multiplied by output_scale, above 0, that of
+ * rank 0. A network that adds its output to its input, such as an emulator of short steps, learns faster when
+ * it begins near "no change": 0.05, say. Errors: those above; INVALID_ARGUMENT (output_scale), NOT_SUPPORTED
+ * (a network without such a layer). Since 0.1 */
+SURROGATE_API surrogate_status surrogate_model_initialise_scaled(surrogate_context* context,
+                                                                 const char* card, int64_t seed,
+                                                                 double output_scale,
+                                                                 surrogate_model** model);
 
 #ifdef __cplusplus
 }

@@ -156,10 +156,12 @@ private:
     detail::Owner<surrogate_trainer, surrogate_trainer_destroy> handle_;
 };
 
-/// A model with weights drawn from a seed; see surrogate_model_initialise. card: on rank 0.
-inline Model initialised_model(const Context& context, const std::string& card, int64_t seed) {
+/// A model with weights drawn from a seed; see surrogate_model_initialise_scaled. card: on rank 0.
+inline Model initialised_model(const Context& context, const std::string& card, int64_t seed,
+                               double output_scale = 1) {
     return Model(detail::made<surrogate_model>([&](auto handle) {
-        return surrogate_model_initialise(context.get(), card.c_str(), seed, handle);
+        return surrogate_model_initialise_scaled(context.get(), card.c_str(), seed, output_scale,
+                                                 handle);
     }));
 }
 

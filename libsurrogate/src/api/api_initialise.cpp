@@ -7,7 +7,14 @@ using namespace surrogate::impl;
 
 surrogate_status surrogate_model_initialise(surrogate_context* context, const char* card,
                                             int64_t seed, surrogate_model** model) {
+    return surrogate_model_initialise_scaled(context, card, seed, 1, model);
+}
+
+surrogate_status surrogate_model_initialise_scaled(surrogate_context* context, const char* card,
+                                                   int64_t seed, double output_scale,
+                                                   surrogate_model** model) {
     return guarded(context, [&] {
-        create<Model>(context, "model", model, &surrogate_model::model, InitialSource(card, seed));
+        create<Model>(context, "model", model, &surrogate_model::model,
+                      InitialSource(card, seed, output_scale));
     });
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/initial.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "libsurrogate/src/core/random.hpp"
+#include "libsurrogate/src/core/text.hpp"
 
 namespace surrogate::impl {
 
@@ -26,7 +29,7 @@ private:
     std::unique_ptr<File> file_;
 };
 
-std::vector<float> drawn(const TensorSpec& spec, const InitialValues& values,
+std::vector<float> drawn(const TensorSpec& spec, const InitialValues& values, double scale,
                          const Random& random) {
     int64_t n = 1;
     for (const int64_t extent : spec.shape) n *= extent;
@@ -36,9 +39,22 @@ std::vector<float> drawn(const TensorSpec& spec, const InitialValues& values,
         if (values.kind == InitialValues::Kind::normal) number += values.width * random.normal(i);
         if (values.kind == InitialValues::Kind::uniform)
             number += values.width * (2 * random.uniform(i) - 1);
-        numbers[static_cast<size_t>(i)] = static_cast<float>(number);
+        numbers[static_cast<size_t>(i)] = static_cast<float>(scale * number);
     }
     return numbers;
+}
+
+void require_scale(double scale, const Card& card, const std::vector<TensorSpec>& specs) {
+    if (scale == 1) return;
+    if (!(scale > 0) || std::isinf(scale)) {
+        throw Error(Status::invalid_argument,
+                    "output_scale is " + number_text(scale) + "; it must be a number above 0");
+    }
+    if (std::ranges::any_of(specs, [&](const auto& spec) { return is_of_output(card, spec); }))
+        return;
+    throw Error(Status::not_supported,
+                "output_scale is for networks with a layer that gives the outputs; the one of the "
+                "card has none");
 }
 
 }  // namespace
@@ -50,9 +66,12 @@ std::unique_ptr<File> InitialSource::open() const {
     const Card card = parse_card(card_);
     std::vector<TensorSpec> specs = required_tensors(card, most_tensors);
     std::erase_if(specs, [](const TensorSpec& spec) { return spec.is_optional; });
+    require_scale(output_scale_, card, specs);
     std::vector<std::vector<float>> memory;
     for (size_t i = 0; i < specs.size(); ++i) {
+        const bool is_scaled = output_scale_ != 1 && is_of_output(card, specs[i]);
         memory.push_back(drawn(specs[i], initial_values(card, specs[i]),
+                               is_scaled ? output_scale_ : 1,
                                Random(static_cast<uint64_t>(seed_), i)));
     }
     auto file = std::make_unique<OwnedFile>(std::move(memory));

@@ -10,17 +10,22 @@
 
 namespace surrogate::impl {
 
-/// The model file that an untrained network would make; see surrogate_model_initialise. Opening
-/// throws bad_file and not_supported.
+/// Whether a tensor belongs to the layer that gives the outputs. Throws not_supported (family).
+bool is_of_output(const Card& card, const TensorSpec& tensor);
+
+/// The model file that an untrained network would make; see surrogate_model_initialise_scaled.
+/// Opening throws bad_file, not_supported, invalid_argument.
 class InitialSource final : public ModelSource {
 public:
-    InitialSource(const char* card, int64_t seed) : card_(card), seed_(seed) {}
+    InitialSource(const char* card, int64_t seed, double output_scale)
+        : card_(card), seed_(seed), output_scale_(output_scale) {}
     std::unique_ptr<File> open() const override;
     std::string name() const override { return "untrained model"; }
 
 private:
     const char* card_;
     int64_t seed_;
+    double output_scale_;
 };
 
 }  // namespace surrogate::impl

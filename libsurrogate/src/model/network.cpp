@@ -10,6 +10,7 @@
 #include "libsurrogate/src/model/bsa/network.hpp"
 #include "libsurrogate/src/model/flare/network.hpp"
 #include "libsurrogate/src/model/hept/network.hpp"
+#include "libsurrogate/src/model/initial.hpp"
 #include "libsurrogate/src/model/sequoia/network.hpp"
 #include "libsurrogate/src/model/sphere/network.hpp"
 
@@ -24,16 +25,19 @@ struct Family {
                                      const std::shared_ptr<const MasterWeights>& weights);
     /// Null: not known.
     InitialValues (*initial)(const Card& card, const TensorSpec& tensor) = nullptr;
+    bool (*is_of_output)(const Card& card, const TensorSpec& tensor) = nullptr;
 };
 
 const Family& find_family(const std::string& name) {
     static const Family table[] = {
         {"bsa", bsa::required_tensors, bsa::make_network},
         {"erwin", bsa::erwin::required_tensors, bsa::erwin::make_network},
-        {"flare", flare::required_tensors, flare::make_network, flare::initial_values},
+        {"flare", flare::required_tensors, flare::make_network, flare::initial_values,
+         flare::is_of_output},
         {"hept", hept::required_tensors, hept::make_network},
         {"sequoia", sequoia::required_tensors, sequoia::make_network},
-        {"sphere", sphere::required_tensors, sphere::make_network, sphere::initial_values},
+        {"sphere", sphere::required_tensors, sphere::make_network, sphere::initial_values,
+         sphere::is_of_output},
     };
     std::string built;
     for (const Family& family : table) {
@@ -50,10 +54,24 @@ std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
     return find_family(card.family).required(card, n_found);
 }
 
-InitialValues initial_values(const Card& card, const TensorSpec& tensor) {
-    if (const auto initial = find_family(card.family).initial) return initial(card, tensor);
+namespace {
+
+[[noreturn]] void refuse_to_draw(const Card& card) {
     throw Error(Status::not_supported, "the library cannot draw weights of family '" +
                                            printable(card.family) + "'; start from a model file");
+}
+
+}  // namespace
+
+InitialValues initial_values(const Card& card, const TensorSpec& tensor) {
+    if (const auto initial = find_family(card.family).initial) return initial(card, tensor);
+    refuse_to_draw(card);
+}
+
+bool is_of_output(const Card& card, const TensorSpec& tensor) {
+    if (const auto of_output = find_family(card.family).is_of_output)
+        return of_output(card, tensor);
+    refuse_to_draw(card);
 }
 
 void adopt_names(std::span<const TensorSpec> required, std::vector<TensorEntry>& found) {

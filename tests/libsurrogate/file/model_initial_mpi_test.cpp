@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "libsurrogate/src/api/handles.hpp"
@@ -36,6 +37,9 @@ protected:
             return surrogate_model_initialise(context_.get(), context_.rank() == 0 ? card : nullptr,
                                               seed, model);
         }));
+    }
+    Model made(const char* card, int64_t seed, double output_scale) {
+        return initialised_model(context_, context_.rank() == 0 ? card : "", seed, output_scale);
     }
     /// Mean and deviation of a tensor.
     std::pair<double, double> moments(const Model& model, const std::string& name) {
@@ -84,6 +88,46 @@ TEST_F(Initial, WeightsOfTheSphereAreThoseOfTheOfficialCode) {
     expect_spread(model, "decoder.conv.weight",
                   1 / std::sqrt(static_cast<double>(shape[1] * shape[2])));
     EXPECT_EQ(moments(model, "blocks.0.norm0.weight"), std::pair(1.0, 0.0));
+}
+
+/// Every tensor is what it is without a scale, but for those of the layer that gives the outputs.
+TEST_F(Initial, OutputScaleIsForTheLastLayerAlone) {
+    const std::tuple<const char*, const char*, double> cases[] = {
+        {sphere_card, "decoder.conv.weight", 0.05}, {flare_card, "out_proj.1.fc2.weight", 3}};
+    for (const auto& [card, last, scale] : cases) {
+        const Model plain = made(card, 1), scaled = made(card, 1, scale);
+        const impl::MasterWeights& before = *plain.get()->model->weights();
+        const impl::MasterWeights& after = *scaled.get()->model->weights();
+        ASSERT_NE(before.find(last), nullptr);
+        for (const auto& entry : before.entries()) {
+            const double factor = entry.name == last ? scale : 1;
+            for (int64_t i = entry.first; i < entry.first + entry.size; ++i) {
+                const auto at = static_cast<size_t>(i);
+                ASSERT_NEAR(after.values()[at], factor * before.values()[at],
+                            1e-6 * std::abs(factor * before.values()[at]))
+                    << entry.name;
+            }
+        }
+    }
+}
+
+TEST_F(Initial, OutputScalesThatCannotBeAreRefusedOnAllRanks) {
+    const char* const layer =
+        R"({"format": 1, "family": "sphere", "network": {"layer": "AttentionS2", "in_channels": 8,
+            "num_heads": 1, "in_shape": [8, 16], "out_shape": [8, 16]}})";
+    const std::tuple<const char*, double, const char*> cases[] = {
+        {flare_card, 0, "must be a number above 0"},
+        {flare_card, -1, "must be a number above 0"},
+        {flare_card, NAN, "must be a number above 0"},
+        {layer, 0.5, "has none"}};
+    for (const auto& [card, scale, part] : cases) {
+        surrogate_model* model = nullptr;
+        const Answer found =
+            answer(surrogate_model_initialise_scaled(context_.get(), card, 0, scale, &model));
+        EXPECT_NE(found.status, SURROGATE_SUCCESS);
+        EXPECT_TRUE(found.says(part)) << found;
+        EXPECT_TRUE(ranks_still_talk(world));
+    }
 }
 
 TEST_F(Initial, SeedsDecide) {

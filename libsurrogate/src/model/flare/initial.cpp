@@ -17,4 +17,11 @@ InitialValues initial_values(const Card& card, const TensorSpec& tensor) {
     return {Kind::constant, tensor.name.ends_with(".weight") ? 1.0 : 0.0, 0};  // of norms; biases
 }
 
+bool is_of_output(const Card& card, const TensorSpec& tensor) {
+    const Config config = parse_config(card.network);
+    const std::string last = layer_name(names_of(config.variant).out_proj, config.out_proj,
+                                        config.out_proj.n_layer() - 1);
+    return tensor.name.starts_with(last + ".");
+}
+
 }  // namespace surrogate::impl::flare

@@ -31,4 +31,9 @@ InitialValues initial_values(const Card&, const TensorSpec& tensor) {
             0};  // of norms; biases, q/k norms
 }
 
+bool is_of_output(const Card&, const TensorSpec& tensor) {
+    return tensor.name.starts_with("decoder.conv.") ||
+           tensor.name.starts_with("segmentation_head.");
+}
+
 }  // namespace surrogate::impl::sphere

@@ -11,7 +11,8 @@ std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
 std::unique_ptr<Network> make_network(const ModelFile& file,
                                       const std::shared_ptr<const MasterWeights>& weights);
 
-/// See initial_values of the table.
+/// See initial_values, is_of_output of the table.
 InitialValues initial_values(const Card& card, const TensorSpec& tensor);
+bool is_of_output(const Card& card, const TensorSpec& tensor);
 
 }  // namespace surrogate::impl::sphere
