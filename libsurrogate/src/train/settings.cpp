@@ -69,6 +69,7 @@ const std::vector<Key>& keys() {
         word("cycle_momentum", {"true", "false"}),
         {"plateau_factor", "0.5", Takes::number, {}, 0, 1, true, false},
         whole("plateau_patience", "10", 1),
+        not_negative("noise", "0"),
         whole("accumulate", "1", 1),
         whole("bucket", "1048576", 1),
         whole("max_bad_steps", "0", 0),
@@ -219,6 +220,7 @@ Recipe TrainingSettings::recipe() const {
     recipe.cycles_momentum = values.is("cycle_momentum", "true");
     recipe.plateau_factor = values.number("plateau_factor");
     recipe.plateau_patience = values.count("plateau_patience");
+    recipe.noise = values.number("noise");
     recipe.accumulate = values.count("accumulate");
     recipe.bucket = values.count("bucket");
     recipe.max_bad_steps = values.count("max_bad_steps");

@@ -28,6 +28,7 @@ struct Recipe {
     bool cycles_momentum = true;
     double plateau_factor = 0.5;
     int64_t plateau_patience = 10;
+    double noise = 0;
     int64_t accumulate = 1, bucket = 1 << 20, max_bad_steps = 0, reservoir = 0, seed = 0;
 };
 

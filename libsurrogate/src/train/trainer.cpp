@@ -58,6 +58,7 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared, std::shared_ptr<Co
         losses_.reserve(static_cast<size_t>(std::min<int64_t>(recipe_.accumulate, 4096)));
         // Groups keep different samples, and choose them by numbers of their own.
         reservoir_ = Reservoir(recipe_.reservoir, recipe_.seed, group_.index);
+        noise_ = Noise(recipe_.noise, recipe_.seed);
         make_room();
     });
 }
@@ -185,7 +186,7 @@ int64_t Trainer::counter(const char* key) const {
     if (!key) throw Error(Status::invalid_argument, "counter key is NULL");
     const int64_t bytes = optimizer_->bytes() + sums_->bytes() + loss_->bytes() +
                           reservoir_.bytes() + best_.bytes() + prediction_.bytes() +
-                          target_.bytes() + gradient_.bytes() + weights_.bytes() +
+                          target_.bytes() + gradient_.bytes() + weights_.bytes() + noise_.bytes() +
                           (lattice_ ? lattice_->bytes() : 0);
     const std::pair<std::string, int64_t> counters[] = {
         {"bytes_sent", last_step_.bytes}, {"collectives", last_step_.collectives},

@@ -12,6 +12,7 @@
 #include "libsurrogate/src/plan/plan.hpp"
 #include "libsurrogate/src/train/checkpoint_file.hpp"
 #include "libsurrogate/src/train/loss.hpp"
+#include "libsurrogate/src/train/noise.hpp"
 #include "libsurrogate/src/train/optimizer.hpp"
 #include "libsurrogate/src/train/reservoir.hpp"
 #include "libsurrogate/src/train/sample_gather.hpp"
@@ -85,7 +86,8 @@ private:
     void take_targets(std::span<const Column> targets);
     void give_predictions() const;
     Sample sample() const;
-    Verdict measure(const Source& source);
+    Verdict measure(const Source& source, bool is_learnt);
+    int64_t sample_number() const;
     bool is_last_sample() const { return std::ssize(losses_) + 1 >= recipe_.accumulate; }
     double accumulate(const Source& source, bool is_last);
     void go_back(Verdict verdict, bool is_last);
@@ -121,6 +123,7 @@ private:
     std::optional<GradientSums> sums_;
     std::optional<Loss> loss_;
     std::optional<LatticeLoss> lattice_;
+    Noise noise_{0, 0};
     int64_t n_x_ = 0, n_y_ = 0;
     int64_t lattice_revision_ = -1;  // of the domain; of the lattice that lattice_ stands for
 

@@ -97,11 +97,21 @@ Sample Trainer::sample() const {
             n_point()};
 }
 
+/// Counts the samples of a training over all groups: samples of one place in a batch have the same
+/// number for any number of groups.
+int64_t Trainer::sample_number() const {
+    const int64_t of_step = recipe_.accumulate * group_.n;
+    return optimizer_->n_step() * of_step + group_.index * recipe_.accumulate + std::ssize(losses_);
+}
+
 /// Prediction and sums of a sample. Collective over the group. Throws if the sample cannot be used,
-/// on all its ranks: the own error of a rank, or that another one has one.
-Verdict Trainer::measure(const Source& source) {
+/// on all its ranks: the own error of a rank, or that another one has one. is_learnt: with noise.
+Verdict Trainer::measure(const Source& source, bool is_learnt) {
+    const bool is_noisy = is_learnt && noise_.is_on();
     plan_.follow_if_behind();
     follow_lattice();
+    if (is_noisy) noise_.follow(plan_);
+    std::span<const Column> inputs = source.inputs;
     std::exception_ptr problem;
     try {
         make_room();
@@ -110,10 +120,11 @@ Verdict Trainer::measure(const Source& source) {
         take_targets(source.targets);
         losses_.reserve(losses_.size() + 1);
         validation_.reserve(validation_.size() + 1);
+        if (is_noisy) inputs = noise_.on(plan_, inputs, sample_number());
     } catch (...) {
         problem = std::current_exception();
     }
-    const Execution::Result result = plan_.forward(source.inputs, prediction_columns_, problem);
+    const Execution::Result result = plan_.forward(inputs, prediction_columns_, problem);
     if (!problem && source.is_bound) {
         try {
             give_predictions();
@@ -142,7 +153,7 @@ double Trainer::accumulate(const Source& source, bool is_last) {
     double loss = nan;
     Verdict verdict = Verdict::failed;
     across().agree([&] {
-        verdict = measure(source);
+        verdict = measure(source, true);
         if (verdict == Verdict::good) loss = loss_->value();
     });
     go_back(verdict, is_last);
@@ -250,7 +261,7 @@ double Trainer::validate(double* error) {
     double loss = nan;
     Verdict verdict = Verdict::failed;
     comm().agree([&] {
-        verdict = measure(bound());
+        verdict = measure(bound(), false);
         if (verdict == Verdict::good) loss = loss_->value();
     });
     for (size_t o = 0; error && o < n_output(); ++o)

@@ -31,6 +31,7 @@ TEST(TrainingSettings, HaveTheDocumentedDefaults) {
     EXPECT_EQ(recipe.clip, 1);
     EXPECT_EQ(recipe.average, 0);
     EXPECT_EQ(recipe.warmup, 0);
+    EXPECT_EQ(recipe.noise, 0);
     EXPECT_EQ(recipe.accumulate, 1);
     EXPECT_EQ(recipe.max_bad_steps, 0);
     EXPECT_FALSE(recipe.adds_decay_to_gradient);

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/base/buffer.hpp"
+#include "libsurrogate/src/core/random.hpp"
+#include "libsurrogate/src/plan/plan.hpp"
+
+namespace surrogate::impl {
+
+/// Gaussian noise on the inputs of samples that are learnt from: `size` deviations of each field, as
+/// its card has them, at every point on its own. Coordinates and integers have none. A number follows
+/// from seed, sample, field and the position of the point in the canonical order: the same for any
+/// number of ranks and any partition.
+class Noise {
+public:
+    Noise(double size, int64_t seed) : size_(size), seed_(static_cast<uint64_t>(seed)) {}
+
+    bool is_on() const { return size_ > 0; }
+
+    /// Finds the positions of scattered points, once and when they have moved. Collective over the plan's
+    /// context; throws on all its ranks (points without ids that lie on one another; no_memory).
+    void follow(const Plan& plan);
+
+    /// Inputs with the noise of a sample, in memory of this object until the next call. What is not
+    /// finite stays so. Local; throws no_memory.
+    std::span<const Column> on(const Plan& plan, std::span<const Column> inputs, int64_t sample);
+
+    int64_t bytes() const {
+        return numbers_.bytes() + static_cast<int64_t>(position_.capacity() * sizeof(int64_t));
+    }
+
+private:
+    double size_;
+    uint64_t seed_;
+    int64_t revision_ = -1;            // of the domain whose positions these are
+    std::vector<int64_t> position_;    // (n_local) of scattered points
+    kernels::Buffer<double> numbers_;  // (inputs, n_local)
+    std::vector<Column> columns_;      // of these
+};
+
+}  // namespace surrogate::impl
