@@ -11,6 +11,7 @@
 #include "coupling/tool/text.hpp"
 #include "coupling/tool/train_essence.hpp"
 #include "coupling/tool/train_hash.hpp"
+#include "coupling/tool/train_rollout.hpp"
 #include "coupling/tool/train_run.hpp"
 #include "coupling/tool/train_statistics.hpp"
 
@@ -69,6 +70,7 @@ Sources open_sources(const Job& job, const Context& across, const TrainConfig& c
         std::vector<Channel> all = sources.channels.inputs;
         all.insert(all.end(), sources.channels.outputs.begin(), sources.channels.outputs.end());
         check_symmetries(config.data.symmetries, *sources.data, all);
+        check_rollout(config.rollout, *sources.data, sources.channels);
         const size_t n = sources.data->training().size();
         if (n < static_cast<size_t>(config.batch))
             throw Failure(Exit::bad_usage, "the training set has " + std::to_string(n) +
@@ -104,7 +106,7 @@ std::string points_text(const TrainData& data) {
     std::string text;
     for (const int64_t extent : extents) text += (text.empty() ? "" : " x ") + grouped(extent);
     return text + " points" +
-           (data.has_fixed_points() && data.n_file() == 1 ? "" : " in the first");
+           (data.has_one_place() ? "" : " in the first");
 }
 
 std::string summary(const TrainParts& parts, int64_t n_batch) {
@@ -118,17 +120,21 @@ std::string summary(const TrainParts& parts, int64_t n_batch) {
     return lines.text();
 }
 
-/// Memory, bytes and the time of a step, measured on the first sample; nothing is written.
+/// Memory, bytes and the time of a step, measured on one sample, with as many own leads as there are
+/// on average; nothing is written.
 void dry_run(TrainParts& parts, int64_t n_batch) {
     using clock = std::chrono::steady_clock;
-    const Pair& first = parts.data.training().front();
+    const auto& pairs = parts.data.training();
+    const int64_t n_mean = (parts.config.rollout - 1) / 2;
+    const Pair& one = pairs[std::min(static_cast<size_t>(n_mean), pairs.size() - 1)];
+    const int64_t n_own = most_own_leads(n_mean + 1, one);
     double least = 1e300;
     surrogate_step_report report{};
     for (int i = 0; i < 3; ++i) {
         const auto begin = clock::now();
         int64_t n = 0;
         do {
-            parts.engine.load(&first, {});
+            parts.engine.load(&one, {}, n_own);
             report = parts.engine.trainer().step();
             ++n;
         } while (report.samples == 0);

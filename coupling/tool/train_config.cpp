@@ -16,14 +16,16 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Keys of surrogate_training_set that a configuration may give; `accumulate`, `seed` and `steps`
 /// follow from others.
-const std::vector<std::string> trainer_keys = {
-    "loss",           "gradient_share",  "optimizer",
-    "learning_rate",  "weight_decay",    "decay_all",
-    "beta1",          "beta2",           "epsilon",
-    "clip",           "average",         "schedule",
-    "warmup",         "initial_divisor", "final_divisor",
-    "cycle_momentum", "plateau_factor",  "plateau_patience",
-    "max_bad_steps"};
+const std::vector<std::string> trainer_keys = {"loss",           "gradient_share",
+                                               "optimizer",      "learning_rate",
+                                               "weight_decay",   "decay_all",
+                                               "beta1",          "beta2",
+                                               "epsilon",        "clip",
+                                               "average",        "schedule",
+                                               "warmup",         "initial_divisor",
+                                               "final_divisor",  "cycle_momentum",
+                                               "plateau_factor", "plateau_patience",
+                                               "max_bad_steps",  "noise"};
 
 const std::vector<std::string> option_keys = {"threads", "backend", "vector", "reproducible",
                                               "gradients"};
@@ -49,6 +51,7 @@ void read_model(TomlTable table, TrainConfig* config) {
     model.outputs = table.texts("outputs");
     if (TomlTable network = table.table("network"); network.get() != nullptr)
         model.hyperparameters = json_of(*network.get());
+    model.output_scale = table.real("output_scale", 1e-30, 1e30).value_or(1);
     const bool is_new = !model.family.empty();
     if (is_new == !model.file.empty())
         table.refuse(is_new ? "family" : "file",
@@ -60,6 +63,8 @@ void read_model(TomlTable table, TrainConfig* config) {
         if (!is_new && !model.file.empty() && table.has(key))
             table.refuse(key, "'" + key + "' is that of the file: leave it out");
     }
+    if (!is_new && !model.file.empty() && table.has("output_scale"))
+        table.refuse("output_scale", "'output_scale' is for a new network: leave it out");
     table.finish();
 }
 
@@ -134,6 +139,7 @@ void read_training(TomlTable table, TrainConfig* config) {
     config->batch = table.whole("batch", 1, 1);
     config->seed = table.whole("seed", 0, 0);
     config->n_group = table.whole("groups", 1, 1);
+    config->rollout = table.whole("rollout", 1, 1);
     read_scale(table, config);
     for (const auto& [key, why] : other_words)
         if (table.node(key) != nullptr)

@@ -25,7 +25,8 @@ struct TrainConfig {
         std::string family;           ///< this family
         std::string hyperparameters;  ///< JSON object, by official names
         std::vector<std::string> inputs, outputs;
-        std::string place;  ///< of the table [model]
+        double output_scale = 1;  ///< of surrogate_model_initialise_scaled
+        std::string place;        ///< of the table [model]
     } model;
 
     struct Data {
@@ -44,6 +45,7 @@ struct TrainConfig {
     int64_t batch = 1;
     int64_t seed = 0;
     int64_t n_group = 1;
+    int64_t rollout = 1;  ///< the last lead of so many is learnt from; see random_own_leads()
 
     std::vector<Setting> options;  ///< of surrogate_options_set, for the plan
 

@@ -148,4 +148,9 @@ bool TrainData::has_fixed_points() const {
     return form().points != PointForm::rows && form().points != PointForm::moving_cloud;
 }
 
+bool TrainData::has_one_place() const {
+    // Files on different grids of the sphere are refused.
+    return has_fixed_points() && (n_file() == 1 || form().points == PointForm::sphere);
+}
+
 }  // namespace surrogate::tool

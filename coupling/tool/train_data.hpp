@@ -47,6 +47,8 @@ public:
 
     /// Whether the points are the same in every sample of a file.
     bool has_fixed_points() const;
+    /// Whether they are the same in every sample of all files.
+    bool has_one_place() const;
 
 private:
     size_t open(const std::string& path);

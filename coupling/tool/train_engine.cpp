@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "coupling/tool/model_bytes.hpp"
+#include "coupling/tool/train_rollout.hpp"
 
 namespace surrogate::tool {
 
@@ -56,7 +57,8 @@ TrainEngine::TrainEngine(const Job& job, const Context& across, const TrainConfi
       data_(data),
       channels_(channels),
       group_(group_of(job, config.n_group)),
-      context_(job.make_group_context(group_.index)) {
+      context_(job.make_group_context(group_.index)),
+      rolls_out_(config.rollout > 1) {
     make_model(config, card);
     const Pair& first = data.training().front();
     job_.agree([&] { read_place(first); });
@@ -68,7 +70,8 @@ TrainEngine::TrainEngine(const Job& job, const Context& across, const TrainConfi
 /// The first rank of each group brings the weights, under the new card.
 void TrainEngine::make_model(const TrainConfig& config, const nlohmann::json& card) {
     if (config.model.file.empty()) {
-        model_.emplace(initialised_model(context_, card.dump(), config.seed));
+        model_.emplace(
+            initialised_model(context_, card.dump(), config.seed, config.model.output_scale));
         return;
     }
     std::string bytes;
@@ -100,6 +103,7 @@ void TrainEngine::make_trainer(const Context& across, const TrainConfig& config,
 }
 
 TrainEngine::PointsKey TrainEngine::key_of(const Pair& pair) const {
+    if (data_.has_one_place()) return {0, 0, 0};
     if (data_.has_fixed_points()) return {pair.file, 0, 0};
     return {pair.file, pair.input.sample, pair.input.time};
 }
@@ -146,13 +150,14 @@ void TrainEngine::follow(const Pair& pair) {
     is_new_place_ = true;
 }
 
-void TrainEngine::read_fields(const Pair& pair, const Change& change) {
+void TrainEngine::read_fields(const Pair& pair, const Change& change, int64_t n_own) {
     const dataset::ReadFile& file = data_.file(pair.file);
+    const dataset::State begin = earlier(pair, n_own);
     inputs_.resize(channels_.inputs.size());
     targets_.resize(channels_.outputs.size());
     for (size_t i = 0; i < inputs_.size(); ++i)
         if (const Channel& channel = channels_.inputs[i]; !channel.is_coordinate())
-            inputs_[i] = read_range(file, channel.stored, pair.input, change, range_);
+            inputs_[i] = read_range(file, channel.stored, begin, change, range_);
     for (size_t i = 0; i < targets_.size(); ++i)
         targets_[i] = read_range(file, channels_.outputs[i].stored, pair.target, change, range_);
 }
@@ -174,16 +179,21 @@ void TrainEngine::bind(const Pair& pair) {
     is_new_place_ = false;
 }
 
-void TrainEngine::load(const Pair* pair, const Change& change) {
+void TrainEngine::load(const Pair* pair, const Change& change, int64_t n_own) {
     const bool is_moving = pair != nullptr && key_ != key_of(*pair);
-    const bool may_move = !data_.has_fixed_points() || data_.n_file() > 1;
+    const bool may_move = !data_.has_one_place();
     job_.agree([&] {
         if (pair == nullptr) return;
         if (is_moving) read_place(*pair);
-        read_fields(*pair, change);
+        read_fields(*pair, change, n_own);
         if (!may_move) bind(*pair);
     });
-    if (!may_move) return;
+    if (may_move) settle(pair, is_moving);
+    if (rolls_out_) roll_out(pair, change, n_own);
+}
+
+/// Points of another place: domain and plan go there, then arrays are bound.
+void TrainEngine::settle(const Pair* pair, bool is_moving) {
     // All ranks of a group fail alike in there, so that nobody waits.
     job_.agree([&] {
         if (is_moving) follow(*pair);

@@ -44,8 +44,9 @@ public:
     const Plan& plan() const { return *plan_; }
     const Model& model() const { return *model_; }
 
-    /// Reads a pair and binds it. null: this group has none, and keeps what it has.
-    void load(const Pair* pair, const Change& change);
+    /// Reads a pair and binds it. null: this group has none, and keeps what it has. n_own: the input
+    /// is the model's own prediction, by so many leads from the true state before them.
+    void load(const Pair* pair, const Change& change, int64_t n_own = 0);
 
 private:
     using PointsKey = std::tuple<size_t, int64_t, int64_t>;
@@ -57,7 +58,12 @@ private:
                       const DataStatistics& statistics, int64_t n_step);
     void read_place(const Pair& pair);
     void follow(const Pair& pair);
-    void read_fields(const Pair& pair, const Change& change);
+    void settle(const Pair* pair, bool is_moving);
+    void read_fields(const Pair& pair, const Change& change, int64_t n_own);
+    void bind_own_outputs();
+    std::vector<std::vector<std::vector<double>>> read_given(const Pair& pair, const Change& change,
+                                                             int64_t n) const;
+    void roll_out(const Pair* pair, const Change& change, int64_t n);
     void bind(const Pair& pair);
 
     const Job& job_;
@@ -73,6 +79,8 @@ private:
     std::vector<double> points_, weights_;
     std::vector<int64_t> ids_;
     std::vector<std::vector<double>> inputs_, targets_;  ///< by channel
+    bool rolls_out_ = false;
+    std::vector<std::vector<double>> own_;  ///< predictions that are stepped from, by output
 
     std::optional<Model> model_;
     std::optional<Domain> domain_;

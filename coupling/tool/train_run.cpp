@@ -6,6 +6,7 @@
 
 #include "coupling/tool/output.hpp"
 #include "coupling/tool/text.hpp"
+#include "coupling/tool/train_rollout.hpp"
 
 namespace surrogate::tool {
 
@@ -71,7 +72,9 @@ void TrainRun::learn(const std::vector<int64_t>& order) {
         const Change change = random_change(config.data.symmetries,
                                             parts_.data.file(pair.file).extents(pair.input.sample),
                                             config.seed, epoch_, order[place]);
-        parts_.engine.load(&pair, change);
+        const int64_t n_own =
+            random_own_leads(config.rollout, pair, config.seed, epoch_, order[place]);
+        parts_.engine.load(&pair, change, n_own);
         try {
             report_ = parts_.engine.trainer().step();
         } catch (const Error& error) {

@@ -66,6 +66,25 @@ TEST(TrainConfig, ReadsWhatIsGivenAndHasDefaults) {
     EXPECT_EQ(config.training[1].value, "true");
 }
 
+TEST(TrainConfig, OutputScaleIsForANewNetwork) {
+    EXPECT_EQ(parse_train_config(good, "t").model.output_scale, 1);
+    const std::string scaled = with("family", "output_scale = 0.05\nfamily");
+    EXPECT_EQ(parse_train_config(scaled, "t").model.output_scale, 0.05);
+    EXPECT_NE(refusal(with("family", "output_scale = 0\nfamily")).find("t.toml:2:16:"),
+              std::string::npos);
+    EXPECT_NE(
+        refusal("[model]\nfile = \"m\"\noutput_scale = 0.05\n" + good.substr(good.find("[data]")))
+            .find("t.toml:3:16: 'output_scale' is for a new network: leave it out"),
+        std::string::npos);
+}
+
+TEST(TrainConfig, RolloutIsANumberOfLeads) {
+    EXPECT_EQ(parse_train_config(good, "t").rollout, 1);
+    EXPECT_EQ(parse_train_config(with("epochs = 3", "epochs = 3\nrollout = 6"), "t").rollout, 6);
+    EXPECT_NE(refusal(with("epochs = 3", "epochs = 3\nrollout = 0")).find("t.toml:11:11:"),
+              std::string::npos);
+}
+
 TEST(TrainConfig, UnknownKeyIsNamedWithItsPlaceAndANearMiss) {
     EXPECT_EQ(refusal(with("epochs = 3", "epochs = 3\n  learning_rat = 1")),
               "t.toml:11:3: unknown key 'learning_rat' in [training]; did you mean "

@@ -157,24 +157,105 @@ TEST_F(TrainProgram, CloudsOfDifferentSizesAreLearntFrom) {
     EXPECT_EQ(check.status, 0) << check.text;
 }
 
-TEST_F(TrainProgram, SeriesOnTheSphereAreLearntFrom) {
-    SphereSet().write(file("train.h5"));
+/// An emulator of one hour on the sphere.
+Recipe emulator() {
     Recipe recipe;
     recipe.model =
-        "family = 'sphere'\ninputs = ['height']\noutputs = ['height']\n"
+        "family = 'sphere'\ninputs = ['height']\noutputs = ['height']\noutput_scale = 0.5\n"
         "network = { model = 'SphericalTransformer', img_size = [8, 16], grid = 'legendre-gauss', "
         "grid_internal = 'legendre-gauss', in_chans = 1, out_chans = 1, scale_factor = 2, "
         "embed_dim = 8, num_layers = 1, num_heads = 1, attention_mode = 'neighborhood', "
         "residual_prediction = true, bias = false }\n";
     recipe.data = "symmetries = 'longitude'\nlead = 3600\n";
     recipe.training =
-        "epochs = 20\nbatch = 2\nlearning_rate = 5e-3\nloss = 'weighted_square'\n"
-        "scale = 'increment'\n";
+        "batch = 2\nlearning_rate = 5e-3\nloss = 'weighted_square'\nscale = 'increment'\n";
+    return recipe;
+}
+
+TEST_F(TrainProgram, SeriesOnTheSphereAreLearntFrom) {
+    SphereSet().write(file("train.h5"));
+    Recipe recipe = emulator();
+    recipe.training += "epochs = 20\n";
     train(0, recipe);
     const auto loss = column_of("out", "loss");
     EXPECT_LT(loss.back(), 0.5 * loss.front());
     const Outcome check = surrogate("check " + file("out/best.safetensors"));
     EXPECT_EQ(check.status, 0) << check.text;
+    // Held-out samples in a file of their own lie on the same grid.
+    SphereSet{.n_sample = 5}.write(file("held_out.h5"));
+    recipe.validation = "held_out.h5";
+    recipe.folder = "apart";
+    train(0, recipe);
+    EXPECT_LT(column_of("apart", "validation").back(), 0.5 * column_of("apart", "validation")[0]);
+}
+
+TEST_F(TrainProgram, RolloutLearnsFromTheModelsOwnPredictions) {
+    SphereSet{.n_time = 8}.write(file("train.h5"));
+    Recipe recipe = emulator();
+    recipe.training += "epochs = 10\n";
+    train(0, recipe);
+    // Weights stay: what differs is where the inputs come from.
+    Recipe still = emulator();
+    still.model = "file = '" + file("out/last.safetensors") + "'\n";
+    const auto loss_of = [&](const std::string& rollout) {
+        still.training =
+            "epochs = 1\nbatch = 1\nlearning_rate = 1e-12\nloss = 'weighted_square'\n"
+            "scale = 'increment'\nrollout = " +
+            rollout + "\n";
+        still.folder = "rollout_" + rollout;
+        train(0, still);
+        return column_of(still.folder, "loss").back();
+    };
+    const double one = loss_of("1"), two = loss_of("2"), six = loss_of("6");
+    EXPECT_GT(two, 1.1 * one);
+    EXPECT_GT(six, 1.1 * two);
+    EXPECT_NEAR(column_of("rollout_6", "validation")[0], column_of("rollout_1", "validation")[0],
+                1e-6 * column_of("rollout_1", "validation")[0]);
+    // Who learns from its own predictions is nearer to the truth after some of them.
+    Recipe rolled = emulator();
+    rolled.training += "epochs = 10\nrollout = 6\n";
+    rolled.folder = "rolled";
+    train(0, rolled);
+    still.model = "file = '" + file("rolled/last.safetensors") + "'\n";
+    std::filesystem::remove_all(file("rollout_6"));
+    EXPECT_LT(loss_of("6"), 0.8 * six);
+}
+
+TEST_F(TrainProgram, RolloutAndNoiseGoOnWithTheSameBits) {
+    SphereSet{.n_time = 8}.write(file("train.h5"));
+    Recipe whole = emulator();
+    whole.training += "seed = 4\nrollout = 4\nnoise = 0.1\nepochs = 3\n";
+    whole.folder = "whole";
+    train(0, whole);
+    Recipe part = emulator();
+    part.training += "seed = 4\nrollout = 4\nnoise = 0.1\nepochs = 2\n";
+    part.folder = "part";
+    train(0, part);
+    part.training = whole.training;
+    train(0, part, "--resume");
+    EXPECT_EQ(weights(file("whole/last.safetensors")), weights(file("part/last.safetensors")));
+#ifdef SURROGATE_MPIRUN
+    for (const std::string ranks : {"2", "3"}) {
+        Recipe spread = whole;
+        spread.folder = "r" + ranks;
+        train(0, spread, "", SURROGATE_MPIRUN " " + ranks);
+        EXPECT_EQ(weights(file("whole/last.safetensors")),
+                  weights(file("r" + ranks + "/last.safetensors")));
+    }
+    // Samples of groups have different numbers of own predictions before them.
+    Recipe groups = whole;
+    groups.training += "groups = 2\n";
+    groups.folder = "groups";
+    train(0, groups, "", SURROGATE_MPIRUN " 2");
+    EXPECT_EQ(weights(file("whole/last.safetensors")), weights(file("groups/last.safetensors")));
+#endif
+}
+
+TEST_F(TrainProgram, RolloutIsRefusedWhereAModelCannotStepFromItself) {
+    Recipe recipe;
+    recipe.training += "rollout = 3\n";
+    expect_told(train(2, recipe), "has no axis time");
+    EXPECT_FALSE(std::filesystem::exists(file("out")));
 }
 
 TEST_F(TrainProgram, BadDataAreRefusedByName) {
