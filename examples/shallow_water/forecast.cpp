@@ -7,6 +7,7 @@
 
 #include "initial.hpp"
 #include "stop.hpp"
+#include "truncate.hpp"
 
 namespace shallow_water {
 
@@ -115,7 +116,9 @@ bool Forecast::emulate_hour() {
     bool is_made = false;
     {
         const Stopwatch watch(&record_.emulator);
+        const Fields before = settings_.truncates ? progress_.emulated : Fields();
         is_made = emulator_->step(&progress_.emulated);
+        if (is_made && settings_.truncates) truncate(solver_, before, &progress_.emulated);
     }
     if (!is_made) record_.lost_hour = progress_.hour + 1;
     return is_made;

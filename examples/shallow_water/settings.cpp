@@ -69,6 +69,10 @@ std::vector<Option> options(Settings* s) {
          "reject one (numbers that are not finite, outside the ranges of the model's card, far "
          "from its training data), the solver goes on from the last mark",
          count("-check_every", 1, &s->check_every)},
+        {"-truncate", "",
+         "after each emulated hour only the harmonics that the solver has are kept, and the mean "
+         "depth is put back",
+         [=](const std::string&) { s->truncates = true; }},
         {"-output", "DIR", "time series for ParaView and a picture", text_of(&s->output)},
         {"-write_every", "H", "hours between states of the series (default 1)",
          count("-write_every", 1, &s->write_every)},

@@ -23,6 +23,7 @@ struct Settings {
     bool official_rounding = false;
     std::string model;        ///< file of the surrogate; the installed one
     int64_t check_every = 0;  ///< hours; 0: never
+    bool truncates = false;   ///< emulated hours, to the harmonics of the solver
     std::string output;       ///< directory; empty: no files
     int64_t write_every = 1;  ///< hours
     int64_t picture_hour = 12;
