@@ -36,7 +36,8 @@ std::span<const Column> Noise::on(const Plan& plan, std::span<const Column> inpu
         plain.std = 1;
         double* const to = numbers_.data() + static_cast<int64_t>(c) * n;
         Outside outside;  // not read
-        gather(std::span(&plain, 1), 0, n, to, 1, n, &outside);
+        const BadValue bad = gather(std::span(&plain, 1), 0, n, to, 1, n, &outside);
+        if (bad.column >= 0) to[bad.point] = bad.value;  // for the run to find
         const Random random(seed_, first_stream + static_cast<uint64_t>(sample * n_input) + c);
         for (int64_t i = 0; i < n; ++i)
             to[i] +=

@@ -89,6 +89,11 @@ program train_test
     call surrogate_context_create(context, options="threads=1")
     call surrogate_model_initialise(fresh, context, 1_c_int64_t, '{"format": 1, "family": "flare", "network": {"in_dim": 3, &
         &"out_dim": 1, "channel_dim": 8, "num_blocks": 1, "num_heads": 2, "num_latents": 4}}')
+    call surrogate_model_initialise_scaled(fresh, context, 1_c_int64_t, 0.05_dp, '{"format": 1, "family": "flare", "network": &
+        &{"in_dim": 3, "out_dim": 1, "channel_dim": 8, "num_blocks": 1, "num_heads": 2, "num_latents": 4}}')
+    call surrogate_model_initialise_scaled(fresh, context, 1_c_int64_t, 0.0_dp, '{"format": 1, "family": "flare", "network": &
+        &{"in_dim": 3, "out_dim": 1, "channel_dim": 8, "num_blocks": 1, "num_heads": 2, "num_latents": 4}}', status)
+    call check_status(status, surrogate_invalid_argument, "above 0")
     call surrogate_model_initialise(fresh, context, 1_c_int64_t, "no card", status)
     call check(status == surrogate_bad_file, "a text that is no card")
     call done()

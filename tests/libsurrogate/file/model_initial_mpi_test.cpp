@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights drawn from a seed, and the random numbers that they come from.
 #include <gtest/gtest.h>
-#include <surrogate/surrogate_train.h>
 
 #include <cmath>
 #include <string>
+#include <surrogate/surrogate_train.hpp>
 #include <tuple>
 #include <vector>
 
