@@ -105,8 +105,7 @@ std::string points_text(const TrainData& data) {
     const auto extents = data.file(0).extents(0);
     std::string text;
     for (const int64_t extent : extents) text += (text.empty() ? "" : " x ") + grouped(extent);
-    return text + " points" +
-           (data.has_one_place() ? "" : " in the first");
+    return text + " points" + (data.has_one_place() ? "" : " in the first");
 }
 
 std::string summary(const TrainParts& parts, int64_t n_batch) {
