@@ -7,7 +7,7 @@
 //     cmake -S examples/darcy_data -B build-data -DCMAKE_PREFIX_PATH=PREFIX && cmake --build build-data
 //
 // Sample runs:
-//     mpirun -n 4 darcy_data                                   the set behind the shipped model:
+//     mpirun -n 4 darcy_data                                   the set of train.toml:
 //                                                              darcy_40.h5, 5 states of each of 200
 //                                                              runs
 //     mpirun -n 4 darcy_data -n 20,40,80 -runs 1000            a file for each of three resolutions

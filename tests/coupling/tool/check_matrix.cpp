@@ -17,6 +17,7 @@ namespace {
 
 std::string path_of(const std::string& name) {
     if (name == "darcy_flow") return SURROGATE_SHARE "/models/darcy_flow.safetensors";
+    if (name == "darcy_flow_official") return SURROGATE_TEST_DATA "/darcy_flow/model.safetensors";
     return std::string(SURROGATE_TEST_DATA "/flare/") + name + ".safetensors";
 }
 
@@ -119,7 +120,8 @@ const auto cases = testing::Values("tiny",          // fewer points than ranks
                                    "mid",           // trained weights
                                    "odd",     // prime number of points, two samples, two outputs
                                    "layers",  // all depths and widths of the chains
-                                   "darcy_flow",  // the installed model, four samples
+                                   "darcy_flow",           // the installed model
+                                   "darcy_flow_official",  // four samples
                                    "ablation_shared", "ablation_latent_blocks",
                                    "lra_mean_sin",     // one row for a sequence, three samples
                                    "lra_tokens_mask",  // a row for each token, some are padding
