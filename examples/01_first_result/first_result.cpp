@@ -5,8 +5,8 @@
 //   build   cmake -S examples/01_first_result -B first -DCMAKE_PREFIX_PATH=<where libsurrogate is
 //           installed> cmake --build first
 //   run     first/first_result [cells on a side, default 40]
-//   prints  pressure on 40 x 40 cells: 0.000159 .. 0.0194 Pa, mean 0.0105 Pa, centre (0.4999,
-//           0.5008) m
+//   prints  pressure on 40 x 40 cells: 6.19e-05 .. 0.0194 Pa, mean 0.0108 Pa, centre (0.5004,
+//           0.5010) m
 //
 // A round drop of the mobile fluid sits in the middle of the square, so the true pressure is
 // symmetric and its centre is (0.5, 0.5). The network was never told: that it comes close is a

@@ -21,9 +21,9 @@
 #include <petsctime.h>
 #include <surrogate/surrogate_petsc.h>
 
+#include <fluid/directory.hpp>
 #include <memory>
 
-#include "fluid/directory.hpp"
 #include "maker.hpp"
 
 namespace darcy {

@@ -180,9 +180,10 @@ TEST(Bisect, EqualInfiniteAndNoNumbersAreDealtToo) {
             x.insert(x.end(), {values[i], values[(i + 3) % values.size()], 5});
     const size_t n = x.size() / 3;
     std::vector<int> count(n);
-    for (int part = 0; part < 7; ++part)
-        for (const int64_t row : vtk::bisect(x, 7).at(static_cast<size_t>(part)))
-            ++count.at(static_cast<size_t>(row));
+    const auto parts = vtk::bisect(x, 7);
+    ASSERT_EQ(parts.size(), 7U);
+    for (const auto& part : parts)
+        for (const int64_t row : part) ++count.at(static_cast<size_t>(row));
     EXPECT_EQ(std::count(count.begin(), count.end(), 1), static_cast<int64_t>(n));
 }
 

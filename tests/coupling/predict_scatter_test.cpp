@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <surrogate/surrogate_vtk.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -46,6 +48,13 @@ void write_cloud(int64_t n, const std::string& path) {
     vtk::write_file(writer, path, vtk::Compression::none);
 }
 
+/// NaN is NaN.
+bool same_numbers(const std::vector<double>& found, const std::vector<double>& wanted) {
+    return std::ranges::equal(found, wanted, [](double a, double b) {
+        return a == b || (std::isnan(a) && std::isnan(b));
+    });
+}
+
 void expect_same(const MeshFile& found, const MeshFile& wanted, const std::string& name) {
     EXPECT_EQ(found.kind(), wanted.kind()) << name;
     EXPECT_EQ(found.has_float_coordinates(), wanted.has_float_coordinates()) << name;
@@ -62,8 +71,8 @@ void expect_same(const MeshFile& found, const MeshFile& wanted, const std::strin
             EXPECT_EQ(arrays[i].unit, given[i].unit) << name;
             EXPECT_EQ(arrays[i].n_components, given[i].n_components) << name;
             for (int c = 0; c < arrays[i].n_components; ++c)
-                EXPECT_EQ(found.values(location, arrays[i].name, c),
-                          wanted.values(location, arrays[i].name, c))
+                EXPECT_TRUE(same_numbers(found.values(location, arrays[i].name, c),
+                                         wanted.values(location, arrays[i].name, c)))
                     << name << " " << arrays[i].name;
         }
     }

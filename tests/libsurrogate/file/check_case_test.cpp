@@ -83,7 +83,7 @@ TEST_F(CheckCaseTest, ASinglePrecisionTruthIsSaid) {
 /// A host prints a description: free text of a card must not reach its terminal as it is.
 TEST_F(CheckCaseTest, DescriptionsAreAscii) {
     const std::string path = golden_with("Pressure", "\xe2\x80\xaePress",
-                                         SURROGATE_SHARE "/models/darcy_flow.safetensors");
+                                         SURROGATE_TEST_DATA "/darcy_flow/model.safetensors");
     const std::string text = Model(context_, path).describe();
     for (const char c : text) ASSERT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7f));
     EXPECT_NE(text.find("\\u202ePress"), std::string::npos) << text;

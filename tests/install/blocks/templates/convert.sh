@@ -1,4 +1,4 @@
 # Files with the names of the page, from the shipped model.
-for name in old weights model; do cp "$MODELS/darcy_flow.safetensors" $name.safetensors; done
-surrogate info model.safetensors --card >card.json
+for name in old weights; do cp "$MODELS/darcy_flow.safetensors" $name.safetensors; done
+surrogate info old.safetensors --card >card.json
 @block@
