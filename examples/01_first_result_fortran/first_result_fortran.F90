@@ -4,7 +4,7 @@
 !   build   cmake -S examples/01_first_result_fortran -B first -DCMAKE_PREFIX_PATH=<where libsurrogate is installed>
 !           cmake --build first
 !   run     first/first_result_fortran
-!   prints  pressure on 40 x 40 cells: 6.19e-05 .. 0.0194 Pa, mean 0.0108 Pa, centre (0.5004, 0.5010) m
+!   prints  pressure on 40 x 40 cells: 0.000062 .. 0.0194 Pa, mean 0.0108 Pa, centre (0.5004, 0.5010) m
 !
 ! A round drop of the mobile fluid sits in the middle of the square, so the true pressure is symmetric and its centre is
 ! (0.5, 0.5). The network was never told: that it comes close is a first sign that it is fed the right numbers.

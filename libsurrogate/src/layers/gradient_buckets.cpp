@@ -2,6 +2,7 @@
 #include "libsurrogate/src/layers/gradient_buckets.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace surrogate::impl {
 
@@ -14,7 +15,8 @@ GradientBuckets::GradientBuckets(const MasterWeights& master, std::span<const in
         return stages.empty() ? 0 : stages[static_cast<size_t>(place.tensor)];
     };
     for (int64_t tensor = 0; tensor < std::ssize(entries); ++tensor) places_.push_back({tensor, 0});
-    std::ranges::stable_sort(places_, {}, stage_of);
+    std::ranges::sort(places_, {},
+                      [&](const Place& place) { return std::pair(stage_of(place), place.tensor); });
     buckets_.emplace_back();
     for (size_t i = 0; i < places_.size(); ++i) {
         const bool is_new_stage = i > 0 && stage_of(places_[i]) != stage_of(places_[i - 1]);

@@ -12,20 +12,19 @@ SampleGather::SampleGather(Communicator& across, const std::shared_ptr<Context>&
       n_local_(domain.n_local()),
       n_global_(domain.n_global()),
       n_column_(n_column),
-      order_(shared, &domain, std::max<int64_t>(1, 8 * n_column)) {
-    Communicator& comm = shared->comm();
-    const bool is_first = across_.rank() == 0;
-    members_.resize(static_cast<size_t>(across_.size()));
-    rows_ = kernels::Buffer<double>(n_local_ * n_column_);
-    ordered_ = kernels::Buffer<double>(order_.rows().size() * n_column_);
-    if (is_first) whole_ = kernels::Buffer<double>(n_number());
-    own_.reserve(1);
-    messages_.reserve(members_.size());
-    members_[static_cast<size_t>(across_.rank())] = {group.index, comm.rank(), comm.size()};
-}
+      own_member_{group.index, shared->comm().rank(), shared->comm().size()},
+      order_(shared, &domain, std::max<int64_t>(1, 8 * n_column)) {}
 
 void SampleGather::connect() {
-    const Member own = members_[static_cast<size_t>(across_.rank())];
+    across_.agree([&] {
+        members_.resize(static_cast<size_t>(across_.size()));
+        rows_ = kernels::Buffer<double>(n_local_ * n_column_);
+        ordered_ = kernels::Buffer<double>(order_.rows().size() * n_column_);
+        if (across_.rank() == 0) whole_ = kernels::Buffer<double>(n_number());
+        own_.reserve(1);
+        messages_.reserve(members_.size());
+    });
+    const Member own = own_member_;
     across_.all_gather(&own, members_.data(), sizeof own);
     across_.agree([&] {
         for (int64_t index = 0; index < group_.n; ++index) {

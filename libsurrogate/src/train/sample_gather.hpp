@@ -23,12 +23,12 @@ struct Group {
 /// points stand in their canonical order: the same for any number of ranks and any partition.
 class SampleGather {
 public:
-    /// Collective over the group, which agrees on errors but those of memory. shared: the group's
-    /// context; domain: of a plan of theirs.
+    /// Collective over the group, which agrees on errors. shared: the group's context; domain: of a
+    /// plan of theirs.
     SampleGather(Communicator& across, const std::shared_ptr<Context>& shared, const Group& group,
                  const Domain& domain, int64_t n_column);
 
-    /// Collective over across, with agreement: before all others.
+    /// Collective over across, with agreement: before all others. Takes all memory.
     void connect();
 
     /// Numbers of a whole sample.
@@ -52,6 +52,7 @@ private:
     Communicator& across_;
     Group group_;
     int64_t n_local_, n_global_, n_column_;
+    Member own_member_;
     PointOrder order_;
     std::vector<Member> members_;                        // (ranks of across)
     kernels::Buffer<double> rows_, ordered_, whole_;     // whole_: on the first rank
