@@ -33,7 +33,7 @@ std::vector<double> linear_ticks(double low, double high, int most, double least
     const double step = std::max(round_up((high - low) / most), least_step);
     const double room = 1e-9 * step;
     for (double k = std::ceil((low - room) / step); k * step <= high + room; ++k) {
-        ticks.push_back(k == 0 ? 0 : k * step);  // not -0
+        ticks.push_back(k == 0 ? 0 : k * step);                   // not -0
         if (ticks.size() > 2 * static_cast<size_t>(most)) break;  // k + 1 is k
     }
     return ticks;

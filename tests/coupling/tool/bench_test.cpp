@@ -93,7 +93,8 @@ TEST_F(Bench, RanksShareTheWork) {
     EXPECT_EQ(three["ranks"], 3);
     EXPECT_EQ(three["points"], 999);
     EXPECT_NEAR(three["exponentials"].get<double>() / one["exponentials"].get<double>(), 1, 0.02);
-    EXPECT_EQ(three["bytes_sent"], 3 * one["bytes_sent"].get<double>());  // handed to the communicator
+    EXPECT_EQ(three["bytes_sent"],
+              3 * one["bytes_sent"].get<double>());  // handed to the communicator
 }
 #endif
 
