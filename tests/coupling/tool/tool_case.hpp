@@ -20,7 +20,7 @@ using nlohmann::json;
 inline const std::string tiny = SURROGATE_TEST_DATA "/flare/tiny.safetensors";
 inline const std::string odd = SURROGATE_TEST_DATA "/flare/odd.safetensors";
 inline const std::string sphere = SURROGATE_TEST_DATA "/sphere/";
-inline const std::string darcy = SURROGATE_SHARE "/models/darcy_flow.safetensors";
+inline const std::string darcy = SURROGATE_TEST_DATA "/darcy_flow/model.safetensors";
 
 struct Outcome {
     int status;
