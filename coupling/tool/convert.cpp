@@ -2,15 +2,14 @@
 #include "coupling/tool/convert.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <surrogate/surrogate.hpp>
 
 #include "coupling/file/new_file.hpp"
 #include "coupling/tool/card_edit.hpp"
 #include "coupling/tool/model_bytes.hpp"
 #include "coupling/tool/output.hpp"
+#include "coupling/tool/read_text.hpp"
 #include "coupling/tool/text.hpp"
 
 namespace surrogate::tool {
@@ -41,12 +40,10 @@ void check_names(const ConvertArguments& arguments) {
 }
 
 json read_card(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    if (!file || !fs::is_regular_file(path)) fail("cannot read the card '" + one_line(path) + "'");
+    const auto text = read_text(path);
+    if (!text || !fs::is_regular_file(path)) fail("cannot read the card '" + one_line(path) + "'");
     try {
-        return json::parse(text.str());
+        return json::parse(*text);
     } catch (const json::parse_error& error) {
         fail("the card '" + one_line(path) + "' is no JSON: " + one_line(error.what()));
     }

@@ -4,11 +4,10 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "coupling/tool/job.hpp"
 #include "coupling/tool/output.hpp"
+#include "coupling/tool/read_text.hpp"
 #include "coupling/tool/text_hash.hpp"
 
 namespace surrogate::tool {
@@ -56,13 +55,10 @@ double from_half(uint16_t bits) {
 }  // namespace
 
 ModelBytes ModelBytes::read(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    const std::string bytes = text.str();
+    const std::string bytes = read_text(path).value_or("");
     const Failure failure(Exit::bad_usage, "cannot read model file '" + one_line(path) + "'");
     uint64_t n = 0;
-    if (!file || bytes.size() < sizeof n) throw failure;
+    if (bytes.size() < sizeof n) throw failure;
     std::memcpy(&n, bytes.data(), sizeof n);
     if (n > bytes.size() - sizeof n) throw failure;
     ModelBytes model;

@@ -4,12 +4,11 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "coupling/file/new_file.hpp"
 #include "coupling/tool/predict_target.hpp"
+#include "coupling/tool/read_text.hpp"
 #include "coupling/tool/series_steps.hpp"
 #include "coupling/vtk/disk.hpp"
 #include "coupling/vtk/mesh_files.hpp"
@@ -25,13 +24,6 @@ constexpr const char* essence_file = "/predict.json";
 
 [[noreturn]] void fail(const std::string& text) {
     throw Failure(Exit::bad_usage, text);
-}
-
-std::string read_text(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
 }
 
 /// "out" or "out_3" of steps in such a folder beside OUT.pvd; "" if they are elsewhere.

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <optional>
-#include <sstream>
+#include <utility>
 
 #include "coupling/tool/output.hpp"
+#include "coupling/tool/read_text.hpp"
 #include "coupling/tool/text.hpp"
 #include "coupling/tool/train_essence.hpp"
 #include "coupling/tool/train_hash.hpp"
@@ -26,12 +26,10 @@ std::string config_text(const Job& job, const std::string& path) {
     std::string text;
     job.agree([&] {
         if (!job.is_root()) return;
-        std::ifstream file(path);
-        std::ostringstream content;
-        content << file.rdbuf();
-        if (!file || !file.good())
+        auto content = read_text(path);
+        if (!content)
             throw Failure(Exit::bad_usage, "cannot read the configuration '" + path + "'");
-        text = content.str();
+        text = std::move(*content);
     });
     return job.broadcast(text);
 }
