@@ -71,4 +71,16 @@ std::vector<float> make_inputs(int64_t n) {
     return x;
 }
 
+FlareRun::FlareRun(const Context& context, const std::string& path, int64_t n)
+    : x_(make_inputs(n / context.size())),
+      y_(x_.size() / 3),
+      model_(context, path),
+      domain_(context, matrix(x_.data(), std::ssize(y_), 0)),
+      plan_(model_, domain_) {}
+
+void FlareRun::run() {
+    const int64_t n = std::ssize(y_);
+    plan_.run_network({{"x", matrix(x_.data(), n, 3)}}, {{"y", column(y_.data(), n)}});
+}
+
 }  // namespace surrogate::bench

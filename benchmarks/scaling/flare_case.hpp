@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "libsurrogate/src/model/flare/config.hpp"
+#include "surrogate/surrogate.hpp"
 
 namespace surrogate::bench {
 
@@ -33,5 +34,19 @@ private:
 
 /// Inputs x (n, 3) in [-1, 1], by formula.
 std::vector<float> make_inputs(int64_t n);
+
+/// A model on n points, n a multiple of the ranks of `context`, each rank an equal share.
+class FlareRun {
+public:
+    FlareRun(const Context& context, const std::string& path, int64_t n);
+    void run();
+    const Plan& plan() const { return plan_; }
+
+private:
+    std::vector<float> x_, y_;  // (n_local, 3), (n_local)
+    Model model_;
+    Domain domain_;
+    Plan plan_;
+};
 
 }  // namespace surrogate::bench

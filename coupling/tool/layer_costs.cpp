@@ -39,9 +39,9 @@ std::vector<LayerWork> parse_layers(const std::string& text) {
     bool is_table = false;
     for (std::string line; std::getline(in, line);) {
         LayerWork work;
-        if (line.starts_with("layer ")) {
-            is_table = true;
-        } else if (is_table && parse_line(line, work)) {
+        if (!is_table) {
+            is_table = line.starts_with("layer ");  // the head; "layer 0" may be a row's name
+        } else if (parse_line(line, work)) {
             if (work.name == total) break;
             layers.push_back(work);
         }

@@ -23,14 +23,17 @@ TEST(LayerCosts, AreReadFromATableWithNamesOfSeveralWords) {
         "layer                          Mflop     Mexp      bytes  collectives  messages\n"
         "in_proj                         0.25        0          0            0         0\n"
         "blocks.0 k, v, encode           1e+3      2.5       4096            2         1\n"
+        "layer 0                            2        1          8            1         1\n"
         "total of this rank                 9        9          9            9         9\n"
         "a note of 1 2 3 4 5\n");
-    ASSERT_EQ(layers.size(), 2u);
+    ASSERT_EQ(layers.size(), 3u);
     EXPECT_EQ(layers[1].name, "blocks.0 k, v, encode");
     EXPECT_EQ(layers[1].flops, 1e9);
     EXPECT_EQ(layers[1].exponentials, 2.5e6);
     EXPECT_EQ(layers[1].bytes, 4096);
     EXPECT_EQ(layers[1].collectives, 2);
+    EXPECT_EQ(layers[2].name, "layer 0");
+    EXPECT_EQ(layers[2].flops, 2e6);
     EXPECT_TRUE(tool::parse_layers("no table 1 2 3 4 5\n").empty());
 }
 
@@ -64,6 +67,9 @@ TEST_F(Bench, RunsEveryFamily) {
         const json report = run(std::string(SURROGATE_TEST_DATA) + model + " --points 500");
         EXPECT_GT(report["seconds_best"], 0) << model;
         EXPECT_GT(report["workspace_bytes"], 0) << model;
+        int n_with_exponentials = 0;  // every attention layer has some
+        for (const json& layer : report["layers"]) n_with_exponentials += layer["exponentials"] > 0;
+        EXPECT_GE(n_with_exponentials, 2) << model;
     }
 }
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "benchmarks/scaling/cloud_case.hpp"
+#include "benchmarks/scaling/flare_case.hpp"
+#include "benchmarks/scaling/hept_case.hpp"
+#include "benchmarks/scaling/sphere_case.hpp"
+
+namespace surrogate::bench {
+
+/// flare: 8 blocks, 40,000 points. neighborhood, global: the sphere's Transformer, 128 x 256. bsa,
+/// group_compression, sequoia: 2 layers, 65,536 points. hept: the published tracking model, 60,000
+/// hits.
+constexpr const char* cases[] = {"flare",   "neighborhood", "global", "bsa", "group_compression",
+                                 "sequoia", "hept"};
+
+/// Makes the model file of a case and calls use.operator()<Run>(arguments...): Run(context,
+/// arguments...) is a plan on the ranks of a context with its fields, Run::run() evaluates it. The
+/// file is gone when this returns.
+template <class Use>
+void with_case(const std::string& name, const Use& use) {
+    if (name == "flare") {
+        const FlareCase flare(8);
+        use.template operator()<FlareRun>(flare.path(), int64_t{40000});
+    } else if (name == "neighborhood" || name == "global") {
+        const ModelCase sphere("sphere", paper_transformer(name));
+        use.template operator()<SphereRun>(sphere.path(), Options{});
+    } else if (name == "hept") {
+        const ModelCase hits("hept", hept_network(4));
+        use.template operator()<HitRun>(hits.path(), int64_t{60000}, Options{});
+    } else {
+        const bool is_sequoia = name == "sequoia";
+        const ModelCase cloud(is_sequoia ? "sequoia" : "bsa",
+                              is_sequoia ? sequoia_network(2) : bsa_network(name, 2));
+        use.template operator()<CloudRun>(cloud.path(), int64_t{65536}, Options{});
+    }
+}
+
+}  // namespace surrogate::bench
