@@ -24,6 +24,7 @@ std::string TrainRun::note() const {
                 {"step", step_},
                 {"loss_sum", loss_sum_},
                 {"n_loss", n_loss_},
+                {"date", date_},
                 {"history", history_.json()},
                 {"essence", parts_.essence}}
         .dump();
@@ -40,6 +41,7 @@ void TrainRun::read_note(const std::string& text) {
     step_ = found.at("step").get<int64_t>();
     loss_sum_ = found.at("loss_sum").get<double>();
     n_loss_ = found.at("n_loss").get<int64_t>();
+    date_ = found.value("date", date_);
     history_.restore(found.at("history"));
 }
 
@@ -72,6 +74,7 @@ void TrainRun::write_curves() {
 std::string TrainRun::card_text(const EpochRow* row) const {
     json card = parts_.card;
     json provenance = parts_.provenance;
+    provenance["date"] = date_;
     if (row != nullptr) {
         provenance["epochs"] = row->epoch;
         provenance["steps"] = row->step;

@@ -35,6 +35,7 @@ std::string state_text(const TrainData& data, const Pair& pair) {
 TrainRun::TrainRun(const TrainParts& parts)
     : parts_(parts),
       history_(loss_of(parts.config), names_of(parts.channels.outputs)),
+      date_(parts.provenance.value("date", "")),
       n_batch_(static_cast<int64_t>(parts.data.training().size()) / parts.config.batch) {}
 
 /// Whether a signal has come, to any rank.

@@ -7,17 +7,11 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(cd "${1:-$here/../../build/bin}" && pwd)
-
-# train CONFIG FOLDER: begins, or goes on where it was interrupted.
-train() {
-    resume=
-    [ ! -f "$2/checkpoint.safetensors" ] || resume=--resume
-    "$bin/surrogate" train "$here/$1" $resume
-}
+. "$here/../train_or_go_on.sh"
 
 "$bin/darcy_data"
 "$bin/darcy_data" -n 20,40,80,120 -seed 1000 -runs 20 -output held_out
-train train.toml darcy_training
+train_or_go_on "$bin/surrogate" "$here/train.toml" darcy_training
 "$bin/darcy_data" -n 20,40,80 -runs 240 -seed 5000 -output multi
 "$bin/darcy_data" -n 120 -runs 50 -seed 7000 -output multi
-train train_resolutions.toml darcy_resolutions
+train_or_go_on "$bin/surrogate" "$here/train_resolutions.toml" darcy_resolutions

@@ -2,6 +2,8 @@
 // `surrogate train` from outside: what it learns, what it writes, how it stops and goes on.
 #include "tests/coupling/tool/train_program.hpp"
 
+#include <map>
+
 namespace surrogate::test {
 
 namespace {
@@ -51,6 +53,21 @@ TEST_F(TrainProgram, ResumedTrainingHasTheBitsOfAnUninterruptedOne) {
             << name;
     for (const std::string key : {"epoch", "step", "loss", "validation", "best"})
         EXPECT_EQ(column_of("whole", key), column_of("part", key)) << key;
+}
+
+// A script that runs a chain of trainings again goes on with the second: the model that it starts
+// from has the same bytes.
+TEST_F(TrainProgram, FinishedTrainingThatIsResumedOnAnotherDayLeavesTheSameBytes) {
+    const Recipe recipe;
+    train(0, recipe, "", "SOURCE_DATE_EPOCH=1000000000");
+    EXPECT_EQ(card(file("out/last.safetensors")).at("provenance").at("date"),
+              "2001-09-09T01:46:40Z");
+    std::map<std::string, std::string> before;
+    for (const std::string name : {"best", "last", "checkpoint"})
+        before[name] = read(file("out/" + name + ".safetensors"));
+    train(0, recipe, "--resume");
+    for (const auto& [name, bytes] : before)
+        EXPECT_EQ(read(file("out/" + name + ".safetensors")), bytes) << name;
 }
 
 TEST_F(TrainProgram, SignalWritesACheckpointInTheMiddleOfAnEpochFromWhichItGoesOn) {
