@@ -1,27 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/dataset/content.hpp"
-#include "coupling/hdf5/type.hpp"
+#include "coupling/hdf5/contiguous.hpp"
 
 namespace surrogate::dataset {
 
 namespace {
 
-/// A contiguous data set, whose place is taken now and whose numbers come later.
 h5::Handle new_dataset(hid_t file, const Content& content, Variable* variable) {
     std::vector<hsize_t> extents;
     for (const size_t axis : variable->axes)
         extents.push_back(static_cast<hsize_t>(content.axes[axis].n));
-    const h5::Handle space(
-        H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose,
-        "make a data space");
-    const h5::Handle how = h5::property_list(H5P_DATASET_CREATE);
-    h5::check(H5Pset_layout(how, H5D_CONTIGUOUS), "set a property");
-    h5::check(H5Pset_alloc_time(how, H5D_ALLOC_TIME_EARLY), "set a property");
-    h5::check(H5Pset_fill_time(how, H5D_FILL_TIME_NEVER), "set a property");
-    h5::check(H5Pset_obj_track_times(how, false), "set a property");
-    h5::Handle dataset(H5Dcreate2(file, variable->name.c_str(), h5::type_of(variable->dtype), space,
-                                  H5P_DEFAULT, how, H5P_DEFAULT),
-                       H5Dclose, "make a data set");
+    h5::Handle dataset = h5::new_contiguous(file, variable->name, variable->dtype, extents);
     variable->offset = h5::offset_of(dataset);
     return dataset;
 }

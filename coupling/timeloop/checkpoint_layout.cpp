@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
-#include "coupling/hdf5/type.hpp"
+#include "coupling/hdf5/contiguous.hpp"
 #include "coupling/timeloop/checkpoint_content.hpp"
 #include "coupling/timeloop/checkpoint_seal.hpp"
 #include "coupling/timeloop/error.hpp"
@@ -10,20 +8,10 @@ namespace surrogate::timeloop {
 
 namespace {
 
-/// A contiguous dataset, whose place is taken now and whose numbers come later.
 h5::Handle new_dataset(hid_t group, const std::string& name, Rows* rows, bool is_matrix) {
-    const hsize_t extents[2] = {static_cast<hsize_t>(rows->n_row),
-                                static_cast<hsize_t>(rows->n_column)};
-    const h5::Handle space(H5Screate_simple(is_matrix ? 2 : 1, extents, nullptr), H5Sclose,
-                           "make a data space");
-    const h5::Handle how = h5::property_list(H5P_DATASET_CREATE);
-    h5::check(H5Pset_layout(how, H5D_CONTIGUOUS), "set a property");
-    h5::check(H5Pset_alloc_time(how, H5D_ALLOC_TIME_EARLY), "set a property");
-    h5::check(H5Pset_fill_time(how, H5D_FILL_TIME_NEVER), "set a property");
-    h5::check(H5Pset_obj_track_times(how, false), "set a property");
-    h5::Handle dataset(H5Dcreate2(group, name.c_str(), h5::type_of(rows->dtype), space, H5P_DEFAULT,
-                                  how, H5P_DEFAULT),
-                       H5Dclose, "make a data set");
+    std::vector<hsize_t> extents = {static_cast<hsize_t>(rows->n_row)};
+    if (is_matrix) extents.push_back(static_cast<hsize_t>(rows->n_column));
+    h5::Handle dataset = h5::new_contiguous(group, name, rows->dtype, extents);
     if (rows->n_byte() > 0) rows->offset = h5::offset_of(dataset);
     return dataset;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "coupling/hdf5/contiguous.hpp"
 #include "coupling/hdf5/type.hpp"
 #include "coupling/timeloop/checkpoint_content.hpp"
 #include "coupling/timeloop/error.hpp"
