@@ -1,29 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/dataset/new_dataset.hpp"
 
-#include <algorithm>
-
 #include "coupling/dataset/numbers.hpp"
+#include "coupling/error/file_errors.hpp"
 #include "coupling/error/shared_words.hpp"
 
 namespace surrogate::dataset {
 
 using coupling::agreed;
 using coupling::fail;
-
-namespace {
-
-/// Runs work with a NewFile; its errors become ours.
-template <class Work>
-void with_file(const Work& work) {
-    try {
-        work();
-    } catch (const file::Error& error) {
-        fail(SURROGATE_IO, error.what());
-    }
-}
-
-}  // namespace
+using coupling::with_file;
 
 NewDataset::NewDataset(surrogate_context* context, const std::string& path)
     : context_(context), path_(path), problem_(context) {
@@ -69,19 +55,12 @@ void NewDataset::make_file() {
     if (file_->temporary() != temporary_)
         fail(SURROGATE_IO, "'" + path_ + "' is not a regular file");
     h5::DiskFile disk(temporary_, h5::DiskFile::write_only, path_);
-    for (const auto& [number, page] : layout.pages()) {
-        const uint64_t offset = number * page.size();
-        disk.write(offset, page.data(), std::min<uint64_t>(page.size(), layout.size() - offset));
-    }
-    disk.resize(layout.size());
+    layout.copy_to(&disk);
 }
 
 void NewDataset::open_file() {
     disk_.emplace(temporary_, h5::DiskFile::write_only, path_);
-    if (disk_->size() != content_.file_bytes)
-        fail(SURROGATE_IO, "cannot write '" + path_ +
-                               "': this rank finds another file there than rank 0; use a folder "
-                               "that all nodes share");
+    disk_->require_size(content_.file_bytes);
 }
 
 void NewDataset::begin() {

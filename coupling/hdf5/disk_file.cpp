@@ -42,6 +42,13 @@ uint64_t DiskFile::size() const {
     return static_cast<uint64_t>(found.st_size);
 }
 
+void DiskFile::require_size(uint64_t expected) const {
+    if (size() != expected)
+        fail(SURROGATE_IO, "cannot write '" + name_ +
+                               "': this rank finds another file there than rank 0; use a folder "
+                               "that all nodes share");
+}
+
 void DiskFile::resize(uint64_t size) {
     if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) fail_with(errno);
 }

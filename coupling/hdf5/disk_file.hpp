@@ -20,6 +20,8 @@ public:
     DiskFile& operator=(const DiskFile&) = delete;
 
     uint64_t size() const override;
+    /// Fails unless the file, open for writing, has the size that rank 0 has given it.
+    void require_size(uint64_t size) const;
     void resize(uint64_t size) override;
     void write(uint64_t offset, const void* data, size_t n_byte) override;
     /// Fails if the file ends before.

@@ -148,6 +148,14 @@ void SparseFile::read(uint64_t offset, void* data, size_t n_byte) const {
     });
 }
 
+void SparseFile::copy_to(Storage* other) const {
+    for (const auto& [number, page] : pages_) {
+        const uint64_t offset = number * page_bytes;
+        other->write(offset, page.data(), std::min(page_bytes, size_ - offset));
+    }
+    other->resize(size_);
+}
+
 Driver::Driver(Storage* storage)
     : state_{storage, nullptr},
       driver_(registered_driver(), H5FDunregister, "register a file driver") {}

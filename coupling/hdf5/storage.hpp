@@ -34,7 +34,9 @@ public:
     void resize(uint64_t size) override { size_ = size; }
     void read(uint64_t offset, void* data, size_t n_byte) const override;
     void write(uint64_t offset, const void* data, size_t n_byte) override;
-    const std::map<uint64_t, Page>& pages() const { return pages_; }
+
+    /// Writes the pages and the size to another, whose other bytes are zeros already.
+    void copy_to(Storage* other) const;
 
 private:
     uint64_t size_ = 0;

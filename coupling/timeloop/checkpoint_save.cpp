@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "coupling/file/new_file.hpp"
+#include "coupling/error/file_errors.hpp"
 #include "coupling/timeloop/checkpoint.hpp"
 #include "coupling/timeloop/checkpoint_seal.hpp"
 #include "coupling/timeloop/checkpoint_state.hpp"
@@ -11,16 +11,6 @@
 namespace surrogate::timeloop {
 
 namespace {
-
-/// Runs work with a NewFile; its errors become ours.
-template <class Work>
-void with_file(const Work& work) {
-    try {
-        work();
-    } catch (const file::Error& error) {
-        fail(SURROGATE_IO, error.what());
-    }
-}
 
 /// A pipe or a device holds no checkpoint, and opening a pipe may wait for ever.
 void refuse_devices(const std::string& path) {
@@ -37,11 +27,7 @@ void write_layout(CheckpointContent* content, const std::string& temporary,
     h5::SparseFile layout;
     lay_out(content, &layout);
     h5::DiskFile file(temporary, h5::DiskFile::write_only, path);
-    for (const auto& [number, page] : layout.pages()) {
-        const uint64_t offset = number * page.size();
-        file.write(offset, page.data(), std::min(page.size(), layout.size() - offset));
-    }
-    file.resize(layout.size());
+    layout.copy_to(&file);
 }
 
 /// Writes this rank's ranges. A failure of one rank does not keep it from the exchanges of rows.
@@ -51,10 +37,7 @@ public:
         : state_(state),
           file_(temporary, h5::DiskFile::write_only, path),
           rows_(state.largest_range()) {
-        if (file_.size() != state.content.file_bytes)
-            fail(SURROGATE_IO, "cannot write '" + path +
-                                   "': this rank finds another file there than rank 0; "
-                                   "use a folder that all nodes share");
+        file_.require_size(state.content.file_bytes);
     }
 
     /// Collective.

@@ -33,7 +33,7 @@ set(rules
     "${src}train"             "${base}|${src}(core|device|context|ranks|file|domain|layers|plan|train)/[a-z_]+\\.hpp|${src}model/[a-z_]+\\.hpp|${public}"
     "${src}api"               "${base}|${src}(core|device|context|transport|file|ranks|domain|model|plan|train|api)/[a-z_]+\\.hpp|${public}"
     "coupling/file"           "coupling/file/"
-    "coupling/error"          "coupling/error/|${public}"
+    "coupling/error"          "coupling/(error|file)/|${public}"
     "coupling/hdf5"           "coupling/(hdf5|error)/|${public}"
     "coupling/dataset"        "coupling/(dataset|hdf5|error|file)/|${public}"
     "coupling/tool"           "coupling/(tool|vtk|file)/|coupling/dataset/read_(file|form)\\.hpp|${public}"
