@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <optional>
 
 #include "coupling/vtk/mesh_file.hpp"
@@ -20,53 +19,20 @@ namespace {
 namespace fs = std::filesystem;
 using tool::PredictArguments;
 
-const std::string model_file = std::string(SURROGATE_SHARE) + "/models/darcy_flow.safetensors";
-
 /// A prediction in a folder of its own, with the square's mesh in it.
-class PredictOutput : public testing::Test {
+class PredictOutput : public PredictFolder {
 protected:
     void SetUp() override {
-        folder_ = MeshFolder::in(testing::UnitTest::GetInstance()->current_test_info()->name());
+        PredictFolder::SetUp();
         on_root([this] {
-            fs::create_directory(folder_);
             write_grid<vtkXMLUnstructuredGridWriter>(make_quads<vtkUnstructuredGrid>(Strip()),
                                                      at("mesh.vtu"));
         });
-    }
-    tool::Job& job() const { return MeshFolder::job(); }
-    std::string at(const std::string& file) const { return folder_ + "/" + file; }
-
-    template <class Work>
-    void on_root(const Work& work) const {
-        if (job().is_root()) work();
-        job().barrier();
-    }
-    PredictArguments arguments(const std::string& mesh, const std::string& out) const {
-        PredictArguments result;
-        result.model = model_file;
-        result.mesh = at(mesh);
-        result.out = at(out);
-        result.quiet = true;
-        return result;
     }
     PredictArguments replacing(const std::string& mesh, const std::string& out) const {
         PredictArguments result = arguments(mesh, out);
         result.overwrite = true;
         return result;
-    }
-    void predict(const PredictArguments& options) const {
-        tool::predict(job(), options);
-        job().barrier();
-    }
-    /// Name and content of every file of the folder, and of those below it.
-    std::map<std::string, std::string> files() const {
-        job().barrier();
-        std::map<std::string, std::string> all;
-        for (const auto& entry : fs::recursive_directory_iterator(folder_))
-            all[fs::relative(entry.path(), folder_).string()] =
-                entry.is_directory() ? "" : bytes_of(entry.path().string());
-        job().barrier();
-        return all;
     }
     /// Of out.pvtu on this job: "out/out_0000.vtu", .., with the suffix behind the rank.
     std::vector<std::string> pieces(const std::string& suffix) const {
@@ -87,8 +53,6 @@ protected:
         const auto found = mesh.values(SURROGATE_POINT, "pressure", 0);
         EXPECT_EQ(std::count_if(found.begin(), found.end(), [](double p) { return p != p; }), 0);
     }
-
-    std::string folder_;
 };
 
 TEST_F(PredictOutput, ThatIsTheMeshUnderAnotherNameIsRefused) {

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <limits>
-#include <map>
 
 #include "coupling/vtk/mesh_file.hpp"
 #include "tests/coupling/predict_job.hpp"
@@ -17,8 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 using tool::PredictArguments;
 using vtk::SeriesStep;
-
-const std::string model_file = std::string(SURROGATE_SHARE) + "/models/darcy_flow.safetensors";
 
 /// A step: the square or its left half, its points moved by `shift`, its field times `factor`.
 vtkSmartPointer<vtkUnstructuredGrid> step_grid(double shift, double factor, int i_end = n_x) {
@@ -36,12 +33,12 @@ vtkSmartPointer<vtkUnstructuredGrid> step_grid(double shift, double factor, int 
     return grid;
 }
 
-class PredictSeries : public testing::Test {
+class PredictSeries : public PredictFolder {
 protected:
     void SetUp() override {
-        folder_ = MeshFolder::in(testing::UnitTest::GetInstance()->current_test_info()->name());
+        PredictFolder::SetUp();
         on_root([this] {
-            fs::create_directories(at("run"));
+            fs::create_directory(at("run"));
             write_step(0, step_grid(0, 1));
             write_step(1, step_grid(0, 0.9));        // the same points
             write_step(2, step_grid(0.01, 0.95));    // moved
@@ -49,14 +46,6 @@ protected:
             write_step(4, step_grid(0.02, 0.85));    // more
             write_series("run.pvd", {0, 0.125, 0.1 + 0.2, 1, 1e300});
         });
-    }
-    tool::Job& job() const { return MeshFolder::job(); }
-    std::string at(const std::string& file) const { return folder_ + "/" + file; }
-    template <class Work>
-    void on_root(const Work& work) const {
-        job().barrier();
-        if (job().is_root()) work();
-        job().barrier();
     }
     static std::string step(size_t i) { return "run/step_00000" + std::to_string(i) + ".vtu"; }
     void write_step(size_t i, vtkDataSet* grid) const {
@@ -69,53 +58,20 @@ protected:
     }
     PredictArguments arguments(const std::string& mesh = "run.pvd",
                                const std::string& out = "out.pvd") const {
-        PredictArguments result;
-        result.model = model_file;
-        result.mesh = at(mesh);
-        result.out = at(out);
-        result.quiet = true;
-        return result;
+        return PredictFolder::arguments(mesh, out);
     }
     PredictArguments resuming() const {
         PredictArguments result = arguments();
         result.resume = true;
         return result;
     }
-    void predict(const PredictArguments& options) const {
-        tool::predict(job(), options);
-        job().barrier();
-    }
     std::vector<double> pressure(const std::string& file) const {
         return vtk::MeshFile(at(file), 0, 1).values(SURROGATE_POINT, "pressure", 0);
     }
     std::vector<PvdStep> steps() const { return read_pvd(at("out.pvd")); }
-    /// Name and content of every file below.
-    std::map<std::string, std::string> files() const {
-        job().barrier();
-        std::map<std::string, std::string> all;
-        for (const auto& entry : fs::recursive_directory_iterator(folder_))
-            all[fs::relative(entry.path(), folder_).string()] =
-                entry.is_directory() ? "" : bytes_of(entry.path().string());
-        job().barrier();
-        return all;
-    }
-    /// The failure of a step: status and text.
-    std::string failure(const PredictArguments& options, tool::Exit status) const {
-        std::string text = "no failure";
-        try {
-            tool::predict(job(), options);
-        } catch (const tool::Failure& failure) {
-            EXPECT_EQ(failure.status(), status);
-            text = failure.what();
-        }
-        EXPECT_EQ(text, job().broadcast(text));
-        return text;
-    }
     void break_step(size_t i) const {
         on_root([&] { write_step(i, step_grid(0, std::numeric_limits<double>::quiet_NaN())); });
     }
-
-    std::string folder_;
 };
 
 TEST_F(PredictSeries, StepsAreThoseOfMeshesOnTheirOwn) {
@@ -148,7 +104,7 @@ TEST_F(PredictSeries, AFailedStepLeavesTheStepsBeforeItAndIsResumed) {
     predict(arguments("run.pvd", "whole.pvd"));
     break_step(2);
     expect_words(
-        failure(arguments(), tool::Exit::not_passed),
+        refusal(arguments(), tool::Exit::not_passed),
         {"step 3 of 5", "time 0.3", at(step(2)), "mobility", "the 2 steps before it", "--resume"});
     ASSERT_EQ(steps().size(), 2u);
     const auto before = files();
@@ -204,14 +160,14 @@ TEST_F(PredictSeries, AnEarlierSeriesStaysUntilTheFirstNewStep) {
     PredictArguments options = arguments();
     options.overwrite = true;
     break_step(0);
-    expect_words(failure(options, tool::Exit::not_passed), {"step 1 of 5", "not a finite number"});
+    expect_words(refusal(options, tool::Exit::not_passed), {"step 1 of 5", "not a finite number"});
     for (const auto& [name, content] : before) {
         if (name == step(0)) continue;
         EXPECT_EQ(files().at(name), content) << name;
     }
     on_root([this] { write_step(0, step_grid(0, 1)); });
     break_step(1);
-    failure(options, tool::Exit::not_passed);
+    refusal(options, tool::Exit::not_passed);
     ASSERT_EQ(steps().size(), 1u);
     EXPECT_EQ(steps()[0].file, "out_1/step_000000.vtu");
     EXPECT_EQ(files().count("out/step_000000.vtu"), 0u);
@@ -226,7 +182,7 @@ TEST_F(PredictSeries, StrictEndsAtTheFirstStepOutside) {
     on_root([this] { write_step(1, step_grid(0, 9)); });
     PredictArguments options = arguments();
     options.strict = true;
-    expect_words(failure(options, tool::Exit::not_passed), {"step 2 of 5", "--strict"});
+    expect_words(refusal(options, tool::Exit::not_passed), {"step 2 of 5", "--strict"});
     EXPECT_EQ(steps().size(), 1u);
 }
 
