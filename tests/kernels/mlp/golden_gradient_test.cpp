@@ -23,26 +23,15 @@ size_t compare(const Queue& queue, const std::string& name, double bound) {
 class GoldenGradientOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(GoldenGradientOn);
 
-struct Golden {
-    const char* name;
-    size_t n_tensor;  ///< compared, so that none is left out silently
-    double error_of_official;
-};
-const Golden files[] = {{"tiny", 24, 1.2e-5}, {"tiny_options", 15, 2.4e-5}, {"layers", 20, 2e-6}};
+const GoldenGradients files[] = {
+    {"tiny", 24, 1.2e-5}, {"tiny_options", 15, 2.4e-5}, {"layers", 20, 2e-6}};
 
 TEST(GoldenGradient, OfDoubleIsThatOfTheOfficialCode) {
-    for (const Golden& golden : files) {
-        SCOPED_TRACE(golden.name);
-        EXPECT_EQ(compare<double>(Queue(), golden.name, 1e-10), golden.n_tensor);
-    }
+    expect_golden<double>(Queue(), files, compare<double>);
 }
 
 TEST_P(GoldenGradientOn, OfFloatIsWithinItsTolerance) {
-    for (const Golden& golden : files) {
-        SCOPED_TRACE(golden.name);
-        const double bound = std::max(1e-4, 5 * golden.error_of_official);
-        EXPECT_EQ(compare<float>(queue(), golden.name, bound), golden.n_tensor);
-    }
+    expect_golden<float>(queue(), files, compare<float>);
 }
 
 }  // namespace

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "kernels/mlp/mlp.hpp"
 #include "kernels/norm/norm.hpp"
 #include "tests/kernels/base/tile_box.hpp"
 #include "tests/support/golden_file.hpp"
 
-/// Layers of FLARE with weights, inputs and gradients of the published implementation: what tests
-/// share that go backwards through its files.
+/// Layers of FLARE with weights, inputs and gradients of the published implementation, and the law
+/// of gradients: what tests share that go backwards through its files.
 namespace surrogate::kernels::test {
 
 using surrogate::test::GoldenFile;
@@ -189,6 +193,26 @@ Tile<T> attention_output_gradient(const Queue& queue, Model<T>& model) {
     const Tile<T> middle =
         sum_of<T>(model.points(layers + before), model.points(layers + block + ".att"));
     return norm_backward<T>(queue, model, block + ".norm2", middle, d_normed, d);
+}
+
+/// A file, and what is known of its gradients.
+struct GoldenGradients {
+    const char* name;
+    size_t n_tensor;           ///< compared, so that none is left out silently
+    double error_of_official;  ///< in float
+};
+
+/// The gradients that `backward` finds are those of each file. It is called with a queue, the name of
+/// a file and the error that is allowed, and returns the number of tensors compared.
+template <class T, class Backward>
+void expect_golden(const Queue& queue, std::span<const GoldenGradients> files,
+                   const Backward& backward) {
+    for (const GoldenGradients& golden : files) {
+        SCOPED_TRACE(golden.name);
+        const double bound =
+            std::is_same_v<T, double> ? 1e-10 : std::max(1e-4, 5 * golden.error_of_official);
+        EXPECT_EQ(backward(queue, golden.name, bound), golden.n_tensor);
+    }
 }
 
 }  // namespace surrogate::kernels::test
