@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "libsurrogate/src/api/handles.hpp"
-#include "tests/support/golden_file.hpp"
-#include "tests/support/model_writer.hpp"
+#include "tests/support/golden_writer.hpp"
 #include "tests/support/sphere_models.hpp"
 
 namespace surrogate::test {
@@ -20,17 +19,10 @@ namespace surrogate::test {
 /// The model of a golden file on points, with fields: coordinates x0, x1 .., inputs f0 .., outputs y0 ..
 inline std::string model_with_fields(const GoldenFile& file, int64_t n_axis, int64_t n_in,
                                      int64_t n_out) {
-    ModelWriter writer;
-    for (const std::string& name : file.names()) {
-        if (name.starts_with("check/") && !name.starts_with("check/tables/")) continue;
-        const GoldenTensor tensor = file.tensor(name);
-        const std::vector<float> values(tensor.values.begin(), tensor.values.end());
-        writer.tensors.push_back(float_tensor(name, tensor.shape, values));
-    }
+    ModelWriter writer = writer_of(file, "check/tables/");
     const auto field = [](const std::string& name) {
         return nlohmann::json{{"name", name}, {"unit", "1"}, {"mean", 0}, {"std", 1}};
     };
-    writer.card = file.card();
     writer.card["inputs"] = writer.card["outputs"] = nlohmann::json::array();
     for (int64_t axis = 0; axis < n_axis; ++axis) {
         nlohmann::json input = field("x" + std::to_string(axis));

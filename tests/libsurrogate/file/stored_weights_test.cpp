@@ -2,19 +2,16 @@
 // Weights stored as F16, BF16 and F64, through the whole path: the model predicts what a file of
 // the same numbers as F32 predicts, to the bit.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "tests/support/answer.hpp"
 #include "tests/support/darcy_case.hpp"
-#include "tests/support/golden_file.hpp"
-#include "tests/support/model_writer.hpp"
+#include "tests/support/golden_writer.hpp"
 
 namespace surrogate::test {
 namespace {
@@ -100,20 +97,13 @@ protected:
         }
     }
 
-    static std::string write(const ModelWriter& model, const std::string& name) {
-        const std::string path =
-            testing::TempDir() + "/" + name + "_" + std::to_string(getpid()) + ".safetensors";
-        std::ofstream(path, std::ios::binary) << model.bytes();
-        return path;
-    }
-
     ModelWriter stored_, single_;
     Context context_;
 };
 
 TEST_F(StoredWeights, PredictAsTheSameNumbersInSingle) {
-    const std::string stored_path = write(stored_, "stored"),
-                      single_path = write(single_, "single");
+    const std::string stored_path = written(stored_, "stored"),
+                      single_path = written(single_, "single");
     const Model stored(context_, stored_path), single(context_, single_path);
     const DarcyCase points(first_rows(300));
     for (const char* precision : {"fp32", "fp64"}) {
@@ -127,7 +117,7 @@ TEST_F(StoredWeights, PredictAsTheSameNumbersInSingle) {
 }
 
 TEST_F(StoredWeights, DescriptionSaysWhatBecameOfThem) {
-    const std::string path = write(stored_, "described");
+    const std::string path = written(stored_, "described");
     const nlohmann::json weights =
         nlohmann::json::parse(Model(context_, path).describe()).at("weights");
     unlink(path.c_str());
@@ -144,7 +134,7 @@ TEST_F(StoredWeights, DescriptionSaysWhatBecameOfThem) {
 TEST_F(StoredWeights, IntegersAreRefusedByName) {
     WriterTensor& tensor = stored_.tensors[0];
     tensor.dtype = "I16";  // as wide as F16
-    const std::string path = write(stored_, "integers");
+    const std::string path = written(stored_, "integers");
     surrogate_model* model = nullptr;
     const Answer load = answer(surrogate_model_load(context_.get(), path.c_str(), &model));
     unlink(path.c_str());

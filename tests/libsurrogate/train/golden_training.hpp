@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -14,8 +10,7 @@
 #include <vector>
 
 #include "libsurrogate/src/api/handles.hpp"
-#include "tests/support/golden_file.hpp"
-#include "tests/support/model_writer.hpp"
+#include "tests/support/golden_writer.hpp"
 
 namespace surrogate::test {
 
@@ -31,26 +26,15 @@ constexpr double golden_mean = 0.4, golden_std = 1.5;  // of the target decoder
 
 /// Its model as a file with fields: a, b to u. Every process writes its own.
 inline std::string golden_training_model() {
-    const GoldenFile& file = golden_training();
-    ModelWriter writer;
-    for (const std::string& name : file.names()) {
-        if (name.starts_with("check/")) continue;
-        const GoldenTensor tensor = file.tensor(name);
-        const std::vector<float> values(tensor.values.begin(), tensor.values.end());
-        writer.tensors.push_back(float_tensor(name, tensor.shape, values));
-    }
+    ModelWriter writer = writer_of(golden_training());
     const auto field = [](const char* name) {
         return nlohmann::json{{"name", name}, {"role", "field"}, {"unit", ""}, {"mean", 0},
                               {"std", 1},     {"min", -10},      {"max", 10}};
     };
-    writer.card = file.card();
     writer.card["inputs"] = {field("a"), field("b")};
     writer.card["outputs"] = {
         {{"name", "u"}, {"unit", "m"}, {"mean", golden_mean}, {"std", golden_std}}};
-    const std::string path =
-        testing::TempDir() + "/golden_training_" + std::to_string(getpid()) + ".safetensors";
-    std::ofstream(path, std::ios::binary) << writer.bytes();
-    return path;
+    return written(writer, "golden_training");
 }
 
 using Settings = std::map<std::string, std::string>;
