@@ -8,6 +8,8 @@ packages_build="cmake ninja-build g++ pkg-config libopenmpi-dev openmpi-bin pets
     nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libxxhash-dev libfftw3-dev libnanoflann-dev"
 # In addition, the tests.
 packages_test="libgtest-dev libpetsc3.18-dev-examples doxygen dpkg-dev"
+# In addition, for two builds of one tree.
+packages_twice="ccache"
 # In addition, solvers that nobody here wrote; their tests are skipped by name where these are missing.
 packages_foreign="code-saturne-bin code-saturne-data code-saturne-include lammps liblammps-dev openfoam"
 
