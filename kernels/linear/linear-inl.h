@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An affine layer with everything that may follow it while the sums are in registers, compiled once
-// per vector level.
+// An affine layer with everything that may follow it, compiled once per vector level.
 #if defined(SURROGATE_LINEAR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_LINEAR_INL_H_
 #undef SURROGATE_LINEAR_INL_H_
@@ -29,9 +28,8 @@ inline Matrix matrix_of(const Linear<float>& layer) {
     return {layer.weight, layer.n_out, layer.n_in, layer.n_in, 1, layer.bias};
 }
 
-/// y = f(W x + b) [factor] [+ residual] [+ before], in this order; a null addend is none, and `factor`
-/// is read by layers that are gated. Factor and addends may be y itself. W x + b is kept in `sum` if
-/// that is not null.
+/// y = f(W x + b) [factor] [+ residual] [+ before], in this order; what is null is left out. Factor and
+/// addends may be y itself. W x + b is kept in `sum` if that is not null.
 struct Epilogue {
     Activation activation = Activation::identity;
     Tile<const float> residual{};
@@ -45,9 +43,12 @@ HWY_INLINE T* row(Tile<T> tile, int64_t channel, int64_t point) {
     return tile.data ? tile.data + channel * tile.stride[0] + point : nullptr;
 }
 
+/// AVX2 has 16 registers: 6 x 2 sums, 2 inputs, 1 weight. AVX-512 has 32: 6 x 4, 4 and 1.
+constexpr int n_block_vector = width == 8 ? 2 : 4;
+
 /// Register block: n_row outputs x n_vector vectors of points. Weights are broadcast from where they
-/// lie.
-template <Activation activation, bool is_gated, int n_row, int n_vector>
+/// lie. An epilogue, where there is one, is an activation of one instruction and addends.
+template <Activation activation, bool has_epilogue, int n_row, int n_vector>
 HWY_INLINE void linear_block(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue,
                              Tile<float> y, int64_t o, int64_t i) {
     Vector sum[n_row][n_vector];
@@ -81,22 +82,13 @@ HWY_INLINE void linear_block(const Matrix& matrix, Tile<const float> x, const Ep
     }
 #pragma GCC unroll 8
     for (int r = 0; r < n_row; ++r) {
-        if (float* kept = row(epilogue.sum, o + r, i)) {
-#pragma GCC unroll 4
-            for (int j = 0; j < n_vector; ++j) store(sum[r][j], kept + j * width);
-        }
-        activate_vectors<activation>(sum[r]);
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < n_row; ++r) {
-        const float* factor = row(epilogue.factor, o + r, i);
-        const float* residual = row(epilogue.residual, o + r, i);
-        const float* before = row(epilogue.before, o + r, i);
+        const float* residual = has_epilogue ? row(epilogue.residual, o + r, i) : nullptr;
+        const float* before = has_epilogue ? row(epilogue.before, o + r, i) : nullptr;
         float* out = y.data + (o + r) * y.stride[0] + i;
+        activate_vectors<activation>(sum[r]);
 #pragma GCC unroll 4
         for (int j = 0; j < n_vector; ++j) {
             Vector value = sum[r][j];
-            if constexpr (is_gated) value = hn::Mul(value, load(factor + j * width));
             if (residual) value = hn::Add(value, load(residual + j * width));
             if (before) value = hn::Add(value, load(before + j * width));
             store(value, out + j * width);
@@ -104,57 +96,142 @@ HWY_INLINE void linear_block(const Matrix& matrix, Tile<const float> x, const Ep
     }
 }
 
-/// AVX2 has 16 registers: 6 x 2 sums, 2 inputs, 1 weight. AVX-512 has 32: 6 x 4, 4 and 1.
-constexpr int n_block_vector = width == 8 ? 2 : 4;
-
 /// n_row outputs from o, points [first, end). Never inlined: with other loops around it the register
 /// block loses registers (a quarter of SwiGLU's speed with AVX2, GCC 12).
-template <Activation activation, bool is_gated, int n_row>
+template <Activation activation, bool has_epilogue, int n_row>
 HWY_NOINLINE void linear_rows(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue,
                               Tile<float> y, int64_t o, int64_t first, int64_t end) {
     int64_t i = first;
     for (; i + n_block_vector * width <= end; i += n_block_vector * width)
-        linear_block<activation, is_gated, n_row, n_block_vector>(matrix, x, epilogue, y, o, i);
+        linear_block<activation, has_epilogue, n_row, n_block_vector>(matrix, x, epilogue, y, o, i);
     for (; i < end; i += width)
-        linear_block<activation, is_gated, n_row, 1>(matrix, x, epilogue, y, o, i);
+        linear_block<activation, has_epilogue, n_row, 1>(matrix, x, epilogue, y, o, i);
 }
 
-/// Input values that all rows of W pass over while they are in L1: half of 32 KiB.
-constexpr int64_t resident_inputs = 4096;
+/// Rows of an epilogue: where one row's numbers of the first point lie, null: left out.
+struct EpilogueRow {
+    const float* sums;
+    float* kept;
+    const float *factor, *residual, *before;
+    float* out;
+};
 
-template <Activation activation, bool is_gated = false>
-void linear_layer(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue,
-                  Tile<float> y) {
-    const int64_t n_lane = round_up(x.shape[1], lane_count);
-    // At least what linear_block takes at once.
-    const int64_t block = std::max<int64_t>(
-        resident_inputs / std::max<int64_t>(matrix.n_column, 1) / lane_count * lane_count,
-        std::max<int64_t>(n_block_vector * width, 2 * lane_count));
-    for (int64_t first = 0; first < n_lane; first += block) {
-        const int64_t end = std::min(first + block, n_lane);
-        int64_t o = 0;
-        // Single rows are slow: 8 is 4 + 4 and not 6 + 1 + 1.
-        for (; o + 6 <= matrix.n_row && o + 8 != matrix.n_row; o += 6)
-            linear_rows<activation, is_gated, 6>(matrix, x, epilogue, y, o, first, end);
-        for (; o + 4 <= matrix.n_row; o += 4)
-            linear_rows<activation, is_gated, 4>(matrix, x, epilogue, y, o, first, end);
-        for (; o < matrix.n_row; ++o)
-            linear_rows<activation, is_gated, 1>(matrix, x, epilogue, y, o, first, end);
+/// n vectors from point i on, from sums to results.
+template <Activation activation, int n>
+HWY_INLINE void finish_vectors(const EpilogueRow& at, int64_t i) {
+    Vector value[n];
+    const auto each = [&](const auto& body) HWY_ATTR {
+#pragma GCC unroll 4
+        for (int j = 0; j < n; ++j) body(value[j], i + j * width);
+    };
+    each([&](Vector& x, int64_t k) HWY_ATTR { x = load(at.sums + k); });
+    if (at.kept) each([&](Vector x, int64_t k) HWY_ATTR { store(x, at.kept + k); });
+    activate_vectors<activation>(value);
+    if (at.factor)
+        each([&](Vector& x, int64_t k) HWY_ATTR { x = hn::Mul(x, load(at.factor + k)); });
+    if (at.residual)
+        each([&](Vector& x, int64_t k) HWY_ATTR { x = hn::Add(x, load(at.residual + k)); });
+    if (at.before)
+        each([&](Vector& x, int64_t k) HWY_ATTR { x = hn::Add(x, load(at.before + k)); });
+    each([&](Vector x, int64_t k) HWY_ATTR { store(x, at.out + k); });
+}
+
+/// The epilogue of rows o.. of y, points from `first`, whose sums are `sums` (n_row, n_lane).
+template <Activation activation>
+HWY_NOINLINE void finish_rows(Tile<const float> sums, const Epilogue& epilogue, Tile<float> y,
+                              int64_t o, int64_t first) {
+    constexpr int n = n_block_vector;
+    for (int64_t r = 0; r < sums.shape[0]; ++r) {
+        const EpilogueRow at{row(sums, r, 0),
+                             row(epilogue.sum, o + r, first),
+                             row(epilogue.factor, o + r, first),
+                             row(epilogue.residual, o + r, first),
+                             row(epilogue.before, o + r, first),
+                             row(y, o + r, first)};
+        int64_t i = 0;
+        for (; i + n * width <= sums.shape[1]; i += n * width) finish_vectors<activation, n>(at, i);
+        for (; i < sums.shape[1]; i += width) finish_vectors<activation, 1>(at, i);
     }
+}
+
+/// Calls body(first, end) for groups of n_lane points whose n_column inputs, 16 KiB at most, are in
+/// the first-level cache while all rows of W pass over them; never fewer than a register block.
+template <class Body>
+HWY_INLINE void for_resident_points(int64_t n_lane, int64_t n_column, const Body& body) {
+    constexpr int64_t resident_inputs = 4096;  // half of 32 KiB
+    const int64_t block = std::max<int64_t>(
+        resident_inputs / std::max<int64_t>(n_column, 1) / lane_count * lane_count,
+        std::max<int64_t>(n_block_vector * width, 2 * lane_count));
+    for (int64_t first = 0; first < n_lane; first += block)
+        body(first, std::min(first + block, n_lane));
+}
+
+/// Calls body(o, n_row) for register blocks of rows; n_row is a constant of the compiler. Single rows
+/// are slow: 8 is 4 + 4 and not 6 + 1 + 1.
+template <class Body>
+HWY_INLINE void for_row_blocks(int64_t n_row, const Body& body) {
+    int64_t o = 0;
+    for (; o + 6 <= n_row && o + 8 != n_row; o += 6) body(o, std::integral_constant<int, 6>());
+    for (; o + 4 <= n_row; o += 4) body(o, std::integral_constant<int, 4>());
+    for (; o < n_row; ++o) body(o, std::integral_constant<int, 1>());
+}
+
+/// y = f(W x + b) [+ residual] [+ before], in registers until it is stored; f is an activation of one
+/// instruction or none.
+template <Activation activation = Activation::identity>
+void short_layer(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue,
+                 Tile<float> y) {
+    const int64_t n_lane = round_up(x.shape[1], lane_count);
+    for_resident_points(n_lane, matrix.n_column, [&](int64_t first, int64_t end) HWY_ATTR {
+        for_row_blocks(matrix.n_row, [&](int64_t o, auto n_row) HWY_ATTR {
+            linear_rows<activation, true, decltype(n_row)::value>(matrix, x, epilogue, y, o, first,
+                                                                  end);
+        });
+    });
+}
+
+/// The same with any epilogue: sums of a block of rows go to memory, and a pass of its own follows.
+/// Behind each register block an activation would wait for its own results: too few of its vectors
+/// are under way (mlp.md).
+template <Activation activation>
+void long_layer(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue,
+                Tile<float> y) {
+    alignas(64) float memory[6 * tile_points];  // (n_row, tile_points): 1.5 KiB
+    const int64_t n_lane = round_up(x.shape[1], lane_count);
+    const auto finish_block = [&](int64_t o, int64_t first, int64_t count, auto n_row) HWY_ATTR {
+        constexpr int n = decltype(n_row)::value;
+        const Tile<float> sums{memory, {n, count}, {tile_points, 1}};
+        const Matrix rows{
+            matrix.data + o * matrix.row,           n, matrix.n_column, matrix.row, matrix.column,
+            matrix.bias ? matrix.bias + o : nullptr};
+        linear_rows<Activation::identity, false, n>(rows, points(x, first, count), {}, sums, 0, 0,
+                                                    count);
+        finish_rows<activation>(sums, epilogue, y, o, first);
+    };
+    for_resident_points(n_lane, matrix.n_column, [&](int64_t first, int64_t end) HWY_ATTR {
+        for_row_blocks(matrix.n_row, [&](int64_t o, auto n_row) HWY_ATTR {
+            for (int64_t i = first; i < end; i += tile_points)
+                finish_block(o, i, std::min(tile_points, end - i), n_row);
+        });
+    });
 }
 
 inline void linear_layer(const Linear<float>& layer, Tile<const float> x, const Epilogue& epilogue,
                          Tile<float> y) {
     const Matrix matrix = matrix_of(layer);
+    const bool is_short = !epilogue.sum.data && !epilogue.factor.data;
     switch (epilogue.activation) {
         case Activation::identity:
-            return linear_layer<Activation::identity>(matrix, x, epilogue, y);
+            if (is_short) return short_layer<Activation::identity>(matrix, x, epilogue, y);
+            return long_layer<Activation::identity>(matrix, x, epilogue, y);
         case Activation::gelu_tanh:
-            return linear_layer<Activation::gelu_tanh>(matrix, x, epilogue, y);
-        case Activation::silu: return linear_layer<Activation::silu>(matrix, x, epilogue, y);
-        case Activation::gelu: return linear_layer<Activation::gelu>(matrix, x, epilogue, y);
-        case Activation::relu: return linear_layer<Activation::relu>(matrix, x, epilogue, y);
-        case Activation::tanh: return linear_layer<Activation::tanh>(matrix, x, epilogue, y);
+            return long_layer<Activation::gelu_tanh>(matrix, x, epilogue, y);
+        case Activation::silu: return long_layer<Activation::silu>(matrix, x, epilogue, y);
+        case Activation::gelu: return long_layer<Activation::gelu>(matrix, x, epilogue, y);
+        case Activation::relu:
+            if (is_short) return short_layer<Activation::relu>(matrix, x, epilogue, y);
+            return long_layer<Activation::relu>(matrix, x, epilogue, y);
+        case Activation::tanh: return long_layer<Activation::tanh>(matrix, x, epilogue, y);
     }
 }
 

@@ -59,7 +59,7 @@ inline void add_products(Tile<const float> dy, Tile<const float> points, double*
     alignas(64) float product[gradient_rows * gradient_channels];
     const Tile<float> sums{product, {dy.shape[0], points.shape[1]}, {gradient_channels, 1}};
     const Matrix matrix{dy.data, dy.shape[0], dy.shape[1], dy.stride[0], 1, nullptr};
-    linear_layer<Activation::identity>(matrix, points, {}, sums);
+    short_layer(matrix, points, {}, sums);
     for (int64_t o = 0; o < sums.shape[0]; ++o) {
         for (int64_t c = 0; c < sums.shape[1]; ++c)
             weight[o * n_in + c] += static_cast<double>(product[o * gradient_channels + c]);

@@ -13,15 +13,14 @@ namespace {
 
 void linear(const Linear<float>& layer, Tile<const float> x, Tile<const float> residual,
             Tile<float> y) {
-    linear_layer<Activation::identity>(matrix_of(layer), x, {.residual = residual}, y);
+    short_layer(matrix_of(layer), x, {.residual = residual}, y);
 }
 
 void linear_backward(const Linear<float>& layer, Tile<const float> dy, Tile<const float> residual,
                      bool accumulate, Tile<float> dx) {
     const Matrix transposed{layer.weight, layer.n_in, layer.n_out, 1, layer.n_in, nullptr};
     const Tile<const float> none, before = accumulate ? Tile<const float>(dx) : none;
-    linear_layer<Activation::identity>(transposed, dy, {.residual = residual, .before = before},
-                                       dx);
+    short_layer(transposed, dy, {.residual = residual, .before = before}, dx);
 }
 
 void linear_gradient(Tile<const float> x, Tile<const float> dy, const LinearGradient& gradient) {

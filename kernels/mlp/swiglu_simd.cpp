@@ -12,14 +12,15 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 namespace {
 
-/// The gate's sum, silu and product are made while sums of W1 are in registers.
+/// The gate's sum, silu and product follow each block of rows of W1.
 void chain(const SwiGlu<float>& mlp, Tile<const float> x, Tile<float> u, Tile<float> w,
            Tile<float> product, bool accumulate, Tile<float> y) {
     const Tile<const float> before = accumulate ? Tile<const float>(y) : Tile<const float>{};
     product.shape[1] = x.shape[1];
-    linear_layer(mlp.w2, x, {}, w);
-    linear_layer<Activation::silu, true>(matrix_of(mlp.w1), x, {.sum = u, .factor = w}, product);
-    linear_layer(mlp.w3, product, {.before = before}, y);
+    short_layer(matrix_of(mlp.w2), x, {}, w);
+    const Epilogue gate{.activation = Activation::silu, .sum = u, .factor = w};
+    long_layer<Activation::silu>(matrix_of(mlp.w1), x, gate, product);
+    short_layer(matrix_of(mlp.w3), product, {.before = before}, y);
 }
 
 void swiglu(const SwiGlu<float>& mlp, Tile<const float> x, Tile<float> scratch, bool accumulate,
