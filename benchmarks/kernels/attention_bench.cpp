@@ -3,6 +3,8 @@
 // build/bin/attention_bench.
 //   ball    256 points with themselves, 8 heads of 8 channels, with and without distances
 //   dense   64 queries and 8192 keys, likewise
+//   wide    128 points with themselves, one head of 128 channels, and four of 32: the sphere's
+//           global attention meets a row of keys at a time
 //   swiglu  64 channels, 256 hidden, 1024 points
 // Passes are short, about a millisecond: on a busy machine some of them are left alone.
 // Before timing, some points are compared with the reference in double. Reports the share of a bare
@@ -47,15 +49,18 @@ bool is_right(benchmark::State& state, double error) {
     return error <= 1e-5;
 }
 
-void forward(benchmark::State& state, int64_t n_key, int64_t n_query, bool is_biased) {
-    bench::AttentionCase balls({8, 8, 8}, n_key, n_query, 1, is_biased);
+void forward(benchmark::State& state, const kernels::Heads& heads, int64_t n_key, int64_t n_query,
+             bool is_biased) {
+    bench::AttentionCase balls(heads, n_key, n_query, 1, is_biased);
     if (!is_right(state, balls.error(queue_of(state)))) return;
     report(state, balls.forward_flops(), balls.pairs(), 1,
            [&](const auto& queue) { balls.forward(queue); });
 }
 
+constexpr kernels::Heads narrow{8, 8, 8};
+
 void backward(benchmark::State& state, int64_t n_key, int64_t n_query, bool is_biased) {
-    bench::AttentionCase balls({8, 8, 8}, n_key, n_query, 1, is_biased);
+    bench::AttentionCase balls(narrow, n_key, n_query, 1, is_biased);
     if (!is_right(state, balls.error(queue_of(state)))) return;
     balls.forward(queue_of(state));
     report(state, balls.backward_flops(), balls.pairs(), 2,
@@ -79,9 +84,11 @@ void levels(benchmark::internal::Benchmark* bench) {
     bench->Unit(benchmark::kMillisecond);
 }
 
-BENCHMARK_CAPTURE(forward, ball, 256, 256, false)->Apply(levels);
-BENCHMARK_CAPTURE(forward, ball_biased, 256, 256, true)->Apply(levels);
-BENCHMARK_CAPTURE(forward, dense, 8192, 64, false)->Apply(levels);
+BENCHMARK_CAPTURE(forward, ball, narrow, 256, 256, false)->Apply(levels);
+BENCHMARK_CAPTURE(forward, ball_biased, narrow, 256, 256, true)->Apply(levels);
+BENCHMARK_CAPTURE(forward, dense, narrow, 8192, 64, false)->Apply(levels);
+BENCHMARK_CAPTURE(forward, wide_1x128, kernels::Heads{1, 128, 128}, 128, 128, false)->Apply(levels);
+BENCHMARK_CAPTURE(forward, wide_4x32, kernels::Heads{4, 32, 32}, 128, 128, false)->Apply(levels);
 BENCHMARK_CAPTURE(backward, ball, 256, 256, false)->Apply(levels);
 BENCHMARK_CAPTURE(backward, ball_biased, 256, 256, true)->Apply(levels);
 BENCHMARK_CAPTURE(swiglu, run, false)->Apply(levels);
