@@ -2,6 +2,7 @@
 // Fields on the sphere: outside of their range, and in arrays of wrong shape.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,34 @@ TEST(SphereRange, CountsAreThoseOfEachField) {
         }
         EXPECT_EQ(run.plan.counter("outside_range"), 9);
     }
+}
+
+// Column s of the solver is column s + 5 of the model: a row lies in two parts, and the second has the
+// first columns of the model.
+TEST(SphereBadValue, IsOfTheLowestFieldThenOfTheFirstPointOfItsRow) {
+    const json card = sphere_card(changed(small_attention(), {{"in_channels", 8}}), 8, 8);
+    const ModelOnDisk file(sphere_model(card).bytes());
+    const Context context;
+    const Model model(context, file.path());
+    SphereRun run(context, model, {.name = "", .shift = 5});
+    const int64_t n = run.in_block.n_model_point(), n_lon = model.input_domain().n_lon;
+    std::vector<float> x(static_cast<size_t>(8 * n), 0.5f);
+    const auto set_bad = [&](int64_t field, int64_t row, int64_t model_column) {
+        x[static_cast<size_t>(field * n + row * n_lon + model_column)] =
+            std::numeric_limits<float>::quiet_NaN();
+        run.fill({x});
+        run.bind();
+        return answer(run.run());
+    };
+    const std::string name = card["inputs"][3]["name"];
+    const auto expect = [&](const Answer& found, const std::string& place) {
+        EXPECT_EQ(found.status, SURROGATE_NOT_FINITE);
+        EXPECT_TRUE(found.says(name) && found.says(place)) << found;
+    };
+    set_bad(5, 4, 7);
+    expect(set_bad(3, 4, 1), "row 4, column " + std::to_string(n_lon - 4));
+    expect(set_bad(3, 4, 7), "row 4, column 2 ");
+    expect(set_bad(7, 5, 0), "row 4, column 2 ");  // of a later row
 }
 
 class SphereArrays : public testing::Test {

@@ -2,6 +2,8 @@
 #include "libsurrogate/src/model/sphere/ports.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace surrogate::impl::sphere {
 
@@ -61,7 +63,42 @@ std::vector<NeighborExchange::Want> wants_of_block(const SphereDomain& domain, c
     return wants;
 }
 
+/// Calls body(tile, first) for the parts of a local row: tile (n_channel, n) has its columns from
+/// `first` on. They lie in the field, or the row lies in the copy of the block.
+template <class T, class Body>
+void for_parts(const SphereDomain& domain, const BlockInField& in_field, Field<T>& block,
+               Field<T>& field, int64_t row, const Body& body) {
+    if (!in_field.is_whole()) return body(block.row(row), int64_t{0});
+    for (const Segment& s : in_field.row(row))
+        body(field.tile(s.row, s.first, s.count), domain.local_column(s.first));
+}
+
+/// The bad value of the lower column, of equal ones the former.
+void keep_first(const BadValue& bad, BadValue& first) {
+    if (bad.column >= 0 && (first.column < 0 || bad.column < first.column)) first = bad;
+}
+
 }  // namespace
+
+BlockInField::BlockInField(const SphereDomain& domain,
+                           std::span<const NeighborExchange::Want> wants) {
+    const int own = domain.context().comm().rank();
+    int64_t n_point = 0;
+    for (const NeighborExchange::Want& want : wants) {
+        if (want.rank != own) continue;
+        segments_.push_back(want.segment);
+        n_point += want.segment.count;
+    }
+    if (n_point < domain.own().n_row * domain.own().n_column) return;
+    const auto place = [&](const Segment& s) {
+        return std::pair(domain.local_row(s.row), domain.local_column(s.first));
+    };
+    std::sort(segments_.begin(), segments_.end(),
+              [&](const Segment& a, const Segment& b) { return place(a) < place(b); });
+    begins_.assign(static_cast<size_t>(domain.own().n_row) + 1, 0);
+    for (const Segment& s : segments_) ++begins_[static_cast<size_t>(place(s).first) + 1];
+    std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+}
 
 template <class T>
 InputPort<T>::InputPort(const SphereDomain& domain, int64_t n_channel, Range rows)
@@ -74,8 +111,13 @@ InputPort<T>::InputPort(const SphereDomain& domain, int64_t n_channel, Range row
 template <class T>
 void InputPort<T>::connect(const Frame& frame) {
     std::vector<NeighborExchange::Want> wants;
-    frame.comm.agree([&] { wants = wants_of_domain(domain_, field_.rows()); });
+    frame.comm.agree([&] {
+        wants = wants_of_domain(domain_, field_.rows());
+        in_field_ = {domain_, wants};
+    });
     exchange_.connect(frame.comm, std::move(wants), n_channel_ * static_cast<int64_t>(sizeof(T)));
+    if (exchange_.has_messages()) in_field_.clear();
+    if (in_field_.is_whole()) block_ = {};
 }
 
 template <class T>
@@ -85,12 +127,15 @@ BadValue InputPort<T>::gather(const Frame& frame, std::span<const Column> column
     const int64_t n_column = domain_.own().n_column;
     if (n_column == 0) return {};
     frame.queue.parallel_for(domain_.own().n_row, [&](int64_t row, int thread) {
-        const Tile<T> tile = block_.row(row);
         Outside* const counts = outside.of(thread) + first_column;
         for_columns(domain_, columns, row, [&](std::span<const Column> some, size_t first) {
-            T* to = tile.data + static_cast<int64_t>(first) * tile.stride[0];
-            const BadValue found =
-                impl::gather<T>(some, 0, n_column, to, 1, tile.stride[0], counts + first);
+            BadValue found;
+            for_parts(domain_, in_field_, block_, field_, row, [&](const Tile<T>& part, int64_t i) {
+                T* to = part.data + static_cast<int64_t>(first) * part.stride[0];
+                keep_first(
+                    impl::gather<T>(some, i, part.shape[1], to, 1, part.stride[0], counts + first),
+                    found);
+            });
             bad_.note(row, shifted(found, first, row * n_column));
         });
     });
@@ -99,6 +144,7 @@ BadValue InputPort<T>::gather(const Frame& frame, std::span<const Column> column
 
 template <class T>
 void InputPort<T>::deliver(const Frame& frame) {
+    if (in_field_.is_whole()) return;
     if (!exchange_.has_messages()) {
         const std::vector<Segment>& own = exchange_.sent();
         frame.queue.parallel_for(std::ssize(own), [&](int64_t i, int) {
@@ -130,12 +176,18 @@ OutputPort<T>::OutputPort(const SphereDomain& domain, int64_t n_channel, const B
 template <class T>
 void OutputPort<T>::connect(const Frame& frame, const Bands& bands) {
     std::vector<NeighborExchange::Want> wants;
-    frame.comm.agree([&] { wants = wants_of_block(domain_, bands); });
+    frame.comm.agree([&] {
+        wants = wants_of_block(domain_, bands);
+        in_field_ = {domain_, wants};
+    });
     exchange_.connect(frame.comm, std::move(wants), n_channel_ * static_cast<int64_t>(sizeof(T)));
+    if (exchange_.has_messages()) in_field_.clear();
+    if (in_field_.is_whole()) block_ = {};
 }
 
 template <class T>
 void OutputPort<T>::deliver(const Frame& frame) {
+    if (in_field_.is_whole()) return;
     if (!exchange_.has_messages()) {
         const std::vector<Segment>& own = exchange_.sent();
         frame.queue.parallel_for(std::ssize(own), [&](int64_t i, int) {
@@ -162,12 +214,14 @@ BadValue OutputPort<T>::scatter_some(const Frame& frame, std::span<const Column>
     const int64_t n_column = domain_.own().n_column;
     if (n_column == 0) return {};
     frame.queue.parallel_for(domain_.own().n_row, [&](int64_t row, int) {
-        const Tile<T> tile = block_.row(row);
         for (size_t c = 0; c < columns.size(); ++c) {
             if (!columns[c].data) continue;
             const Column shifted = domain_.row_of(columns[c], row);
-            const T* from = tile.data + static_cast<int64_t>(c) * tile.stride[0];
-            bad_.note(row, impl::scatter<T>(from, 1, tile.stride[0], {&shifted, 1}, 0, n_column));
+            for_parts(domain_, in_field_, block_, field_, row, [&](const Tile<T>& part, int64_t i) {
+                const T* from = part.data + static_cast<int64_t>(c) * part.stride[0];
+                bad_.note(row, impl::scatter<T>(from, 1, part.stride[0], {&shifted, 1}, i,
+                                                part.shape[1]));
+            });
         }
     });
     return bad_.first();
@@ -179,10 +233,13 @@ BadValue OutputPort<T>::scatter(const Frame& frame, std::span<const Column> colu
     const int64_t n_column = domain_.own().n_column;
     if (n_column == 0) return {};
     frame.queue.parallel_for(domain_.own().n_row, [&](int64_t row, int) {
-        const Tile<T> tile = block_.row(row);
         for_columns(domain_, columns, row, [&](std::span<const Column> some, size_t first) {
-            const T* from = tile.data + static_cast<int64_t>(first) * tile.stride[0];
-            const BadValue found = impl::scatter<T>(from, 1, tile.stride[0], some, 0, n_column);
+            BadValue found;
+            for_parts(domain_, in_field_, block_, field_, row, [&](const Tile<T>& part, int64_t i) {
+                const T* from = part.data + static_cast<int64_t>(first) * part.stride[0];
+                keep_first(impl::scatter<T>(from, 1, part.stride[0], some, i, part.shape[1]),
+                           found);
+            });
             bad_.note(row, shifted(found, first, row * n_column));
         });
     });

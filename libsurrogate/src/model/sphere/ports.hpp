@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "libsurrogate/src/domain/sphere_domain.hpp"
 #include "libsurrogate/src/model/sphere/bands.hpp"
@@ -10,8 +11,29 @@
 
 namespace surrogate::impl::sphere {
 
+/// The points of a rank's block in a field of whole rows, where ranks have no messages for each other
+/// and the field has them all: a copy of the block would only be copied once more.
+class BlockInField {
+public:
+    BlockInField() = default;
+    /// Local. `wants`: what this rank wants of all ranks.
+    BlockInField(const SphereDomain& domain, std::span<const NeighborExchange::Want> wants);
+
+    bool is_whole() const { return !begins_.empty(); }
+    void clear() { begins_.clear(); }
+    /// Segments of a local row, from its first column on: two where the block runs over longitude 0.
+    std::span<const Segment> row(int64_t local_row) const {
+        const auto i = static_cast<size_t>(local_row);
+        return std::span(segments_).subspan(begins_[i], begins_[i + 1] - begins_[i]);
+    }
+
+private:
+    std::vector<Segment> segments_;  // by local row and column
+    std::vector<size_t> begins_;     // (local row + 1), or empty
+};
+
 /// The way of a network input from the solver's blocks to whole rows: normalised into a copy of the
-/// block, then exchanged, flipped and shifted.
+/// block, then exchanged, flipped and shifted. Without messages there is no copy of the block.
 template <class T>
 class InputPort {
 public:
@@ -20,7 +42,7 @@ public:
     /// Collective.
     void connect(const Frame& frame);
 
-    /// Local: reads the solver's arrays. Points count from 0 in the solver's block.
+    /// Local: reads the solver's arrays; may write field(). Points count from 0 in the solver's block.
     /// outside: column `first_column` on is this port's.
     BadValue gather(const Frame& frame, std::span<const Column> columns, OutsideCounts& outside,
                     size_t first_column);
@@ -36,8 +58,10 @@ public:
 private:
     const SphereDomain& domain_;
     int64_t n_channel_;
-    Field<T> block_;  // rows and columns as the solver counts them, from 0
+    Field<T>
+        block_;  // rows and columns as the solver counts them, from 0; empty if in_field_ is whole
     Field<T> field_;
+    BlockInField in_field_;
     NeighborExchange exchange_;
     FirstBad bad_;  // (local row)
 };
@@ -70,7 +94,8 @@ public:
 private:
     const SphereDomain& domain_;
     int64_t n_channel_;
-    Field<T> block_, field_;
+    Field<T> block_, field_;  // block_ as above
+    BlockInField in_field_;
     NeighborExchange exchange_;
     FirstBad bad_;
 };
