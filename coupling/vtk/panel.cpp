@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t least_height = 400;   // of a panel
 constexpr int64_t most_pixels = 16384;  // a side; beyond this viewers fail
+constexpr int most_around = 3;          // pixels of a line beside the grid, where others begin
 constexpr Rgb white = {1, 1, 1};
 
 void check(const surrogate_png_panel& panel, const std::string& who) {
@@ -87,14 +88,18 @@ void Panel::draw(Canvas& canvas, int x, int y, int32_t nan) const {
     if (nan == SURROGATE_NAN_OUTLINED) outline(canvas, x, y);
 }
 
-/// Grey where nothing is, beside what is there.
+/// Grey where nothing is, beside what is there; also around the grid, where a thin line does.
 void Panel::outline(Canvas& canvas, int x, int y) const {
-    for (int j = 0; j < n_y_; ++j)
-        for (int i = 0; i < n_x_; ++i) {
+    const int thin = std::min(scale_, most_around);
+    for (int j = -1; j <= n_y_; ++j)
+        for (int i = -1; i <= n_x_; ++i) {
             if (is_there(i, j)) continue;
-            if (is_there(i - 1, j) || is_there(i + 1, j) || is_there(i, j - 1) ||
-                is_there(i, j + 1))
-                canvas.fill(x + i * scale_, y + j * scale_, scale_, scale_, no_value);
+            if (!is_there(i - 1, j) && !is_there(i + 1, j) && !is_there(i, j - 1) &&
+                !is_there(i, j + 1))
+                continue;
+            canvas.fill(x + (i < 0 ? -thin : i * scale_), y + (j < 0 ? -thin : j * scale_),
+                        i < 0 || i == n_x_ ? thin : scale_, j < 0 || j == n_y_ ? thin : scale_,
+                        no_value);
         }
 }
 

@@ -49,7 +49,11 @@ Rows rows_of(const std::vector<Panel>& panels, const std::string& heading,
     return rows;
 }
 
-/// Pixels of a panel with what stands beside its field: numbers reach over its right edge.
+BarRange range_of(const Panel& panel, const PictureLabel& label) {
+    return {panel.low(), panel.high(), label.is_log10};
+}
+
+/// Pixels of a panel with what stands beside its field: numbers of the bar reach over its edges.
 struct Columns {
     int left, width;
 };
@@ -57,7 +61,13 @@ struct Columns {
 Columns columns_of(const Canvas& canvas, const Panel& panel, const PictureLabel& label,
                    Sizes sizes) {
     Columns columns{left_of_frame(canvas, label, panel.height(), sizes), panel.width()};
-    if (label.has_numbers) columns.width += sizes.text;
+    if (label.has_numbers) {
+        const auto [left, right] =
+            overhang_of_bar(canvas, range_of(panel, label), panel.width(), sizes);
+        // Half a letter between the numbers of two panels, as within one.
+        columns.left = std::max(columns.left, left + sizes.text / 2 - separator);
+        columns.width += std::max(sizes.text, right);
+    }
     for (const std::string& text : {label.title, label.quantity})
         if (!text.empty())
             columns.width = std::max(columns.width, canvas.text_width(text, sizes.text));
@@ -71,8 +81,7 @@ void draw_panel(Canvas& canvas, const Panel& panel, const PictureLabel& label, c
     panel.draw(canvas, box.x, box.y, label.nan);
     panel.draw_bar(canvas, bar.x, bar.y, bar.width, bar.height);
     draw_frame(canvas, label, box, sizes);
-    if (label.has_numbers)
-        draw_bar_numbers(canvas, panel.low(), panel.high(), label.is_log10, bar, sizes);
+    if (label.has_numbers) draw_bar_numbers(canvas, range_of(panel, label), bar, sizes);
     if (!label.title.empty())
         canvas.text(x, rows.field_top() + rows.title / 2.0, label.title, sizes.text, black,
                     Canvas::Align::left);

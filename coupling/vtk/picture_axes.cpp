@@ -37,6 +37,24 @@ double share_of(const Axis& axis, double value) {
     return (value - axis.first) / (axis.last - axis.first);
 }
 
+/// A number under a bar, and where: 0 its left end, 1 its right one.
+struct Number {
+    double share;
+    std::string text;
+};
+
+std::vector<Number> numbers_of_bar(const Canvas& canvas, const BarRange& range, int width,
+                                   Sizes sizes) {
+    const auto [low, high, is_log10] = range;
+    std::vector<Number> numbers;
+    for (const double tick : is_log10 ? log_ticks(std::pow(10, low), std::pow(10, high))
+                                      : fitting_ticks(canvas, low, high, width, sizes)) {
+        const double value = is_log10 ? std::log10(tick) : tick;
+        numbers.push_back({(value - low) / (high - low), tick_text(tick)});
+    }
+    return numbers;
+}
+
 /// Ticks under the lower edge of `box`, and numbers where they do not run into each other.
 class Row {
 public:
@@ -126,14 +144,20 @@ void draw_frame(Canvas& canvas, const PictureLabel& label, const Box& box, Sizes
     draw_edges(canvas, box);
 }
 
-void draw_bar_numbers(Canvas& canvas, double low, double high, bool is_log10, const Box& bar,
-                      Sizes sizes) {
+void draw_bar_numbers(Canvas& canvas, const BarRange& range, const Box& bar, Sizes sizes) {
     Row row(canvas, bar, sizes);
-    for (const double tick : is_log10 ? log_ticks(std::pow(10, low), std::pow(10, high))
-                                      : fitting_ticks(canvas, low, high, bar.width, sizes)) {
-        const double value = is_log10 ? std::log10(tick) : tick;
-        row.put((value - low) / (high - low), tick_text(tick));
+    for (const Number& number : numbers_of_bar(canvas, range, bar.width, sizes))
+        row.put(number.share, number.text);
+}
+
+Overhang overhang_of_bar(const Canvas& canvas, const BarRange& range, int width, Sizes sizes) {
+    double left = 0, right = 0;
+    for (const Number& number : numbers_of_bar(canvas, range, width, sizes)) {
+        const double half = canvas.text_width(number.text, sizes.text) / 2.0;
+        left = std::max(left, half - number.share * width);
+        right = std::max(right, half - (1 - number.share) * width);
     }
+    return {int(std::ceil(left)), int(std::ceil(right))};
 }
 
 }  // namespace surrogate::vtk

@@ -25,8 +25,20 @@ int below_frame(const PictureLabel& label, Sizes sizes);
 /// Axes with numbers, or a bar of a round length, around the field in `box`.
 void draw_frame(Canvas& canvas, const PictureLabel& label, const Box& box, Sizes sizes);
 
-/// Numbers under a colour bar that goes from low to high; logarithms to base 10 if is_log10.
-void draw_bar_numbers(Canvas& canvas, double low, double high, bool is_log10, const Box& bar,
-                      Sizes sizes);
+/// What a colour bar goes from and to; logarithms to base 10 if is_log10.
+struct BarRange {
+    double low, high;
+    bool is_log10;
+};
+
+/// Numbers under a colour bar.
+void draw_bar_numbers(Canvas& canvas, const BarRange& range, const Box& bar, Sizes sizes);
+
+/// Pixels by which the first number reaches over the left end of a bar, and the last one over its
+/// right end.
+struct Overhang {
+    int left, right;
+};
+Overhang overhang_of_bar(const Canvas& canvas, const BarRange& range, int width, Sizes sizes);
 
 }  // namespace surrogate::vtk

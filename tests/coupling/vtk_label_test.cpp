@@ -151,6 +151,63 @@ TEST(VtkLabel, NaNIsGreyWhiteOrOutlined) {
     }
 }
 
+TEST(VtkLabel, TheOutlineClosesWhereTheGridEnds) {
+    const Folder folder;
+    constexpr int n = 100;
+    std::vector<double> values(n * n, 1.0);  // a disk that touches all four edges
+    for (int j = 0; j < n; ++j)
+        for (int i = 0; i < n; ++i)
+            if (std::hypot(i + 0.5 - n / 2, j + 0.5 - n / 2) > n / 2)
+                values[static_cast<size_t>(n * j + i)] = std::nan("");
+    const auto panel = panel_of(values, n, 0, 1);
+    const Pixel grey = {128, 128, 128};
+    const int below = 2 * margin + row + tick + bar, middle = 200, end = 400;
+    for (const int nan : {SURROGATE_NAN_WHITE, SURROGATE_NAN_OUTLINED}) {
+        surrogate_png_label label{};
+        label.nan = nan;
+        ASSERT_EQ(
+            surrogate_png_write_labeled((folder / "a.png").c_str(), nullptr, 1, &panel, &label),
+            SURROGATE_SUCCESS)
+            << surrogate_vtk_error();
+        const Picture picture(folder / "a.png");
+        const Pixel wanted = nan == SURROGATE_NAN_OUTLINED ? grey : white_pixel;
+        const auto at = [&](int x, int y) { return picture.at(margin + x, below + y); };
+        EXPECT_EQ(at(-1, middle), wanted);
+        EXPECT_EQ(at(end, middle), wanted);
+        EXPECT_EQ(at(middle, -1), wanted);
+        EXPECT_EQ(at(middle, end), wanted);
+        EXPECT_EQ(at(-1, 3), white_pixel) << "beside nothing";
+        EXPECT_EQ(at(-4, middle), white_pixel) << "thin";
+    }
+}
+
+TEST(VtkLabel, TheFirstNumberOfABarIsWhole) {
+    const Folder folder;
+    std::vector<double> values(4, 0.0);
+    const std::vector<surrogate_png_panel> panels(2, panel_of(values, 2, -2e-5, 2e-5));
+    std::vector<surrogate_png_label> labels(2);
+    labels[1].frame = SURROGATE_FRAME_AXES;  // whose axis leaves room in any case
+    labels[1].y = {"y", "m", 0, 1e-6};
+    labels[1].x = {"x", "m", 0, 1};
+    ASSERT_EQ(surrogate_png_write_labeled((folder / "a.png").c_str(), "", 2, panels.data(),
+                                          labels.data()),
+              SURROGATE_SUCCESS);
+    const Picture picture(folder / "a.png");
+    const int letters = 15, numbers = letters * 8 / 5, reach = 3 * letters;
+    const auto first_tick = [&](int from) {
+        int x = from;
+        while (picture.n_ink(x, margin + numbers, x + 1, margin + numbers + letters / 3) == 0) ++x;
+        return x;
+    };
+    const auto ink_around = [&](int x) {
+        return picture.n_ink(std::max(0, x - reach), margin, x + reach, margin + numbers);
+    };
+    const int one = first_tick(0), two = first_tick(one + 400);
+    EXPECT_EQ(picture.n_ink(0, 0, 2, picture.height()), 0) << "letters at the edge of the picture";
+    EXPECT_EQ(ink_around(one), ink_around(two));
+    EXPECT_GT(ink_around(one), 30);
+}
+
 TEST(VtkLabel, LettersGrowWithThePictureAndPanelsMakeRoomForTheirWords) {
     const Folder folder;
     std::vector<double> values(4, 1.0);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <petscsys.h>
+
+#include <tuple>
+#include <utility>
+
+namespace million {
+
+/// Destroys a PETSc object at the end of its scope: Owner<Vec, VecDestroy> v; VecCreate(comm,
+/// v.out());
+template <class Object, PetscErrorCode (*destroy)(Object*)>
+class Owner {
+public:
+    Owner() = default;
+    ~Owner() { reset(); }
+    Owner(Owner&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+    Owner& operator=(Owner&& other) noexcept {
+        std::swap(object_, other.object_);
+        return *this;
+    }
+    operator Object() const { return object_; }
+    /// Where a function of PETSc stores a new object; what was owned goes.
+    Object* out() {
+        reset();
+        return &object_;
+    }
+
+private:
+    void reset() {
+        if (object_) std::ignore = destroy(&object_);
+    }
+    Object object_ = nullptr;
+};
+
+}  // namespace million

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "predictor.hpp"
+
+#include <surrogate/surrogate_petsc.h>
+
+#include <algorithm>
+
+namespace million {
+
+/// Runs `work`, whose errors are alike on all ranks. After an error, which is neither printed nor
+/// thrown, problem_ has the text, and there is no model any more.
+PetscErrorCode Predictor::attempt(const std::function<PetscErrorCode()>& work) {
+    PetscFunctionBegin;
+    problem_.clear();
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, nullptr));
+    try {
+        if (const PetscErrorCode error = work()) {
+            char* text = nullptr;
+            std::ignore = PetscErrorMessage(error, nullptr, &text);
+            problem_ = text && *text ? text : "unknown error";
+        }
+    } catch (const surrogate::Error& error) {
+        problem_ = error.what();
+    }
+    PetscCall(PetscPopErrorHandler());
+    if (!problem_.empty()) model_.reset();
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Predictor::create(MPI_Comm comm, const std::string& path) {
+    PetscFunctionBegin;
+    PetscBool is_said = PETSC_FALSE;
+    PetscCall(PetscOptionsHasName(nullptr, nullptr, "-surrogate_reproducible", &is_said));
+    if (!is_said) PetscCall(PetscOptionsSetValue(nullptr, "-surrogate_reproducible", "true"));
+    PetscCall(attempt([&]() -> PetscErrorCode {
+        PetscFunctionBegin;
+        surrogate_context* context = nullptr;
+        PetscCall(surrogate_context_create_petsc(comm, nullptr, &context));
+        context_.emplace(context);
+        model_.emplace(*context_, path);
+        PetscFunctionReturn(0);
+    }));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Predictor::plan(const Mesh& mesh) {
+    PetscFunctionBegin;
+    PetscScalar* distance = nullptr;
+    std::vector<Place> places;
+    std::vector<int64_t> ids;
+    PetscCall(mesh.new_field(&distance_));
+    PetscCall(VecGetArrayWrite(distance_, &distance));
+    for (const PetscInt point : mesh.owned()) {
+        distance[places.size()] = mesh.distance()[std::size_t(point)];
+        places.push_back(mesh.place()[std::size_t(point)]);
+        ids.push_back(mesh.id()[std::size_t(point)]);
+    }
+    PetscCall(VecRestoreArrayWrite(distance_, &distance));
+    PetscCall(attempt([&]() -> PetscErrorCode {
+        plan_.reset();
+        domain_.reset();
+        static_assert(sizeof(Place) == 2 * sizeof(double));
+        const double none[2] = {};  // of a rank that owns no point
+        const double* const x = places.empty() ? none : &places.data()->x;
+        domain_.emplace(*context_, surrogate::matrix(x, mesh.n_owned(), 2), ids.data());
+        plan_.emplace(*model_, *domain_);
+        return 0;
+    }));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Predictor::predict(Vec temperature) {
+    PetscFunctionBegin;
+    const surrogate_vec in = {"distance", "m", distance_, 0, 1};
+    const surrogate_vec out = {"temperature", "K", temperature, 0, 1};
+    PetscCall(attempt([&] { return surrogate_plan_run_vec(plan_->get(), 1, &in, 1, &out); }));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Predictor::share_outside(double* share) const {
+    PetscFunctionBegin;
+    *share = 0;
+    const auto n_input = static_cast<int32_t>(model_->inputs().size());
+    for (int32_t input = 0; input < n_input; ++input) {
+        const surrogate_range_info info = plan_->range(input);
+        double counts[2] = {double(info.n_outside), double(info.n_points)};
+        context_->reduce(SURROGATE_SUM, 2, counts);
+        *share = std::max(*share, counts[0] / counts[1]);
+    }
+    PetscFunctionReturn(0);
+}
+
+}  // namespace million

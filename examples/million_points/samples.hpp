@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "settings.hpp"
+
+namespace million {
+
+/// Writes settings.samples, a data set for `surrogate train`: settings.n_plate plates, each solved on
+/// a mesh of about n_point points, of which n_sample_point are kept, drawn at random. Each rank makes
+/// plates of its own. Collective.
+PetscErrorCode write_samples(MPI_Comm comm, const Settings& settings);
+
+}  // namespace million

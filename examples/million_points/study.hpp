@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "heat.hpp"
+#include "predictor.hpp"
+
+namespace million {
+
+/// What a rank had and needed.
+struct RankUse {
+    int64_t n_owned = 0, n_cell = 0;
+    int64_t bytes_read = 0;   ///< while the mesh file was read
+    int64_t plan_stated = 0;  ///< what the plan says it holds
+    int64_t plan_found = 0;   ///< by how much memory grew while it was made and first run
+    int64_t peak = 0;         ///< of the whole process, so far
+};
+
+/// What came of one plate. Seconds are those of the slowest rank.
+struct Result {
+    std::string name;
+    int64_t n_point = 0, n_cell = 0;
+    PetscInt n_iteration = 0;
+    double seconds_make = 0, seconds_read = 0, seconds_part = 0, seconds_solve = 0;
+    double seconds_plan = 0, seconds_predict = 0;
+    double hottest_solver = 0;  ///< K
+    bool is_compared = false;
+    double relative_error = 0;  ///< L2 over the points, of that of the solver's temperature
+    double largest_error = 0;   ///< K
+    double hottest_surrogate = 0;
+    double share_outside = 0;
+    uint64_t hash = 0;  ///< of point numbers and predictions, whatever rank has them
+    RankUse mine;
+};
+
+/// One plate after the other: mesh, solver, surrogate.
+class Study {
+public:
+    /// model "": the solver alone. Collective.
+    PetscErrorCode create(MPI_Comm comm, const std::string& model);
+    const Predictor& predictor() const { return predictor_; }
+
+    /// The mesh of a seed, made on rank 0 and spread; by way of the serial file `path`, which rank 0
+    /// writes and reads, unless that is "". Collective. Errors: those of make_mesh() and the file, on all
+    /// ranks.
+    PetscErrorCode make(int64_t seed, int64_t n_point, const std::string& path, Result* result);
+    /// The mesh in a file, read by rank 0 and spread. Collective.
+    PetscErrorCode read(const std::string& path, Result* result);
+
+    /// The solver's temperatures. Collective.
+    PetscErrorCode solve(Result* result);
+    /// The surrogate's, if it is ready. Collective.
+    PetscErrorCode compare(Result* result);
+
+    const Mesh& mesh() const { return mesh_; }
+    Vec temperature() const { return temperature_; }
+    Vec prediction() const { return prediction_; }
+    Vec error() const { return error_; }  ///< prediction - temperature
+
+private:
+    PetscErrorCode on_first(const std::function<void()>& work) const;
+    PetscErrorCode read_whole(const std::string& path, WholeMesh* whole, Result* result);
+    PetscErrorCode spread(const WholeMesh& whole, Result* result);
+    PetscErrorCode run(Result* result);
+    PetscErrorCode measure(Result* result);
+    PetscErrorCode hash(uint64_t* value) const;
+    PetscErrorCode seconds_since(double begin, double* seconds) const;
+
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    PetscMPIInt rank_ = 0;
+    Predictor predictor_;
+    Mesh mesh_;
+    OwnedVec temperature_, prediction_, error_;
+};
+
+}  // namespace million
