@@ -14,6 +14,8 @@ namespace million {
 
 namespace {
 
+constexpr int n_image = 8;  // symmetries of a square
+
 /// Numbers of n of n_whole points, each set of them as likely as any other.
 std::vector<std::size_t> draw(std::size_t n_whole, std::size_t n, uint64_t seed) {
     std::vector<std::size_t> numbers(n_whole);
@@ -27,12 +29,32 @@ std::vector<std::size_t> draw(std::size_t n_whole, std::size_t n, uint64_t seed)
 void describe(surrogate::NewDataset& set, const Settings& settings) {
     set.set("title", "Temperature of concrete that sets, with cooling pipes");
     set.set("source", settings.command());
-    set.add_axis("sample", settings.n_plate);
+    set.add_axis("sample", n_image * settings.n_plate);
     set.add_axis("point", settings.n_sample_point);
     set.add("x", {"sample", "point"}, "m", nullptr, SURROGATE_FLOAT32, "X");
     set.add("y", {"sample", "point"}, "m", nullptr, SURROGATE_FLOAT32, "Y");
     set.add("distance", {"sample", "point"}, "m", "to the nearest pipe", SURROGATE_FLOAT32);
     set.add("temperature", {"sample", "point"}, "K", "above that of the water", SURROGATE_FLOAT32);
+}
+
+/// A plate under one of the symmetries of its square; each image has points of its own.
+void put_image(const Settings& settings, const Mesh& mesh, const std::vector<PetscScalar>& solved,
+               int64_t number, int image, surrogate::NewDataset& set) {
+    const int64_t sample = n_image * number + image;
+    std::vector<double> columns[4];
+    for (const std::size_t p : draw(solved.size(), std::size_t(settings.n_sample_point),
+                                    uint64_t(n_image * settings.seed + sample))) {
+        auto [x, y] = mesh.place()[p];
+        if (image & 1) x = Plate::side - x;
+        if (image & 2) y = Plate::side - y;
+        if (image & 4) std::swap(x, y);
+        const double row[] = {x, y, mesh.distance()[p], solved[p]};
+        for (int c = 0; c < 4; ++c) columns[c].push_back(row[c]);
+    }
+    const char* const names[] = {"x", "y", "distance", "temperature"};
+    for (int c = 0; c < 4; ++c)
+        set.put(names[c], sample * settings.n_sample_point,
+                surrogate::column(columns[c].data(), settings.n_sample_point));
 }
 
 PetscErrorCode put_plate(const Settings& settings, PetscInt number, surrogate::NewDataset& set) {
@@ -50,15 +72,8 @@ PetscErrorCode put_plate(const Settings& settings, PetscInt number, surrogate::N
     PetscCall(mesh.new_field(&temperature));
     PetscCall(solve_heat(mesh, Concrete(), temperature, &n_iteration));
     PetscCall(mesh.local_values(temperature, &solved));
-    std::vector<double> columns[4];
-    for (const std::size_t p : draw(solved.size(), std::size_t(settings.n_sample_point), seed)) {
-        const double row[] = {mesh.place()[p].x, mesh.place()[p].y, mesh.distance()[p], solved[p]};
-        for (int c = 0; c < 4; ++c) columns[c].push_back(row[c]);
-    }
-    const char* const names[] = {"x", "y", "distance", "temperature"};
-    for (int c = 0; c < 4; ++c)
-        set.put(names[c], int64_t(number) * settings.n_sample_point,
-                surrogate::column(columns[c].data(), settings.n_sample_point));
+    for (int image = 0; image < n_image; ++image)
+        put_image(settings, mesh, solved, int64_t(number), image, set);
     PetscFunctionReturn(0);
 }
 
@@ -79,7 +94,7 @@ PetscErrorCode write_samples(MPI_Comm comm, const Settings& settings) {
         PetscCall(put_plate(settings, number, set));
     set.finish();
     PetscCall(PetscPrintf(comm, "%s: %d samples of %d points\n", settings.samples.c_str(),
-                          int(settings.n_plate), int(settings.n_sample_point)));
+                          int(n_image * settings.n_plate), int(settings.n_sample_point)));
     PetscFunctionReturn(0);
 }
 
