@@ -39,6 +39,9 @@ public:
         PetscCall(DMCreateMatrix(mesh.dm(), matrix_.out()));
         PetscCall(MatSetOption(matrix_, MAT_SPD, PETSC_TRUE));
         PetscCall(mesh.new_field(&rhs_));
+        ISLocalToGlobalMapping numbers = nullptr;  // borrowed; a DMPlex gives it to matrices alone
+        PetscCall(DMGetLocalToGlobalMapping(mesh.dm(), &numbers));
+        PetscCall(VecSetLocalToGlobalMapping(rhs_, numbers));
         PetscCall(VecSet(rhs_, 0));
         for (int64_t cell = 0; cell < mesh.n_cell(); ++cell)
             PetscCall(add(mesh, concrete, &mesh.corners()[std::size_t(3 * cell)]));

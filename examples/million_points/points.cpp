@@ -11,10 +11,20 @@ namespace million {
 
 namespace {
 
+/// The step h for which there are so many points:
+///   n = area / h^2 + (length of the edges + half of that of the rings) / h,
+/// as the places beside a ring are left empty over half a step.
+double step_of(const Plate& plate, int64_t n_point) {
+    const double area = plate.area();
+    const double border =
+        4 * Plate::side + double(plate.pipes.size()) * std::numbers::pi * Plate::radius;
+    return 2 * area / (std::sqrt(border * border + 4 * area * double(n_point)) - border);
+}
+
 class Scatter {
 public:
     Scatter(const Plate& plate, int64_t n_point, uint64_t seed)
-        : plate_(plate), seed_(mixed(seed)), step_(std::sqrt(plate.area() / double(n_point))) {}
+        : plate_(plate), seed_(mixed(seed)), step_(step_of(plate, n_point)) {}
 
     Points points() {
         add_edges();

@@ -61,12 +61,13 @@ TEST(MillionMesh, TrianglesCoverThePlateWithoutItsPipes) {
         double whole = 0;
         for (std::size_t c = 0; c < mesh.corners.size(); c += 3) {
             Place at[3];
-            for (std::size_t i = 0; i < 3; ++i) at[i] = mesh.place[std::size_t(mesh.corners[c + i])];
+            for (std::size_t i = 0; i < 3; ++i)
+                at[i] = mesh.place[std::size_t(mesh.corners[c + i])];
             const double area = std::abs(area_of(at[0], at[1], at[2]));
             EXPECT_GT(area, 1e-3 / double(mesh.n_point())) << "a triangle without an inside";
             whole += area;
-            EXPECT_GT(plate.distance({(at[0].x + at[1].x + at[2].x) / 3,
-                                      (at[0].y + at[1].y + at[2].y) / 3}),
+            EXPECT_GT(plate.distance(
+                          {(at[0].x + at[1].x + at[2].x) / 3, (at[0].y + at[1].y + at[2].y) / 3}),
                       -0.1 * Plate::radius);
         }
         // Pipes are polygons of some 18 corners.
@@ -132,7 +133,9 @@ TEST(MillionMesh, RanksShareItWithoutLossAndInEqualParts) {
         return (a + 1) * (b + 1) * (c + 1) + 1000003 * (a + b + c);
     };
     for (std::size_t c = 0; c < mesh.corners().size(); c += 3) {
-        const auto id = [&](std::size_t i) { return mesh.id()[std::size_t(mesh.corners()[c + i])]; };
+        const auto id = [&](std::size_t i) {
+            return mesh.id()[std::size_t(mesh.corners()[c + i])];
+        };
         cells.push_back(key(id(0), id(1), id(2)));
     }
     std::vector<int64_t> all_points(whole.place.size()), all_cells;
@@ -196,14 +199,15 @@ TEST(MillionStudy, WhatIsWrongWithAFileIsAnErrorOfAllRanks) {
     PETSC_OK(study.create(MPI_COMM_WORLD, ""));
     const std::string path = testing::TempDir() + "million_wrong.vtu";
     if (rank_of(MPI_COMM_WORLD) == 0) {
-        std::ofstream(path) << "<VTKFile type=\"UnstructuredGrid\" version=\"1.0\"><UnstructuredGrid>"
-                               "<Piece NumberOfPoints=\"3\" NumberOfCells=\"1\"><Points><DataArray "
-                               "type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">0 0 0 1 0 0 "
-                               "0 1 0</DataArray></Points><Cells><DataArray type=\"Int64\" "
-                               "Name=\"connectivity\" format=\"ascii\">0 1 2</DataArray><DataArray "
-                               "type=\"Int64\" Name=\"offsets\" format=\"ascii\">3</DataArray><DataArray "
-                               "type=\"UInt8\" Name=\"types\" format=\"ascii\">5</DataArray></Cells>"
-                               "</Piece></UnstructuredGrid></VTKFile>";
+        std::ofstream(path)
+            << "<VTKFile type=\"UnstructuredGrid\" version=\"1.0\"><UnstructuredGrid>"
+               "<Piece NumberOfPoints=\"3\" NumberOfCells=\"1\"><Points><DataArray "
+               "type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">0 0 0 1 0 0 "
+               "0 1 0</DataArray></Points><Cells><DataArray type=\"Int64\" "
+               "Name=\"connectivity\" format=\"ascii\">0 1 2</DataArray><DataArray "
+               "type=\"Int64\" Name=\"offsets\" format=\"ascii\">3</DataArray><DataArray "
+               "type=\"UInt8\" Name=\"types\" format=\"ascii\">5</DataArray></Cells>"
+               "</Piece></UnstructuredGrid></VTKFile>";
     }
     MPI_Barrier(MPI_COMM_WORLD);
     Result result;
