@@ -6,7 +6,8 @@
 #include <vtkDelaunay2D.h>
 #include <vtkDoubleArray.h>
 #include <vtkErrorCode.h>
-#include <vtkIdList.h>
+#include <vtkInformation.h>
+#include <vtkInformationStringKey.h>
 #include <vtkNew.h>
 #include <vtkPointData.h>
 #include <vtkPoints.h>
@@ -91,6 +92,7 @@ void write_mesh(const std::string& path, const WholeMesh& mesh) {
         triangles->InsertNextCell({mesh.corners[i], mesh.corners[i + 1], mesh.corners[i + 2]});
     const vtkNew<vtkDoubleArray> distance;
     distance->SetName("distance");
+    distance->GetInformation()->Set(vtkDataArray::UNITS_LABEL(), "m");
     distance->SetArray(const_cast<double*>(mesh.distance.data()), vtkIdType(mesh.n_point()), 1);
     const vtkNew<vtkUnstructuredGrid> grid;
     grid->SetPoints(vtk_points(mesh.place));

@@ -26,7 +26,7 @@ struct WholeMesh {
 /// Throws std::runtime_error if a pipe or an edge is no row of sides of triangles.
 WholeMesh make_mesh(const Plate& plate, int64_t n_point, uint64_t seed);
 
-/// Writes and reads a serial .vtu, with the array `distance`. Errors throw std::runtime_error: what
+/// Writes and reads a serial .vtu, with the array `distance` and its unit. Errors throw std::runtime_error: what
 /// VTK says, cells that are no triangles, no array `distance`.
 void write_mesh(const std::string& path, const WholeMesh& mesh);
 WholeMesh read_mesh(const std::string& path);
