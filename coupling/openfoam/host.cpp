@@ -23,6 +23,10 @@ std::pair<std::string, int> component_of(const std::string& name) {
 }  // namespace
 
 ::surrogate::Context host_context() {
+    if (foamVersion::api != OPENFOAM)
+        FatalErrorInFunction << "surrogate: these function objects were compiled for OpenFOAM v"
+                             << OPENFOAM << ", and this is v" << foamVersion::api
+                             << ": they are to be built for it" << exit(FatalError);
     constexpr int tried = 1912;
     if (foamVersion::api != tried)
         WarningInFunction << "surrogate: tried with OpenFOAM " << tried

@@ -19,8 +19,8 @@ void call(const Work& work) {
     }
 }
 
-/// A context over the ranks of a parallel run, or of this one, without MPI; its runs agree on errors. Says so once if nobody
-/// has tried this version of OpenFOAM. Collective.
+/// A context over the ranks of a parallel run, or of this one, without MPI; its runs agree on errors. A FatalError if this is
+/// not the version of OpenFOAM whose headers it was compiled with; says so if nobody has tried that version. Collective.
 ::surrogate::Context host_context();
 
 /// This rank's cells by their centres, without ids: these are not known to a decomposed case.

@@ -26,7 +26,8 @@ export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"    # the cavity is too small for 
 mpirun=${MPIRUN:-mpirun}
 
 build() {    # <folder of user routines>: build/<folder>/cs_solver
-    packages="surrogate_mpi surrogate_dataset"
+    packages=surrogate_mpi
+    [ "$1" != record ] || packages="$packages surrogate_dataset"
     [ "$1" != predict_fortran ] || packages="$packages surrogate_fortran"
     if [ -z "${SURROGATE_LIBS:-}" ]; then
         SURROGATE_CFLAGS=$(pkg-config --cflags $packages)

@@ -76,6 +76,11 @@ surrogate_array Atoms::compute(const std::string& id) const {
 surrogate::Context context_of(void* lammps) {
     const MPI_Comm comm = MPI_Comm_f2c(lammps_get_mpi_comm(lammps));
     auto& error = *static_cast<LAMMPS_NS::LAMMPS*>(lammps)->error;
+    if (lammps_extract_setting(lammps, "tagint") != 4 ||
+        lammps_extract_setting(lammps, "bigint") != 8)
+        end_lammps(lammps,
+                   "this adapter is compiled for tags of 32 and steps of 64 bits "
+                   "(LAMMPS_SMALLBIG); LAMMPS was compiled with other sizes (info config)");
     constexpr int tried = 20210929;
     int rank = 0;
     MPI_Comm_rank(comm, &rank);

@@ -13,6 +13,8 @@ def _call(function, lammps, *arguments):
     address = ctypes.pythonapi.PyCapsule_GetPointer
     address.restype, address.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     adapter = ctypes.CDLL(os.environ.get("SURROGATE_LAMMPS", "libsurrogate_lammps.so"))
+    if not hasattr(adapter, function):
+        raise RuntimeError(f"{adapter._name} has no {function}: the library that it was built with has no data sets (HDF5)")
     words = [ctypes.c_char_p(word.encode()) if isinstance(word, str) else ctypes.c_int(word) for word in arguments]
     getattr(adapter, function)(ctypes.c_void_p(address(lammps, None)), *words)
 
