@@ -106,6 +106,15 @@ for name, role in page.items():
 expect(("petsc@3.17:+mpi+double~complex", "+petsc") in found["depends_on"], "PETSc is not asked for real and double")
 expect(("~mpi", "+petsc") in found["conflicts"], "PETSc without MPI is not refused")
 
+# Debian's packages for Spack are all that the recipe depends on; Spack 0.23 has a recipe for each but tomlplusplus.
+debian = (source / "share/spack/debian/packages.yaml").read_text()
+externals = set(re.findall(r"^  ([a-z0-9-]+): +\{externals: \[\{spec: \1@", debian, re.M))
+providers = {"mpi": "openmpi", "pkgconfig": "pkg-config"}
+of_compilers = {"c", "cxx", "fortran", "cuda"}
+for name in sorted(dependencies - of_compilers):
+    expect(providers.get(name, name) in externals, f"share/spack/debian/packages.yaml has no {providers.get(name, name)}")
+expect((source / "share/spack/packages/tomlplusplus/package.py").is_file(), "there is no recipe for tomlplusplus")
+
 if problems:
     sys.exit("\n".join(dict.fromkeys(problems)))
 print(f"{n_choice} choices of variants, {len(found['depends_on'])} dependencies: as the project has them")
