@@ -5,10 +5,11 @@
     xvfb-run -a pvbatch share/paraview/open_all.py out        every file below the folder out
                                                              (xvfb-run where there is no display)
 
-Kinds: .pvd, .vtu .vti .vtp .vts and their parallel forms, .h5 and .nc in the form of netCDF-4. One
-line a file: steps, points, cells, fields with their ranges. Ends with status 1 and a line each if
-ParaView warns, a file has no points or fields, a field is not finite anywhere (--nan: NaN is
-expected), or a picture stays empty. Status 2: no files, or no ParaView. Written for ParaView 5.11.
+Kinds: .pvd, .vtu .vti .vtp .vts and their parallel forms, .h5 and .nc in the form of netCDF-4 as far
+as ParaView shows them: fields of one to three axes. One line a file: steps, points, cells, fields
+with their ranges. Ends with status 1 and a line each if ParaView warns, a file has no points or
+fields, a field is not finite anywhere (--nan: NaN is expected), or a picture stays empty. Status 2:
+no files, or no ParaView. Written for ParaView 5.11.
 """
 import math
 import os
@@ -61,12 +62,20 @@ def files_of(names):
     return files
 
 
+def open_set(name):
+    source = simple.NetCDFReader(FileName=[name])
+    axes = str(source.GetPropertyValue("Dimensions")).strip("'")
+    if axes.count(",") > 2:
+        raise Complaint(f"fields over {axes}: ParaView's netCDF reader shows three axes at most")
+    return source
+
+
 def open_file(name):
     if not os.path.isfile(name):
         raise Complaint("there is no such file")
     if name.endswith(SETS):
         # Fields are shown on their axes; the dimensions of a data set are no sphere for ParaView.
-        return simple.NetCDFReader(FileName=[name])
+        return open_set(name)
     if not name.endswith(MESHES):
         raise Complaint("none of the kinds " + " ".join(MESHES + SETS))
     source = simple.OpenDataFile(name)
@@ -104,8 +113,13 @@ def has_picture(view):
 
 def draw(source, view, allows_nan):
     """Colours by each field; returns their ranges by name."""
+    if not any(True for _ in fields_of(source)):
+        raise Complaint("it has no fields; of .h5 and .nc ParaView reads the root group")
     display = simple.Show(source, view)
-    if display.Representation == "Outline":  # what ParaView takes for volumes and large structured files
+    extent = source.GetDataInformation().GetExtent()
+    if sum(extent[i + 1] > extent[i] for i in (0, 2, 4)) == 1:  # a column of numbers has no surface
+        display.SetRepresentationType("Points")
+    elif display.Representation == "Outline":  # what ParaView takes for volumes and large structured files
         display.SetRepresentationType("Surface")
     simple.ResetCamera(view)
     ranges = {}
@@ -116,8 +130,6 @@ def draw(source, view, allows_nan):
         simple.Render(view)
         if not has_picture(view):
             raise Complaint(f"coloured by {array.GetName()} the picture is empty")
-    if not ranges:
-        raise Complaint("it has no fields")
     return ranges
 
 
