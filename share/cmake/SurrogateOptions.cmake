@@ -64,8 +64,10 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 file(RELATIVE_PATH surrogate_bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 set(CMAKE_INSTALL_RPATH $ORIGIN $ORIGIN/${surrogate_bin_to_lib})
-# MPI, PETSc or VTK from a folder of their own are found again by what is installed.
-set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+# MPI, PETSc or VTK from a folder of their own are found again by what is installed; Debian's need no such paths (preset deb).
+if(NOT DEFINED CMAKE_INSTALL_RPATH_USE_LINK_PATH)
+    set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+endif()
 # While the major version is 0, a minor version may change the binary interface: its number is part of the soname.
 set(SURROGATE_SOVERSION ${PROJECT_VERSION_MAJOR})
 if(PROJECT_VERSION_MAJOR EQUAL 0)

@@ -7,13 +7,22 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
     string(TOUPPER ${component} upper)
     set(package ${CPACK_SURROGATE_${upper}})
     set(folder ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/${component}${CPACK_PACKAGING_INSTALL_PREFIX}/share/doc/${package})
-    configure_file(${CPACK_RESOURCE_FILE_LICENSE} ${folder}/copyright COPYONLY)
+    file(WRITE ${folder}/copyright "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: libsurrogate
+
+Files: *
+Copyright: the authors of libsurrogate
+License: Apache-2.0
+ On Debian systems the text of the Apache License 2.0 is
+ /usr/share/common-licenses/Apache-2.0.
+")
     file(WRITE ${folder}/changelog "${CPACK_PACKAGE_NAME} (${CPACK_PACKAGE_VERSION}) unstable; urgency=medium
 
-  * What has changed: /usr/share/doc/surrogate/changes, of the package surrogate-tools.
+  * What has changed: /usr/share/doc/surrogate/changes of surrogate-tools.
 
  -- ${CPACK_PACKAGE_CONTACT}  ${date}
 ")
-    execute_process(COMMAND gzip -n9 ${folder}/changelog COMMAND_ERROR_IS_FATAL ANY)
+    file(GLOB manuals ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/${component}${CPACK_PACKAGING_INSTALL_PREFIX}/share/man/man*/*.[1-9])
+    execute_process(COMMAND gzip -n9 ${folder}/changelog ${manuals} COMMAND_ERROR_IS_FATAL ANY)
     file(CHMOD ${folder}/copyright ${folder}/changelog.gz PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
 endforeach()
