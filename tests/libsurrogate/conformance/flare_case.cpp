@@ -126,18 +126,6 @@ FamilyCase make_flare() {
          some_points(13, 1, {}),
          SURROGATE_SHAPE,
          "max_length 12; cut the sequence"},
-        {"OfASequenceWithGradients",
-         "MeanOfTokens",
-         {{"gradients", "true"}},
-         some_points(5, 1, {}),
-         SURROGATE_NOT_SUPPORTED,
-         "gradients of FLARE are not built for sequences"},
-        {"OfLatentBlocksWithGradients",
-         "LatentBlocks",
-         {{"gradients", "recompute"}},
-         some_points(5, 1, {}),
-         SURROGATE_NOT_SUPPORTED,
-         "gradients of FLARE are not built for models with latent blocks"},
     };
     refuse(flare, refused);
     return flare;
@@ -153,8 +141,11 @@ FamilyCase make_flare_with_gradients() {
     FamilyCase flare = make_flare();
     flare.name = "FlareWithGradients";
     std::erase_if(flare.networks, [](const NetworkCase& network) {
-        const std::string names[] = {"TwoBlocksOfPoints", "Fields",      "NoPoint",
-                                     "OnePoint",          "EveryOption", "SharedLatents"};
+        const std::string names[] = {
+            "TwoBlocksOfPoints", "Fields",          "NoPoint",      "OnePoint",
+            "EveryOption",       "SharedLatents",   "LatentBlocks", "LatentBlocksOfTwoTiles",
+            "MeanOfTokens",      "LargestOfTokens", "ClassToken",   "ClassTokenAlone",
+            "EachToken"};
         return std::ranges::find(names, network.name) == std::end(names);
     });
     for (NetworkCase& network : flare.networks) network.n_failing_in_turn = 50;

@@ -145,6 +145,68 @@ INSTANTIATE_TEST_SUITE_P(Files, FlareGradient,
                          testing::Values("tiny", "tiny_options", "layers", "odd", "mid"),
                          [](const auto& name) { return name.param; });
 
+// ---- sequences ----
+
+class FlareSequenceGradient : public testing::TestWithParam<std::string> {};
+
+/// The official tables of positions are floats, also in double precision.
+TEST_P(FlareSequenceGradient, IsThePublishedOne) {
+    const TrapGuard traps;
+    const GoldenFile file(data(GetParam()));
+    const Context context = mpi_context(world);
+    const Model model(context, data(GetParam()));
+    const GoldenTensor words = file.tensor("check/input/ids"),
+                       slopes = file.tensor("check/input/loss_weights");
+    const auto expect = [&](const char* partition, const GradientWay& way, double tolerance) {
+        FlareGradients own(context, model, own_rows(partition, words.shape[1], world), way);
+        const auto part = [&](const GoldenTensor& tensor, int64_t sample, auto& to) {
+            const std::vector<double> all = tensor.part(sample);
+            const auto n = static_cast<int64_t>(all.size()) / words.shape[1];
+            for (size_t i = 0; i < to.size(); ++i) {
+                const auto place = static_cast<int64_t>(i);
+                const int64_t from = n == 0 ? place : own.row(place / n) * n + place % n;
+                to[i] = static_cast<std::decay_t<decltype(to[i])>>(all[static_cast<size_t>(from)]);
+            }
+        };
+        for (int64_t sample = 0; sample < words.shape[0]; ++sample) {
+            part(words, sample, own.words);
+            part(slopes, sample, own.dy);
+            own.mask.assign(own.mask.size(), 1);
+            if (file.has("check/input/mask"))
+                part(file.tensor("check/input/mask"), sample, own.mask);
+            ASSERT_TRUE(own.evaluate());
+            ASSERT_TRUE(own.backward());
+        }
+        ASSERT_TRUE(own.reduce());
+        double of_all = 0;
+        for (const std::string& name : file.names())
+            if (name.starts_with("check/grad64/"))
+                of_all = std::max(of_all, largest(file.tensor(name).values));
+        for (const auto& entry : model.get()->model->weights()->entries()) {
+            const std::vector<double> expected = file.tensor("check/grad64/" + entry.name).values;
+            for (size_t i = 0; i < expected.size(); ++i) {
+                const double found = own.sums.total()[static_cast<size_t>(entry.first) + i];
+                ASSERT_LE(std::abs(found - expected[i]),
+                          tolerance * (largest(expected) + 1e-3 * of_all))
+                    << entry.name << " " << i << ": " << found << ", published " << expected[i];
+            }
+        }
+    };
+    expect("scattered", {}, 1e-6);
+    expect("uneven", {.saves_less = true}, 1e-6);
+    expect("contiguous", {.reproducible = true, .order = impl::GradientOrder::exact}, 1e-6);
+    expect("scattered",
+           {.precision = "fp32",
+            .reproducible = true,
+            .queue = simd(2),
+            .order = impl::GradientOrder::exact},
+           1e-4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, FlareSequenceGradient,
+                         testing::Values("lra_mean_sin", "lra_tokens_mask"),
+                         [](const auto& name) { return name.param; });
+
 // ---- the numbers of the specification's self-check ----
 
 /// Case 1: weights f sin(i) over one counter of all elements, in double.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -19,8 +20,9 @@ inline kernels::Queue simd(int n_thread = 1,
     return {kernels::Backend::simd, level, n_thread};
 }
 
-/// A model of FLARE with its gradients, on the points of this rank. Row i of the whole has id 7 i + 2.
-/// Arrays are [n, channels] of this rank's points.
+/// A model of FLARE with its gradients, on the points or tokens of this rank. Row i of the whole has id
+/// 7 i + 2. Arrays are [n, channels] of this rank's points; a sequence has words and a mask instead of
+/// x and dx, and where it has one prediction, y and dy are that one, the same on every rank.
 class FlareGradients {
 public:
     FlareGradients(const Context& context, const Model& model, const std::vector<int64_t>& rows,
@@ -31,19 +33,27 @@ public:
                   surrogate_points{matrix(&nothing_, n(), 0), ids_.empty() ? &no_id_ : ids_.data(),
                                    nullptr, nullptr}),
           network_(model.get()->model->network()),
-          n_in_(network_.inputs().front().n_channel),
+          is_sequence_(network_.inputs().front().kind == impl::NumberKind::integer),
+          is_pooled_(network_.outputs().front().place == impl::PortPlace::clouds),
+          n_in_(is_sequence_ ? 0 : network_.inputs().front().n_channel),
           n_out_(network_.outputs().front().n_channel),
           x(size(n_in_)),
-          y(size(n_out_)),
-          dy(size(n_out_)),
+          y(is_pooled_ ? std::vector<double>(static_cast<size_t>(n_out_)) : size(n_out_)),
+          dy(y),
           dx(size(n_in_)),
           sums(*model.get()->model->weights(), way.queue.n_thread(), way.order),
-          outside_(way.queue.n_thread(), n_in_),
+          outside_(way.queue.n_thread(), std::max<int64_t>(1, n_in_)),
           program(make_program(way)) {
+        for (int64_t i = 0; i < n() && is_sequence_; ++i) {
+            words.push_back(row(i) * 5 % 20);
+            mask.push_back(row(i) % 4 != 1);
+        }
+        for (int64_t c = 0; c < n_out_ && is_pooled_; ++c)
+            dy[static_cast<size_t>(c)] = std::cos(0.9 * static_cast<double>(c));
         for (int64_t i = 0; i < n(); ++i) {
             for (int64_t c = 0; c < n_in_; ++c)
                 x[at(i, c, n_in_)] = std::sin(0.7 * static_cast<double>(row(i) * n_in_ + c) + 0.3);
-            for (int64_t c = 0; c < n_out_; ++c)
+            for (int64_t c = 0; c < n_out_ && !is_pooled_; ++c)
                 dy[at(i, c, n_out_)] = std::cos(0.9 * static_cast<double>(row(i) * n_out_ + c));
         }
     }
@@ -52,11 +62,21 @@ public:
     int64_t row(int64_t i) const { return rows_[static_cast<size_t>(i)]; }
     int64_t n_in() const { return n_in_; }
     int64_t n_out() const { return n_out_; }
+    bool is_pooled() const { return is_pooled_; }
+
+    std::vector<impl::Column> inputs() {
+        if (!is_sequence_) return columns_of(x, n_in_);
+        const auto column = [&](std::vector<int64_t>& values) {
+            return impl::Column{.data = values.empty() ? &no_word_ : values.data(),
+                                .is_double = true};
+        };
+        return {column(words), column(mask)};
+    }
 
     /// From x to y.
     bool evaluate() {
         outside_.clear();
-        const bool alive = program->gather(columns_of(x, n_in_), outside_).column < 0;
+        const bool alive = program->gather(inputs(), outside_).column < 0;
         const bool is_finite = program->evaluate(alive);
         program->scatter(columns_of(y, n_out_), alive && is_finite);
         return is_finite;
@@ -82,7 +102,7 @@ public:
         plain->connect();
         std::vector<double> predicted(y.size());
         outside_.clear();
-        plain->gather(columns_of(x, n_in_), outside_);
+        plain->gather(inputs(), outside_);
         plain->evaluate(true);
         plain->scatter(columns_of(predicted, n_out_), true);
         return predicted;
@@ -119,9 +139,12 @@ private:
     const std::vector<int64_t> rows_, ids_;
     const Domain domain_;
     const impl::Network& network_;
+    const bool is_sequence_, is_pooled_;
     const int64_t n_in_, n_out_;
+    int64_t no_word_ = 0;
 
 public:
+    std::vector<int64_t> words, mask;
     std::vector<double> x, y, dy, dx;
     impl::GradientSums sums;
 

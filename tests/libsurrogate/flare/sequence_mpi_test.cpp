@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <string>
+#include <surrogate/surrogate_train.hpp>
 #include <vector>
 
 #include "tests/support/model_parts.hpp"
@@ -212,6 +213,56 @@ TEST_F(SequenceOnRanks, IsBoundByTheFieldsOfACard) {
     for (size_t i = 0; i < 3; ++i) plan.bind_output(names[i], column(&y[i], 1));
     plan.run();
     for (size_t i = 0; i < 3; ++i) EXPECT_FLOAT_EQ(static_cast<float>(y[i]), 2 * bare[i] + 1);
+}
+
+/// Of tokens that have targets of their own: the same losses as on one rank, to the bit.
+TEST_F(SequenceOnRanks, IsLearntWhereEachTokenHasARow) {
+    ModelParts<float> parts(SURROGATE_TEST_DATA "/flare/lra_tokens_mask.safetensors");
+    parts.card["inputs"] = {{{"name", "word"}, {"unit", ""}, {"mean", 0}, {"std", 1}},
+                            {{"name", "shown"}, {"unit", ""}, {"mean", 0}, {"std", 1}}};
+    const char* const names[] = {"a", "b", "c", "d"};
+    for (const char* name : names)
+        parts.card["outputs"].push_back({{"name", name}, {"unit", ""}, {"mean", 0}, {"std", 1}});
+    const auto losses = [&](const Context& where, const std::vector<int64_t>& rows) {
+        const Model model(where, parts.card.dump(), parts.tensors());
+        Tokens tokens(rows, 20);
+        Plan plan(model, tokens.domain(where), {{"reproducible", "true"}, {"gradients", "true"}});
+        const auto inputs = tokens.inputs(true);
+        plan.bind_input("word", inputs[0].array);
+        plan.bind_input("shown", inputs[1].array);
+        Trainer trainer(plan, Training{{"loss", "mean_square"}, {"learning_rate", "1e-2"}});
+        std::vector<double> targets[4];
+        for (size_t c = 0; c < 4; ++c) {
+            for (const int64_t row : rows)
+                targets[c].push_back(
+                    std::sin(static_cast<double>(4 * row) + static_cast<double>(c)));
+            targets[c].reserve(1);
+            trainer.bind_target(names[c], column(targets[c].data(), tokens.n()));
+        }
+        std::vector<double> list;
+        for (int step = 0; step < 20; ++step) list.push_back(trainer.step().loss);
+        return list;
+    };
+    const Context self;
+    const std::vector<double> alone = losses(self, own_rows("contiguous", 12, MPI_COMM_SELF));
+    EXPECT_LT(alone.back(), 0.5 * alone.front());
+    EXPECT_EQ(losses(context, own_rows("scattered", 12, world)), alone);
+    EXPECT_EQ(losses(context, own_rows("uneven", 12, world)), alone);
+}
+
+TEST_F(SequenceOnRanks, OfOnePredictionHasNoTrainer) {
+    ModelParts<float> parts(SURROGATE_TEST_DATA "/flare/sequence_cls_abs.safetensors");
+    parts.card["inputs"] = {{{"name", "word"}, {"unit", ""}, {"mean", 0}, {"std", 1}},
+                            {{"name", "shown"}, {"unit", ""}, {"mean", 0}, {"std", 1}}};
+    for (const char* name : {"a", "b", "c"})
+        parts.card["outputs"].push_back({{"name", name}, {"unit", ""}, {"mean", 0}, {"std", 1}});
+    const Model model(context, parts.card.dump(), parts.tensors());
+    const Tokens tokens(own_rows("scattered", 50, world), 20);
+    const Plan plan(model, tokens.domain(context), {{"gradients", "true"}});
+    surrogate_trainer* trainer = nullptr;
+    const Answer found = answer(surrogate_trainer_create(plan.get(), nullptr, nullptr, &trainer));
+    EXPECT_EQ(found.status, SURROGATE_NOT_SUPPORTED) << found;
+    EXPECT_TRUE(found.says("output 'a' has no values at points")) << found;
 }
 
 TEST_F(SequenceOnRanks, IsRefusedWithWhatWouldHelp) {

@@ -175,7 +175,7 @@ void Reader::read_sequence() {
     if (network_.contains("pool") && network_["pool"].is_null()) s.pool = Pool::none;
     s.n_word = read_.integer("vocab_size", 1, int64_t{1} << 32, 0);
     if (read_.has("pad_id") && s.n_word > 0) {
-        read_.integer("pad_id", 0, s.n_word, 0);
+        s.padding = read_.integer("pad_id", 0, s.n_word, 0);
         ++s.n_word;
     }
     read_positions();

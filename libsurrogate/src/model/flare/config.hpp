@@ -31,6 +31,7 @@ enum class PositionCode { sinusoid, learned, rotary };
 /// What ModelWrapper has besides the blocks of a FLAREModel.
 struct SequenceConfig {
     int64_t n_word = 0;      ///< rows of the table of tokens, that of padding included
+    int64_t padding = -1;    ///< the word that fills up; its row does not learn. < 0: there is none
     int64_t max_length = 0;  ///< rows of the tables of positions, that of the class token included
     Pool pool = Pool::mean;
     PositionCode position = PositionCode::sinusoid;

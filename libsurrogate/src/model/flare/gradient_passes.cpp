@@ -12,7 +12,8 @@ using kernels::flare::LatentSums;
 template <class T>
 GradientPasses<T>::GradientPasses(const Config& config, const Layers<T>& layers, Communicator& comm,
                                   const kernels::Queue& queue, bool reproducible,
-                                  PointPorts<T>& ports, PointPorts<T>& back, Passes<T>& forward)
+                                  PointPorts<T>& ports, PointPorts<T>& back, Passes<T>& forward,
+                                  const OfSequence& sequence)
     : config_(config),
       layers_(layers),
       sizes_{config.num_heads, config.num_latents, config.head_dim()},
@@ -22,12 +23,17 @@ GradientPasses<T>::GradientPasses(const Config& config, const Layers<T>& layers,
       ports_(ports),
       back_(back),
       forward_(forward),
+      tokens_(sequence.tokens),
       places_(config, layers.weights.master()),
+      latent_blocks_(config, forward.latent_blocks(), queue, comm.rank() == 0),
       dz_(LatentSums<T>::size(sizes_)),
       gamma_(sizes_.n_head * sizes_.n_row()),
       raw_queries_(config.qk_norm ? LatentSums<T>::size(sizes_) : 0) {
     for (int thread = 0; thread < queue.n_thread(); ++thread)
         dq_.emplace_back(LatentSums<T>::size(sizes_));
+    if (sequence.readout) {
+        readout_.emplace(config, layers, queue, *sequence.readout, places_, comm.rank() == 0);
+    }
 }
 
 template <class T>
@@ -35,7 +41,10 @@ void GradientPasses<T>::allocate(int64_t n_chunk_global) {
     if (sweep_) {
         sweep_->resize();
     } else {
-        sweep_.emplace(config_, layers_, queue_, ports_, back_, forward_.streams(), places_);
+        sweep_.emplace(
+            config_, layers_, queue_, ports_, back_,
+            typename GradientSweep<T>::OfSequence{tokens_, readout_ ? &*readout_ : nullptr},
+            forward_.streams(), places_);
     }
     if (reproducible_) {
         reduction_ = reproducible_gradient_reduction<T>(sizes_, forward_.n_chunk(), n_chunk_global);
@@ -47,6 +56,11 @@ void GradientPasses<T>::allocate(int64_t n_chunk_global) {
 template <class T>
 bool GradientPasses<T>::run(bool alive, bool wants_inputs, GradientSums& sums) {
     bool is_finite = true;
+    if (readout_) {
+        const bool has_gradients = readout_->run(comm_, alive, sums);
+        is_finite = has_gradients || !alive;
+        alive = has_gradients;
+    }
     for (int64_t s = config_.num_blocks; s >= 0; --s) {
         if (!alive) sums.poison();
         if (alive) sweep(s, wants_inputs, sums);
@@ -54,7 +68,8 @@ bool GradientPasses<T>::run(bool alive, bool wants_inputs, GradientSums& sums) {
         sums.finish_stage();
         is_finite = reduction_->reduce(comm_, !alive, dz_.data()) && is_finite;
         alive = alive && is_finite;
-        if (alive) set_latents(s - 1);
+        if (alive) is_finite = set_latents(s - 1, sums);
+        alive = alive && is_finite;
     }
     if (!alive) sums.poison();
     return is_finite;
@@ -84,15 +99,20 @@ void GradientPasses<T>::sweep(int64_t s, bool wants_inputs, GradientSums& sums) 
         for (int64_t tile = first; tile < end; ++tile) sweep_->run(s, tile, thread, latents, arena);
         if (has_decode) reduction_->close(chunk, thread);
         if (has_attention) add_queries(s, latents.dq, arena);
-        for (const Places::Range& range : places_.written(s))
+        for (const PlaceRange& range : places_.written(s))
             sums.close(thread, range.begin, range.end);
     });
 }
 
-/// Of a block whose dz is complete: gamma, and its queries before their norm.
+/// Of a block whose dz is complete: through its latent blocks, gamma, and its queries before their
+/// norm. Returns whether dz is finite: the same on all ranks, which compute the same.
 template <class T>
-void GradientPasses<T>::set_latents(int64_t block) {
-    const T* const z = forward_.z(block);
+bool GradientPasses<T>::set_latents(int64_t block, GradientSums& sums) {
+    const auto i_block = static_cast<size_t>(block);
+    const T* const z = forward_.encoded(block);
+    if (!latent_blocks_.run(layers_.blocks[i_block], places_.blocks[i_block], z,
+                            {sizes_, dz_.data()}, sums))
+        return false;
     for (int64_t i = 0; i < sizes_.n_head * sizes_.n_latent; ++i) {
         const int64_t head = i / sizes_.n_latent, m = i % sizes_.n_latent;
         double sum = 0;
@@ -103,6 +123,7 @@ void GradientPasses<T>::set_latents(int64_t block) {
         gamma_[head * sizes_.n_row() + m] = static_cast<T>(sum);
     }
     if (config_.qk_norm) set_raw_queries(block);
+    return true;
 }
 
 namespace {
@@ -155,18 +176,19 @@ void GradientPasses<T>::add_queries(int64_t i, LatentSums<T> dq, double* arena) 
 
 template <class T>
 int64_t GradientPasses<T>::bytes_sent() const {
-    return config_.num_blocks * reduction_->bytes_sent();
+    return config_.num_blocks * reduction_->bytes_sent() + (readout_ ? readout_->bytes_sent() : 0);
 }
 
 template <class T>
 int64_t GradientPasses<T>::collectives() const {
-    return config_.num_blocks * reduction_->collectives();
+    return config_.num_blocks * reduction_->collectives() +
+           (readout_ ? readout_->collectives() : 0);
 }
 
 template <class T>
 int64_t GradientPasses<T>::bytes() const {
-    int64_t n_byte =
-        sweep_->bytes() + reduction_->bytes() + dz_.bytes() + gamma_.bytes() + raw_queries_.bytes();
+    int64_t n_byte = sweep_->bytes() + reduction_->bytes() + latent_blocks_.bytes() + dz_.bytes() +
+                     gamma_.bytes() + raw_queries_.bytes() + (readout_ ? readout_->bytes() : 0);
     for (const Buffer<T>& dq : dq_) n_byte += dq.bytes();
     return n_byte;
 }

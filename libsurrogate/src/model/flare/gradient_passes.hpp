@@ -4,13 +4,16 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/layers/gradient_sums.hpp"
 #include "libsurrogate/src/model/flare/gradient_reduction.hpp"
 #include "libsurrogate/src/model/flare/gradient_sweep.hpp"
+#include "libsurrogate/src/model/flare/latent_gradient.hpp"
 #include "libsurrogate/src/model/flare/passes.hpp"
+#include "libsurrogate/src/model/flare/readout_gradient.hpp"
 
 namespace surrogate::impl::flare {
 
@@ -19,14 +22,25 @@ namespace surrogate::impl::flare {
 template <class T>
 class GradientPasses {
 public:
-    /// What `forward` has kept is used up. All must outlive it; it needs a model of points without
-    /// latent blocks.
+    /// What a run of a sequence has besides; null: points are none. readout: null if tokens have
+    /// outputs of their own.
+    struct OfSequence {
+        const Sequence<T>* tokens = nullptr;
+        const SequenceReadout<T>* readout = nullptr;
+    };
+
+    /// What `forward` has kept is used up. All must outlive it. Points come in the tiles of `ports`,
+    /// or, if there is a sequence, in its.
     GradientPasses(const Config& config, const Layers<T>& layers, Communicator& comm,
                    const kernels::Queue& queue, bool reproducible, PointPorts<T>& ports,
-                   PointPorts<T>& back, Passes<T>& forward);
+                   PointPorts<T>& back, Passes<T>& forward, const OfSequence& sequence = {});
 
     /// Local; after Passes::allocate(). n_chunk_global as there.
     void allocate(int64_t n_chunk_global);
+
+    /// (out_dim): gradients of one prediction of a whole sequence, which run() starts from instead of
+    /// `back`; the same on every rank.
+    T* dlogits() { return readout_->dlogits(); }
 
     /// Collective. From the inputs of `back` to its outputs, if wanted, and `sums`, to which each
     /// chunk is added on its own. Returns whether all dz were finite; nothing is computed if not alive,
@@ -43,7 +57,7 @@ public:
 
 private:
     void sweep(int64_t s, bool wants_inputs, GradientSums& sums);
-    void set_latents(int64_t block);
+    bool set_latents(int64_t block, GradientSums& sums);
     void set_raw_queries(int64_t block);
     void add_queries(int64_t block, kernels::flare::LatentSums<T> dq, double* arena) const;
 
@@ -55,7 +69,10 @@ private:
     bool reproducible_;
     PointPorts<T>&ports_, &back_;
     Passes<T>& forward_;
+    const Sequence<T>* tokens_;
     Places places_;
+    std::optional<ReadoutGradient<T>> readout_;
+    LatentGradient<T> latent_blocks_;
     std::optional<GradientSweep<T>> sweep_;
     std::unique_ptr<GradientReduction<T>> reduction_;
     kernels::Buffer<T> dz_;               // (H, D, n_row) of one block
@@ -63,5 +80,13 @@ private:
     kernels::Buffer<T> raw_queries_;      // (H, D, n_row) before q_norm, if there is one
     std::vector<kernels::Buffer<T>> dq_;  // (n_thread): (H, D, n_row) of a chunk
 };
+
+/// For the notes of a plan.
+template <class T>
+std::string backward_note(const GradientPasses<T>& backward, const Passes<T>& forward) {
+    return "gradients: going back sends " + std::to_string(backward.bytes_sent()) + " bytes in " +
+           std::to_string(backward.collectives()) + " collectives between blocks; a run keeps " +
+           std::to_string(forward.kept_bytes()) + " bytes of its blocks";
+}
 
 }  // namespace surrogate::impl::flare

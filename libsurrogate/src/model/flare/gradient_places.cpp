@@ -13,8 +13,14 @@ public:
     Finder(const Config& config, const MasterWeights& master) : config_(config), master_(master) {}
 
     int64_t at(const std::string& name) {
+        const int64_t place = maybe(name);
+        if (place < 0) throw Error(Status::internal, "the master has no weight '" + name + "'");
+        return place;
+    }
+    /// < 0: there is none.
+    int64_t maybe(const std::string& name) {
         const MasterWeights::Entry* const entry = master_.find(name);
-        if (!entry) throw Error(Status::internal, "the master has no weight '" + name + "'");
+        if (!entry) return -1;
         found_.push_back(entry);
         return entry->first;
     }
@@ -32,11 +38,11 @@ public:
     }
 
     /// What was found since the last call: ranges in ascending order, of neighbors one.
-    std::vector<Places::Range> take_ranges() {
+    std::vector<PlaceRange> take_ranges() {
         std::ranges::sort(found_);  // entries of one array
         const MasterWeights::Entry* const entries = master_.entries().data();
         const MasterWeights::Entry* const end = entries + master_.entries().size();
-        std::vector<Places::Range> ranges;
+        std::vector<PlaceRange> ranges;
         for (const MasterWeights::Entry* entry : found_) {
             const int64_t next = entry + 1 < end ? (entry + 1)->first : entry->first + entry->size;
             if (!ranges.empty() && ranges.back().end == entry->first) {
@@ -68,6 +74,18 @@ void find_first_half(Finder& find, const Config& config, const std::string& name
     block.v_proj = find.mlp(name + ".att.v_proj", config.v_proj);
 }
 
+/// Names as in layout().
+LatentBlockPlaces find_latent_block(Finder& find, const std::string& name) {
+    LatentBlockPlaces block;
+    block.norm1 = find.norm(name + ".norm1");
+    block.norm2 = find.norm(name + ".norm2");
+    block.qkv_proj = find.linear(name + ".att.qkv_proj");
+    block.out_proj = find.linear(name + ".att.out_proj");
+    block.mlp.layers = {find.linear(name + ".mlp.fc1"), find.linear(name + ".mlp.fc2")};
+    block.written = find.take_ranges();
+    return block;
+}
+
 void find_second_half(Finder& find, const Config& config, const std::string& name,
                       BlockPlaces& block) {
     block.out_proj = find.linear(name + ".att.out_proj");
@@ -75,42 +93,78 @@ void find_second_half(Finder& find, const Config& config, const std::string& nam
     block.ffn = find.mlp(name + ".mlp", config.ffn);
 }
 
+/// Of a sequence.
+MlpPlace find_head(Finder& find, const Config& config, const TensorNames& names) {
+    if (config.out_proj.n_inner < 0) return {{find.linear(names.out_proj)}};
+    return {{find.linear(names.out_proj_layers[0]), find.linear(names.out_proj_layers[1])}};
+}
+
+void find_embeddings(Finder& find, SequencePlaces& sequence) {
+    sequence.words = find.at("token_emb.token_embed.weight");
+    sequence.class_token = find.maybe("cls_token");
+}
+
+/// Positions are added before every block.
+void find_positions(Finder& find, SequencePlaces& sequence) {
+    sequence.position_scale = find.maybe("pos_emb.pos_scale");
+    sequence.positions = find.maybe("pos_emb.pe.weight");
+}
+
 }  // namespace
 
 Places::Places(const Config& config, const MasterWeights& master) {
     Finder find(config, master);
     const TensorNames names = names_of(config.variant);
+    const bool is_pooled = config.is_sequence() && config.sequence.pool != Pool::none;
+    if (is_pooled) {
+        if (config.out_proj_norm) sequence.head_norm = find.norm("cls_proj.1");
+        out_proj = find_head(find, config, names);
+        sequence.head = find.take_ranges();
+    }
     blocks.resize(static_cast<size_t>(config.num_blocks));
     written_.resize(blocks.size() + 1);
     for (size_t s = 0; s <= blocks.size(); ++s) {
         if (s < blocks.size()) {
             find_first_half(find, config, "blocks." + std::to_string(s), blocks[s]);
+            if (config.is_sequence()) find_positions(find, sequence);
         } else {
             if (config.out_proj_norm) out_norm = find.norm(names.out_norm);
-            out_proj = find.mlp(names.out_proj, config.out_proj);
+            if (!config.is_sequence()) out_proj = find.mlp(names.out_proj, config.out_proj);
+            if (config.is_sequence() && !is_pooled) out_proj = find_head(find, config, names);
         }
         if (s > 0) {
             find_second_half(find, config, "blocks." + std::to_string(s - 1), blocks[s - 1]);
+        } else if (config.is_sequence()) {
+            find_embeddings(find, sequence);
         } else {
             in_proj = find.mlp("in_proj", config.in_proj);
         }
         written_[s] = find.take_ranges();
+    }
+    for (size_t i = 0; i < blocks.size(); ++i) {
+        const std::string name = "blocks." + std::to_string(i) + ".att.latent_blocks.";
+        for (int64_t j = 0; j < config.num_latent_blocks; ++j)
+            blocks[i].latent_blocks.push_back(find_latent_block(find, name + std::to_string(j)));
     }
 }
 
 std::vector<int> Places::stages(const MasterWeights& master) const {
     std::vector<int> stages;
     for (const MasterWeights::Entry& entry : master.entries()) {
-        const auto holds = [&](const Range& r) {
-            return r.begin <= entry.first && entry.first < r.end;
+        const auto is_in = [&](const std::vector<PlaceRange>& ranges) {
+            return std::ranges::any_of(ranges, [&](const PlaceRange& r) {
+                return r.begin <= entry.first && entry.first < r.end;
+            });
         };
-        const auto writes = [&](const std::vector<Range>& ranges) {
-            return std::ranges::any_of(ranges, holds);
+        const auto is_written = [&](size_t s) {
+            return is_in(written_[s]) ||
+                   (s < blocks.size() && std::ranges::any_of(blocks[s].latent_blocks, is_in,
+                                                             &LatentBlockPlaces::written));
         };
-        // No sweep writes what is no weight of a layer.
-        const auto sweep = std::ranges::find_if(written_, writes);
-        const auto n_later = sweep == written_.end() ? 0 : written_.end() - 1 - sweep;
-        stages.push_back(static_cast<int>(n_later));
+        // What no sweep writes is complete from the start.
+        size_t s = 0;
+        while (s + 1 < written_.size() && !is_written(s)) ++s;
+        stages.push_back(static_cast<int>(written_.size() - 1 - s));
     }
     return stages;
 }

@@ -40,11 +40,31 @@ struct MlpPlace {
     }
 };
 
+/// Elements [begin, end): whole tensors, one after the other.
+struct PlaceRange {
+    int64_t begin = 0, end = 0;
+};
+
+struct LatentBlockPlaces {
+    NormPlace norm1, norm2;
+    LinearPlace qkv_proj, out_proj;
+    MlpPlace mlp;
+    std::vector<PlaceRange> written;  ///< all of it
+};
+
 struct BlockPlaces {
     NormPlace norm1, norm2, q_norm, k_norm;
     MlpPlace k_proj, v_proj, ffn;
     LinearPlace out_proj;
     int64_t latent_q = 0;
+    std::vector<LatentBlockPlaces> latent_blocks;
+};
+
+/// What a sequence has besides; < 0: it has none of it.
+struct SequencePlaces {
+    int64_t words = -1, class_token = -1, position_scale = -1, positions = -1;
+    NormPlace head_norm;
+    std::vector<PlaceRange> head;  ///< of one prediction for all tokens: written before the sweeps
 };
 
 /// All places of a model, and which part of the arena a sweep of backward writes.
@@ -56,18 +76,18 @@ public:
     MlpPlace in_proj, out_proj;
     NormPlace out_norm;
     std::vector<BlockPlaces> blocks;
+    SequencePlaces sequence;
 
-    /// Elements [begin, end): whole tensors, one after the other.
-    struct Range {
-        int64_t begin = 0, end = 0;
-    };
     /// Of sweep s of GradientSweep, num_blocks >= s >= 0; gaps between tensors included.
-    std::span<const Range> written(int64_t s) const { return written_[static_cast<size_t>(s)]; }
-    /// Of each entry of the master, the sweep that writes it, counted from the first one, num_blocks.
+    std::span<const PlaceRange> written(int64_t s) const {
+        return written_[static_cast<size_t>(s)];
+    }
+    /// Of each entry of the master, the last sweep that writes it, counted from the first one,
+    /// num_blocks. Latent blocks of block s are written just before sweep s.
     std::vector<int> stages(const MasterWeights& master) const;
 
 private:
-    std::vector<std::vector<Range>> written_;  // (num_blocks + 1)
+    std::vector<std::vector<PlaceRange>> written_;  // (num_blocks + 1)
 };
 
 }  // namespace surrogate::impl::flare

@@ -11,16 +11,6 @@ namespace surrogate::impl::flare {
 
 namespace {
 
-void require_gradients(const Config& config) {
-    const char* const missing = config.is_sequence()           ? "sequences (ModelWrapper)"
-                                : config.num_latent_blocks > 0 ? "models with latent blocks"
-                                                               : nullptr;
-    if (!missing) return;
-    throw Error(Status::not_supported,
-                std::string("option 'gradients': gradients of FLARE are not built for ") + missing +
-                    "; FLAREModel, and BigFLAREModel without latent blocks, can be trained");
-}
-
 template <class T>
 class HostProgram final : public PointProgram<T, GradientProgram> {
     using Shared = PointProgram<T, GradientProgram>;
@@ -51,10 +41,7 @@ public:
     int64_t bytes() const override { return Shared::bytes() + back_.bytes() + backward_.bytes(); }
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
-        list.push_back("gradients: going back sends " + std::to_string(backward_.bytes_sent()) +
-                       " bytes in " + std::to_string(backward_.collectives()) +
-                       " collectives between blocks; a run keeps " +
-                       std::to_string(this->passes_.kept_bytes()) + " bytes of its blocks");
+        list.push_back(backward_note(backward_, this->passes_));
         return list;
     }
 
@@ -80,7 +67,6 @@ std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
                                                        const Layers<T>& layers,
                                                        const PointDomain& domain,
                                                        const PlanRequest& request) {
-    require_gradients(config);
     return std::make_unique<HostProgram<T>>(config, layers, domain, request);
 }
 

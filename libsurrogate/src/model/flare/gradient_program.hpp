@@ -11,7 +11,7 @@
 namespace surrogate::impl::flare {
 
 /// FLARE on a domain of points, forward and backward. Local. `config`, `layers` and the domain must
-/// outlive it. Throws not_supported for sequences and latent blocks.
+/// outlive it. For sequences see make_sequence_gradient_program().
 ///
 /// dinputs of backward(), if it is empty on one rank, is empty on all.
 template <class T>

@@ -12,12 +12,14 @@ using kernels::tile_points;
 template <class T>
 GradientSweep<T>::GradientSweep(const Config& config, const Layers<T>& layers,
                                 const kernels::Queue& queue, PointPorts<T>& ports,
-                                PointPorts<T>& back, Streams<T>& streams, const Places& places)
+                                PointPorts<T>& back, const OfSequence& sequence,
+                                Streams<T>& streams, const Places& places)
     : config_(config),
       layers_(layers),
       queue_(queue),
       ports_(ports),
       back_(back),
+      sequence_(sequence),
       streams_(streams),
       places_(places) {
     resize();
@@ -29,11 +31,13 @@ GradientSweep<T>::GradientSweep(const Config& config, const Layers<T>& layers,
         n_layer = std::max(n_layer, shape->n_layer());
     }
     const int64_t width = config.channel_dim, widest = std::max(width, config.out_dim);
+    const int64_t visible =
+        sequence.tokens ? 3 * width + kernels::flare::point_rows * config.num_heads : 0;
     for (int thread = 0; thread < queue.n_thread(); ++thread) {
         scratch_.push_back({Buffer<T>(width * tile_points), Buffer<T>(width * tile_points),
                             Buffer<T>(width * tile_points), Buffer<T>(width * tile_points),
                             Buffer<T>(widest * tile_points), Buffer<T>(saved * tile_points),
-                            Buffer<T>(2 * hidden * tile_points),
+                            Buffer<T>(2 * hidden * tile_points), Buffer<T>(visible * tile_points),
                             std::vector<kernels::LinearGradient>(static_cast<size_t>(n_layer))});
     }
 }
@@ -41,7 +45,7 @@ GradientSweep<T>::GradientSweep(const Config& config, const Layers<T>& layers,
 template <class T>
 void GradientSweep<T>::resize() {
     if (config_.num_blocks > 0)
-        resize_tiles(of_points_, ports_.n_tile(), kernels::flare::point_rows * config_.num_heads);
+        resize_tiles(of_points_, n_tile(), kernels::flare::point_rows * config_.num_heads);
 }
 
 /// Leaves what backward() of the same MLP needs; the result is scratch.y.
@@ -69,6 +73,7 @@ void GradientSweep<T>::backward(const MlpWeights<T>& weights, const MlpPlace& pl
 /// Behind the last block.
 template <class T>
 void GradientSweep<T>::leave(int64_t tile, Scratch& scratch, double* arena) {
+    if (sequence_.readout) return leave_sequence(tile, scratch, arena);
     const Tile<T> x = dx_of(tile);  // the last stream, replaced by its gradient
     const Tile<T> normed = view_of(scratch.normed.data(), tile);
     const Tile<T> dnormed = view_of(scratch.dnormed.data(), tile);
@@ -97,6 +102,23 @@ void for_heads(int64_t n_head, int64_t n_channel, const Body& body) {
 
 }  // namespace
 
+/// Where all tokens have one prediction.
+template <class T>
+void GradientSweep<T>::leave_sequence(int64_t tile, Scratch& scratch, double* arena) {
+    const Tile<T> x = dx_of(tile);
+    if (!config_.sequence.is_normed()) {
+        std::fill_n(x.data, x.shape[0] * x.stride[0], T(0));
+        if (sequence_.tokens->is_class_tile(tile)) sequence_.readout->give_class_token(x);
+        return;
+    }
+    const Tile<T> normed = view_of(scratch.normed.data(), tile);
+    const Tile<T> dnormed = view_of(scratch.dnormed.data(), tile);
+    kernels::normalise<T>(queue_, layers_.out_norm, x, normed);
+    sequence_.readout->give(tile, normed, dnormed);
+    kernels::normalise_backward<T>(queue_, layers_.out_norm, x, dnormed, {}, x,
+                                   places_.out_norm.in(arena));
+}
+
 /// k and mid as the forward pass had them.
 template <class T>
 void GradientSweep<T>::compute_again(int64_t i, int64_t tile, Scratch& scratch, const T* z) {
@@ -114,7 +136,9 @@ void GradientSweep<T>::compute_again(int64_t i, int64_t tile, Scratch& scratch, 
             kernels::normalise<T>(queue_, block.k_norm, rows, rows);
         });
     }
+    if (sequence_.tokens) sequence_.tokens->turn(tile, k, scratch.y.data());
     kernels::flare::decode<T>(queue_, block.queries, k, z, y);
+    if (sequence_.tokens) sequence_.tokens->silence(tile, y);
     kernels::linear<T>(queue_, block.out_proj, y, x, view_of(streams_.mid(i, tile), tile));
 }
 
@@ -136,8 +160,41 @@ void GradientSweep<T>::finish_block(int64_t i, int64_t tile, Scratch& scratch, c
     kernels::normalise_backward<T>(queue_, block.norm2, mid, dnormed, dx, dx,
                                    places.norm2.in(arena));
     kernels::linear_backward<T>(queue_, block.out_proj, dx, {}, false, dy);
+    if (sequence_.tokens) sequence_.tokens->silence(tile, dy);
     kernels::flare::decode_backward<T>(queue_, block.queries, k, z, dy, y, of_points(tile), dz);
+    if (sequence_.tokens) sequence_.tokens->silence(tile, y);
     kernels::linear_gradient<T>(queue_, y, dx, places.out_proj.in(arena));
+}
+
+/// dk and dv to scratch. Tokens that a mask hides are in no encoding: they have none.
+template <class T>
+void GradientSweep<T>::mix_back(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
+                                const Latents& latents, Tile<const T> k, Tile<const T> v,
+                                Tile<const T> dy) {
+    const Tile<T> dk = view_of(scratch.dk.data(), tile), dv = view_of(scratch.dv.data(), tile);
+    const Tile<T> rows = of_points(tile);
+    if (!sequence_.tokens || !sequence_.tokens->has_hidden(tile)) {
+        kernels::flare::mix_backward<T>(queue_, block.queries, latents.of_block, k, v, dy, rows, dk,
+                                        dv, latents.dq);
+        return;
+    }
+    T* room = scratch.visible.data();
+    const auto visible = [&](Tile<const T> from) {
+        const int64_t n = sequence_.tokens->visible(tile, from, room);
+        const Tile<const T> some{room, {from.shape[0], n}, {tile_points, 1}};
+        room += from.shape[0] * tile_points;
+        return some;
+    };
+    const Tile<const T> some_k = visible(k), some_v = visible(v), some_dy = visible(dy),
+                        some_rows = visible(rows);
+    const int64_t n = some_k.shape[1];
+    if (n > 0) {
+        kernels::flare::mix_backward<T>(queue_, block.queries, latents.of_block, some_k, some_v,
+                                        some_dy, some_rows, points(dk, 0, n), points(dv, 0, n),
+                                        latents.dq);
+    }
+    sequence_.tokens->spread(tile, dk);
+    sequence_.tokens->spread(tile, dv);
 }
 
 /// From the scores of block i to what is before it.
@@ -153,9 +210,9 @@ void GradientSweep<T>::start_block(int64_t i, int64_t tile, Scratch& scratch,
     const Tile<T> dk = view_of(scratch.dk.data(), tile), dv = view_of(scratch.dv.data(), tile);
     kernels::normalise<T>(queue_, block.norm1, x, normed);
     const Tile<T> v = forward(block.v_proj, normed, tile, scratch);
-    kernels::flare::mix_backward<T>(queue_, block.queries, latents.of_block, k, v, dy,
-                                    of_points(tile), dk, dv, latents.dq);
+    mix_back(block, tile, scratch, latents, k, v, dy);
     backward(block.v_proj, places.v_proj, normed, dv, tile, scratch, arena, false, dnormed);
+    if (sequence_.tokens) sequence_.tokens->turn_backward(tile, dk, scratch.y.data());
     const Tile<T> raw = forward(block.k_proj, normed, tile, scratch);
     if (config_.qk_norm) {
         for_heads(config_.num_heads, config_.channel_dim, [&](int64_t first, int64_t n) {
@@ -166,11 +223,14 @@ void GradientSweep<T>::start_block(int64_t i, int64_t tile, Scratch& scratch,
     }
     backward(block.k_proj, places.k_proj, normed, dk, tile, scratch, arena, true, dnormed);
     kernels::normalise_backward<T>(queue_, block.norm1, x, dnormed, dx, dx, places.norm1.in(arena));
+    if (sequence_.tokens) sequence_.tokens->positions_backward(tile, dx, places_.sequence, arena);
 }
 
 /// Before the first block.
 template <class T>
 void GradientSweep<T>::enter(int64_t tile, Scratch& scratch, bool wants_inputs, double* arena) {
+    if (sequence_.tokens)
+        return sequence_.tokens->embed_backward(tile, dx_of(tile), places_.sequence, arena);
     const Tile<T> input = ports_.input(tile);
     forward(layers_.in_proj, input, tile, scratch);
     backward(layers_.in_proj, places_.in_proj, input, dx_of(tile), tile, scratch, arena, false,
@@ -198,7 +258,7 @@ int64_t GradientSweep<T>::bytes() const {
     int64_t n_byte = of_points_.bytes();
     for (const Scratch& s : scratch_) {
         for (const Buffer<T>* buffer :
-             {&s.normed, &s.dnormed, &s.dk, &s.dv, &s.y, &s.saved, &s.mlp})
+             {&s.normed, &s.dnormed, &s.dk, &s.dv, &s.y, &s.saved, &s.mlp, &s.visible})
             n_byte += buffer->bytes();
     }
     return n_byte;

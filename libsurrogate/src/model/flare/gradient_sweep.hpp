@@ -12,6 +12,8 @@
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/gradient_places.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
+#include "libsurrogate/src/model/flare/readout_gradient.hpp"
+#include "libsurrogate/src/model/flare/sequence.hpp"
 #include "libsurrogate/src/model/flare/streams.hpp"
 
 namespace surrogate::impl::flare {
@@ -28,16 +30,25 @@ namespace surrogate::impl::flare {
 ///                                   dz  = decode_backward(k, z, dy)
 ///              s = 0                dinput = in_proj^T dx
 ///
+/// What a sequence does besides: see Sequence and ReadoutGradient.
+///
 /// In float, 12 H bytes a point live between sweeps besides what the forward pass has kept: dx and dy
 /// replace streams that nobody needs any more, so a forward pass is good for one backward.
 template <class T>
 class GradientSweep {
 public:
+    /// What makes a sequence of points; null: they are none. readout: null if tokens have outputs of
+    /// their own.
+    struct OfSequence {
+        const Sequence<T>* tokens = nullptr;
+        const ReadoutGradient<T>* readout = nullptr;
+    };
+
     /// back: its inputs are gradients of the outputs of `ports`, its outputs those of the inputs. All
     /// must outlive it.
     GradientSweep(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
-                  PointPorts<T>& ports, PointPorts<T>& back, Streams<T>& streams,
-                  const Places& places);
+                  PointPorts<T>& ports, PointPorts<T>& back, const OfSequence& sequence,
+                  Streams<T>& streams, const Places& places);
 
     /// Takes over the number of points of the ports. Takes memory for more than ever before.
     void resize();
@@ -61,11 +72,17 @@ private:
         kernels::Buffer<T> normed, dnormed, dk, dv;  // (C)
         kernels::Buffer<T> y;                        // (C or more)
         kernels::Buffer<T> saved, mlp;               // of the largest MLP
+        kernels::Buffer<T> visible;                  // (3 C + point_rows H), of a sequence
         std::vector<kernels::LinearGradient> layers;
     };
 
     kernels::Tile<T> view_of(T* data, int64_t tile, int64_t n_channel) {
-        return {data, {n_channel, ports_.input(tile).shape[1]}, {kernels::tile_points, 1}};
+        const int64_t n =
+            sequence_.tokens ? sequence_.tokens->n_in_tile(tile) : ports_.input(tile).shape[1];
+        return {data, {n_channel, n}, {kernels::tile_points, 1}};
+    }
+    int64_t n_tile() const {
+        return sequence_.tokens ? sequence_.tokens->n_tile() : ports_.n_tile();
     }
     kernels::Tile<T> view_of(T* data, int64_t tile) {
         return view_of(data, tile, config_.channel_dim);
@@ -83,6 +100,10 @@ private:
                   kernels::Tile<const T> dy, int64_t tile, Scratch& scratch, double* arena,
                   bool accumulate, kernels::Tile<T> dx);
     void leave(int64_t tile, Scratch& scratch, double* arena);
+    void leave_sequence(int64_t tile, Scratch& scratch, double* arena);
+    void mix_back(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
+                  const Latents& latents, kernels::Tile<const T> k, kernels::Tile<const T> v,
+                  kernels::Tile<const T> dy);
     void compute_again(int64_t block, int64_t tile, Scratch& scratch, const T* z);
     void finish_block(int64_t block, int64_t tile, Scratch& scratch, const T* z,
                       kernels::flare::LatentSums<T> dz, double* arena);
@@ -94,6 +115,7 @@ private:
     const Layers<T>& layers_;
     kernels::Queue queue_;
     PointPorts<T>&ports_, &back_;
+    OfSequence sequence_;
     Streams<T>& streams_;
     const Places& places_;
     kernels::Buffer<T> of_points_;  // (n_tile, point_rows * H, tile_points)

@@ -24,11 +24,19 @@ LatentBlocks<T>::LatentBlocks(const Config& config, const kernels::Queue& queue)
     x_ = {x_data_.data(), channels, n_latent};
     qkv_ = {qkv_data_.data(), 3 * channels, n_latent};
     for (int thread = 0; thread < queue.n_thread(); ++thread) {
-        scratch_.push_back(
-            {Buffer<T>(channels * tile_points), Buffer<T>(channels * tile_points),
-             Buffer<T>(8 * channels * tile_points),
-             Buffer<T>(SoftmaxState<T>::size(heads_) + kernels::attend_scratch(heads_))});
+        scratch_.push_back({Buffer<T>(channels * tile_points), Buffer<T>(channels * tile_points),
+                            Buffer<T>(8 * channels * tile_points), Buffer<T>(softmax_size())});
     }
+}
+
+template <class T>
+int64_t LatentBlocks<T>::softmax_size() const {
+    return SoftmaxState<T>::size(heads_) + kernels::attend_scratch(heads_);
+}
+
+template <class T>
+double LatentBlocks<T>::query_scale() const {
+    return std::numbers::log2e / std::sqrt(static_cast<double>(heads_.n_key_dim));
 }
 
 template <class T>
@@ -51,26 +59,31 @@ void LatentBlocks<T>::project(const LatentBlockWeights<T>& block, int64_t tile, 
     const Tile<T> normed = like(x, scratch.normed.data(), config_.channel_dim);
     kernels::normalise<T>(queue_, block.norm1, x, normed);
     kernels::linear<T>(queue_, block.qkv_proj, normed, {}, qkv);
-    const T scale =
-        static_cast<T>(std::numbers::log2e / std::sqrt(static_cast<double>(heads_.n_key_dim)));
+    const T scale = static_cast<T>(query_scale());
     for (int64_t c = 0; c < config_.channel_dim; ++c)
         for (int64_t i = 0; i < x.shape[1]; ++i) qkv(c, i) *= scale;
 }
 
 template <class T>
-void LatentBlocks<T>::attend(const LatentBlockWeights<T>& block, int64_t tile, Scratch& scratch) {
+SoftmaxState<T> LatentBlocks<T>::weigh(int64_t tile, T* memory) const {
     const int64_t n = config_.channel_dim;
-    const Tile<T> x = x_.tile(tile);
-    const SoftmaxState<T> state{heads_, scratch.softmax.data()};
-    T* const room = scratch.softmax.data() + SoftmaxState<T>::size(heads_);
+    const SoftmaxState<T> state{heads_, memory};
+    T* const room = memory + SoftmaxState<T>::size(heads_);
     reset(state);
     for (int64_t other = 0; other < qkv_.n_tile(); ++other) {
         const Tile<T> keys = qkv_.tile(other);
         kernels::attend<T>(queue_, heads_, channels(qkv_.tile(tile), 0, n), channels(keys, n, n),
                            channels(keys, 2 * n, n), T(1), {}, room, state);
     }
+    return state;
+}
+
+template <class T>
+void LatentBlocks<T>::attend(const LatentBlockWeights<T>& block, int64_t tile, Scratch& scratch) {
+    const int64_t n = config_.channel_dim;
+    const Tile<T> x = x_.tile(tile);
     const Tile<T> y = like(x, scratch.y.data(), n);
-    kernels::finish<T>(queue_, state, y);
+    kernels::finish<T>(queue_, weigh(tile, scratch.softmax.data()), y);
     kernels::linear<T>(queue_, block.out_proj, y, x, x);
     const Tile<T> normed = like(x, scratch.normed.data(), n);
     kernels::normalise<T>(queue_, block.norm2, x, normed);
@@ -79,24 +92,38 @@ void LatentBlocks<T>::attend(const LatentBlockWeights<T>& block, int64_t tile, S
 }
 
 template <class T>
-void LatentBlocks<T>::run(const LatentBlockWeights<T>& block) {
+void LatentBlocks<T>::project(const LatentBlockWeights<T>& block) {
     for_tiles([&](int64_t tile, Scratch& scratch) { project(block, tile, scratch); });
+}
+
+template <class T>
+void LatentBlocks<T>::run(const LatentBlockWeights<T>& block) {
+    project(block);
     for_tiles([&](int64_t tile, Scratch& scratch) { attend(block, tile, scratch); });
+}
+
+/// body(channel, latent, its place in z)
+template <class T>
+template <class Body>
+void LatentBlocks<T>::for_each(const Body& body) const {
+    const int64_t n_dim = heads_.n_key_dim, n_latent = config_.num_latents;
+    for (int64_t h = 0; h < heads_.n_head; ++h)
+        for (int64_t m = 0; m < n_latent; ++m)
+            for (int64_t d = 0; d < n_dim; ++d)
+                body(h * n_dim + d, m, (h * n_latent + m) * n_dim + d);
+}
+
+template <class T>
+void LatentBlocks<T>::load(const T* z) {
+    for_each([&](int64_t c, int64_t m, int64_t place) { x_(c, m) = z[place]; });
 }
 
 template <class T>
 void LatentBlocks<T>::run(const BlockWeights<T>& block, T* z) {
     if (block.latent_blocks.empty()) return;
-    const int64_t n_dim = heads_.n_key_dim, n_latent = config_.num_latents;
-    const auto for_each = [&](const auto& body) {  // body(channel, latent, z of it)
-        for (int64_t h = 0; h < heads_.n_head; ++h)
-            for (int64_t m = 0; m < n_latent; ++m)
-                for (int64_t d = 0; d < n_dim; ++d)
-                    body(h * n_dim + d, m, z[(h * n_latent + m) * n_dim + d]);
-    };
-    for_each([&](int64_t c, int64_t m, T value) { x_(c, m) = value; });
+    load(z);
     for (const LatentBlockWeights<T>& latent_block : block.latent_blocks) run(latent_block);
-    for_each([&](int64_t c, int64_t m, T& value) { value = x_(c, m); });
+    for_each([&](int64_t c, int64_t m, int64_t place) { z[place] = x_(c, m); });
 }
 
 template <class T>

@@ -30,6 +30,18 @@ public:
     /// Local. z (H, M, D) of one block, in place; nothing without latent blocks.
     void run(const BlockWeights<T>& block, T* z);
 
+    // Parts of a run, for backward: all of them local.
+    kernels::Tiles<T> x() const { return x_; }      ///< (C): the latents
+    kernels::Tiles<T> qkv() const { return qkv_; }  ///< (3 C), of the block projected last
+    void load(const T* z);
+    void run(const LatentBlockWeights<T>& block);
+    void project(const LatentBlockWeights<T>& block);
+    /// The softmax of a tile of queries over all keys of qkv(). memory: softmax_size() elements.
+    kernels::SoftmaxState<T> weigh(int64_t tile, T* memory) const;
+    int64_t softmax_size() const;
+    const kernels::Heads& heads() const { return heads_; }
+    double query_scale() const;  ///< log2(e) / sqrt(D), in the queries of qkv()
+
     /// Of one block of the network.
     double flops() const;
     double exponentials() const;
@@ -42,9 +54,10 @@ private:
         kernels::Buffer<T> softmax;         // a state and its scratch
     };
 
-    void run(const LatentBlockWeights<T>& block);
     void project(const LatentBlockWeights<T>& block, int64_t tile, Scratch& scratch);
     void attend(const LatentBlockWeights<T>& block, int64_t tile, Scratch& scratch);
+    template <class Body>
+    void for_each(const Body& body) const;
     template <class Body>
     void for_tiles(const Body& body);
     kernels::Tile<T> like(kernels::Tile<const T> tile, T* data, int64_t n_channel) const;

@@ -60,7 +60,9 @@ public:
     std::unique_ptr<GradientProgram> gradient_program(const PlanRequest& request) const override {
         const PointDomain& points = same_points(request, "FLARE");
         return layers_.with(request.is_double(), [&](const auto& layers) {
-            return make_gradient_program(config_, layers, points, request);
+            return config_.is_sequence()
+                       ? make_sequence_gradient_program(config_, layers, points, request)
+                       : make_gradient_program(config_, layers, points, request);
         });
     }
 

@@ -46,6 +46,7 @@ void Passes<T>::allocate(int64_t chunk_tiles, int64_t n_chunk_global) {
     const bool keeps = keeps_ != Keeps::nothing;
     z_.resize((keeps ? config_.num_blocks : 1) * n_z());
     if (keeps) log_sum_.resize(config_.num_blocks * n_log_sum());
+    if (keeps && config_.num_latent_blocks > 0) encoded_.resize(config_.num_blocks * n_z());
 }
 
 template <class T>
@@ -58,7 +59,9 @@ bool Passes<T>::run(bool alive) {
         T* const log_sum = log_sum_.data() ? log_sum_.data() + s * n_log_sum() : nullptr;
         is_finite = reduction_->reduce(comm_, !alive, z, log_sum) && is_finite;
         alive = alive && is_finite;
-        if (alive) latent_blocks_.run(layers_.blocks[static_cast<size_t>(s)], z);
+        if (!alive) continue;
+        if (encoded_.size() > 0) std::copy_n(z, n_z(), encoded_.data() + s * n_z());
+        latent_blocks_.run(layers_.blocks[static_cast<size_t>(s)], z);
     }
     return is_finite;
 }
@@ -90,7 +93,7 @@ void Passes<T>::describe(Work& work) const {
 template <class T>
 int64_t Passes<T>::bytes() const {
     return sweep_->bytes() + reduction_->bytes() + latent_blocks_.bytes() + z_.bytes() +
-           log_sum_.bytes();
+           encoded_.bytes() + log_sum_.bytes();
 }
 
 template class Passes<float>;

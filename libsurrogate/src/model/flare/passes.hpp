@@ -42,13 +42,20 @@ public:
     /// Reduction::reduce().
     Streams<T>& streams() { return sweep_->streams(); }
     const T* z(int64_t block) const { return z_.data() + slot(block) * n_z(); }
+    /// z before the latent blocks of a block; without any it is z.
+    const T* encoded(int64_t block) const {
+        return encoded_.size() > 0 ? encoded_.data() + block * n_z() : z(block);
+    }
+    LatentBlocks<T>& latent_blocks() { return latent_blocks_; }
     const T* log_sum(int64_t block) const { return log_sum_.data() + block * n_log_sum(); }
 
     /// What the reductions and the latents cost in a block.
     void describe(Work& work) const;
     int64_t bytes() const;
     /// Of which the blocks that are kept take so many.
-    int64_t kept_bytes() const { return sweep_->kept_bytes() + z_.bytes() + log_sum_.bytes(); }
+    int64_t kept_bytes() const {
+        return sweep_->kept_bytes() + z_.bytes() + encoded_.bytes() + log_sum_.bytes();
+    }
 
 private:
     void sweep(int64_t s);
@@ -70,6 +77,7 @@ private:
     std::unique_ptr<Reduction<T>> reduction_;
     int64_t chunk_tiles_ = 1, n_chunk_ = 0;
     kernels::Buffer<T> z_;        // (H, M, D) of the block under way, or of all that are kept
+    kernels::Buffer<T> encoded_;  // (num_blocks, H, M, D) before latent blocks, kept
     kernels::Buffer<T> log_sum_;  // (num_blocks, H, n_row), kept
 };
 

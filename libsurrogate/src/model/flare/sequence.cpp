@@ -115,26 +115,83 @@ void Sequence<T>::add_positions(int64_t tile, Tile<T> x) const {
 }
 
 template <class T>
-void Sequence<T>::turn(int64_t tile, Tile<T> k, T* head) const {
-    if (config_.sequence.position != PositionCode::rotary) return;
+template <class Body>
+void Sequence<T>::for_turns(int64_t tile, const Body& body) const {
     const int64_t n = config_.head_dim(), n_pair = n / 2;
     const T* const cosines = codes_.data() + tile * n * tile_points;
     const T* const sines = cosines + n_pair * tile_points;
+    for (int64_t c = 0; c < n; ++c) {
+        const bool is_odd_part = c < n_pair;  // the companion's first half
+        body(c, is_odd_part ? 2 * c + 1 : 2 * (c - n_pair), is_odd_part ? T(-1) : T(1),
+             cosines + c / 2 * tile_points, sines + c / 2 * tile_points);
+    }
+}
+
+template <class T>
+void Sequence<T>::turn(int64_t tile, Tile<T> k, T* head) const {
+    if (config_.sequence.position != PositionCode::rotary) return;
+    const int64_t n = config_.head_dim();
     for (int64_t first = 0; first < k.shape[0]; first += n) {
         for (int64_t c = 0; c < n; ++c)
             std::copy_n(&k(first + c, 0), k.shape[1], head + c * tile_points);
-        for (int64_t c = 0; c < n; ++c) {
-            const bool is_odd_part = c < n_pair;  // the companion's first half
-            const T* const companion =
-                head + (is_odd_part ? 2 * c + 1 : 2 * (c - n_pair)) * tile_points;
-            const T sign = is_odd_part ? T(-1) : T(1);
-            const T* const cosine = cosines + c / 2 * tile_points;
-            const T* const sine = sines + c / 2 * tile_points;
+        for_turns(tile, [&](int64_t c, int64_t other, T sign, const T* cosine, const T* sine) {
+            const T* const companion = head + other * tile_points;
             for (int64_t i = 0; i < k.shape[1]; ++i)
                 k(first + c, i) =
                     head[c * tile_points + i] * cosine[i] + sign * companion[i] * sine[i];
-        }
+        });
     }
+}
+
+template <class T>
+void Sequence<T>::turn_backward(int64_t tile, Tile<T> dk, T* head) const {
+    if (config_.sequence.position != PositionCode::rotary) return;
+    const int64_t n = config_.head_dim();
+    for (int64_t first = 0; first < dk.shape[0]; first += n) {
+        for (int64_t c = 0; c < n; ++c)
+            std::copy_n(&dk(first + c, 0), dk.shape[1], head + c * tile_points);
+        for_turns(tile, [&](int64_t c, int64_t, T, const T* cosine, const T*) {
+            for (int64_t i = 0; i < dk.shape[1]; ++i)
+                dk(first + c, i) = head[c * tile_points + i] * cosine[i];
+        });
+        // Every channel is the companion of one other.
+        for_turns(tile, [&](int64_t c, int64_t other, T sign, const T*, const T* sine) {
+            for (int64_t i = 0; i < dk.shape[1]; ++i)
+                dk(first + other, i) += sign * head[c * tile_points + i] * sine[i];
+        });
+    }
+}
+
+template <class T>
+void Sequence<T>::embed_backward(int64_t tile, Tile<const T> dx, const SequencePlaces& places,
+                                 double* arena) const {
+    if (!is_class_tile(tile)) {
+        double* const table = arena + places.words;
+        kernels::embed_rows_backward<T>(queue_, words_.data() + tile * tile_points, dx, table);
+        // As PyTorch's Embedding has it.
+        if (config_.sequence.padding >= 0)
+            std::fill_n(table + config_.sequence.padding * dx.shape[0], dx.shape[0], 0.0);
+        return;
+    }
+    for (int64_t c = 0; c < dx.shape[0]; ++c)
+        arena[places.class_token + c] += static_cast<double>(dx(c, 0));
+}
+
+template <class T>
+void Sequence<T>::positions_backward(int64_t tile, Tile<const T> dx, const SequencePlaces& places,
+                                     double* arena) const {
+    if (places.positions >= 0) {
+        kernels::embed_rows_backward<T>(queue_, places_.data() + tile * tile_points, dx,
+                                        arena + places.positions);
+    }
+    if (places.position_scale < 0) return;
+    double sum = 0;
+    for (int64_t c = 0; c < dx.shape[0]; ++c) {
+        const T* const code = codes_.data() + (tile * dx.shape[0] + c) * tile_points;
+        for (int64_t i = 0; i < dx.shape[1]; ++i)
+            sum += static_cast<double>(dx(c, i)) * static_cast<double>(code[i]);
+    }
+    arena[places.position_scale] += sum;
 }
 
 template <class T>
@@ -162,6 +219,16 @@ void Sequence<T>::silence(int64_t tile, Tile<T> y) const {
     for (int64_t c = 0; c < y.shape[0]; ++c)
         for (int64_t i = 0; i < y.shape[1]; ++i)
             if (hidden[i]) y(c, i) = 0;
+}
+
+template <class T>
+void Sequence<T>::spread(int64_t tile, Tile<T> data) const {
+    const uint8_t* const hidden = is_hidden_.data() + tile * tile_points;
+    const int64_t n_visible = std::count(hidden, hidden + data.shape[1], uint8_t{0});
+    for (int64_t c = 0; c < data.shape[0]; ++c) {
+        int64_t from = n_visible;
+        for (int64_t i = data.shape[1]; i-- > 0;) data(c, i) = hidden[i] ? T(0) : data(c, --from);
+    }
 }
 
 template <class T>

@@ -8,6 +8,7 @@
 #include "kernels/base/queue.hpp"
 #include "kernels/base/tiles.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
+#include "libsurrogate/src/model/flare/gradient_places.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
 #include "libsurrogate/src/ranks/partition.hpp"
 
@@ -59,6 +60,16 @@ public:
     /// y = 0 at hidden tokens.
     void silence(int64_t tile, kernels::Tile<T> y) const;
 
+    // Backward of the same. Gradients of weights are added in `arena`.
+    void embed_backward(int64_t tile, kernels::Tile<const T> dx, const SequencePlaces& places,
+                        double* arena) const;
+    void positions_backward(int64_t tile, kernels::Tile<const T> dx, const SequencePlaces& places,
+                            double* arena) const;
+    /// dk from the gradient of turned keys to that of keys; `head` has room for a head's channels.
+    void turn_backward(int64_t tile, kernels::Tile<T> dk, T* head) const;
+    /// What visible() put side by side goes back to its tokens; zeros at hidden ones.
+    void spread(int64_t tile, kernels::Tile<T> data) const;
+
     int64_t bytes() const;
 
 private:
@@ -68,6 +79,9 @@ private:
     void set_places(Range own);
     void set_codes();
     int64_t n_code_channel() const;
+    /// body(channel, its companion, sign, cosines, sines) for the channels of a head.
+    template <class Body>
+    void for_turns(int64_t tile, const Body& body) const;
 
     const Config& config_;
     const Layers<T>& layers_;

@@ -1,155 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/flare/sequence_program.hpp"
 
-#include <optional>
-
-#include "libsurrogate/src/domain/canonical_order.hpp"
-#include "libsurrogate/src/model/flare/passes.hpp"
-#include "libsurrogate/src/model/point_network.hpp"
-#include "libsurrogate/src/ranks/reduce.hpp"
+#include "libsurrogate/src/model/flare/gradient_passes.hpp"
+#include "libsurrogate/src/model/flare/token_program.hpp"
+#include "libsurrogate/src/model/way_back.hpp"
 
 namespace surrogate::impl::flare {
 
 namespace {
 
-using kernels::tile_points;
-
-/// Tokens travel to contiguous shares of the sequence, in whole tiles; each tile is a chunk of the
-/// reproducible mode. The class token is on rank 0.
 template <class T>
-class SequenceProgram final : public Program {
+class HostProgram final : public TokenProgram<T, GradientProgram> {
+    using Shared = TokenProgram<T, GradientProgram>;
+
 public:
-    SequenceProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
-                    const PlanRequest& request)
-        : config_(config),
-          domain_(domain),
-          comm_(domain.context().comm()),
-          ports_(domain, request.queue, 0, is_by_token() ? config.out_dim : 0),
-          tokens_(config, layers, request.queue),
-          readout_(config, layers, request.queue),
-          passes_(config, layers, comm_, request.queue, request.reproducible, ports_,
-                  {&tokens_, is_by_token() ? nullptr : &readout_}) {}
+    HostProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
+                const PlanRequest& request)
+        : Shared(config, layers, domain, request,
+                 request.saves_less ? Keeps::streams : Keeps::everything),
+          back_(domain, request.queue, this->is_by_token() ? config.out_dim : 0, 0),
+          outside_(request.queue.n_thread(), config.out_dim),
+          backward_(config, layers, this->comm_, request.queue, request.reproducible, this->ports_,
+                    back_.ports, this->passes_,
+                    {&this->tokens_, this->is_by_token() ? nullptr : &this->readout_}) {}
 
-    void connect() override {
-        std::vector<int64_t> begins;
-        comm_.agree([&] {
-            require_length();
-            begins = block_begins(domain_.n_global(), tile_points, comm_.size());
-        });
-        const std::vector<int64_t> places = canonical_positions(domain_, "a sequence");
-        rows_.emplace(comm_, RowRoute(comm_, places, begins), 2);
-        if (is_by_token()) ports_.reorder(RowRoute(comm_, places, begins));
-        comm_.agree([&] { allocate(begins); });
-    }
-    bool follow() override {
-        connect();
-        return true;
+    bool evaluate(bool alive) override { return back_.evaluated(Shared::evaluate(alive)); }
+
+    bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs, bool alive,
+                  GradientSums& sums) override {
+        alive = back_.begin(alive) && gather_back(doutputs);
+        if (this->is_by_token()) back_.ports.deliver();
+        const bool is_finite = backward_.run(alive, false, sums);
+        fill_nan(dinputs, this->domain_.n_local());  // words have no gradients
+        return is_finite;
     }
 
-    /// ids, and a mask that is not null where it is given.
-    BadValue gather(std::span<const Column> inputs, OutsideCounts&) override {
-        bad_word_ = {};
-        const bool has_mask = inputs[1].data != nullptr;
-        for (int64_t i = 0; i < domain_.n_local(); ++i) {
-            const int64_t word = load_integer(inputs[0], i);
-            rows_->solver()[2 * i] = word;
-            rows_->solver()[2 * i + 1] = has_mask ? load_integer(inputs[1], i) : 1;
-            if (word >= 0 && word < config_.sequence.n_word) continue;
-            bad_word_ = {0, i, static_cast<double>(word)};
-            break;
-        }
-        return bad_word_;
-    }
+    std::vector<int> weight_stages() const override { return backward_.stages(); }
 
-    /// The words of a rank in trouble name no row of the table: ranks say so before tokens travel.
-    bool evaluate(bool alive) override {
-        if (!on_all_ranks(comm_, alive)) return false;
-        rows_->to_canonical(2);
-        tokens_.take(rows_->canonical());
-        const bool is_finite = passes_.run(true);
-        return is_by_token() ? is_finite : readout_.run(comm_, !is_finite) && is_finite;
-    }
-
-    BadValue scatter(std::span<const Column> outputs, bool alive) override {
-        BadValue bad;
-        if (is_by_token()) {
-            bad = ports_.scatter(outputs, alive);
-        } else if (alive) {
-            bad = impl::scatter<T>(readout_.logits(), config_.out_dim, 1, outputs, 0, 1);
-        } else {
-            fill_nan(outputs, 1);
-        }
-        require_words(bad_word_, "ids", config_.sequence.n_word, domain_);
-        return bad;
-    }
-
-    int64_t bytes() const override {
-        return rows_->bytes() + ports_.bytes() + tokens_.bytes() + readout_.bytes() +
-               passes_.bytes();
-    }
-    int64_t n_point() const override { return rows_->n_canonical(); }
-    std::vector<LayerCost> costs() const override;
+    int64_t bytes() const override { return Shared::bytes() + back_.bytes() + backward_.bytes(); }
     std::vector<std::string> notes() const override {
-        return {"tokens move to shares of the sequence, in the order of " +
-                std::string(domain_.has_ids() ? "global ids" : "coordinates") +
-                (is_by_token() ? ", and predictions back" : "; every rank has the prediction")};
+        std::vector<std::string> list = Shared::notes();
+        list.push_back(backward_note(backward_, this->passes_));
+        return list;
     }
 
 private:
-    bool is_by_token() const { return config_.sequence.pool == Pool::none; }
+    /// Whether they are finite.
+    bool gather_back(std::span<const Column> doutputs) {
+        if (this->is_by_token()) return back_.gather(doutputs);
+        return impl::gather<T>(doutputs, 0, 1, backward_.dlogits(), this->config_.out_dim, 1,
+                               outside_.of(0))
+                   .column < 0;
+    }
+    void reorder(RowRoute route) override {
+        back_.follow(this->comm_, route);
+        Shared::reorder(std::move(route));
+    }
+    void allocate(std::span<const int64_t> begins) override {
+        Shared::allocate(begins);
+        back_.allocate();
+        backward_.allocate(this->n_tile_global());
+    }
 
-    void require_length() const;
-    void allocate(std::span<const int64_t> begins);
-
-    const Config& config_;
-    const PointDomain& domain_;
-    Communicator& comm_;
-    std::optional<RowExchange<int64_t>> rows_;  // (word, mask)
-    PointPorts<T> ports_;                       // of outputs
-    Sequence<T> tokens_;
-    SequenceReadout<T> readout_;
-    Passes<T> passes_;
-    BadValue bad_word_;
+    WayBack<T> back_;
+    OutsideCounts outside_;  // of gradients of one prediction, which have no range
+    GradientPasses<T> backward_;
 };
-
-template <class T>
-void SequenceProgram<T>::require_length() const {
-    const int64_t n_class = config_.sequence.has_class_token() ? 1 : 0;
-    const int64_t longest = config_.sequence.max_length - n_class, n = domain_.n_global();
-    if (n > longest) {
-        throw Error(Status::shape, "the sequence has " + std::to_string(n) +
-                                       " tokens (points of the domain), the network's positions "
-                                       "end at max_length " +
-                                       std::to_string(longest) + "; cut the sequence");
-    }
-}
-
-template <class T>
-void SequenceProgram<T>::allocate(std::span<const int64_t> begins) {
-    const auto rank = static_cast<size_t>(comm_.rank());
-    const bool has_class_token = config_.sequence.has_class_token() && rank == 0;
-    ports_.allocate();
-    tokens_.resize({begins[rank], begins[rank + 1]}, has_class_token);
-    const int64_t n_token = domain_.n_global();
-    const int64_t n_tile =
-        (n_token + tile_points - 1) / tile_points + (config_.sequence.has_class_token() ? 1 : 0);
-    readout_.resize(tokens_.n_tile(), n_tile, n_token);
-    passes_.allocate(1, n_tile);
-}
-
-template <class T>
-std::vector<LayerCost> SequenceProgram<T>::costs() const {
-    Work work{n_point(), domain_.n_local(), true, 2 * static_cast<int64_t>(sizeof(int64_t)),
-              config_.out_dim * static_cast<int64_t>(sizeof(T))};
-    passes_.describe(work);
-    std::vector<LayerCost> list = costs_of(config_, work);
-    list.insert(list.begin(), {"words that are none", 0, 0, sizeof(int64_t), 1});
-    if (!is_by_token()) {
-        list.push_back({"pool, head", config_.out_proj.flops(), 0, readout_.bytes_sent(),
-                        readout_.collectives()});
-    }
-    return list;
-}
 
 }  // namespace
 
@@ -157,12 +73,25 @@ template <class T>
 std::unique_ptr<Program> make_sequence_program(const Config& config, const Layers<T>& layers,
                                                const PointDomain& domain,
                                                const PlanRequest& request) {
-    return std::make_unique<SequenceProgram<T>>(config, layers, domain, request);
+    return std::make_unique<TokenProgram<T, Program>>(config, layers, domain, request,
+                                                      Keeps::nothing);
 }
 
-template std::unique_ptr<Program> make_sequence_program(const Config&, const Layers<float>&,
-                                                        const PointDomain&, const PlanRequest&);
-template std::unique_ptr<Program> make_sequence_program(const Config&, const Layers<double>&,
-                                                        const PointDomain&, const PlanRequest&);
+template <class T>
+std::unique_ptr<GradientProgram> make_sequence_gradient_program(const Config& config,
+                                                                const Layers<T>& layers,
+                                                                const PointDomain& domain,
+                                                                const PlanRequest& request) {
+    return std::make_unique<HostProgram<T>>(config, layers, domain, request);
+}
+
+#define SURROGATE_SEQUENCE_PROGRAMS(T)                                            \
+    template std::unique_ptr<Program> make_sequence_program(                      \
+        const Config&, const Layers<T>&, const PointDomain&, const PlanRequest&); \
+    template std::unique_ptr<GradientProgram> make_sequence_gradient_program(     \
+        const Config&, const Layers<T>&, const PointDomain&, const PlanRequest&);
+SURROGATE_SEQUENCE_PROGRAMS(float)
+SURROGATE_SEQUENCE_PROGRAMS(double)
+#undef SURROGATE_SEQUENCE_PROGRAMS
 
 }  // namespace surrogate::impl::flare

@@ -5,7 +5,8 @@
 
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
-#include "libsurrogate/src/model/program.hpp"
+#include "libsurrogate/src/model/gradient_program.hpp"
+#include "libsurrogate/src/model/network.hpp"
 
 namespace surrogate::impl::flare {
 
@@ -16,5 +17,14 @@ template <class T>
 std::unique_ptr<Program> make_sequence_program(const Config& config, const Layers<T>& layers,
                                                const PointDomain& domain,
                                                const PlanRequest& request);
+
+/// The same, forward and backward. Words have no gradients: dinputs of backward() are NaN. doutputs of
+/// one prediction for all tokens, which every rank has, are the same on every rank. The rates of
+/// dropout on the card are not used.
+template <class T>
+std::unique_ptr<GradientProgram> make_sequence_gradient_program(const Config& config,
+                                                                const Layers<T>& layers,
+                                                                const PointDomain& domain,
+                                                                const PlanRequest& request);
 
 }  // namespace surrogate::impl::flare

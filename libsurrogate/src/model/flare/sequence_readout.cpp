@@ -153,6 +153,13 @@ void SequenceReadout<T>::predict() {
 }
 
 template <class T>
+int64_t SequenceReadout<T>::tile_of_largest(int64_t channel) const {
+    for (int64_t tile = 0; tile < n_tile_; ++tile)
+        if (tiles_[tile * n() + channel] == maxima_[channel]) return tile;
+    return -1;
+}
+
+template <class T>
 int64_t SequenceReadout<T>::bytes_sent() const {
     return config_.sequence.pool == Pool::mean ? sums_.bytes() : maxima_.bytes();
 }

@@ -38,6 +38,14 @@ public:
     /// (out_dim), on every rank. NaN: the mean or the largest of no token.
     const T* logits() const { return logits_.data(); }
 
+    // What backward needs of the last run.
+    int64_t n_token() const { return n_token_; }
+    kernels::Tile<const T> pooled() const {
+        return {pooled_.data(), {n(), 1}, {kernels::lane_count, 1}};
+    }
+    /// The first of this rank's tiles that has the largest of a channel; < 0: another rank has it.
+    int64_t tile_of_largest(int64_t channel) const;
+
     int64_t bytes_sent() const;
     int64_t collectives() const { return 1; }
     int64_t bytes() const;

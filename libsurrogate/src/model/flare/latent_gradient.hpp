@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "kernels/base/buffer.hpp"
+#include "kernels/base/queue.hpp"
+#include "kernels/base/tiles.hpp"
+#include "kernels/flare/gradient.hpp"
+#include "libsurrogate/src/layers/gradient_sums.hpp"
+#include "libsurrogate/src/model/flare/gradient_places.hpp"
+#include "libsurrogate/src/model/flare/latent_blocks.hpp"
+
+namespace surrogate::impl::flare {
+
+/// Backward through the latent blocks of a block. As forward, all ranks compute the same: gradients
+/// of weights are those of one of them. Latents are kept before every latent block while one block
+/// goes back; the rest is computed again. A tile of latents is a chunk of GradientSums, and no sum
+/// crosses tiles in an order of threads: the same bits for any number of ranks and threads.
+template <class T>
+class LatentGradient {
+public:
+    /// Local. All must outlive it. Takes memory only if the network has such blocks. gives_weights:
+    /// whether gradients of weights are those of this rank.
+    LatentGradient(const Config& config, LatentBlocks<T>& forward, const kernels::Queue& queue,
+                   bool gives_weights);
+
+    /// Local. dz (H, D, n_row) of one block, in place, from that behind its latent blocks to that in
+    /// front; encoded (H, M, D) are the latents in front. Nothing without latent blocks. Returns
+    /// whether dz is finite.
+    bool run(const BlockWeights<T>& block, const BlockPlaces& places, const T* encoded,
+             kernels::flare::LatentSums<T> dz, GradientSums& sums);
+
+    int64_t bytes() const;
+
+private:
+    /// Memory of one thread, each a tile of the width named.
+    struct Scratch {
+        kernels::Buffer<T> normed, dnormed, mid, y;  // (C)
+        kernels::Buffer<T> saved, hidden;            // (2 * 4 C)
+        kernels::Buffer<T> softmax;
+        kernels::LinearGradient layers[2];
+    };
+
+    kernels::Tile<T> like(kernels::Tile<const T> tile, kernels::Buffer<T>& data,
+                          int64_t n_channel) const {
+        return {data.data(), {n_channel, tile.shape[1]}, tile.stride};
+    }
+    kernels::Tiles<T> kept(size_t j) {
+        return {kept_[j].data(), config_.channel_dim, config_.num_latents};
+    }
+    void back(const LatentBlockWeights<T>& block, const LatentBlockPlaces& places,
+              kernels::Tiles<T> x, GradientSums& sums);
+    void feed_forward_back(const LatentBlockWeights<T>& block, const LatentBlockPlaces& places,
+                           kernels::Tile<T> x, int64_t tile, Scratch& scratch, double* arena);
+    void slope_queries(int64_t tile, Scratch& scratch);
+    void slope_keys(int64_t tile, Scratch& scratch);
+    void project_back(const LatentBlockWeights<T>& block, const LatentBlockPlaces& places,
+                      kernels::Tile<T> x, int64_t tile, Scratch& scratch, double* arena);
+    kernels::AttendGradient<T> of_queries(int64_t tile) const;
+    template <class Body>
+    void for_tiles(const LatentBlockPlaces& places, GradientSums& sums, const Body& body);
+
+    const Config& config_;
+    LatentBlocks<T>& forward_;
+    kernels::Queue queue_;
+    bool gives_weights_;
+    std::vector<kernels::Buffer<T>> kept_;  // (num_latent_blocks): latents in front
+    kernels::Buffer<T> dx_data_, dy_data_, dqkv_data_, row_sums_data_;
+    kernels::Tiles<T> dx_, dy_, dqkv_;  // (C), (C), (3 C)
+    kernels::Tiles<T> row_sums_;        // (2 H): logarithms of sums, and delta
+    std::vector<Scratch> scratch_;      // (n_thread)
+};
+
+}  // namespace surrogate::impl::flare
