@@ -16,16 +16,14 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Keys of surrogate_training_set that a configuration may give; `accumulate`, `seed` and `steps`
 /// follow from others.
-const std::vector<std::string> trainer_keys = {"loss",           "gradient_share",
-                                               "optimizer",      "learning_rate",
-                                               "weight_decay",   "decay_all",
-                                               "beta1",          "beta2",
-                                               "epsilon",        "clip",
-                                               "average",        "schedule",
-                                               "warmup",         "initial_divisor",
-                                               "final_divisor",  "cycle_momentum",
-                                               "plateau_factor", "plateau_patience",
-                                               "max_bad_steps",  "noise"};
+const std::vector<std::string> trainer_keys = {
+    "loss",           "gradient_share",  "optimizer",
+    "learning_rate",  "weight_decay",    "decay_all",
+    "beta1",          "beta2",           "epsilon",
+    "clip",           "average",         "schedule",
+    "warmup",         "initial_divisor", "final_divisor",
+    "cycle_momentum", "plateau_factor",  "plateau_patience",
+    "max_bad_steps",  "noise",           "bucket"};
 
 const std::vector<std::string> option_keys = {"threads", "backend", "vector", "reproducible",
                                               "gradients"};
@@ -178,11 +176,12 @@ void collect(const toml::table& table, const std::string& prefix,
     }
 }
 
-/// A training may go on with more threads; with files of another name, whose content is compared;
-/// and for longer, if its length decides nothing.
+/// A training may go on with more threads; with gradients that travel in other parts; with files of
+/// another name, whose content is compared; and for longer, if its length decides nothing.
 void forget_what_may_change(TrainConfig* config) {
     auto& essence = config->essence;
-    for (const char* const key : {"options.threads", "options.vector", "data.train"})
+    for (const char* const key :
+         {"options.threads", "options.vector", "training.bucket", "data.train"})
         essence.erase(key);
     if (config->data.validation_share == 0) essence.erase("data.validation");
     const auto schedule = essence.find("training.schedule");

@@ -85,6 +85,17 @@ TEST(TrainConfig, RolloutIsANumberOfLeads) {
               std::string::npos);
 }
 
+TEST(TrainConfig, BucketIsASettingOfTheTrainer) {
+    const TrainConfig config =
+        parse_train_config(with("epochs = 3", "epochs = 3\nbucket = 4096"), "t");
+    ASSERT_EQ(config.training.size(), 1u);
+    EXPECT_EQ(config.training[0].key, "bucket");
+    EXPECT_EQ(config.training[0].value, "4096");
+    EXPECT_NE(
+        refusal(with("epochs = 3", "epochs = 3\nbucket = [1]")).find("t.toml:11:10: 'bucket'"),
+        std::string::npos);
+}
+
 TEST(TrainConfig, UnknownKeyIsNamedWithItsPlaceAndANearMiss) {
     EXPECT_EQ(refusal(with("epochs = 3", "epochs = 3\n  learning_rat = 1")),
               "t.toml:11:3: unknown key 'learning_rat' in [training]; did you mean "
@@ -157,6 +168,7 @@ TEST(TrainConfig, EssenceLeavesOutWhatMayChangeWhenATrainingGoesOn) {
     EXPECT_EQ(essence(with("\"out\"", "\"elsewhere\"")), base);
     EXPECT_EQ(essence(with("\"a.h5\"", "\"moved.h5\"")), base);
     EXPECT_EQ(essence(with("epochs = 3", "epochs = 9")), base);
+    EXPECT_EQ(essence(with("epochs = 3", "epochs = 3\nbucket = 4096")), base);
     EXPECT_NE(essence(with("epochs = 3", "epochs = 3\nseed = 1")), base);
     const std::string cosine = "epochs = 3\nschedule = \"cosine\"";
     EXPECT_NE(essence(with("epochs = 3", cosine)),

@@ -298,6 +298,28 @@ TEST_F(TrainProgram, ValuesThatTheLibraryRefusesHaveTheirPlace) {
     const Outcome outcome = train(2, recipe);
     expect_told(outcome, "t.toml:12:8: ");
     expect_told(outcome, "relative_l2");
+    for (const std::string value : {"0", "-1", "1.5", "'1 MiB'"}) {
+        recipe.training = "epochs = 1\nbucket = " + value + "\n";
+        const Outcome refused = train(2, recipe);
+        expect_told(refused, "t.toml:12:10: ");
+        expect_told(refused, "bucket");
+    }
+}
+
+/// Buckets decide how gradients travel, and not which: another size may go on with a training.
+TEST_F(TrainProgram, BucketsOfAnySizeLearnTheSameBits) {
+    Recipe recipe;
+    recipe.training = "epochs = 2\nbatch = 2\nseed = 1\n";
+    expect_told(train(0, recipe, "--dry-run"), "bucket=1048576 ");
+    recipe.folder = "usual";
+    train(0, recipe);
+    recipe.folder = "small";
+    recipe.training = "epochs = 1\nbatch = 2\nseed = 1\nbucket = 1\n";
+    expect_told(train(0, recipe, "--dry-run"), "bucket=1 ");
+    train(0, recipe);
+    recipe.training = "epochs = 2\nbatch = 2\nseed = 1\nbucket = 4096\n";
+    train(0, recipe, "--resume");
+    EXPECT_EQ(weights(file("usual/last.safetensors")), weights(file("small/last.safetensors")));
 }
 
 TEST_F(TrainProgram, FolderThatCannotBeMadeIsAnErrorBeforeAnythingIsComputed) {
