@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/info.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -172,6 +173,16 @@ std::string pooled_of(const surrogate_pooled_info& pooled) {
     return text;
 }
 
+/// A text of several lines, such as a configuration, by its first line and their number.
+std::string shown(const Json& value) {
+    if (!value.is_string()) return plain(value);
+    const auto& text = value.get_ref<const std::string&>();
+    const auto n_line = 1 + std::count(text.begin(), text.end() - !text.empty(), '\n');
+    if (n_line == 1) return plain(value);
+    return one_line(text.substr(0, text.find('\n'))) + " .. (" + std::to_string(n_line) +
+           " lines; --json has them)";
+}
+
 /// Title, date, license ..: any text, some of it, and how much there is.
 void add_provenance(const Json& provenance, Lines& lines) {
     size_t n_shown = 0;
@@ -180,7 +191,7 @@ void add_provenance(const Json& provenance, Lines& lines) {
             lines.add("..", more(provenance.size()) + " entries of the card's provenance");
             return;
         }
-        lines.add(one_line(key, 40), plain(value));
+        lines.add(one_line(key, 40), shown(value));
     }
 }
 

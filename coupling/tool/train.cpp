@@ -28,7 +28,8 @@ std::string config_text(const Job& job, const std::string& path) {
         if (!job.is_root()) return;
         auto content = read_text(path);
         if (!content)
-            throw Failure(Exit::bad_usage, "cannot read the configuration '" + path + "'");
+            throw Failure(Exit::bad_usage,
+                          "cannot read the configuration '" + path + "': " + why_unreadable(path));
         text = std::move(*content);
     });
     return job.broadcast(text);

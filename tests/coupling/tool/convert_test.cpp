@@ -116,7 +116,8 @@ TEST_F(Convert, KeysAndNamesThatCannotBeAreRefused) {
     expect(2, darcy + " " + out() + " --remove provenance.licence", "did you mean 'license'?");
     expect(2, darcy + " " + out() + " --set nothing", "KEY=VALUE");
     expect(2, darcy + " " + out() + " --set family.name=x", "which has no keys");
-    expect(2, darcy + " " + out() + " --card " + file("none.json"), "cannot read the card");
+    expect(2, darcy + " " + out() + " --card " + file("none.json"),
+           "none.json': there is no such file");
     write(file("card.json"), "{ \"family\": ");
     expect(2, darcy + " " + out() + " --card " + file("card.json"), "is no JSON");
     expect(2, darcy, "OUT is missing");

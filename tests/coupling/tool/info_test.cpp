@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `surrogate info` for programs, and the help of every command.
+#include <algorithm>
+
 #include "tests/coupling/tool/tool_case.hpp"
 
 namespace surrogate::test {
@@ -35,6 +37,19 @@ TEST_F(ToolTest, InfoAsJsonHasTheNumbersOfTheCard) {
     EXPECT_GT(about["memory"]["bytes_a_point"], 100);
     EXPECT_LT(about["memory"]["bytes_a_point"], 10000);
     EXPECT_EQ(about["memory"]["ranks"], 1);
+}
+
+TEST_F(ToolTest, InfoShowsTheFirstLineOfALongText) {
+    const std::string shipped = SURROGATE_SHARE "/models/darcy_flow.safetensors";
+    const std::string text = surrogate("info " + shipped).text;
+    const json about = parsed(surrogate("info --json " + shipped));
+    const auto configuration = about["provenance"]["configuration"].get<std::string>();
+    const auto n_line = std::count(configuration.begin(), configuration.end(), '\n');
+    ASSERT_GT(n_line, 5);
+    EXPECT_NE(text.find("[model] .. (" + std::to_string(n_line) + " lines; --json has them)"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("\\x0a"), std::string::npos) << text;
 }
 
 TEST_F(ToolTest, InfoAsJsonOfABareNetworkAndOfAGrid) {
