@@ -41,7 +41,7 @@ void check_names(const ConvertArguments& arguments) {
 
 json read_card(const std::string& path) {
     const auto text = read_text(path);
-    if (!text || !fs::is_regular_file(path))
+    if (!text)
         fail("cannot read the card '" + one_line(path) + "': " + why_unreadable(path));
     try {
         return json::parse(*text);

@@ -9,6 +9,8 @@
 namespace surrogate::tool {
 
 std::optional<std::string> read_text(const std::string& path) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) return {};  // opens, and reads as empty
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
     text << file.rdbuf();

@@ -292,6 +292,15 @@ TEST_F(TrainProgram, BadDataAreRefusedByName) {
     EXPECT_FALSE(std::filesystem::exists(file("out"))) << "the folder is made after all checks";
 }
 
+TEST_F(TrainProgram, ConfigurationThatIsNoFileIsRefusedWithTheReason) {
+    for (const auto& [path, reason] : {std::pair(file("."), "it is a folder"),
+                                       std::pair(file("none.toml"), "there is no such file")}) {
+        const Outcome outcome = shell(SURROGATE_PROGRAM " train " + path);
+        EXPECT_EQ(outcome.status, 2);
+        expect_told(outcome, "cannot read the configuration '" + path + "': " + reason);
+    }
+}
+
 TEST_F(TrainProgram, ValuesThatTheLibraryRefusesHaveTheirPlace) {
     Recipe recipe;
     recipe.training = "epochs = 1\nloss = 'relativ_l2'\n";
