@@ -40,7 +40,7 @@ $mpirun -n 4 $build/bin/darcy_flow -compare -output $results
 
 say "4/4 weather on a sphere: a spectral solver with a trained emulator beside it, on 4 ranks"
 mkdir -p $weather
-$mpirun -n 4 $build/bin/shallow_water -days 1 -output $weather
+$mpirun -n 4 $build/bin/shallow_water -truncate -days 1 -output $weather
 
 say "done"
 echo "Fields in time:    $results/solver.pvd and $results/surrogate.pvd (ParaView); a picture: $results/fields.png"
