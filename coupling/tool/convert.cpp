@@ -41,8 +41,7 @@ void check_names(const ConvertArguments& arguments) {
 
 json read_card(const std::string& path) {
     const auto text = read_text(path);
-    if (!text)
-        fail("cannot read the card '" + one_line(path) + "': " + why_unreadable(path));
+    if (!text) fail("cannot read the card '" + one_line(path) + "': " + why_unreadable(path));
     try {
         return json::parse(*text);
     } catch (const json::parse_error& error) {
