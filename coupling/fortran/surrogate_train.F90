@@ -138,6 +138,12 @@ module surrogate_train
             type(surrogate_step_report), intent(out) :: report
             integer(c_int) :: found
         end function
+        function c_trainer_widen_ranges(trainer, n_widened) bind(c, name="surrogate_trainer_widen_ranges") result(found)
+            import
+            type(c_ptr), value :: trainer
+            integer(c_int32_t), intent(out) :: n_widened
+            integer(c_int) :: found
+        end function
         function c_trainer_save_model(trainer, which, card, path) &
             bind(c, name="surrogate_trainer_save_model") result(found)
             import
@@ -214,7 +220,8 @@ module surrogate_train
         surrogate_trainer_bind_target, surrogate_trainer_bind_target_block, surrogate_trainer_set_point_weights, &
         surrogate_trainer_set_scale, surrogate_trainer_set_lattice, surrogate_trainer_accumulate, surrogate_trainer_apply, &
         surrogate_trainer_step, surrogate_trainer_validate, surrogate_trainer_end_validation, surrogate_trainer_keep, &
-        surrogate_trainer_step_kept, surrogate_trainer_save_model, surrogate_trainer_save, surrogate_trainer_restore, &
+        surrogate_trainer_step_kept, surrogate_trainer_widen_ranges, surrogate_trainer_save_model, surrogate_trainer_save, &
+        surrogate_trainer_restore, &
         surrogate_trainer_note, surrogate_trainer_describe, surrogate_trainer_counter, surrogate_trainer_destroy, &
         surrogate_model_initialise, surrogate_model_initialise_scaled
 
@@ -413,6 +420,20 @@ contains
         found = c_trainer_step_kept(trainer%handle, n_steps, given)
         if (present(report)) report = given
         call finish(found, "surrogate_trainer_step_kept", status)
+    end subroutine
+
+    ! ---- ranges ----
+
+    subroutine surrogate_trainer_widen_ranges(trainer, n_widened, status)
+        type(surrogate_trainer), intent(in) :: trainer
+        integer(c_int32_t), intent(out), optional :: n_widened
+        integer(c_int), intent(out), optional :: status
+        integer(c_int32_t) :: given
+        integer(c_int) :: found
+        given = 0
+        found = c_trainer_widen_ranges(trainer%handle, given)
+        if (present(n_widened)) n_widened = given
+        call finish(found, "surrogate_trainer_widen_ranges", status)
     end subroutine
 
     ! ---- files ----

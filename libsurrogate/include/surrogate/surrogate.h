@@ -364,7 +364,8 @@ SURROGATE_API surrogate_status surrogate_model_pooled(const surrogate_model* mod
                                                       surrogate_pooled_info* info);
 
 /* A number that tells models apart: XXH3-64 of the card (its JSON with sorted keys, without
- * checksums) and of all weights in single precision with their names and shapes. The same on every
+ * checksums) and of all weights in single precision with their names and shapes, as they are now
+ * (a trainer changes weights and ranges of the card). The same on every
  * rank and machine, for a file and its copy, and for what surrogate_model_save writes. The check case
  * does not count. Reads all weights. Local. Since 0.1 */
 SURROGATE_API surrogate_status surrogate_model_hash(const surrogate_model* model, uint64_t* hash);
@@ -791,7 +792,7 @@ SURROGATE_API surrogate_status surrogate_plan_counter(const surrogate_plan* plan
  *                 run whose end the host has seen (surrogate_plan_wait)
  *   coordinates   of the domain, which every run uses
  * NaN and infinity are not counted: they are SURROGATE_NOT_FINITE.
- *   name, min, max   of the card; -inf, inf: no range, nothing is counted
+ *   name, min, max   of the card as that run took it; -inf, inf: no range, nothing is counted
  *   n_points         of this rank's input domain: n_outside / n_points is this rank's share
  *   n_outside        values below min or above max
  *   worst            the one farthest outside; 0 if n_outside is 0

@@ -25,7 +25,7 @@
  * width.
  *
  * The trainer changes the weights of the plan's model: all plans made from that model predict with the
- * new ones from the next run on. Everything here is collective over the context that the trainer
+ * new ones from the next run on. It changes the ranges of its card when told to (widen_ranges). Everything here is collective over the context that the trainer
  * works across, unless it says "local", with the conventions of surrogate.h. Errors are the same on
  * all ranks; a step that fails leaves weights and optimiser as they were. Arrays lie on the host. One
  * thread at a time. Since 0.1 */
@@ -184,6 +184,25 @@ SURROGATE_API surrogate_status surrogate_trainer_step_kept(surrogate_trainer* tr
                                                            int64_t n_steps,
                                                            surrogate_step_report* report);
 
+/* ---- ranges ------------------------------------------------------------------------------------ */
+
+/* The ranges (min, max) on the card of the trainer's model grow to hold what it has learnt from: of
+ * each input field to the smallest and largest values, of each output to those of the targets, in
+ * all steps since the trainer was made (those before its checkpoint included). Never by itself:
+ * whoever calls it says that the model may be trusted there.
+ *   - Values of all ranks count, as they were bound: without noise. A step that was left out or has
+ *     failed, a sample that was kept but not learnt from, and validations do not count; nor do
+ *     targets at points of weight 0.
+ *   - A range that the card does not have stays away; coordinates and pooled statistics stay.
+ *   - All plans of that model, of any thread, compare with the new ranges from their next run on,
+ *     time loops from their next step on, and surrogate_model_save, _save_model, _input, _output,
+ *     _describe and _hash have them. None of these may be under way in the call, nor runs that were
+ *     only enqueued (surrogate_plan_wait).
+ * n_widened: fields whose range has grown; may be NULL. One reduction of two numbers a field. On
+ * error ranges are as before. Since 0.1 */
+SURROGATE_API surrogate_status surrogate_trainer_widen_ranges(surrogate_trainer* trainer,
+                                                              int32_t* n_widened);
+
 /* ---- files ------------------------------------------------------------------------------------- */
 
 enum { SURROGATE_WEIGHTS = 0, SURROGATE_AVERAGE = 1, SURROGATE_BEST = 2 };
@@ -196,7 +215,8 @@ SURROGATE_API surrogate_status surrogate_trainer_save_model(surrogate_trainer* t
                                                             const char* path);
 
 /* Everything a training needs to go on with the same bits: weights in double, average, best, moments,
- * schedule, counters, reservoir. One file, which gets its name when it is complete; an earlier one
+ * schedule, counters, reservoir, ranges (those of the card, and those of the steps so far; checkpoints
+ * of earlier versions lack the latter, which then begin with the next step). One file, which gets its name when it is complete; an earlier one
  * stays as it is until then. A checkpoint of a reproducible training may be restored on another number
  * of ranks. Not between accumulate and apply.
  *   note   text of the caller's kept with it (position in the data set), or NULL

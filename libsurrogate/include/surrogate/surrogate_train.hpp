@@ -117,6 +117,13 @@ public:
         return found;
     }
 
+    /// The card's ranges grow to what was learnt from. Returns how many have.
+    int32_t widen_ranges() {
+        int32_t n = 0;
+        check(surrogate_trainer_widen_ranges(get(), &n));
+        return n;
+    }
+
     /// card: JSON in place of the model's, or null.
     void save_model(const std::string& path, Which which = Which::weights,
                     const char* card = nullptr) {

@@ -144,6 +144,13 @@ surrogate_status surrogate_trainer_step_kept(surrogate_trainer* trainer, int64_t
     });
 }
 
+surrogate_status surrogate_trainer_widen_ranges(surrogate_trainer* trainer, int32_t* n_widened) {
+    return with(trainer, [&](Trainer& own) {
+        const int32_t found = own.widen_ranges();
+        if (n_widened) *n_widened = found;
+    });
+}
+
 surrogate_status surrogate_trainer_save_model(surrogate_trainer* trainer, int32_t which,
                                               const char* card, const char* path) {
     return with(trainer, [&](Trainer& own) { own.save_model(which, card, path); });

@@ -95,15 +95,13 @@ void describe_weights(std::span<const TensorEntry> entries, nlohmann::json& type
     }
 }
 
-/// What there is to say of a file once its network is known. ASCII: hosts print it.
+/// What there is to say of a file beside its card, once its network is known.
 std::string describe(const ModelFile& file, int64_t n_parameter, CheckTruth truth) {
     JsonTree tree(nlohmann::json::object());
     nlohmann::json& text = tree.root;
     text["family"] = file.card.family;
     text["parameters"] = n_parameter;
     describe_weights(file.entries, text["weights"]);
-    nlohmann::json& card = text["card"];
-    card = parse_json(file.card_text, "card");
     nlohmann::json& check = text["check"] = nlohmann::json::object();
     for (const TensorEntry& entry : file.entries) {
         if (!is_check_tensor(entry.name)) continue;
@@ -113,7 +111,7 @@ std::string describe(const ModelFile& file, int64_t n_parameter, CheckTruth trut
     }
     text["check_truth"] = name(truth);
     if (truth != CheckTruth::double_precision) text["check_note"] = check_note(truth);
-    return text.dump(2, ' ', true);
+    return text.dump();
 }
 
 /// The file's tensors, in the order of the state_dict.
@@ -158,28 +156,26 @@ void Model::load(const ModelSource& source) {
     };
     ModelFile file = load_model(context_->comm(), source, is_weight, accept, rename);
     context_->comm().agree([&] {
-        card_text_ = file.card_text;
         weights_ = make_weights(file);
-        card_ = file.card;
+        card_ = std::make_shared<ModelCard>(file.card, file.card_text);
         network_ = make_network(file, weights_);
         set_ports();
         const CheckTruth truth = check_truth(file.entries, network_->inputs(), network_->outputs());
-        description_ = describe(file, weights_->n_parameter(), truth);
+        card_->set_description(describe(file, weights_->n_parameter(), truth));
         log_check_case(*context_, source, truth);
     });
 }
 
 Model::Model(std::shared_ptr<Context> context, const Card& card, std::unique_ptr<Network> network)
     : context_(std::move(context)),
-      card_text_("{}"),
-      card_(card),
+      card_(std::make_shared<ModelCard>(card, "{}")),
       weights_(std::make_shared<MasterWeights>(std::span<const Tensor>())),
       network_(std::move(network)) {
     set_ports();
 }
 
 void Model::set_ports() {
-    match_fields(card_, *network_);
+    match_fields(card(), *network_);
     for (const Port& port : network_->inputs()) ports_.push_back({port, false});
     for (const Port& port : network_->outputs()) ports_.push_back({port, true});
 }
@@ -199,7 +195,7 @@ void Model::save(const char* path) const {
                 values.subspan(static_cast<size_t>(entry.first), static_cast<size_t>(entry.size));
             tensors.push_back({{entry.name, DType::float32, entry.shape}, std::as_bytes(own)});
         }
-        save_model_file(context_->files(), name, card_text_, tensors);
+        save_model_file(context_->files(), name, card_text(), tensors);
     });
 }
 

@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "libsurrogate/src/context/context.hpp"
+#include "libsurrogate/src/model/model_card.hpp"
 #include "libsurrogate/src/model/model_hash.hpp"
 #include "libsurrogate/src/model/network.hpp"
 
 namespace surrogate::impl {
 
-/// A model: card and network. Immutable; plans share it.
+/// A model: card and network, which plans share. Immutable, but for a trainer: weights and ranges.
 class Model {
 public:
     /// Collective; see surrogate_model_load. A null path throws on all ranks.
@@ -26,8 +27,10 @@ public:
     void save(const char* path) const;
 
     Context& context() const { return *context_; }
-    const Card& card() const { return card_; }
-    const std::string& card_text() const { return card_text_; }
+    const Card& card() const { return card_->card(); }
+    const std::string& card_text() const { return card_->text(); }
+    /// Shared with who may widen its ranges.
+    const std::shared_ptr<ModelCard>& shared_card() const { return card_; }
     const Network& network() const { return *network_; }
     /// Shared with the network and its plans. Whoever changes them calls refresh().
     const std::shared_ptr<MasterWeights>& weights() const { return weights_; }
@@ -39,23 +42,21 @@ public:
     /// The network's ports, inputs first; they live as long as the model.
     const std::vector<ListedPort>& ports() const { return ports_; }
 
-    /// See surrogate_model_hash: of the weights as they are now. Throws bad_alloc.
-    uint64_t hash() const { return model_hash(card_text_, *weights_); }
+    /// See surrogate_model_hash: of weights and ranges as they are now. Throws bad_alloc.
+    uint64_t hash() const { return model_hash(card_text(), *weights_); }
 
     /// See surrogate_model_describe.
-    const std::string& description() const { return description_; }
+    const std::string& description() const { return card_->description(); }
 
 private:
     void load(const ModelSource& source);
     void set_ports();
 
     std::shared_ptr<Context> context_;
-    std::string card_text_;
-    Card card_;
+    std::shared_ptr<ModelCard> card_;
     std::shared_ptr<MasterWeights> weights_;
     std::unique_ptr<Network> network_;
     std::vector<ListedPort> ports_;
-    std::string description_;
 };
 
 /// The check case of a model file; see surrogate_check_case_load. Collective.

@@ -30,6 +30,7 @@ const Port& port_of(std::span<const Port> ports, size_t channel) {
 
 /// The card's inputs; with coordinates=network, coordinates have gone through its numbers already.
 void Plan::set_fields() {
+    ranges_revision_ = model_->shared_card()->revision();
     fields_ = model_->card().inputs;
     if (options_.get("coordinates") == "card") return;
     for (FieldCard& field : fields_) {

@@ -48,6 +48,9 @@ public:
     virtual Result run(int64_t run, std::span<const Column> inputs, std::span<const Column> outputs,
                        bool poisoned) = 0;
 
+    /// The ranges of inputs by the card have changed to those of these columns. Local.
+    virtual void set_ranges(std::span<const Column>) {}
+
     /// Inputs outside their columns' ranges (columns): of the last run whose end the host has seen.
     virtual std::span<const Outside> outside() const = 0;
 

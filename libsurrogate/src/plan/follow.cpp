@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan follows its points when they have moved. The move was collective: all ranks know of it.
+// A plan follows its points when they have moved, and ranges that a trainer has widened. Both were
+// collective: all ranks know of it.
 #include <exception>
 #include <optional>
 
@@ -19,6 +20,20 @@ void Plan::follow() {
     if (is_new) add_execution();
     followed_ = revisions();
     if (is_new && stream_) execution_->set_stream(*stream_);
+}
+
+/// Coordinates keep theirs. Takes no memory.
+void Plan::follow_ranges() {
+    const int64_t revision = model_->shared_card()->revision();
+    if (ranges_revision_ == revision) return;
+    ranges_revision_ = revision;
+    for (size_t i = 0; i < fields_.size(); ++i) {
+        if (fields_[i].is_coordinate) continue;
+        const FieldCard& field = model_->card().inputs[i];
+        inputs_[i].min = fields_[i].min = field.min;
+        inputs_[i].max = fields_[i].max = field.max;
+    }
+    execution_->set_ranges(inputs_);
 }
 
 /// What they found is kept for the next run: their points can still be told from those of now.

@@ -62,9 +62,10 @@ public:
     /// Rows of an array of each output.
     int64_t n_output_row() const { return output_->n_local(); }
     const kernels::Queue& queue() const { return queue_; }
-    /// Collective, agreed: if points have moved since the last run.
+    /// Collective, agreed: if points have moved since the last run. Takes the card's ranges of now.
     void follow_if_behind() {
         if (is_behind()) follow();
+        follow_ranges();
     }
     /// A run of the caller's columns. Collective, without agreement. problem: why this rank cannot
     /// take part, or null; afterwards also what was wrong with its inputs.
@@ -124,6 +125,7 @@ private:
     Revisions revisions() const { return {input_->revision(), output_->revision()}; }
     bool is_behind() const { return followed_ != revisions(); }
     void follow();
+    void follow_ranges();
     void finish_earlier_runs();
     std::vector<size_t> find_slots(const char* name, bool is_input) const;
     [[noreturn]] void refuse_name(const char* name, bool is_input) const;
@@ -171,6 +173,7 @@ private:
     kernels::Queue queue_;
     std::unique_ptr<Execution> execution_;   // null: no memory for it when the points moved
     Revisions followed_;                     // of the domains, by the execution
+    int64_t ranges_revision_ = 0;            // of the model's card, by the columns
     std::optional<kernels::Stream> stream_;  // of the caller's
     std::exception_ptr found_before_move_;   // by runs that were only enqueued
     std::vector<FieldCard> fields_;          // inputs of the card, as option coordinates asks

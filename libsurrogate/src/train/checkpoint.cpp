@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a trainer keeps in a checkpoint, and how it comes back.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "libsurrogate/src/core/text.hpp"
@@ -23,6 +24,8 @@ struct Trainer::Restored {
     Counters counters;
     std::vector<kernels::Buffer<double>> arenas;  // as state() lists them
     std::vector<Reservoir::Slot> slots;
+    std::vector<FieldRange> ranges, seen;   // of the card; of all steps (n_input + n_output)
+    std::optional<ModelCard::Texts> texts;  // with the former; none: the card has them
     std::string note;
 };
 
@@ -48,6 +51,12 @@ TensorEntry entry_of(const std::string& name, DType dtype, std::vector<int64_t> 
     return {name, dtype, std::move(shape)};
 }
 
+/// Of all steps: least and greatest value of each field. Older checkpoints have none.
+TensorEntry ranges_entry(size_t n_field) {
+    static_assert(sizeof(FieldRange) == 2 * sizeof(double));
+    return entry_of("ranges", DType::float64, {static_cast<int64_t>(n_field), 2});
+}
+
 std::string kept_name(int64_t group, int64_t slot, const char* what) {
     return "kept/" + std::to_string(group) + "/" + std::to_string(slot) + "/" + what;
 }
@@ -66,6 +75,20 @@ void set_note(const char* note, nlohmann::json& about) {
         about.at("note").dump();
     } catch (const nlohmann::json::type_error&) {
         throw Error(Status::invalid_argument, "the note is not UTF-8");
+    }
+}
+
+/// What of a card is the same for all of a training. `model` may be any JSON.
+void keep_same(nlohmann::json& model) {
+    if (!model.is_object()) return;
+    for (const char* key : {"checksums", "provenance"}) model.erase(key);
+    for (const char* key : {"inputs", "outputs"}) {
+        if (!model.contains(key) || !model.at(key).is_array()) continue;
+        for (nlohmann::json& field : model.at(key)) {
+            if (!field.is_object() || field.contains("axis")) continue;
+            field.erase("min");
+            field.erase("max");
+        }
     }
 }
 
@@ -136,6 +159,8 @@ void Trainer::save(const char* note, const char* path) {
     std::optional<KeptExchange> kept;
     std::vector<CheckpointTensor> tensors;
     int64_t counters[n_counter] = {};
+    std::vector<FieldRange> seen;
+    std::vector<double> ends;
     const int64_t n_kept = reservoir_.n_kept();
     std::string name;
     across().agree([&] {
@@ -148,12 +173,15 @@ void Trainer::save(const char* note, const char* path) {
         name = path;
         describe_to(about.root);
         set_note(note, about.root);
+        seen.assign(seen_.complete().begin(), seen_.complete().end());
+        ends.resize(2 * seen.size());
     });
+    join_ranges(seen, ends);
     if (n_kept > 0) {
         across().agree([&] { kept.emplace(*this); });
         kept->connect();
     }
-    across().agree([&] { list_tensors(kept ? &*kept : nullptr, counters, tensors); });
+    across().agree([&] { list_tensors(kept ? &*kept : nullptr, counters, seen, tensors); });
     const Counters own = this->counters();
     static_assert(sizeof own == sizeof counters);
     std::memcpy(counters, &own, sizeof own);
@@ -170,9 +198,11 @@ Trainer::Counters Trainer::counters() const {
 
 /// The tensors of a checkpoint in the order of the file.
 void Trainer::list_tensors(KeptExchange* kept, const int64_t* counters,
+                           std::span<const FieldRange> seen,
                            std::vector<CheckpointTensor>& tensors) {
     tensors.push_back({entry_of("counters", DType::int64, {n_counter}),
                        [counters] { return std::as_bytes(std::span(counters, n_counter)); }});
+    tensors.push_back({ranges_entry(seen.size()), [seen] { return std::as_bytes(seen); }});
     for (const auto& [name, arena] : state()) {
         for (const MasterWeights::Entry& entry : model_->weights()->entries()) {
             const std::span<const double> own =
@@ -207,10 +237,8 @@ void Trainer::require_same_training(const CheckpointFile& file) const {
     JsonTree theirs{nlohmann::json(file.about())};
     theirs.root.erase("checksums");
     theirs.root.erase("note");
-    if (theirs.root.contains("model") && theirs.root.at("model").is_object()) {
-        theirs.root.at("model").erase("checksums");
-        theirs.root.at("model").erase("provenance");
-    }
+    keep_same(ours.root.at("model"));
+    if (theirs.root.contains("model")) keep_same(theirs.root.at("model"));
     std::vector<std::string> list;
     list_differences(theirs.root, ours.root, "", list);
     if (list.empty()) return;
@@ -241,6 +269,7 @@ void Trainer::restore(const char* path) {
                       c.n_drawn}) < 0 ||
             c.n_kept > recipe_.reservoir)
             throw Error(Status::bad_file, "the counters of the checkpoint cannot be");
+        read_ranges(*file, restored);
     });
     across().broadcast(&restored.counters, sizeof restored.counters, 0);
     std::optional<KeptExchange> kept;
@@ -250,11 +279,36 @@ void Trainer::restore(const char* path) {
         kept->connect();
     }
     across().broadcast(restored.note.data(), restored.counters.n_note, 0);
+    for (std::vector<FieldRange>* ranges : {&restored.ranges, &restored.seen}) {
+        const auto n_byte = static_cast<int64_t>(ranges->size() * sizeof(FieldRange));
+        across().broadcast(ranges->data(), n_byte, 0);
+    }
+    across().agree([&] {
+        const ModelCard& card = *model_->shared_card();
+        if (card.ranges() != restored.ranges) restored.texts = card.texts_with(restored.ranges);
+    });
     read_state(file ? &*file : nullptr, kept ? &*kept : nullptr, restored);
     take(restored);
 }
 
+/// On one rank: the ranges of the checkpoint's card, and of what was learnt. Throws bad_file.
+void Trainer::read_ranges(const CheckpointFile& file, Restored& restored) const {
+    const Card card = parse_card(file.about().at("model").dump());
+    restored.ranges = ModelCard(card, {}).ranges();
+    restored.seen.resize(restored.ranges.size());
+    const TensorEntry entry = ranges_entry(restored.seen.size());
+    if (!file.has(entry.name)) return;
+    file.read(entry, std::as_writable_bytes(std::span(restored.seen)));
+    for (const FieldRange& range : restored.seen) {
+        const bool is_finite = std::isfinite(range.min) && std::isfinite(range.max);
+        if (range == FieldRange{} || (is_finite && range.min <= range.max)) continue;
+        throw Error(Status::bad_file, "the ranges of the checkpoint cannot be");
+    }
+}
+
 void Trainer::make_room_for(Restored& restored) {
+    restored.ranges.resize(n_input() + n_output());
+    restored.seen.resize(n_input() + n_output());
     const int64_t n_arena = std::ssize(optimizer_->weights());
     const Counters& counters = restored.counters;
     const int n = 3 + (recipe_.average > 0) + (counters.n_seen > 0);
@@ -331,6 +385,9 @@ void Trainer::take(Restored& restored) {
     for (size_t s = 0; s < restored.slots.size(); ++s)
         reservoir_.slot(static_cast<int64_t>(s)) = std::move(restored.slots[s]);
     note_ = std::move(restored.note);
+    std::ranges::copy(restored.seen, seen_.complete().begin());
+    if (restored.texts)
+        model_->shared_card()->set_ranges(restored.ranges, std::move(*restored.texts));
     validation_.clear();
     model_->weights()->refresh();
 }

@@ -88,6 +88,10 @@ CheckpointFile::CheckpointFile(const FileLayer& files, const std::string& path)
     entries_ = header.tensors;
 }
 
+bool CheckpointFile::has(const std::string& tensor) const {
+    return std::ranges::find(entries_, tensor, &TensorEntry::name) != entries_.end();
+}
+
 const TensorEntry& CheckpointFile::find(const TensorEntry& expected) const {
     const auto found = std::ranges::find(entries_, expected.name, &TensorEntry::name);
     if (found != entries_.end() && found->dtype == expected.dtype && found->shape == expected.shape)

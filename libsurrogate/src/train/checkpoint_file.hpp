@@ -37,6 +37,8 @@ public:
     const nlohmann::json& about() const { return about_.root; }
     const std::vector<TensorEntry>& entries() const { return entries_; }
 
+    bool has(const std::string& tensor) const;
+
     /// The bytes of a tensor, which must have this type and shape and its checksum.
     void read(const TensorEntry& expected, std::span<std::byte> to) const;
 

@@ -55,6 +55,7 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared, std::shared_ptr<Co
         loss_.emplace(recipe_, model_->card().outputs, plan_.queue());
         targets_.resize(n_output());
         target_rows_.resize(n_output(), -1);
+        seen_ = SeenRanges(n_input() + n_output());
         losses_.reserve(static_cast<size_t>(std::min<int64_t>(recipe_.accumulate, 4096)));
         // Groups keep different samples, and choose them by numbers of their own.
         reservoir_ = Reservoir(recipe_.reservoir, recipe_.seed, group_.index);

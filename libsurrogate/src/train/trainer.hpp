@@ -16,6 +16,7 @@
 #include "libsurrogate/src/train/optimizer.hpp"
 #include "libsurrogate/src/train/reservoir.hpp"
 #include "libsurrogate/src/train/sample_gather.hpp"
+#include "libsurrogate/src/train/seen_ranges.hpp"
 #include "libsurrogate/src/train/settings.hpp"
 #include "surrogate/surrogate_train.h"
 
@@ -52,6 +53,7 @@ public:
     double end_validation(bool& is_best);
     int64_t keep();
     surrogate_step_report step_kept(int64_t n_step);
+    int32_t widen_ranges();
     void save_model(int32_t which, const char* card, const char* path);
     void save(const char* note, const char* path);
     void restore(const char* path);
@@ -72,6 +74,7 @@ private:
 
     Communicator& comm() const { return plan_.context().comm(); }
     Communicator& across() const { return across_->comm(); }
+    size_t n_input() const { return model_->card().inputs.size(); }
     size_t n_output() const { return model_->card().outputs.size(); }
     int64_t n_point() const { return plan_.n_output_row(); }
     Source bound() const { return {plan_.inputs(), targets_, true}; }
@@ -93,6 +96,8 @@ private:
     void go_back(Verdict verdict, bool is_last);
     double mean(std::span<const double> losses, int64_t& n) const;
     surrogate_step_report skip(surrogate_step_report report);
+    void note_ranges(const Source& source);
+    void join_ranges(std::span<FieldRange> ranges, std::span<double> ends) const;
     Traffic now() const;
     struct Counters;
     struct Restored;
@@ -100,9 +105,10 @@ private:
     Counters counters() const;
     std::vector<std::pair<std::string, std::span<double>>> state();
     void describe_to(nlohmann::json& about) const;
-    void list_tensors(KeptExchange* kept, const int64_t* counters,
+    void list_tensors(KeptExchange* kept, const int64_t* counters, std::span<const FieldRange> seen,
                       std::vector<CheckpointTensor>& tensors);
     void require_same_training(const CheckpointFile& file) const;
+    void read_ranges(const CheckpointFile& file, Restored& restored) const;
     void make_room_for(Restored& restored);
     void read_state(const CheckpointFile* file, KeptExchange* kept, Restored& restored);
     void take(Restored& restored);
@@ -136,6 +142,7 @@ private:
     bool has_weights_ = false;
     Outside outside_;  // not read
 
+    SeenRanges seen_;                 // inputs, then outputs
     std::vector<double> losses_;      // of the step under way, this group's
     std::vector<double> validation_;  // of the validation under way, this group's
     Plateau plateau_;

@@ -156,6 +156,7 @@ double Trainer::accumulate(const Source& source, bool is_last) {
         verdict = measure(source, true);
         if (verdict == Verdict::good) loss = loss_->value();
     });
+    if (verdict == Verdict::good) note_ranges(source);
     go_back(verdict, is_last);
     losses_.push_back(loss);
     const Traffic after = now();
@@ -223,6 +224,7 @@ surrogate_step_report Trainer::apply() {
     if (!is_finite) return skip(report);
     optimizer_->step(sums_->total(), report.gradient_norm, rate);
     sums_->clear();
+    seen_.end_step(true);
     n_bad_ = 0;
     report.step = optimizer_->n_step();
     across().agree([&] { model_->weights()->refresh(); });
@@ -232,6 +234,7 @@ surrogate_step_report Trainer::apply() {
 /// The step is left out.
 surrogate_step_report Trainer::skip(surrogate_step_report report) {
     sums_->clear();
+    seen_.end_step(false);
     report.step = optimizer_->n_step();
     report.was_skipped = 1;
     if (++n_bad_ <= recipe_.max_bad_steps) return report;

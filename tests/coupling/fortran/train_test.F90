@@ -12,11 +12,13 @@ program train_test
     type(surrogate_training) :: training
     type(surrogate_trainer) :: trainer
     type(surrogate_context) :: context
-    type(surrogate_model) :: fresh
+    type(surrogate_model) :: fresh, model
+    type(surrogate_field_info) :: field
     type(surrogate_step_report) :: report
     real(dp), target :: x(2, n_x, n_y), a(0:n_x + 1, 0:n_y + 1), p(n_x, n_y), solved(0:n_x + 1, 0:n_y + 1)
     real(dp) :: first, later, error(1), mean_loss
     integer(c_int64_t) :: n_kept, value
+    integer(c_int32_t) :: n_widened
     integer(c_int) :: status
     logical :: is_best
     character(len=:), allocatable :: text
@@ -69,13 +71,23 @@ program train_test
     call surrogate_trainer_describe(trainer, text)
     call check(index(text, "parameters") > 0, "the table")
 
-    call surrogate_trainer_save(trainer, trim(folder)//"/fortran_train.safetensors", note="after 23")
+    call surrogate_trainer_widen_ranges(trainer, n_widened)
+    call check(n_widened == 0, "what was learnt lies inside of the ranges")
+    a(1, 1) = 13
+    call surrogate_trainer_step(trainer)
+    call surrogate_trainer_widen_ranges(trainer, n_widened, status)
+    call check(status == surrogate_success .and. n_widened == 1, "the range of the mobility has grown")
+    call surrogate_plan_model(plan, model)
+    call surrogate_model_input(model, 2_c_int32_t, field)
+    call check(field%max == 13, "the range on the card")
+
+    call surrogate_trainer_save(trainer, trim(folder)//"/fortran_train.safetensors", note="after 24")
     call surrogate_trainer_step(trainer)
     call surrogate_trainer_restore(trainer, trim(folder)//"/fortran_train.safetensors")
     call surrogate_trainer_note(trainer, text)
-    call check(text == "after 23", "the note of a checkpoint: "//text)
+    call check(text == "after 24", "the note of a checkpoint: "//text)
     call surrogate_trainer_counter(trainer, "steps", value)
-    call check(value == 23, "steps of a checkpoint")
+    call check(value == 24, "steps of a checkpoint")
     call surrogate_trainer_save_model(trainer, surrogate_best, trim(folder)//"/fortran_best.safetensors")
     call surrogate_trainer_save_model(trainer, surrogate_weights, trim(folder)//"/none/model.safetensors", status=status)
     call check_status(status, surrogate_io, "model.safetensors")

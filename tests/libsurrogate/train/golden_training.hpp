@@ -33,7 +33,7 @@ inline std::string golden_training_model() {
     };
     writer.card["inputs"] = {field("a"), field("b")};
     writer.card["outputs"] = {
-        {{"name", "u"}, {"unit", "m"}, {"mean", golden_mean}, {"std", golden_std}}};
+        {{"name", "u"}, {"unit", "m"}, {"mean", golden_mean}, {"std", golden_std}, {"max", 10}}};
     return written(writer, "golden_training");
 }
 

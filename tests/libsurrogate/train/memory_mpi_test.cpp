@@ -55,12 +55,31 @@ TEST_F(FaultsMemory, InValidationsAndCheckpointsIsToldToAllRanks) {
     run.load(0);
     fail_at_each_allocation([&] { return surrogate_trainer_keep(run.trainer.get(), nullptr); });
     run.golden_step(0);
+    for (int64_t sample = 0; sample < 2; ++sample) {
+        run.load(sample);
+        run.a[0] = 20;
+        run.trainer.step();
+    }
     run.load(0);
     run.trainer.validate(1);
     run.trainer.end_validation();
     const std::vector<double> weights = run.weights();
     const auto in_turn = [](int64_t n) { return n + 1 + n / 4; };
     n_trim = 100;  // texts of errors are made smaller without memory
+    const auto largest = [&] {
+        surrogate_field_info info{};
+        surrogate_model_input(run.model.get(), 0, &info);
+        return info.max;
+    };
+    fail_at_each_allocation(
+        [&] {
+            const double before = largest();
+            const surrogate_status status =
+                surrogate_trainer_widen_ranges(run.trainer.get(), nullptr);
+            EXPECT_EQ(largest(), status == SURROGATE_SUCCESS ? 20 : before);
+            return status;
+        },
+        in_turn);
     fail_at_each_allocation(
         [&] { return surrogate_trainer_save(run.trainer.get(), "note", path.c_str()); }, in_turn);
     EXPECT_EQ(run.weights(), weights);

@@ -69,6 +69,7 @@ public:
                        exchanged_.collectives + recording_.n_reduction()};
     }
 
+    void set_ranges(std::span<const Column> inputs) override { records_->set_ranges(inputs); }
     std::span<const Outside> outside() const override { return records_->outside(); }
 
     int64_t workspace_bytes() const override {

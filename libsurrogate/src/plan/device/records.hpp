@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -23,6 +24,9 @@ public:
                   std::span<const Column> inputs);
 
     static int64_t record_bytes(int64_t n_input);
+
+    /// Ranges of the inputs given to the constructor have changed.
+    void set_ranges(std::span<const Column> inputs) { std::ranges::copy(inputs, ranged_.begin()); }
 
     /// Before a run: nothing is known of it. Returns where the host counts its own inputs outside
     /// (n_input).
