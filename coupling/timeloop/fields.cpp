@@ -15,8 +15,6 @@ Field field_of(const surrogate_field_info& info) {
     field.unit = info.unit;
     field.mean = info.mean;
     field.std = info.std;
-    field.min = info.min;
-    field.max = info.max;
     return field;
 }
 

@@ -16,7 +16,7 @@ namespace surrogate::timeloop {
 /// plan, which is bound to the column.
 struct Field {
     std::string name, unit;
-    double mean, std, min, max;  ///< of the card
+    double mean, std;  ///< of the card
     SolverArray array;
     bool is_bound = false;
     std::vector<double> work;  ///< (n_local)

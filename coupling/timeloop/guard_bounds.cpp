@@ -8,10 +8,9 @@
 
 namespace surrogate::timeloop {
 
-BoundsGuard::BoundsGuard(Fields* fields, const PointWeights* points)
-    : fields_(fields), points_(points) {
-    for (const Field& field : fields->outputs()) outputs_.push_back({field.min, field.max});
-    limits_.resize(outputs_.size());
+BoundsGuard::BoundsGuard(Fields* fields, const surrogate_model* model, const PointWeights* points)
+    : fields_(fields), model_(model), points_(points), set_(fields->outputs().size()) {
+    limits_.resize(set_.size());
 }
 
 void BoundsGuard::set_bounds(size_t output, double min, double max) {
@@ -20,13 +19,16 @@ void BoundsGuard::set_bounds(size_t output, double min, double max) {
                                              "' are " + std::to_string(min) + " .. " +
                                              std::to_string(max) +
                                              "; the first must not be above the second");
-    outputs_[output].min = min;
-    outputs_[output].max = max;
+    set_[output] = {min, max};
 }
 
 void BoundsGuard::begin() {
-    for (size_t i = 0; i < outputs_.size(); ++i)
-        limits_[i].begin(outputs_[i].min, outputs_[i].max, fields_->outputs()[i].array.is_single());
+    for (size_t i = 0; i < set_.size(); ++i) {
+        surrogate_field_info card{};
+        require_success(surrogate_model_output(model_, static_cast<int32_t>(i), &card));
+        const Bounds bounds = set_[i].value_or(Bounds{card.min, card.max});
+        limits_[i].begin(bounds.min, bounds.max, fields_->outputs()[i].array.is_single());
+    }
 }
 
 void BoundsGuard::look_at_output(size_t field, int64_t, std::span<double> values) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "coupling/timeloop/fields.hpp"
@@ -9,10 +10,11 @@
 
 namespace surrogate::timeloop {
 
-/// Predictions outside the card's min and max, or those that the caller has set.
+/// Predictions outside the card's min and max, or those that the caller has set. The card is read
+/// again for each evaluation: a trainer may have widened its ranges.
 class BoundsGuard final : public LimitsGuard {
 public:
-    BoundsGuard(Fields* fields, const PointWeights* points);
+    BoundsGuard(Fields* fields, const surrogate_model* model, const PointWeights* points);
     const char* name() const override { return "bounds"; }
     void set_bounds(size_t output, double min, double max);
     void begin() override;
@@ -21,12 +23,13 @@ public:
     void describe(const Finding& finding, char* text, size_t size) const override;
 
 private:
-    struct Output {
+    struct Bounds {
         double min, max;
     };
     Fields* fields_;
+    const surrogate_model* model_;
     const PointWeights* points_;
-    std::vector<Output> outputs_;  // as limits_
+    std::vector<std::optional<Bounds>> set_;  // as limits_: by the caller
 };
 
 }  // namespace surrogate::timeloop

@@ -17,15 +17,14 @@ constexpr double rounding = 1e-6;
 
 RangeGuard::RangeGuard(Fields* fields, const surrogate_plan* plan, const surrogate_model* model,
                        const PointWeights* points)
-    : fields_(fields), plan_(plan), points_(points) {
+    : fields_(fields), plan_(plan), model_(model), points_(points) {
     int32_t n = 0;
     require_success(surrogate_model_n_inputs(model, &n));
     for (int32_t i = 0; i < n; ++i) {
         surrogate_field_info info{};
         require_success(surrogate_model_input(model, i, &info));
         const bool is_field = info.role == SURROGATE_FIELD;
-        inputs_.push_back(
-            {info.name, is_field ? static_cast<int>(of_field_.size()) : -1, info.min, info.max});
+        inputs_.push_back({info.name, is_field ? static_cast<int>(of_field_.size()) : -1});
         if (is_field) of_field_.push_back(static_cast<size_t>(i));
     }
     limits_.resize(inputs_.size());
@@ -35,8 +34,10 @@ void RangeGuard::begin() {
     for (size_t i = 0; i < inputs_.size(); ++i) {
         const Input& input = inputs_[i];
         const bool is_field = input.field >= 0;
+        surrogate_field_info card{};
+        require_success(surrogate_model_input(model_, static_cast<int32_t>(i), &card));
         limits_[i].begin(
-            input.min, input.max,
+            card.min, card.max,
             is_field && fields_->inputs()[static_cast<size_t>(input.field)].array.is_single(),
             rounding);
         if (is_field) continue;

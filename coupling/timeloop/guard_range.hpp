@@ -9,7 +9,8 @@
 
 namespace surrogate::timeloop {
 
-/// Inputs outside the card's range of the training data: fields, and coordinates of the domain.
+/// Inputs outside the card's range of the training data: fields, and coordinates of the domain. The
+/// card is read again for each evaluation: a trainer may have widened its ranges.
 class RangeGuard final : public LimitsGuard {
 public:
     RangeGuard(Fields* fields, const surrogate_plan* plan, const surrogate_model* model,
@@ -26,10 +27,10 @@ private:
     struct Input {
         std::string name;
         int field;  // of Fields; -1: a coordinate
-        double min, max;
     };
     Fields* fields_;
     const surrogate_plan* plan_;
+    const surrogate_model* model_;
     const PointWeights* points_;
     std::vector<Input> inputs_;     // in the card's order, as limits_
     std::vector<size_t> of_field_;  // the input of a field

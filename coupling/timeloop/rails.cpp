@@ -21,7 +21,7 @@ Rails::Rails(const surrogate_plan* plan, const surrogate_model* model, Fields* f
       finite_(fields, inputs, outputs),
       range_(fields, plan, model, inputs),
       distance_(fields, model, inputs),
-      bounds_(fields, outputs),
+      bounds_(fields, model, outputs),
       drift_(fields, outputs) {
     Guard* const guards[] = {&range_, &distance_, &finite_, &bounds_, &drift_};
     for (size_t i = 0; i < rails_.size(); ++i) rails_[i].guard = guards[i];

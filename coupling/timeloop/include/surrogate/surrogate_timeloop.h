@@ -73,6 +73,8 @@ SURROGATE_API surrogate_status surrogate_timeloop_plan(const surrogate_timeloop*
  *   step_s           0 (default): a step of any length is one evaluation. Otherwise the time that one
  *                    evaluation advances the fields by, in s: a step of k times as long makes k
  *                    evaluations, each on the outcome of the one before; others are refused
+ * Ranges of fields are those that the card has when a step begins: see
+ * surrogate_trainer_widen_ranges.
  * Errors: UNKNOWN_NAME, INVALID_ARGUMENT (a value that the key does not take), NOT_SUPPORTED
  * (distance without statistics on the card, naming how to export them). */
 SURROGATE_API surrogate_status surrogate_timeloop_set(surrogate_timeloop* loop, const char* key,

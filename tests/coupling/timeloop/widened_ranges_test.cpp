@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// A time loop on a model that learns: what lay outside is refused, until the ranges have been widened to
+// what was learnt.
+#include <surrogate/surrogate_train.hpp>
+
+#include "tests/coupling/timeloop/loop_case.hpp"
+
+namespace surrogate::test {
+namespace {
+
+constexpr int64_t far_row = 17;  // on the last of 2 and 3 ranks
+
+constexpr double low = 10, high = 10.0001;
+
+/// Predictions may be low .. high: some of the model's are beyond.
+nlohmann::json narrow_output() {
+    nlohmann::json output = field_entry("height", 10, 2);
+    output.update({{"min", low}, {"max", high}});
+    return {{"outputs", {output}}};
+}
+
+/// A loop, and a trainer on another plan of its model.
+struct LearningLoop {
+    explicit LearningLoop(const char* guard)
+        : c(MPI_COMM_WORLD, "contiguous", {}, narrow_output()),
+          learning(c.model, c.domain, {{"gradients", "true"}}),
+          target(c.own.height.size(), low),
+          trainer(learning) {
+        learning.bind_input("height", column(c.own.height.data(), c.own.n()), "m");
+        trainer.bind_target("height", column(target.data(), c.own.n()), "m");
+        for (const char* other : {"range", "bounds"}) c.loop.set(other, "off");
+        c.loop.set(guard, "fallback");
+    }
+    HeightLoop c;
+    Plan learning;
+    std::vector<double> target;
+    Trainer trainer;
+};
+
+TEST(TimeLoopWidenedRanges, LetInputsPassThatWereLearnt) {
+    LearningLoop l("range");
+    l.c.set(far_row, 20);
+    EXPECT_EQ(l.c.loop.step(1), Verdict::rejected);
+    EXPECT_EQ(l.trainer.widen_ranges(), 0) << "nothing was learnt";
+    EXPECT_EQ(l.c.loop.step(1), Verdict::rejected);
+    l.trainer.step();
+    EXPECT_EQ(l.c.loop.step(1), Verdict::rejected) << "learnt, but not trusted";
+    EXPECT_EQ(l.trainer.widen_ranges(), 1);
+    EXPECT_EQ(l.c.loop.step(1), Verdict::accepted);
+    l.c.set(far_row, 20.1);
+    EXPECT_EQ(l.c.loop.step(1), Verdict::rejected);
+    EXPECT_DOUBLE_EQ(l.c.loop.guard("range").limit, 20);
+}
+
+TEST(TimeLoopWidenedRanges, LetPredictionsPassAsFarAsTargetsWent) {
+    for (const bool has_own_bounds : {false, true}) {
+        LearningLoop l("bounds");
+        EXPECT_EQ(l.c.loop.step(1), Verdict::rejected);
+        for (const double end : {-1e6, 1e6}) {
+            std::ranges::fill(l.target, end);
+            l.trainer.step();
+        }
+        EXPECT_EQ(l.c.loop.step(1), Verdict::rejected);
+        if (has_own_bounds) l.c.loop.bounds("height", low, high);
+        EXPECT_EQ(l.trainer.widen_ranges(), 1);
+        EXPECT_EQ(l.c.loop.step(1), has_own_bounds ? Verdict::rejected : Verdict::accepted);
+    }
+}
+
+}  // namespace
+}  // namespace surrogate::test
