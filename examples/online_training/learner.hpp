@@ -22,6 +22,7 @@ public:
         int64_t reservoir = 256;      ///< samples kept
         int64_t steps_per_state = 4;  ///< of the optimiser
         double learning_rate = 2e-3;
+        int64_t widen_every = 96;  ///< states learnt until the ranges of the card grow to them
     };
 
     /// n_local: cells of this rank, in the order of the DM's vectors.
@@ -33,12 +34,17 @@ public:
     /// Takes a solved state into the reservoir, and learns. Returns the mean loss of the steps.
     double learn(const std::vector<double>& mobility, const std::vector<double>& pressure);
 
+    /// After every `widen_every` states: the guard rails trust what was learnt since. Returns how many
+    /// ranges have grown; the loop compares with them from its next step on.
+    int32_t widen_ranges_if_due();
+
     void save(const std::string& path) { trainer_->save_model(path); }
     std::string describe() const { return trainer_->describe(); }
     std::string report() const { return loop_->report(); }
 
 private:
     Settings settings_;
+    int64_t n_learnt_ = 0;
     std::vector<double> mobility_, prediction_, solved_;
     std::optional<surrogate::Context> context_;
     std::optional<surrogate::Model> model_;

@@ -12,9 +12,11 @@
 //     mpirun -n 2 online_training                              40 runs of 24 steps from new fluids
 //     mpirun -n 2 online_training -save learnt.safetensors     keeps what was learnt
 //     online_training -model learnt.safetensors -seed 100      goes on with it
+//     online_training -injected 20                             a fluid beyond the card: refused until learnt
 //
 // Prints a line every few runs: error of predictions, how many were trusted, iterations a solve from
-// the previous pressure and from the guess. The numbers are the same on any number of ranks.
+// the previous pressure and from the guess; when ranges of the card have grown to what was learnt; and in
+// which solve the first prediction was used. The numbers are the same on any number of ranks.
 //
 // Where to look: learner.cpp has all calls of libsurrogate.
 #include <array>
@@ -43,6 +45,7 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
     PetscFunctionBegin;
     PetscInt seed = 0, reservoir = PetscInt(learner.reservoir),
              steps = PetscInt(learner.steps_per_state);
+    PetscInt widen = PetscInt(learner.widen_every);
     PetscReal rate = learner.learning_rate;
     std::array<char, PETSC_MAX_PATH_LEN> model{}, file{};
     PetscOptionsBegin(comm, nullptr, "online_training", nullptr);
@@ -62,21 +65,25 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
         PetscOptionsInt("-seed", "of the first run, and of weights", "", seed, &seed, nullptr));
     PetscCall(PetscOptionsInt("-reservoir", "samples kept", "", reservoir, &reservoir, nullptr));
     PetscCall(PetscOptionsInt("-train", "optimiser's steps a solve", "", steps, &steps, nullptr));
+    PetscCall(PetscOptionsInt("-widen", "solves after which ranges grow to what was learnt", "",
+                              widen, &widen, nullptr));
     PetscCall(PetscOptionsReal("-learning_rate", "", "", rate, &rate, nullptr));
     PetscCall(PetscOptionsString("-model", "file to start from", "", "", model.data(), model.size(),
                                  nullptr));
     PetscCall(PetscOptionsString("-save", "file of what was learnt", "", "", file.data(),
                                  file.size(), nullptr));
     PetscOptionsEnd();
-    PetscCheck(
-        n_run >= 1 && n_step >= 1 && every >= 1 && reservoir >= 1 && steps >= 1 && seed >= 0, comm,
-        PETSC_ERR_USER_INPUT,
-        "-runs, -steps, -every, -reservoir and -train are at least 1, -seed is not negative");
+    PetscCheck(n_run >= 1 && n_step >= 1 && every >= 1 && reservoir >= 1 && steps >= 1 &&
+                   widen >= 1 && seed >= 0,
+               comm, PETSC_ERR_USER_INPUT,
+               "-runs, -steps, -every, -reservoir, -train and -widen are at least 1, -seed is not "
+               "negative");
     learner.model = model.data();
     learner.seed = seed;
     learner.reservoir = reservoir;
     learner.steps_per_state = steps;
     learner.learning_rate = rate;
+    learner.widen_every = widen;
     save = file.data();
     PetscFunctionReturn(0);
 }
@@ -96,7 +103,9 @@ private:
     PetscErrorCode begin_run(PetscInt run);
     PetscErrorCode step(Tally* tally);
     PetscErrorCode relative_error(const CellValues& found, double* error);
+    PetscErrorCode widen_ranges();
     PetscErrorCode print(PetscInt run, const Tally& tally) const;
+    PetscErrorCode print_first(const char* what, PetscInt first) const;
 
     Settings settings_;
     Grid grid_;
@@ -106,6 +115,8 @@ private:
     std::optional<Learner> learner_;
     OwnedVec c_, a_, p_;
     CellValues mobility_, pressure_, prediction_;
+    PetscInt n_solve_ = 0;
+    PetscInt first_predicted_ = 0, first_trusted_ = 0;  ///< solves, from 1; 0: none
     double mean_error_ = 1;  ///< of predictions so far, the last ones counting most
 };
 
@@ -168,6 +179,10 @@ PetscErrorCode OnlineRuns::step(Tally* tally) {
         tally->error += error;
     }
     tally->loss += learner_->learn(mobility_, pressure_);
+    ++n_solve_;
+    if (is_predicted && first_predicted_ == 0) first_predicted_ = n_solve_;
+    if (is_trusted && first_trusted_ == 0) first_trusted_ = n_solve_;
+    PetscCall(widen_ranges());
     ++tally->n_solve;
     tally->n_predicted += is_predicted;
     tally->n_trusted += is_trusted;
@@ -180,6 +195,16 @@ PetscErrorCode OnlineRuns::step(Tally* tally) {
     PetscFunctionReturn(0);
 }
 
+PetscErrorCode OnlineRuns::widen_ranges() {
+    PetscFunctionBegin;
+    const int32_t n = learner_->widen_ranges_if_due();
+    if (n > 0)
+        PetscCall(PetscPrintf(grid_.comm(),
+                              "      %d range%s grown to what was learnt in %d solves\n", int(n),
+                              n == 1 ? " has" : "s have", int(n_solve_)));
+    PetscFunctionReturn(0);
+}
+
 PetscErrorCode OnlineRuns::print(PetscInt run, const Tally& t) const {
     PetscFunctionBegin;
     const auto n = double(t.n_solve);
@@ -189,6 +214,16 @@ PetscErrorCode OnlineRuns::print(PetscInt run, const Tally& t) const {
     PetscCall(PetscPrintf(grid_.comm(), "%5d %12.5f %12s %9.0f %% %15.2f %12.2f\n", int(run + 1),
                           t.loss / n, error.data(), 100 * double(t.n_trusted) / n,
                           double(t.from_previous) / n, double(t.from_guess) / n));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode OnlineRuns::print_first(const char* what, PetscInt first) const {
+    PetscFunctionBegin;
+    if (first == 0)
+        PetscCall(PetscPrintf(grid_.comm(), "%s: never\n", what));
+    else
+        PetscCall(PetscPrintf(grid_.comm(), "%s: first in solve %d, run %d\n", what, int(first),
+                              int((first - 1) / settings_.n_step + 1)));
     PetscFunctionReturn(0);
 }
 
@@ -207,6 +242,9 @@ PetscErrorCode OnlineRuns::go() {
         PetscCall(print(run, tally));
         tally = Tally();
     }
+    PetscCall(PetscPrintf(grid_.comm(), "\n"));
+    PetscCall(print_first("predictions that guard rails let pass", first_predicted_));
+    PetscCall(print_first("predictions that solves start from", first_trusted_));
     if (!settings_.save.empty()) {
         learner_->save(settings_.save);
         PetscCall(
