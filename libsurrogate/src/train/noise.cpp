@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/train/noise.hpp"
 
+#include <algorithm>
+
 #include "libsurrogate/src/domain/canonical_order.hpp"
 #include "libsurrogate/src/domain/sphere_domain.hpp"
 
@@ -22,19 +24,23 @@ void Noise::follow(const Plan& plan) {
 
 std::span<const Column> Noise::on(const Plan& plan, std::span<const Column> inputs,
                                   int64_t sample) {
-    const int64_t n = plan.input()->n_local(), n_input = std::ssize(inputs);
-    const auto* const sphere = dynamic_cast<const SphereDomain*>(plan.input().get());
-    if (numbers_.size() < n_input * n) numbers_ = kernels::Buffer<double>(n_input * n);
+    const int64_t n_input = std::ssize(inputs);
+    const int64_t n_most = std::max(plan.input()->n_local(), plan.output()->n_local());
+    if (numbers_.size() < n_input * n_most) numbers_ = kernels::Buffer<double>(n_input * n_most);
     columns_.assign(inputs.begin(), inputs.end());
     for (size_t c = 0; c < columns_.size(); ++c) {
         Column& column = columns_[c];
-        const bool is_field = plan.input_place(c) == PortPlace::input_points &&
+        const bool is_at_output = plan.input_place(c) == PortPlace::output_points;
+        const bool is_field = (is_at_output || plan.input_place(c) == PortPlace::input_points) &&
                               plan.input_kind(c) == NumberKind::real && !column.is_constant;
         if (!is_field) continue;
+        const Domain& domain = is_at_output ? *plan.output() : *plan.input();
+        const auto* const sphere = dynamic_cast<const SphereDomain*>(&domain);
+        const int64_t n = domain.n_local();
         Column plain = column;
         plain.mean = 0;
         plain.std = 1;
-        double* const to = numbers_.data() + static_cast<int64_t>(c) * n;
+        double* const to = numbers_.data() + static_cast<int64_t>(c) * n_most;
         Outside outside;  // not read
         const BadValue bad = gather(std::span(&plain, 1), 0, n, to, 1, n, &outside);
         if (bad.column >= 0) to[bad.point] = bad.value;  // for the run to find

@@ -38,7 +38,7 @@ private:
     uint64_t seed_;
     int64_t revision_ = -1;            // of the domain whose positions these are
     std::vector<int64_t> position_;    // (n_local) of scattered points
-    kernels::Buffer<double> numbers_;  // (inputs, n_local)
+    kernels::Buffer<double> numbers_;  // (inputs, n_local of the larger domain)
     std::vector<Column> columns_;      // of these
 };
 

@@ -36,8 +36,8 @@ void Trainer::require_keepable() const {
                                   plan_.input_place(i) == PortPlace::coordinates;
         if (is_at_points && (plan_.inputs()[i].data || plan_.n_input_row(i) == 0)) continue;
         throw Error(Status::not_supported, "input '" + model_->card().inputs[i].name +
-                                               "' is not bound or not at points, and a reservoir "
-                                               "keeps all inputs at points");
+                                               "' is not bound or not at the points of the plan's "
+                                               "input domain, and a reservoir keeps inputs there");
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,8 @@ struct SphereWay {
     impl::GradientOrder order = impl::GradientOrder::real;
 };
 
-/// A network on the sphere with one input and its gradients, on this rank's block. Fields are
-/// [n, channels]; whole ones (channels, n_lat, n_lon).
+/// A network on the sphere and its gradients, on this rank's block. Fields are [n, channels], a field
+/// an input; whole ones (channels, n_lat, n_lon).
 class SphereGradients {
 public:
     SphereGradients(const Context& context, const Model& model, const SphereLayout& layout,
@@ -31,14 +32,19 @@ public:
           input_(context, in_.sphere()),
           output_(context, out_.sphere()),
           network_(model.get()->model->network()),
-          n_in(network_.inputs().front().n_channel),
           n_out(network_.outputs().front().n_channel),
-          x(in_, n_in),
-          dx(in_, n_in),
           y(out_, n_out),
           dy(out_, n_out),
-          sums(*model.get()->model->weights(), way.queue.n_thread(), way.order),
-          outside_(way.queue.n_thread(), n_in) {
+          sums(*model.get()->model->weights(), way.queue.n_thread(), way.order) {
+        for (const impl::Port& port : network_.inputs()) {
+            const bool is_at_output = port.place == impl::PortPlace::output_points;
+            input_blocks_.push_back(is_at_output ? &out_ : &in_);
+            x.emplace_back(*input_blocks_.back(), port.n_channel);
+            dx.emplace_back(*input_blocks_.back(), port.n_channel);
+            n_in.push_back(port.n_channel);
+        }
+        outside_ = impl::OutsideCounts(way.queue.n_thread(),
+                                       std::accumulate(n_in.begin(), n_in.end(), int64_t{0}));
         impl::PlanRequest request{*input_.get()->domain, *output_.get()->domain, way.queue};
         request.precision = way.precision;
         request.reproducible = way.reproducible;
@@ -66,31 +72,40 @@ public:
         return reduce() && is_evaluated && is_back;
     }
     impl::Communicator& comm() const { return input_.get()->domain->context().comm(); }
-    std::vector<impl::Column> inputs(BlockFields<double>& fields) {
-        return columns(in_, fields, n_in);
+    std::vector<impl::Column> inputs(std::vector<BlockFields<double>>& fields) {
+        std::vector<impl::Column> list;
+        for (size_t i = 0; i < fields.size(); ++i)
+            add_columns(*input_blocks_[i], fields[i], n_in[i], list);
+        return list;
     }
     std::vector<impl::Column> outputs(BlockFields<double>& fields) {
-        return columns(out_, fields, n_out);
+        std::vector<impl::Column> list;
+        add_columns(out_, fields, n_out, list);
+        return list;
+    }
+    void fill(const std::vector<std::vector<float>>& inputs) {
+        for (size_t i = 0; i < x.size(); ++i) x[i].fill(inputs.at(i));
     }
     std::vector<double> total() const { return {sums.total().begin(), sums.total().end()}; }
 
 private:
-    std::vector<impl::Column> columns(const SphereBlock& block, BlockFields<double>& fields,
-                                      int64_t n_channel) {
-        std::vector<impl::Column> list;
+    static void add_columns(const SphereBlock& block, BlockFields<double>& fields,
+                            int64_t n_channel, std::vector<impl::Column>& list) {
         for (int64_t c = 0; c < n_channel; ++c)
             list.push_back(
                 {fields.values().data() + block.first_point() * n_channel + c, n_channel, true});
-        return list;
     }
 
     const SphereBlock in_, out_;
     const Domain input_, output_;
     const impl::Network& network_;
+    std::vector<const SphereBlock*> input_blocks_;  // (input)
 
 public:
-    const int64_t n_in, n_out;
-    BlockFields<double> x, dx, y, dy;
+    std::vector<int64_t> n_in;  // (input)
+    const int64_t n_out;
+    std::vector<BlockFields<double>> x, dx;  // (input)
+    BlockFields<double> y, dy;
     impl::GradientSums sums;
     std::unique_ptr<impl::GradientProgram> program;
 

@@ -30,16 +30,6 @@ Derived<T> scaled(const Weights<T>& weights, const T* values, int64_t n, double 
     });
 }
 
-Range rows_of_strips(const Stencil& stencil) {
-    if (stencil.strips.empty()) return {0, 0};
-    int32_t low = stencil.strips[0].row, high = low;
-    for (const auto& strip : stencil.strips) {
-        low = std::min(low, strip.row);
-        high = std::max(high, strip.row);
-    }
-    return {low / stencil.n_phase_in, high / stencil.n_phase_in + 1};
-}
-
 /// Most input points of a query.
 int64_t most_neighbors(const Stencil& stencil) {
     int64_t most = 0;
@@ -64,6 +54,16 @@ bool is_interior(const Stencil& stencil, int64_t row, Range own) {
 }
 
 }  // namespace
+
+Range rows_of_strips(const Stencil& stencil) {
+    if (stencil.strips.empty()) return {0, 0};
+    int32_t low = stencil.strips[0].row, high = low;
+    for (const auto& strip : stencil.strips) {
+        low = std::min(low, strip.row);
+        high = std::max(high, strip.row);
+    }
+    return {low / stencil.n_phase_in, high / stencil.n_phase_in + 1};
+}
 
 template <class T>
 AttentionLayer<T>::AttentionLayer(const Frame& frame, const Attention& config,
@@ -107,19 +107,11 @@ AttentionLayer<T>::AttentionLayer(const Frame& frame, const Attention& config,
     }
 }
 
-template <class T>
-Range AttentionLayer<T>::key_rows(const Attention& config, Range out_rows) {
-    if (out_rows.size() == 0) return {0, 0};
-    if (config.is_global) return {0, config.in.n_lat};
-    return rows_of_strips(kernels::sphere::neighborhood(config.out, config.in, config.theta_cutoff,
-                                                        out_rows.begin, out_rows.end));
-}
-
 /// Who holds which keys. A rank averages over ws.key_rows and projects ws.own_keys; it holds both,
 /// because rows that others need must be here even if this rank has no queries of its own.
 template <class T>
 void AttentionLayer<T>::prepare(const Frame& frame, const Attention& config, Range out_rows,
-                                const Bands* key_bands, Workspace& ws) {
+                                const Bands* key_bands, Workspace& ws, Range also) {
     const int n_thread = frame.queue.n_thread();
     ws.queries = Field<T>(out_rows, config.out.n_lon, config.n_key);
     Phases phases{1, 1, config.in.n_lon, config.out.n_lon};
@@ -132,6 +124,7 @@ void AttentionLayer<T>::prepare(const Frame& frame, const Attention& config, Ran
                   ws.stencil.n_column};
         ws.key_rows = rows_of_strips(ws.stencil);
     }
+    ws.key_rows = hull(ws.key_rows, also);
     ws.own_keys = key_bands ? key_bands->of(frame.rank()) : ws.key_rows;
     ws.key_rows = hull(ws.key_rows, ws.own_keys);
     prepare_rings(config, phases, ws);
@@ -146,6 +139,19 @@ void AttentionLayer<T>::prepare(const Frame& frame, const Attention& config, Ran
     }
     ws.scratch_step = round_up(ws.scratch_step, 16);
     ws.scratch = Buffer<T>(ws.scratch_step * n_thread);
+}
+
+template <class T>
+void AttentionLayer<T>::prepare_kept(const Frame& frame, const Attention& config, Workspace& ws) {
+    const Range rows = ws.queries.rows();
+    ws.keeps = true;
+    ws.kept_sums = Field<T>(rows, config.out.n_lon, 2 * config.n_head);
+    if (ws.stencil.n_phase_out == 1) {
+        ws.kept_averages = Field<T>(rows, config.out.n_lon, config.n_value);
+        return;
+    }
+    ws.sums_step = ws.block_step / config.n_value * config.n_head;
+    ws.block_sums = Buffer<T>(frame.queue.n_thread() * ws.sums_step);
 }
 
 /// Memory of keys, values and queries, as the kernels read them.
@@ -217,7 +223,7 @@ int64_t AttentionLayer<T>::Workspace::bytes() const {
     return queries.bytes() + keys.bytes() + values.bytes() + averages.bytes() +
            query_memory.bytes() + key_memory.bytes() + value_memory.bytes() + states.bytes() +
            scratch.bytes() + block_averages.bytes() + kept_averages.bytes() + kept_sums.bytes() +
-           stencil.bytes() + exchange.bytes();
+           block_sums.bytes() + stencil.bytes() + exchange.bytes();
 }
 
 template <class T>

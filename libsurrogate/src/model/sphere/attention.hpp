@@ -23,7 +23,7 @@ class AttentionGradient;
 /// attention those of all rows.
 ///
 /// Keys and values of other ranks' rows come in one of two ways: they are exchanged (models: bands
-/// of the key grid are given), or the caller brings the inputs of all rows in key_rows(), and they
+/// of the key grid are given), or the caller brings the inputs of all rows in ws.key_rows, and they
 /// are projected here again (single layers, whose inputs travel anyway). Exchanging inputs instead
 /// inside a model would halve the bytes, and cost n_in * (n_key + n_value) multiply-adds a point
 /// that take longer than its bytes on any network a CPU is attached to.
@@ -48,24 +48,26 @@ public:
         NeighborExchange exchange;
         Schedule all, interior, boundary;  ///< of query columns
         Schedule key_tiles, query_tiles;
-        /// For backward, of grids without phases: attend() also writes averages (rows, n_value) and,
-        /// of every head, log_sum of kernels/attention to (rows, 2 n_head), if keeps.
-        Field<T> kept_averages, kept_sums;
+        /// For backward: attend() also leaves averages (rows, n_value) in average_rows() and, of every
+        /// head, log_sum of kernels/attention in kept_sums (rows, 2 n_head), if keeps.
+        Field<T> kept_averages;  ///< only if the query grid has no phases
+        Field<T> kept_sums;
+        Buffer<T> block_sums;  ///< (thread, row of a block, n_head, tile_points), only with phases
         bool keeps = false;
         Range key_rows, own_keys;
-        int64_t scratch_step = 0, block_step = 0;
+        int64_t scratch_step = 0, block_step = 0, sums_step = 0;
+        Field<T>& average_rows() { return averages.n_channel() > 0 ? averages : kept_averages; }
         int64_t bytes() const;
     };
     /// Local: takes the memory. key_bands: who computes which keys, or null: the caller brings
-    /// them.
+    /// them, and those of the rows `also` that backward needs besides.
     static void prepare(const Frame& frame, const Attention& config, Range out_rows,
-                        const Bands* key_bands, Workspace& workspace);
+                        const Bands* key_bands, Workspace& workspace, Range also = {0, 0});
+    /// Local, behind prepare(): from now on the workspace keeps what backward needs.
+    static void prepare_kept(const Frame& frame, const Attention& config, Workspace& workspace);
     /// Collective; once for a workspace.
     static void connect(const Frame& frame, const Attention& config, const Bands* key_bands,
                         Workspace& workspace);
-
-    /// Input rows that the queries reach: what the caller must bring without key_bands.
-    static Range key_rows(const Attention& config, Range out_rows);
 
     // A run, in this order; tiles of work are columns of a row of the query or key grid.
 
@@ -96,6 +98,7 @@ private:
     void begin_exchange(Workspace& ws) const;
     void finish_exchange(Workspace& ws) const;
     Tile<T> block_row(Workspace& ws, const Work& work, int64_t i, int thread) const;
+    Tile<T> sums_row(Workspace& ws, const Work& work, int64_t i, int thread) const;
     void attend_block(Workspace& ws, const Work& work, int64_t phase, int thread) const;
     /// Where averages go: to y through the output projection.
     struct Sink {
@@ -118,6 +121,9 @@ private:
     Buffer<T> q_scale_, q_shift_;  // with q/k norm: the scale comes after it
     Buffer<T> row_weight_;         // (key phase row) quadrature weight of one of its points
 };
+
+/// Input rows that the strips reach.
+Range rows_of_strips(const Stencil& stencil);
 
 /// What a column of a row costs: its projections, and each of its pairs.
 RowWork attention_work(const Attention& config);

@@ -37,30 +37,66 @@ AttentionGradient<T>::AttentionGradient(const Frame& frame, const AttentionLayer
     std::ranges::fill(factor_, static_cast<T>(config.scale * std::numbers::log2e));
 }
 
+namespace {
+
+/// Blocks of the columns of own rows, or of their phase rows. Rows taken together read what they see
+/// once; threads want a few blocks each. stencil: null for global attention.
+Schedule blocks(Range rows, int64_t n_column, int n_thread, const Stencil* stencil) {
+    const int64_t n_tile = (n_column + tile_points - 1) / tile_points;
+    const int64_t most_rows =
+        std::clamp<int64_t>(rows.size() * n_tile / (6 * n_thread), 1,
+                            static_cast<int64_t>(kernels::sphere::max_block_rows));
+    const auto cost = [&](int64_t row) {
+        return stencil ? static_cast<double>(stencil->pairs(row)) : 1.0;
+    };
+    return {rows_of(rows), n_column, tile_points, n_thread, cost, stencil ? most_rows : 1};
+}
+
+double pairs_of(Range rows, const Stencil& stencil) {
+    double pairs = 0;
+    for (int64_t row = rows.begin; row < rows.end; ++row)
+        pairs += static_cast<double>(stencil.pairs(row) * stencil.n_column);
+    return pairs;
+}
+
+Range phase_rows(Range rows, int64_t n_phase) {
+    return {rows.begin * n_phase, rows.end * n_phase};
+}
+
+}  // namespace
+
 template <class T>
-void AttentionGradient<T>::prepare(const Frame& frame, const Attention& config, Range own_rows,
+void AttentionGradient<T>::prepare(const Frame& frame, const Attention& config, Range own_keys,
                                    Forward& forward, Workspace& ws) {
     const int n_thread = frame.queue.n_thread();
-    const int64_t n_lon = config.in.n_lon;
     const kernels::Heads heads{config.n_head, config.key_dim(), config.value_dim()};
-    forward.keeps = true;
-    forward.kept_averages = Field<T>(own_rows, n_lon, config.n_value);
-    forward.kept_sums = Field<T>(own_rows, n_lon, 2 * config.n_head);
-    ws.own_rows = ws.held_rows = own_rows;
+    AttentionLayer<T>::prepare_kept(frame, config, forward);
+    ws.own_queries = ws.held_queries = forward.queries.rows();
+    ws.own_keys = own_keys;
+    ws.query_phases = forward.query_layout.n_phase();
+    ws.key_phases = forward.key_layout.n_phase();
+    const int64_t query_columns = config.out.n_lon / ws.query_phases;
+    const int64_t key_columns = config.in.n_lon / ws.key_phases;
     if (config.is_global) {
-        if (own_rows.size() > 0) ws.held_rows = {0, config.out.n_lat};
+        if (own_keys.size() > 0) ws.held_queries = {0, config.out.n_lat};
         ws.scratch_step = kernels::attend_scratch(heads);
-    } else if (own_rows.size() > 0) {
-        ws.stencil = kernels::sphere::transposed_neighborhood(
-            config.out, config.in, config.theta_cutoff, own_rows.begin, own_rows.end);
-        const auto [low, high] =
-            std::ranges::minmax(ws.stencil.strips, {}, &kernels::sphere::Strip::row);
-        ws.held_rows = hull(own_rows, {low.row, high.row + 1});
+        const int64_t n_in = config.in.n_lat * config.in.n_lon;
+        const int64_t n_out = config.out.n_lat * config.out.n_lon;
+        ws.query_pairs = static_cast<double>(ws.own_queries.size() * config.out.n_lon * n_in);
+        ws.key_pairs = static_cast<double>(own_keys.size() * config.in.n_lon * n_out);
+    } else {
+        if (own_keys.size() > 0) {
+            ws.stencil = kernels::sphere::transposed_neighborhood(
+                config.out, config.in, config.theta_cutoff, own_keys.begin, own_keys.end);
+            ws.held_queries = hull(ws.own_queries, rows_of_strips(ws.stencil));
+        }
         ws.scratch_step = kernels::sphere::neighborhood_backward_scratch(heads);
+        ws.query_pairs = pairs_of(ws.own_queries, forward.stencil);
+        ws.key_pairs = pairs_of(own_keys, ws.stencil);
     }
     const auto layout = [&](int64_t n_channel) {
-        return RingLayout(ws.held_rows.begin, ws.held_rows.end, 1, n_lon, n_channel,
-                          ws.stencil.strips);
+        return RingLayout(ws.held_queries.begin, ws.held_queries.end, ws.query_phases,
+                          query_columns, n_channel, ws.stencil.strips);
     };
     ws.query_layout = layout(config.n_key);
     ws.slope_layout = layout(config.n_value);
@@ -68,26 +104,15 @@ void AttentionGradient<T>::prepare(const Frame& frame, const Attention& config, 
     ws.query_memory = Buffer<T>(ws.query_layout.size());
     ws.slope_memory = Buffer<T>(ws.slope_layout.size());
     ws.sums_memory = Buffer<T>(ws.sums_layout.size());
-    ws.dq = Field<T>(own_rows, n_lon, config.n_key);
-    ws.dk = Field<T>(own_rows, n_lon, config.n_key);
-    ws.dv = Field<T>(own_rows, n_lon, config.n_value);
+    const Range key_rows = phase_rows(own_keys, ws.key_phases);
+    ws.dq = Field<T>(phase_rows(ws.own_queries, ws.query_phases), query_columns, config.n_key);
+    ws.dk = Field<T>(key_rows, key_columns, config.n_key);
+    ws.dv = Field<T>(key_rows, key_columns, config.n_value);
     ws.scratch_step = round_up(std::max(ws.scratch_step, config.key_dim()), 16);
     ws.scratch = Buffer<T>(ws.scratch_step * n_thread);
-
-    // Rows taken together read what they see once; threads want a few blocks each.
-    const int64_t n_tile = (n_lon + tile_points - 1) / tile_points;
-    const int64_t most_rows =
-        std::clamp<int64_t>(own_rows.size() * n_tile / (6 * n_thread), 1,
-                            static_cast<int64_t>(kernels::sphere::max_block_rows));
-    const auto schedule = [&](const Stencil& stencil) {
-        const auto cost = [&](int64_t row) {
-            return config.is_global ? 1.0 : static_cast<double>(stencil.pairs(row));
-        };
-        return Schedule(rows_of(own_rows), n_lon, tile_points, n_thread, cost,
-                        config.is_global ? 1 : most_rows);
-    };
-    ws.queries = schedule(forward.stencil);
-    ws.keys = schedule(ws.stencil);
+    ws.queries = blocks(ws.own_queries, query_columns, n_thread,
+                        config.is_global ? nullptr : &forward.stencil);
+    ws.keys = blocks(own_keys, key_columns, n_thread, config.is_global ? nullptr : &ws.stencil);
 }
 
 template <class T>
@@ -95,8 +120,10 @@ void AttentionGradient<T>::connect(const Frame& frame, const Attention& config, 
                                    Workspace& ws) {
     std::vector<NeighborExchange::Want> wants;
     frame.comm.agree([&] {
-        bands.add_wants({ws.held_rows.begin, ws.own_rows.begin}, wants);
-        bands.add_wants({ws.own_rows.end, ws.held_rows.end}, wants);
+        const Range own = ws.own_queries, held = ws.held_queries;
+        if (own.size() == 0) return bands.add_wants(held, wants);
+        bands.add_wants({held.begin, own.begin}, wants);
+        bands.add_wants({own.end, held.end}, wants);
     });
     const int64_t n_channel = config.n_key + config.n_value + 2 * config.n_head;
     ws.exchange.connect(frame.comm, std::move(wants), n_channel * static_cast<int64_t>(sizeof(T)));
@@ -106,6 +133,8 @@ template <class T>
 void AttentionGradient<T>::require(const Attention& config, Scratch<T>& scratch) {
     scratch.require(AttentionLayer<T>::heads_slot, config.n_value);
     scratch.require(raw_slot, config.n_key);
+    if (config.in == config.out) return;
+    scratch.require(row_slot, std::max(config.n_key, config.n_value));
 }
 
 template <class T>
@@ -118,22 +147,16 @@ template <class T>
 LayerCost AttentionGradient<T>::cost(const std::string& name, const Workspace& ws) const {
     LayerCost cost{.name = name};
     const auto count = [](int64_t n) { return static_cast<double>(n); };
-    const double points = count(ws.own_rows.size() * config_.out.n_lon);
-    double pairs = 0;
-    if (config_.is_global) {
-        pairs = points * count(config_.in.n_lat * config_.in.n_lon);
-    } else {
-        for (int64_t row = ws.own_rows.begin; row < ws.own_rows.end; ++row)
-            pairs += count(ws.stencil.pairs(row) * ws.stencil.n_column);
-    }
+    const double queries = count(ws.own_queries.size() * config_.out.n_lon);
+    const double keys = count(ws.own_keys.size() * config_.in.n_lon);
+    const int64_t n_in = config_.n_in, n_key = config_.n_key, n_value = config_.n_value;
     // Products: two of every projection. Pairs: scores and slopes on both sides, dq, dk and dv.
-    cost.flops = 4 * points *
-                     count(config_.n_in * (2 * config_.n_key + config_.n_value) +
-                           config_.n_value * config_.n_value) +
-                 2 * pairs * count(4 * config_.n_key + 3 * config_.n_value);
-    cost.exponentials = 2 * pairs * count(config_.n_head);
-    cost.bytes_sent = ws.exchange.n_item_sent() *
-                      (config_.n_key + config_.n_value + 2 * config_.n_head) *
+    cost.flops = 4 * queries * count(n_in * n_key + n_value * n_value) +
+                 4 * keys * count(n_in * (n_key + n_value)) +
+                 2 * ws.query_pairs * count(2 * n_key + n_value) +
+                 2 * ws.key_pairs * count(2 * n_key + 2 * n_value);
+    cost.exponentials = (ws.query_pairs + ws.key_pairs) * count(config_.n_head);
+    cost.bytes_sent = ws.exchange.n_item_sent() * (n_key + n_value + 2 * config_.n_head) *
                       static_cast<int64_t>(sizeof(T));
     cost.collectives = ws.exchange.collectives();
     cost.messages = ws.exchange.n_message();

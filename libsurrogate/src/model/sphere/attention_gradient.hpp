@@ -16,10 +16,10 @@ public:
     virtual Tile<const T> tile(const Work& work, int thread) const = 0;
 };
 
-/// Backward of an AttentionLayer whose queries, keys and values are made from one field on one grid,
-/// as in all models. Gather form: queries sum over keys, keys over the queries that see them, of
-/// which those of other ranks come with their gradients. Every sum runs in a fixed order: the same
-/// bits on any number of ranks.
+/// Backward of an AttentionLayer: queries, keys and values are made from one field on one grid, as in
+/// all models, or from three on two grids. Gather form: queries sum over keys, keys over the queries
+/// that see them, of which those of other ranks come with their gradients. Every sum runs in a fixed
+/// order: the same bits on any number of ranks.
 template <class T>
 class AttentionGradient {
 public:
@@ -29,12 +29,14 @@ public:
     struct Workspace {
         RingLayout query_layout, slope_layout, sums_layout;
         Buffer<T> query_memory, slope_memory, sums_memory;  ///< rings of q, dy and sums
-        Field<T> dq, dk, dv;                                ///< own rows
-        Stencil stencil;    ///< transposed, of neighborhood attention
-        Buffer<T> scratch;  ///< (thread, scratch_step)
+        Field<T> dq, dk, dv;  ///< own phase rows: where a grid has no phases, own rows
+        Stencil stencil;      ///< transposed, of neighborhood attention
+        Buffer<T> scratch;    ///< (thread, scratch_step)
         NeighborExchange exchange;
-        Schedule queries, keys;  ///< blocks of own rows
-        Range own_rows, held_rows;
+        Schedule queries, keys;  ///< blocks of columns of own rows, of phase rows if there are
+        Range own_queries, own_keys, held_queries;
+        int64_t query_phases = 1, key_phases = 1;
+        double query_pairs = 0, key_pairs = 0;  ///< of own rows
         int64_t scratch_step = 0;
         int64_t bytes() const;
     };
@@ -43,10 +45,11 @@ public:
     AttentionGradient(const Frame& frame, const AttentionLayer<T>& layer, const Attention& config,
                       const MasterWeights& master, const std::string& prefix);
 
-    /// Local: takes the memory, in the workspace of forward too.
-    static void prepare(const Frame& frame, const Attention& config, Range own_rows,
+    /// Local: takes the memory, in the workspace of forward too, which must hold the keys of own_keys:
+    /// those whose gradients this rank computes.
+    static void prepare(const Frame& frame, const Attention& config, Range own_keys,
                         Forward& forward, Workspace& ws);
-    /// Collective.
+    /// Collective. bands: of the queries.
     static void connect(const Frame& frame, const Attention& config, const Bands& bands,
                         Workspace& ws);
     static void require(const Attention& config, Scratch<T>& scratch);
@@ -57,26 +60,61 @@ public:
     void back(Forward& forward, Workspace& ws, Scratch<T>& scratch, const TileSource<T>& x,
               Field<T>& g, Field<T>& dx, GradientSums& sums) const;
 
+    /// The inputs of a layer between two grids, and their gradients, written: those of the query on
+    /// the forward's rows of queries, those of key and value on own_keys.
+    struct Sides {
+        const TileSource<T>&query, &key, &value;
+        Field<T>&dquery, &dkey, &dvalue;
+    };
+    /// The same between two grids.
+    void back(Forward& forward, Workspace& ws, Scratch<T>& scratch, const Sides& sides, Field<T>& g,
+              GradientSums& sums) const;
+
     LayerCost cost(const std::string& name, const Workspace& ws) const;
 
-    /// Slot of the scratch tiles that back() uses; x may use others.
-    static constexpr int raw_slot = 1;
+    /// Slots of the scratch tiles that back() uses, the second between two grids; inputs may use
+    /// others.
+    static constexpr int raw_slot = 1, row_slot = 2;
 
 private:
     Rings<T> queries(Workspace& ws) const { return {&ws.query_layout, ws.query_memory.data()}; }
     Rings<T> slopes(Workspace& ws) const { return {&ws.slope_layout, ws.slope_memory.data()}; }
     Rings<T> row_sums(Workspace& ws) const { return {&ws.sums_layout, ws.sums_memory.data()}; }
-    void project_back(Forward& forward, Workspace& ws, Field<T>& g, GradientSums& sums) const;
+    /// A tile of an input with the gradient of its projection, which is changed, and where to write
+    /// or add that of the input.
+    struct Part {
+        Tile<const T> input;
+        Tile<T> slope, to;
+        bool adds;
+        int thread;
+    };
+    void attention_back(Forward& forward, Workspace& ws, Scratch<T>& scratch, Field<T>& g,
+                        GradientSums& sums) const;
+    void project_back(Forward& forward, Workspace& ws, Scratch<T>& scratch, Field<T>& g,
+                      GradientSums& sums) const;
+    /// Calls body(ring, its number, rings) for the phase rows of a row of queries.
+    template <class Body>
+    void for_rings(Workspace& ws, int64_t row, const Body& body) const {
+        for (const Rings<T>& rings : {queries(ws), slopes(ws), row_sums(ws)}) {
+            for (int64_t phase = 0; phase < ws.query_phases; ++phase) {
+                const int64_t number = row * ws.query_phases + phase;
+                body(rings.row(number), number, rings);
+            }
+        }
+    }
     void exchange(Workspace& ws) const;
     void finish_exchange(Workspace& ws) const;
     void slope_queries(Forward& forward, Workspace& ws) const;
     void slope_keys(Forward& forward, Workspace& ws) const;
     void slope_queries_globally(Forward& forward, Workspace& ws) const;
     void slope_keys_globally(Forward& forward, Workspace& ws) const;
-    void inputs_back(Workspace& ws, Scratch<T>& scratch, const TileSource<T>& x, Field<T>& dx,
-                     GradientSums& sums) const;
-    void unnormalise(const kernels::Linear<T>& linear, const T* norm, const GradientSlot& slot,
-                     Tile<const T> x, Tile<T> raw, Tile<T> slope, T* scratch, int thread,
+    void query_back(Workspace& ws, Scratch<T>& scratch, const Part& part, GradientSums& sums) const;
+    void key_back(Workspace& ws, Scratch<T>& scratch, const Part& part, GradientSums& sums) const;
+    void value_back(const Part& part, GradientSums& sums) const;
+    void close_query(GradientSums& sums, int thread) const;
+    void close_key_and_value(GradientSums& sums, int thread) const;
+    void unnormalise(Workspace& ws, Scratch<T>& scratch, const kernels::Linear<T>& linear,
+                     const T* norm, const GradientSlot& slot, const Part& part,
                      GradientSums& sums) const;
 
     const Frame& frame_;

@@ -13,6 +13,20 @@ namespace {
 /// once for them all.
 constexpr int64_t tiles_a_pass = 4;
 
+/// Columns of a phase row: from column `first` on, of phase `phase` of n_phase.
+struct Phase {
+    int64_t first, n_phase, phase;
+};
+
+/// Columns of a phase row to their places in a row in natural order, whose other channels stay.
+template <class T>
+void spread(Tile<const T> from, const Phase& at, Tile<T> row) {
+    for (int64_t c = 0; c < from.shape[0]; ++c) {
+        for (int64_t i = 0; i < from.shape[1]; ++i)
+            row(c, (at.first + i) * at.n_phase + at.phase) = from(c, i);
+    }
+}
+
 }  // namespace
 
 template <class T>
@@ -101,6 +115,13 @@ Tile<T> AttentionLayer<T>::block_row(Workspace& ws, const Work& work, int64_t i,
             {tile_step, 1}};
 }
 
+template <class T>
+Tile<T> AttentionLayer<T>::sums_row(Workspace& ws, const Work& work, int64_t i, int thread) const {
+    return {ws.block_sums.data() + thread * ws.sums_step + i * config_.n_head * tile_step,
+            {config_.n_head, work.count},
+            {tile_step, 1}};
+}
+
 /// The averages of a block of rows, or of one phase of theirs.
 template <class T>
 void AttentionLayer<T>::attend_block(Workspace& ws, const Work& work, int64_t phase,
@@ -117,9 +138,10 @@ void AttentionLayer<T>::attend_block(Workspace& ws, const Work& work, int64_t ph
             q.shape[1] = work.count;
         }
         rows[r] = {ws.stencil.list(row, phase), q, block_row(ws, work, r, thread)};
-        if (ws.keeps)
-            rows[r].log_sum =
-                channels(ws.kept_sums.tile(row, work.first, work.count), 0, config_.n_head);
+        if (!ws.keeps) continue;
+        rows[r].log_sum = n_phase > 1 ? sums_row(ws, work, r, thread)
+                                      : channels(ws.kept_sums.tile(row, work.first, work.count), 0,
+                                                 config_.n_head);
     }
     const T* weight = row_weight_.data() + ws.key_rows.begin * ws.stencil.n_phase_in;
     kernels::sphere::attend_neighbors<T>(frame_.queue, heads_,
@@ -198,11 +220,10 @@ void AttentionLayer<T>::attend_rows(Workspace& ws, const Schedule& schedule,
                     project({work.row + r, work.first, work.count}, y, sink);
                     continue;
                 }
-                const Tile<T> row = ws.averages.row(work.row + r);
-                for (int64_t c = 0; c < config_.n_value; ++c) {
-                    for (int64_t i = 0; i < work.count; ++i)
-                        row(c, (work.first + i) * n_phase + phase) = y(c, i);
-                }
+                const Phase at{work.first, n_phase, phase};
+                spread<T>(y, at, ws.averages.row(work.row + r));
+                if (ws.keeps)
+                    spread<T>(sums_row(ws, work, r, thread), at, ws.kept_sums.row(work.row + r));
             }
         }
     });

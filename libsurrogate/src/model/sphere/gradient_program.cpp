@@ -12,10 +12,19 @@ GridGradient<T>::GridGradient(std::unique_ptr<GridProgram<T>> program)
 template <class T>
 void GridGradient<T>::set_ports(const ProgramRequest& request, int64_t n_out, Range wanted,
                                 int64_t n_in, const Bands& bands) {
+    set_output(request, n_out, wanted);
+    add_input(request.input, n_in, bands);
+}
+
+template <class T>
+void GridGradient<T>::set_output(const ProgramRequest& request, int64_t n_out, Range wanted) {
     dy_ = std::make_unique<InputPort<T>>(request.output, n_out, wanted);
-    dx_ = std::make_unique<OutputPort<T>>(request.input, n_in, bands);
-    input_bands_ = bands;
     outside_ = OutsideCounts(frame_.queue.n_thread(), n_out);
+}
+
+template <class T>
+void GridGradient<T>::add_input(const SphereDomain& domain, int64_t n_in, const Bands& bands) {
+    inputs_.push_back({std::make_unique<OutputPort<T>>(domain, n_in, bands), bands});
 }
 
 template <class T>
@@ -34,7 +43,7 @@ template <class T>
 void GridGradient<T>::connect() {
     program_->connect();
     dy_->connect(frame_);
-    dx_->connect(frame_, input_bands_);
+    for (Input& input : inputs_) input.port->connect(frame_, input.bands);
     connect_layers();
 }
 
@@ -58,20 +67,26 @@ bool GridGradient<T>::backward(std::span<const Column> doutputs, std::span<const
     }
     if (!is_done) sums.poison();
     if (dinputs.empty()) return is_done;
-    if (is_done) {
-        dx_->deliver(frame_);
-        dx_->scatter_some(frame_, dinputs);
-    } else {
-        for (const Column& column : dinputs) {
-            if (column.data) dx_->fill_nan({&column, 1});
+    for (Input& input : inputs_) {
+        const auto n = static_cast<size_t>(input.port->n_channel());
+        if (is_done) {
+            input.port->deliver(frame_);
+            input.port->scatter_some(frame_, dinputs.first(n));
+        } else {
+            for (const Column& column : dinputs.first(n)) {
+                if (column.data) input.port->fill_nan({&column, 1});
+            }
         }
+        dinputs = dinputs.subspan(n);
     }
     return is_done;
 }
 
 template <class T>
 int64_t GridGradient<T>::bytes() const {
-    return program_->bytes() + dy_->bytes() + dx_->bytes() + scratch_.bytes() + layer_bytes();
+    int64_t n = program_->bytes() + dy_->bytes() + scratch_.bytes() + layer_bytes();
+    for (const Input& input : inputs_) n += input.port->bytes();
+    return n;
 }
 
 template <class T>
@@ -86,7 +101,7 @@ std::vector<LayerCost> GridGradient<T>::costs() const {
     list.push_back({"status of gradients", 0, 0, static_cast<int64_t>(sizeof(int64_t)), 1, 0});
     add("rows of the output's gradient", *dy_);
     add_layer_costs(list);
-    add("rows of the input's gradient", *dx_);
+    for (const Input& input : inputs_) add("rows of the input's gradient", *input.port);
     return list;
 }
 

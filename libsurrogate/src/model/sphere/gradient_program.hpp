@@ -43,6 +43,9 @@ protected:
     /// (n_out channels), and computes the rows `bands` of that of the input.
     void set_ports(const ProgramRequest& request, int64_t n_out, Range wanted, int64_t n_in,
                    const Bands& bands);
+    /// The same apart, for networks with several inputs: these are added in the order of the ports.
+    void set_output(const ProgramRequest& request, int64_t n_out, Range wanted);
+    void add_input(const SphereDomain& domain, int64_t n_in, const Bands& bands);
 
     /// Local, part of construction. Of n_block blocks, of which the last goes back first: tensors
     /// blocks.i are complete in stage n_block - i, those whose names begin with `first` in stage 0,
@@ -51,7 +54,7 @@ protected:
 
     virtual void connect_layers() = 0;
     /// Collective: from dy_->field() gradients of weights, and if they are wanted of the input, into
-    /// dx_->field(). False if sums over the grid were not finite, on every rank alike.
+    /// dx(). False if sums over the grid were not finite, on every rank alike.
     virtual bool go_back(bool wants_inputs, GradientSums& sums) = 0;
     virtual int64_t layer_bytes() const = 0;
     virtual void add_layer_costs(std::vector<LayerCost>& list) const = 0;
@@ -59,11 +62,16 @@ protected:
     const std::unique_ptr<GridProgram<T>> program_;
     const Frame& frame_;
     std::unique_ptr<InputPort<T>> dy_;
-    std::unique_ptr<OutputPort<T>> dx_;
-    Bands input_bands_;
+    Field<T>& dx(size_t input = 0) { return inputs_[input].port->field(); }
     Scratch<T> scratch_;  ///< of backward
 
 private:
+    /// The way of an input's gradient to the solver.
+    struct Input {
+        std::unique_ptr<OutputPort<T>> port;
+        Bands bands;
+    };
+    std::vector<Input> inputs_;
     std::vector<int> stages_;
     OutsideCounts outside_;  // gradients have no ranges: not read
     bool is_evaluated_ = false;

@@ -109,7 +109,7 @@ bool SegformerGradient<T>::go_back(bool wants_inputs, GradientSums& sums) {
             levels_[i].merge_back(this->scratch_, &forward_.levels_[i - 1].features(), true,
                                   levels_[i - 1].slopes(), sums);
         } else if (wants_inputs) {
-            levels_[i].merge_back(this->scratch_, nullptr, false, this->dx_->field(), sums);
+            levels_[i].merge_back(this->scratch_, nullptr, false, this->dx(), sums);
         }
     }
     return true;

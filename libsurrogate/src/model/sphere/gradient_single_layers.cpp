@@ -21,6 +21,17 @@ Bands input_bands(const Frame& frame, const ProgramRequest& request, const Grid&
 
 // ---- attention ----
 
+/// Who computes which rows of the gradients of key and value between two grids, and a note. Local, the
+/// same on all ranks.
+Bands key_bands(const Frame& frame, const ProgramRequest& request, const Attention& config,
+                std::vector<std::string>& notes) {
+    RowWork work = attention_work(config);
+    if (config.is_global) work.pair_flops = 0;
+    return choose_bands(frame, request.input,
+                        row_costs(config.in, config.out, config.theta_cutoff, work),
+                        2 * config.n_in, notes);
+}
+
 template <class T>
 class AttentionBack final : public GridGradient<T> {
 public:
@@ -30,10 +41,19 @@ public:
           forward_(static_cast<AttentionProgram<T>&>(*this->program_)),
           layer_(this->frame_, forward_.layer_, config, weights.master(), "") {
         const Range rows = forward_.bands_.of(this->frame_.rank());
-        AttentionGradient<T>::prepare(this->frame_, config, rows, forward_.ws_, ws_);
+        const Bands bands = forward_.is_self_
+                                ? forward_.bands_
+                                : key_bands(this->frame_, request, config, forward_.notes_);
+        AttentionGradient<T>::prepare(this->frame_, config, bands.of(this->frame_.rank()),
+                                      forward_.ws_, ws_);
         AttentionGradient<T>::require(config, this->scratch_);
         this->scratch_.allocate(this->frame_.queue.n_thread());
-        this->set_ports(request, config.n_value, rows, config.n_in, forward_.bands_);
+        this->set_output(request, config.n_value, rows);
+        if (!forward_.is_self_) {
+            this->add_input(request.output, config.n_in, forward_.bands_);
+            this->add_input(request.input, config.n_in, bands);
+        }
+        this->add_input(request.input, config.n_in, bands);
     }
 
 protected:
@@ -41,9 +61,16 @@ protected:
         AttentionGradient<T>::connect(this->frame_, config_, forward_.bands_, ws_);
     }
     bool go_back(bool, GradientSums& sums) override {
-        const Inputs inputs(forward_.inputs_.front()->field());
-        layer_.back(forward_.ws_, ws_, this->scratch_, inputs, this->dy_->field(),
-                    this->dx_->field(), sums);
+        Field<T>& dy = this->dy_->field();
+        const Inputs first(forward_.inputs_.front()->field());
+        if (forward_.is_self_) {
+            layer_.back(forward_.ws_, ws_, this->scratch_, first, dy, this->dx(), sums);
+            return true;
+        }
+        const Inputs key(forward_.inputs_[1]->field()), value(forward_.inputs_[2]->field());
+        const typename AttentionGradient<T>::Sides sides{first,       key,         value,
+                                                         this->dx(0), this->dx(1), this->dx(2)};
+        layer_.back(forward_.ws_, ws_, this->scratch_, sides, dy, sums);
         return true;
     }
     int64_t layer_bytes() const override { return ws_.bytes(); }
@@ -63,15 +90,17 @@ private:
         Field<T>& x_;
     };
 
+    /// Backward between two grids reads the rows of keys whose gradients it computes.
     static std::unique_ptr<AttentionProgram<T>> forward_of(const ProgramRequest& request,
                                                            const Attention& config,
                                                            const Weights<T>& weights) {
-        if (config.in == config.out)
-            return std::make_unique<AttentionProgram<T>>(request, config, weights);
-        throw Error(
-            Status::not_supported,
-            "attention from one grid to another cannot be trained yet (option 'gradients'); "
-            "on one grid it can");
+        Range also{0, 0};
+        if (!(config.in == config.out)) {
+            const Frame frame{request.output.context().comm(), request.queue, request.reproducible};
+            std::vector<std::string> unread;
+            also = key_bands(frame, request, config, unread).of(frame.rank());
+        }
+        return std::make_unique<AttentionProgram<T>>(request, config, weights, also);
     }
 
     const Attention config_;
@@ -113,7 +142,7 @@ protected:
                 layer_.add_weights(ws_, forward_.inputs_.front()->field().row(row), ring_.row(row),
                                    thread, sums);
             }
-            if (wants_inputs) layer_.input_gradient(ring_.row(row), this->dx_->field().row(row));
+            if (wants_inputs) layer_.input_gradient(ring_.row(row), this->dx().row(row));
         });
         Field<T>& dy = this->dy_->field();
         this->frame_.queue.parallel_for(out_rows_.size(), [&](int64_t i, int thread) {
@@ -186,7 +215,7 @@ protected:
             const int64_t row = read.begin + i;
             copy<T>(this->dy_->field().row(row), layer_->slopes().row(row));
         });
-        Field<T>& dx = this->dx_->field();
+        Field<T>& dx = this->dx();
         queue.parallel_for(dx.rows().size(), [&](int64_t i, int thread) {
             const int64_t row = dx.rows().begin + i;
             layer_->row(row, thread, false, dx.row(row));

@@ -170,7 +170,7 @@ void TransformerGradient<T>::encoder_weights_back(GradientSums& sums) {
 
 template <class T>
 void TransformerGradient<T>::input_back() {
-    Field<T>& dx = this->dx_->field();
+    Field<T>& dx = this->dx();
     const int64_t n_phase = encoder_rows_.stencil.n_phase_out;
     encoder_rows_.tiles.run(this->frame_.queue, [&](const Work& w, int thread) {
         const int64_t first = w.first * n_phase, count = w.count * n_phase;

@@ -18,8 +18,9 @@ namespace surrogate::impl::sphere {
 template <class T>
 class AttentionProgram final : public GridProgram<T> {
 public:
+    /// also: input rows that backward needs besides those that forward reads, between two grids.
     AttentionProgram(const ProgramRequest& request, const Attention& config,
-                     const Weights<T>& weights)
+                     const Weights<T>& weights, Range also = {0, 0})
         : GridProgram<T>(request),
           config_(config),
           is_self_(config.in == config.out),
@@ -31,7 +32,7 @@ public:
                               row_costs(config.out, config.in, config.theta_cutoff, work),
                               config.n_in, this->notes_);
         const Range rows = bands_.of(frame.rank());
-        AttentionLayer<T>::prepare(frame, config, rows, nullptr, ws_);
+        AttentionLayer<T>::prepare(frame, config, rows, nullptr, ws_, also);
         const auto add_input = [&](const SphereDomain& domain, Range wanted) {
             this->inputs_.push_back(std::make_unique<InputPort<T>>(domain, config.n_in, wanted));
         };
