@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/flare/network.hpp"
 
-#include <array>
 #include <memory>
 
 #include "libsurrogate/src/layers/double_layers.hpp"
@@ -17,15 +16,6 @@
 namespace surrogate::impl::flare {
 
 namespace {
-
-/// Operands of a device for a precision that options allow with backend cuda.
-kernels::Operand operand_of(const std::string& precision) {
-    for (const kernels::Operand operand :
-         {kernels::Operand::tf32, kernels::Operand::fp16, kernels::Operand::bf16}) {
-        if (precision == kernels::name(operand)) return operand;
-    }
-    return kernels::Operand::fp32;
-}
 
 class FlareNetwork final : public Network {
 public:
@@ -78,22 +68,17 @@ public:
     }
 
 private:
-    /// Plans of one precision share the weights; the last one takes them along.
     std::shared_ptr<const DeviceWeights> device_weights(const PlanRequest& request) const {
         const kernels::Operand operand = operand_of(request.precision);
-        auto& kept = device_weights_[static_cast<size_t>(operand)];
-        std::shared_ptr<const DeviceWeights> weights = kept.lock();
-        if (!weights) {
-            weights = std::make_shared<const DeviceWeights>(request.device->device(), operand,
-                                                            config_, layers_.single());
-            kept = weights;
-        }
-        return weights;
+        return device_weights_.get(operand, [&] {
+            return std::make_shared<const DeviceWeights>(request.device->device(), operand, config_,
+                                                         layers_.single());
+        });
     }
 
     Config config_;
     DoubleLayers<Layers> layers_;
-    mutable std::array<std::weak_ptr<const DeviceWeights>, 4> device_weights_;  // by operand
+    mutable SharedByOperand<DeviceWeights> device_weights_;
 };
 
 }  // namespace

@@ -51,8 +51,8 @@ LayerCost layer_cost(const Config& c, const Work& work) {
     LayerCost cost;
     cost.flops = n * a_node + 4.0 * static_cast<double>(c.head_dim) * pairs;
     cost.exponentials = pairs;
-    cost.bytes_sent = n_gather * tree.owned(tree.cut()).size() * c.inner_dim() * work.value_bytes;
-    cost.collectives = n_gather;
+    cost.bytes_sent = work.gather_bytes(n_gather, c.inner_dim());
+    cost.collectives = work.gathers(n_gather);
     return cost;
 }
 
@@ -61,11 +61,11 @@ LayerCost layer_cost(const Config& c, const Work& work) {
 std::vector<LayerCost> costs_of(const Config& c, const Work& work) {
     const Tree& tree = work.tree;
     std::vector<LayerCost> list;
-    list.push_back({"trouble of any rank", 0, 0, 8, 1});
-    if (work.input_bytes > 0)
+    if (!work.is_on_device) list.push_back({"trouble of any rank", 0, 0, 8, 1});
+    if (work.input_bytes > 0 && work.sends())
         list.push_back({"inputs to the leaves", 0, 0, work.n_solver * work.input_bytes, 1});
     list.push_back({"embedding, means", static_cast<double>(work.n_own) * embedding_flops(c), 0,
-                    tree.owned(tree.cut()).size() * c.dim * work.value_bytes, 1});
+                    work.gather_bytes(1, c.dim), work.gathers(1)});
     for (int64_t i = 0; i < c.num_layers; ++i) {
         list.push_back(layer_cost(c, work));
         list.back().name = "layer " + std::to_string(i);
@@ -77,7 +77,7 @@ std::vector<LayerCost> costs_of(const Config& c, const Work& work) {
                                                    : tree.n_held();
     list.push_back({"head", static_cast<double>(n_row) * a_row, 0, work.readout_bytes,
                     work.readout_collectives});
-    if (place == Place::leaves) {
+    if (place == Place::leaves && work.sends()) {
         list.push_back(
             {"outputs to solver order", 0, 0, work.n_own * c.num_classes * work.value_bytes, 1});
     }

@@ -29,21 +29,6 @@ int64_t Embedding<T>::n_skipped(const Config& config) {
     return config.features == Features::none ? n_real(config) - config.c_in : 0;
 }
 
-namespace {
-
-/// Where the interval of node i of a level lies in the sequence, as sines and cosines.
-template <class T>
-void set_sinusoid(double center, Tile<T> node) {
-    const double step = -std::log(10000.0) / static_cast<double>(node.shape[0]);
-    for (int64_t c = 0; c < node.shape[0]; c += 2) {
-        const double t = center * std::exp(static_cast<double>(c) * step);
-        node(c, 0) = static_cast<T>(std::sin(t));
-        node(c + 1, 0) = static_cast<T>(std::cos(t));
-    }
-}
-
-}  // namespace
-
 template <class T>
 void Embedding<T>::resize(const Tree& tree) {
     tree_ = &tree;
@@ -59,11 +44,11 @@ void Embedding<T>::resize(const Tree& tree) {
     if (!config_.has_sinusoid) return;
     sinusoid_.resize(tree, config_.dim, 1);
     for (int l = 1; l < tree.n_level(); ++l) {
-        const Level& level = tree.level(l);
-        const double width = static_cast<double>(tree.n_leaf()) / static_cast<double>(level.n);
-        queue_.parallel_for(level.held.size(), [&](int64_t i, int) {
-            const int64_t node = level.held.begin + i;
-            set_sinusoid((static_cast<double>(node) + 0.5) * width, sinusoid_.nodes(l, node, 1));
+        const Range held = tree.level(l).held;
+        queue_.parallel_for(held.size(), [&](int64_t i, int) {
+            const Tile<T> node = sinusoid_.nodes(l, held.begin + i, 1);
+            for_sinusoid(tree, l, held.begin + i, config_.dim,
+                         [&](int64_t c, double value) { node(c, 0) = static_cast<T>(value); });
         });
     }
 }

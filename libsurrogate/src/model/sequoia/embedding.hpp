@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -71,6 +72,21 @@ private:
     NodeTiles<T> sinusoid_;         // (C), if there is one
     std::vector<Scratch> scratch_;  // (n_thread)
 };
+
+/// put(c, value): what node i of level l of a sequence is given beside its mean, where its interval
+/// lies as sines and cosines.
+template <class Put>
+void for_sinusoid(const Tree& tree, int l, int64_t i, int64_t n_channel, const Put& put) {
+    const double width =
+        static_cast<double>(tree.n_leaf()) / static_cast<double>(tree.level(l).n);
+    const double center = (static_cast<double>(i) + 0.5) * width;
+    const double step = -std::log(10000.0) / static_cast<double>(n_channel);
+    for (int64_t c = 0; c < n_channel; c += 2) {
+        const double t = center * std::exp(static_cast<double>(c) * step);
+        put(c, std::sin(t));
+        put(c + 1, std::cos(t));
+    }
+}
 
 /// Level l + 1 from a tile of level l: the mean of each node's children, in double, in ascending
 /// order; the last child of the level counts 1 + n_missing times.

@@ -3,6 +3,8 @@
 
 #include "libsurrogate/src/layers/double_layers.hpp"
 #include "libsurrogate/src/model/point_network.hpp"
+#include "libsurrogate/src/model/sequoia/device_program.hpp"
+#include "libsurrogate/src/model/sequoia/device_tree.hpp"
 #include "libsurrogate/src/model/sequoia/gradient_program.hpp"
 #include "libsurrogate/src/model/sequoia/program.hpp"
 #include "libsurrogate/src/model/sequoia/readout.hpp"
@@ -48,9 +50,21 @@ public:
         });
     }
 
+    std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
+        const PointDomain& points = same_points(request, "Sequoia");
+        require_device_sizes(config_);
+        const kernels::Operand operand = operand_of(request.precision);
+        std::shared_ptr<const DeviceWeights> weights = device_weights_.get(operand, [&] {
+            return std::make_shared<const DeviceWeights>(request.device->device(), operand, config_,
+                                                         layers_.single());
+        });
+        return make_device_program(config_, std::move(weights), points, request);
+    }
+
 private:
     Config config_;
     DoubleLayers<Layers> layers_;
+    mutable SharedByOperand<DeviceWeights> device_weights_;
 };
 
 }  // namespace

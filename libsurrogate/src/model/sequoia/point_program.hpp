@@ -89,12 +89,7 @@ public:
                                   readout().bytes_sent(), readout().collectives()});
     }
     std::vector<std::string> notes() const override {
-        std::string sizes;
-        for (int l = 0; l < tree_.n_level(); ++l)
-            sizes += (l > 0 ? ", " : "") + std::to_string(tree_.level(l).n);
-        return {"tree: levels of " + sizes + " nodes; all ranks compute the " +
-                std::to_string(tree_.n_top()) + " nodes from level " + std::to_string(tree_.cut()) +
-                " on"};
+        return {description(tree_)};
     }
 
 protected:

@@ -2,7 +2,6 @@
 #include "libsurrogate/src/model/sequoia/tree.hpp"
 
 #include <algorithm>
-#include <string>
 
 namespace surrogate::impl::sequoia {
 
@@ -90,6 +89,14 @@ int64_t Tree::n_missing(int l, int64_t tile) const {
     const Level& nodes = level(l);
     const int64_t end = std::min(nodes.held.begin + (tile + 1) * tile_nodes(), nodes.held.end);
     return end == nodes.n ? kernels::round_up(nodes.n, k_) - nodes.n : 0;
+}
+
+std::string description(const Tree& tree) {
+    std::string sizes;
+    for (int l = 0; l < tree.n_level(); ++l)
+        sizes += (l > 0 ? ", " : "") + std::to_string(tree.level(l).n);
+    return "tree: levels of " + sizes + " nodes; all ranks compute the " +
+           std::to_string(tree.n_top()) + " nodes from level " + std::to_string(tree.cut()) + " on";
 }
 
 void require_tree(const Config& config, const Tree& tree) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "kernels/sequoia/sequoia.hpp"
@@ -61,6 +62,9 @@ private:
     int rank_ = 0, size_ = 1, cut_ = 0;
     std::vector<Level> levels_;
 };
+
+/// A line for the table of a plan: the sizes of the levels, and what all ranks compute.
+std::string description(const Tree& tree);
 
 /// Throws shape if the model cannot work on a tree: more tokens than positions, more levels to mark
 /// than channels.

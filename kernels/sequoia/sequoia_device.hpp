@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "kernels/device/channels.hpp"
+#include "kernels/device/columns.hpp"
+#include "kernels/device/device.hpp"
+#include "kernels/device/device_table.hpp"
+#include "kernels/device/fragments.hpp"
+#include "kernels/device/operand.hpp"
+#include "kernels/linear/linear_device.hpp"
+
+/// Sequoia on a device. What is computed is said in sequoia.hpp and in the specification; here stand
+/// the shapes and layouts. Resources and counts are in sequoia_cuda.md.
+///
+/// Nodes stand in rows, whole groups of siblings in tiles of 16 rows, level after level, leaves
+/// first. The rows of a group begin at the same place of a tile on any number of ranks, so that the
+/// bits of a node do not depend on them. Rows without a node are finite.
+///   streams    float (n_tile, width / 8, 32, 4), fragment_index(row, channel, width)
+///   operands   (n_tile, n_group, 32) pieces of 16 rows x 8 channels (products.cuh)
+///
+/// All pointers are device memory that the caller owns; kernels allocate nothing and are enqueued.
+namespace surrogate::kernels::sequoia {
+
+constexpr int64_t largest_branch = 16;  ///< k of a tree on a device: siblings share a tile
+constexpr int64_t largest_head = 128;   ///< channels of a head
+constexpr int64_t most_levels = 40;     ///< more than 2^39 leaves of a binary tree need more
+constexpr int64_t most_positions = 8;   ///< coordinates of a point that features are made of
+
+/// Nodes begin .. end - 1 of a level, of n over all ranks, on one rank.
+struct DeviceLevel {
+    int64_t n = 0, begin = 0, end = 0;
+    int64_t origin = 0;      ///< node of the first row; before begin where ranks cut a tile
+    int64_t first_tile = 0;  ///< of the level among all
+    int64_t n_tile = 0;
+};
+
+/// Groups of k siblings in a tile.
+constexpr int64_t groups_of_tile(int64_t k) {
+    return tile_rows / k;
+}
+/// Level of n nodes, of which this rank holds begin .. end - 1.
+constexpr DeviceLevel device_level(int64_t k, int64_t n, int64_t begin, int64_t end,
+                                   int64_t first_tile) {
+    const int64_t width = groups_of_tile(k) * k, origin = begin / width * width;
+    return {n, begin, end, origin, first_tile, (end - origin + width - 1) / width};
+}
+/// Row of node i, counted over all levels. width: nodes of a tile.
+constexpr int64_t row_of(const DeviceLevel& level, int64_t width, int64_t i) {
+    const int64_t place = i - level.origin;
+    return (level.first_tile + place / width) * tile_rows + place % width;
+}
+
+/// Features of the rank's own leaves, to a stream whose first row is that of the level's origin:
+///   fourier   cos, then sin of W p   linear   W p + b   none   columns n_skipped ..
+/// Zero in all other rows and channels.
+struct BeginArgs {
+    enum class Features { fourier, linear, none };
+    Features features = Features::fourier;
+    int64_t k = 2;
+    DeviceLevel level;                      ///< leaves
+    int64_t own_begin = 0, own_end = 0;     ///< of them, the rank's own: points 0, 1, ..
+    const int64_t* points = nullptr;        ///< (own leaves) point of each; null: in order
+    const DeviceColumn* columns = nullptr;  ///< (n_column)
+    int64_t n_column = 0;
+    int64_t n_position = 0;         ///< columns of positions, at most most_positions to be encoded
+    int64_t n_skipped = 0;          ///< none: columns that are read for their findings only
+    const float* weight = nullptr;  ///< fourier (n_feature / 2, n_position); linear (n_feature, ..)
+    const float* bias = nullptr;    ///< linear (n_feature)
+    int64_t n_feature = 0, width = 0;
+    float* to = nullptr;
+    DeviceFindings* findings = nullptr;
+    DeviceOutside* outside = nullptr;  ///< (n_column)
+};
+
+/// Means of the children in double, ascending; the last child of the level counts n_last times.
+/// Parents without children here, and rows without a node, become zero.
+struct AverageArgs {
+    int64_t k = 2;
+    DeviceLevel children, parents;
+    int64_t n_last = 1;
+    int64_t width = 0;
+    float* x = nullptr;  ///< stream of all levels
+};
+
+/// Of a sequence, after all means: x += added, then channel `marker` = 0.
+struct MarkArgs {
+    DeviceLevel level;
+    const float* added = nullptr;  ///< stream of the nodes above the leaves; null: nothing
+    int64_t first_tile = 0;        ///< of `added` among all tiles
+    int64_t marker = -1;           ///< -1: none
+    int64_t width = 0;
+    float* x = nullptr;  ///< stream of all levels
+};
+
+/// Queries, keys and values of all rows: operands (n_tile, n_group, 32), first the queries of all
+/// heads, then keys, then values; head_groups groups a head, scores are exponents of two.
+struct TreeOperands {
+    Operand operand = Operand::fp32;
+    void* qkv = nullptr;
+    int64_t n_group = 0;
+    int32_t n_head = 0, head_groups = 0;
+};
+
+/// Attention of parents to their children, to a stream of the nodes above the leaves, of width
+/// n_head * head_groups * 8.
+struct ChildrenArgs {
+    int64_t k = 2;
+    DeviceLevel children, parents;
+    int64_t n_last = 1;  ///< times that the last child of the level counts as a key
+    TreeOperands nodes;
+    float* to = nullptr;
+    int64_t first_tile = 0;  ///< of `to` among all tiles
+};
+
+/// v = (ancestors + siblings + children) / 3 for the nodes of a level, in place.
+struct AttendArgs {
+    int64_t k = 2;
+    DeviceLevel level;
+    bool has_siblings = true;
+    int64_t n_last = 1;  ///< times that the last node of the level counts as a key
+    int32_t n_ancestor = 0;
+    std::array<DeviceLevel, most_levels> ancestors{};  ///< (n_ancestor), the parents' level first
+    TreeOperands nodes;
+    const float* children = nullptr;  ///< as in ChildrenArgs; null: none
+    int64_t first_tile = 0;           ///< of `children` among all tiles
+};
+
+/// Nodes of a level on their way over the ranks: a part of each rank is a flag, then a row of
+/// n_channel floats for each own node.
+///   pack    own_begin .. own_end - 1 to `part`; NaN everywhere if this rank's run has failed
+///   unpack  the parts of all ranks, of nodes begins[r] .. begins[r + 1] - 1, to all nodes of the
+///           level; what is not finite goes to the findings
+struct CutArgs {
+    int64_t k = 2;
+    DeviceLevel level;
+    DeviceChannels channels;  ///< of the stream
+    float* stream = nullptr;
+    int64_t first_tile = 0;  ///< of the stream among all tiles
+    int64_t own_begin = 0, own_end = 0;
+    float* part = nullptr;            ///< this rank's
+    const float* parts = nullptr;     ///< of all ranks
+    const int64_t* begins = nullptr;  ///< (n_rank + 1)
+    int32_t n_rank = 1;
+    DeviceFindings* findings = nullptr;
+};
+
+/// columns = y * std + mean of the rank's own leaves; NaN where the findings say that the run has
+/// failed.
+struct EndArgs {
+    int64_t k = 2;
+    DeviceLevel level;
+    int64_t own_begin = 0, own_end = 0;
+    const int64_t* points = nullptr;  ///< as in BeginArgs
+    const float* y = nullptr;         ///< stream whose first row is that of the level's origin
+    int64_t width = 0;
+    const DeviceColumn* columns = nullptr;
+    int64_t n_column = 0;
+    DeviceFindings* findings = nullptr;
+};
+
+/// The passes, as the plug-in offers them. Each enqueues on `stream`; throws device, not_supported.
+/// load() brings the code for an operand onto the device: once before the first pass of a plan
+/// there, and not while a graph is recorded.
+struct DeviceKernels {
+    void (*begin)(const DeviceProperties&, const BeginArgs&, Stream) = nullptr;
+    void (*average)(const DeviceProperties&, const AverageArgs&, Stream) = nullptr;
+    void (*mark)(const DeviceProperties&, const MarkArgs&, Stream) = nullptr;
+    void (*linear)(const DeviceProperties&, const LinearArgs&, Stream) = nullptr;
+    void (*children)(const DeviceProperties&, const ChildrenArgs&, Stream) = nullptr;
+    void (*attend)(const DeviceProperties&, const AttendArgs&, Stream) = nullptr;
+    void (*pack)(const DeviceProperties&, const CutArgs&, Stream) = nullptr;
+    void (*unpack)(const DeviceProperties&, const CutArgs&, Stream) = nullptr;
+    void (*end)(const DeviceProperties&, const EndArgs&, Stream) = nullptr;
+    void (*load)(const DeviceProperties&, Operand) = nullptr;
+};
+
+namespace cuda {
+/// The passes, launched on the device that is the thread's current one.
+const DeviceKernels& kernels();
+/// The same for a plug-in: each makes its device the current one for the launch.
+DeviceTable device_table();
+}  // namespace cuda
+
+}  // namespace surrogate::kernels::sequoia

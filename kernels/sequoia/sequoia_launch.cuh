@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/device/launch.cuh"
+#include "kernels/sequoia/sequoia_device.hpp"
+
+/// What the kernels of Sequoia share: which node stands in a row, and the launches of each file.
+namespace surrogate::kernels::sequoia::cuda {
+
+using namespace surrogate::kernels::cuda;
+
+/// Nodes of a tile.
+__device__ inline int width_of(int64_t k) {
+    return static_cast<int>(tile_rows / k * k);
+}
+
+/// Node in row `row` of tile `tile` of a level, or -1.
+__device__ inline int64_t node_in(const DeviceLevel& level, int width, int64_t tile, int row) {
+    const int64_t node = level.origin + tile * width + row;
+    return row < width && node >= level.begin && node < level.end ? node : -1;
+}
+
+/// Whether the run has failed on this rank, or its results are lost on all.
+__device__ inline bool is_lost(const DeviceFindings& findings) {
+    return findings.poisoned != 0 || findings.not_finite != 0 ||
+           findings.bad_input != DeviceFindings::no_place;
+}
+
+void begin(const DeviceProperties& device, const BeginArgs& args, Stream stream);
+void average(const DeviceProperties& device, const AverageArgs& args, Stream stream);
+void mark(const DeviceProperties& device, const MarkArgs& args, Stream stream);
+void children(const DeviceProperties& device, const ChildrenArgs& args, Stream stream);
+void attend(const DeviceProperties& device, const AttendArgs& args, Stream stream);
+void pack(const DeviceProperties& device, const CutArgs& args, Stream stream);
+void unpack(const DeviceProperties& device, const CutArgs& args, Stream stream);
+void end(const DeviceProperties& device, const EndArgs& args, Stream stream);
+void load_nodes();
+void load_attention(Operand operand);
+
+}  // namespace surrogate::kernels::sequoia::cuda

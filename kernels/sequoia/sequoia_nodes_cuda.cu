@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to nodes one by one: from the caller's columns to features, means of children, rows
+// on their way over the ranks, and back to the columns. All are bound by memory.
+#include "kernels/device/columns.cuh"
+#include "kernels/sequoia/sequoia_launch.cuh"
+
+namespace surrogate::kernels::sequoia::cuda {
+namespace {
+
+constexpr int n_thread = 256;
+
+unsigned blocks_of(int64_t n_item) {
+    constexpr int64_t most_blocks = 65535;
+    return static_cast<unsigned>(std::min((n_item + n_thread - 1) / n_thread, most_blocks));
+}
+
+/// Items first_item(), first_item() + n_item_step(), .. of a kernel whose threads share them.
+__device__ int64_t first_item() {
+    return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ int64_t item_step() {
+    return static_cast<int64_t>(gridDim.x) * blockDim.x;
+}
+
+// ---- features ------------------------------------------------------------------------------------
+
+/// Features of one leaf from its positions, channel by channel through put(c, value).
+template <class Put>
+__device__ void encode(const BeginArgs& args, const float (&position)[most_positions],
+                       const Put& put) {
+    const int n = static_cast<int>(args.n_position);
+    const auto product = [&](int64_t row, float sum) {
+        for (int i = 0; i < n; ++i) sum = fmaf(args.weight[row * n + i], position[i], sum);
+        return sum;
+    };
+    if (args.features == BeginArgs::Features::linear) {
+        for (int64_t c = 0; c < args.n_feature; ++c) put(c, product(c, args.bias[c]));
+        return;
+    }
+    const int64_t half = args.n_feature / 2;
+    for (int64_t c = 0; c < half; ++c) {
+        const float angle = product(c, 0.0F);
+        put(c, cosf(angle));
+        put(half + c, sinf(angle));
+    }
+}
+
+/// One thread a row; all threads of a warp go through all columns, whose findings they count
+/// together.
+__global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
+    const int width = width_of(args.k);
+    const int64_t n_row = args.level.n_tile * tile_rows;
+    const int64_t n_whole = (n_row + 31) / 32 * 32;
+    for (int64_t row = first_item(); row < n_whole; row += item_step()) {
+        const int64_t node =
+            row < n_row ? node_in(args.level, width, row / tile_rows, row % tile_rows) : -1;
+        const bool exists = node >= args.own_begin && node < args.own_end;
+        const int64_t leaf = node - args.own_begin;
+        const int64_t point = exists && args.points ? args.points[leaf] : leaf;
+        const auto put = [&](int64_t c, float value) {
+            args.to[fragment_index(row, c, args.width)] = value;
+        };
+        const bool is_raw = args.features == BeginArgs::Features::none;
+        float position[most_positions] = {};
+        for (int64_t c = 0; c < args.n_column; ++c) {
+            uint64_t above = 0, below = 0;
+            float input = 0;
+            if (exists)
+                input = read_column(args.columns[c], point, c, args.findings, above, below);
+            count_outside(above, below, args.outside, static_cast<int>(c));
+            if (row >= n_row) continue;
+            if (is_raw && c >= args.n_skipped) put(c - args.n_skipped, input);
+            if (!is_raw) {
+#pragma unroll
+                for (int i = 0; i < most_positions; ++i)
+                    if (i == c) position[i] = input;
+            }
+        }
+        if (row >= n_row) continue;
+        if (!exists) {
+            for (int64_t c = 0; c < args.n_feature; ++c) put(c, 0.0F);
+        } else if (!is_raw) {
+            encode(args, position, put);
+        }
+        for (int64_t c = args.n_feature; c < args.width; ++c) put(c, 0.0F);
+    }
+}
+
+// ---- nodes above the leaves ----------------------------------------------------------------------
+
+__global__ void __launch_bounds__(n_thread) average_kernel(const AverageArgs args) {
+    const int width = width_of(args.k);
+    const int64_t n_item = args.parents.n_tile * tile_rows * args.width;
+    for (int64_t item = first_item(); item < n_item; item += item_step()) {
+        const int64_t row = item / args.width, c = item % args.width;
+        const int64_t parent = node_in(args.parents, width, row / tile_rows, row % tile_rows);
+        double sum = 0;
+        int64_t n = 0;
+        if (parent >= 0) {
+            int64_t end = parent * args.k + args.k;
+            if (end > args.children.end) end = args.children.end;
+            for (int64_t i = parent * args.k; i < end; ++i) {
+                if (i < args.children.begin) continue;
+                const int64_t share = i + 1 == args.children.n ? args.n_last : 1;
+                const int64_t from = row_of(args.children, width, i);
+                sum += static_cast<double>(share) *
+                       static_cast<double>(args.x[fragment_index(from, c, args.width)]);
+                n += share;
+            }
+        }
+        const float mean = n > 0 ? static_cast<float>(sum / static_cast<double>(n)) : 0.0F;
+        args.x[fragment_index(args.parents.first_tile * tile_rows + row, c, args.width)] = mean;
+    }
+}
+
+__global__ void __launch_bounds__(n_thread) mark_kernel(const MarkArgs args) {
+    const int64_t n_item = args.level.n_tile * tile_rows * args.width;
+    const int64_t first = args.level.first_tile * tile_rows * args.width;
+    const int64_t first_added = (args.level.first_tile - args.first_tile) * tile_rows * args.width;
+    for (int64_t item = first_item(); item < n_item; item += item_step()) {
+        // Items in the order of fragments: their channel is that of lane and slot.
+        const int64_t group = item / 128 % (args.width / 8);
+        const int64_t c = 8 * group + item / 4 % 4 * 2 + item % 2;
+        float value = args.x[first + item];
+        if (args.added) value += args.added[first_added + item];
+        args.x[first + item] = c == args.marker ? 0.0F : value;
+    }
+}
+
+// ---- ranks ---------------------------------------------------------------------------------------
+
+__global__ void __launch_bounds__(n_thread) pack_kernel(const CutArgs args) {
+    const int width = width_of(args.k);
+    const bool failed = is_lost(*args.findings);
+    const float nan = as_float(0x7fc00000U);
+    const int64_t n_channel = args.channels.n_channel;
+    const int64_t n_item = (args.own_end - args.own_begin) * n_channel;
+    if (first_item() == 0) args.part[0] = failed ? nan : 0.0F;
+    for (int64_t item = first_item(); item < n_item; item += item_step()) {
+        const int64_t node = args.own_begin + item / n_channel;
+        const int64_t row = row_of(args.level, width, node) - args.first_tile * tile_rows;
+        const int64_t c = args.channels.position(item % n_channel);
+        args.part[1 + item] =
+            failed ? nan : args.stream[fragment_index(row, c, args.channels.width)];
+    }
+}
+
+__global__ void __launch_bounds__(n_thread) unpack_kernel(const CutArgs args) {
+    const int width = width_of(args.k);
+    const int64_t n_channel = args.channels.n_channel;
+    const int64_t n_item = args.level.n * n_channel + args.n_rank;
+    bool is_finite = true;
+    for (int64_t item = first_item(); item < n_item; item += item_step()) {
+        int rank = 0;
+        if (item < args.n_rank) {
+            rank = static_cast<int>(item);
+            is_finite = is_finite && fabsf(args.parts[args.begins[rank] * n_channel + rank]) <=
+                                         largest_float;
+            continue;
+        }
+        const int64_t index = item - args.n_rank, node = index / n_channel;
+        while (node >= args.begins[rank + 1]) ++rank;
+        const float value = args.parts[index + rank + 1];
+        is_finite = is_finite && fabsf(value) <= largest_float;
+        const int64_t row = row_of(args.level, width, node) - args.first_tile * tile_rows;
+        const int64_t c = args.channels.position(index % n_channel);
+        args.stream[fragment_index(row, c, args.channels.width)] = value;
+    }
+    if (!is_finite) atomicMax(&args.findings->not_finite, 1);
+}
+
+__global__ void __launch_bounds__(n_thread) end_kernel(const EndArgs args) {
+    const int width = width_of(args.k);
+    const bool lost = is_lost(*args.findings);
+    const int64_t n_leaf = args.own_end - args.own_begin;
+    for (int64_t leaf = first_item(); leaf < n_leaf; leaf += item_step()) {
+        const int64_t row = row_of(args.level, width, args.own_begin + leaf) -
+                            args.level.first_tile * tile_rows;
+        const int64_t point = args.points ? args.points[leaf] : leaf;
+        for (int64_t c = 0; c < args.n_column; ++c)
+            write_column(args.columns[c], point, c, args.y[fragment_index(row, c, args.width)],
+                         lost, args.findings);
+    }
+}
+
+}  // namespace
+
+void load_nodes() {
+    const auto load = [](auto kernel) { check(allow_shared(kernel, 0), "sequoia nodes"); };
+    load(begin_kernel);
+    load(average_kernel);
+    load(mark_kernel);
+    load(pack_kernel);
+    load(unpack_kernel);
+    load(end_kernel);
+}
+
+void begin(const DeviceProperties&, const BeginArgs& args, Stream stream) {
+    if (args.level.n_tile == 0) return;
+    SURROGATE_LAUNCH(begin_kernel, blocks_of(args.level.n_tile * tile_rows), n_thread, 0, stream,
+                     args);
+    check_launch("sequoia begin");
+}
+
+void average(const DeviceProperties&, const AverageArgs& args, Stream stream) {
+    if (args.parents.n_tile == 0) return;
+    SURROGATE_LAUNCH(average_kernel, blocks_of(args.parents.n_tile * tile_rows * args.width),
+                     n_thread, 0, stream, args);
+    check_launch("sequoia average");
+}
+
+void mark(const DeviceProperties&, const MarkArgs& args, Stream stream) {
+    if (args.level.n_tile == 0) return;
+    SURROGATE_LAUNCH(mark_kernel, blocks_of(args.level.n_tile * tile_rows * args.width), n_thread,
+                     0, stream, args);
+    check_launch("sequoia mark");
+}
+
+void pack(const DeviceProperties&, const CutArgs& args, Stream stream) {
+    const int64_t n_item = (args.own_end - args.own_begin) * args.channels.n_channel;
+    SURROGATE_LAUNCH(pack_kernel, blocks_of(n_item + 1), n_thread, 0, stream, args);
+    check_launch("sequoia pack");
+}
+
+void unpack(const DeviceProperties&, const CutArgs& args, Stream stream) {
+    const int64_t n_item = args.level.n * args.channels.n_channel + args.n_rank;
+    SURROGATE_LAUNCH(unpack_kernel, blocks_of(n_item), n_thread, 0, stream, args);
+    check_launch("sequoia unpack");
+}
+
+void end(const DeviceProperties&, const EndArgs& args, Stream stream) {
+    if (args.own_end == args.own_begin) return;
+    SURROGATE_LAUNCH(end_kernel, blocks_of(args.own_end - args.own_begin), n_thread, 0, stream,
+                     args);
+    check_launch("sequoia end");
+}
+
+}  // namespace surrogate::kernels::sequoia::cuda

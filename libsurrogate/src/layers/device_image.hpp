@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "kernels/device/channels.hpp"
+#include "kernels/device/operand.hpp"
+#include "kernels/linear/linear_device.hpp"
+#include "kernels/norm/norm_device.hpp"
+#include "libsurrogate/src/device/device_memory.hpp"
+#include "libsurrogate/src/layers/weights.hpp"
+
+namespace surrogate::impl {
+
+/// Operands of a device for a precision that options allow with backend cuda.
+kernels::Operand operand_of(const std::string& precision);
+
+/// Weights packed one behind the other, on the host and at the same places on a device. Without
+/// memory it only measures; places are then null.
+class DeviceImage {
+public:
+    struct Place {
+        char* host = nullptr;
+        char* device = nullptr;
+    };
+
+    DeviceImage(kernels::Operand operand, char* host, char* device)
+        : operand_(operand), host_(host), device_(device) {}
+
+    kernels::Operand operand() const { return operand_; }
+    int64_t size() const { return size_; }
+
+    /// The next n_byte bytes, aligned.
+    Place take(int64_t n_byte);
+    /// n numbers as they are; null stays null.
+    const float* floats(const float* values, int64_t n);
+    /// As pack_channels().
+    const float* vector(const kernels::DeviceChannels& channels, const float* values,
+                        bool is_per_head = false);
+    kernels::DeviceNorm norm(const kernels::DeviceChannels& channels,
+                             const kernels::Norm<float>& norm, bool is_per_head = false);
+    /// As pack_linear(). Throws not_supported for a weight that fp16 cannot hold, by `name`.
+    kernels::DeviceLinear linear(const kernels::DeviceChannels& in,
+                                 const kernels::DeviceChannels& out,
+                                 const kernels::Linear<float>& layer, const std::string& name);
+
+    /// Throws not_supported if fp16 is wanted and cannot hold one of the numbers: `name` of theirs.
+    void require_half(const float* values, int64_t n, const std::string& name) const;
+
+private:
+    kernels::Operand operand_;
+    char* host_;
+    char* device_;
+    int64_t size_ = 0;
+};
+
+/// The weights of a model on a device, in one allocation and one precision. They follow
+/// MasterWeights::refresh(): packed again into the same memory, so that recorded runs stay valid.
+class PackedWeights {
+public:
+    /// lay_out packs everything into the image and keeps the places on the device; called again for
+    /// each refresh. Local; waits until the weights are there. `device`, `master` and what lay_out
+    /// holds must outlive it. Throws what lay_out throws, no_memory, device; a refresh does too.
+    PackedWeights(kernels::Device& device, kernels::Operand operand, const MasterWeights& master,
+                  std::function<void(DeviceImage&)> lay_out);
+    PackedWeights(const PackedWeights&) = delete;
+    PackedWeights& operator=(const PackedWeights&) = delete;
+
+    kernels::Operand operand() const { return operand_; }
+    int64_t bytes() const { return n_byte_; }
+
+private:
+    void pack();
+
+    kernels::Device& device_;
+    kernels::Operand operand_;
+    std::function<void(DeviceImage&)> lay_out_;
+    int64_t n_byte_ = 0;
+    DeviceMemory memory_;
+    Refresh refresh_;
+};
+
+/// Plans of one precision share a network's weights on a device; the last one takes them along.
+template <class DeviceWeights>
+class SharedByOperand {
+public:
+    template <class Make>
+    std::shared_ptr<const DeviceWeights> get(kernels::Operand operand, const Make& make) {
+        auto& kept = kept_[static_cast<size_t>(operand)];
+        std::shared_ptr<const DeviceWeights> weights = kept.lock();
+        if (!weights) kept = weights = make();
+        return weights;
+    }
+
+private:
+    std::array<std::weak_ptr<const DeviceWeights>, 4> kept_;
+};
+
+}  // namespace surrogate::impl

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/sequoia/device_program.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "libsurrogate/src/model/sequoia/costs.hpp"
+#include "libsurrogate/src/model/sequoia/device_tree.hpp"
+#include "libsurrogate/src/model/sequoia/embedding.hpp"
+#include "libsurrogate/src/model/sequoia/leaf_order.hpp"
+
+namespace surrogate::impl::sequoia {
+
+using kernels::DeviceActivation;
+using kernels::DeviceChannels;
+using kernels::LinearArgs;
+using kernels::Stream;
+using kernels::tile_rows;
+using kernels::sequoia::BeginArgs;
+using kernels::sequoia::CutArgs;
+using kernels::sequoia::DeviceKernels;
+using kernels::sequoia::EndArgs;
+using kernels::sequoia::MarkArgs;
+using kernels::sequoia::TreeOperands;
+
+namespace {
+
+/// All nodes pass through a layer together; the tree's own kernels go level by level.
+///
+/// On one rank the kernels read and write the caller's points in the order of leaves; on many, rows
+/// travel to their leaves over the host. Ranks meet at the cut level only: once for its means, then
+/// where it attends to its children.
+class Passes final : public DeviceProgram {
+public:
+    Passes(const Config& config, std::shared_ptr<const DeviceWeights> weights,
+           const PointDomain& domain, const PlanRequest& request)
+        : config_(config),
+          domain_(domain),
+          comm_(domain.context().comm()),
+          request_(request),
+          device_(request.device->device()),
+          kernels_(request.device->kernels<DeviceKernels>("sequoia")),
+          weights_(std::move(weights)) {}
+
+    void connect(const DeviceColumns& columns) override;
+
+    RowExchange<float>* rows() override { return rows_ ? &*rows_ : nullptr; }
+    /// x, which is made of the features after the columns were read.
+    float* staging() const override { return arena_.at<float>(x_); }
+    std::span<const DeviceReduction> reductions() const override { return {}; }
+    std::span<const DeviceGather> gathers() const override { return gathers_; }
+    void enqueue(DeviceSteps& steps) const override;
+
+    int64_t bytes() const override { return arena_.bytes(); }
+    int64_t weight_bytes() const override { return weights_->bytes(); }
+    int64_t n_point() const override { return own().size(); }
+    std::vector<LayerCost> costs() const override;
+    std::vector<std::string> notes() const override;
+
+private:
+    static constexpr size_t of_nodes = 0, of_children = 1;  // gathers_
+
+    void allocate(std::span<const int64_t> leaves);
+    void add_memory();
+    void fill_memory(std::span<const int64_t> leaves);
+    void add_gathers();
+    std::vector<float> sinusoid() const;
+
+    void embed(Stream stream) const;
+    void average(DeviceSteps& steps) const;
+    void mark(Stream stream) const;
+    void run_layer(const DeviceLayer& layer, DeviceSteps& steps) const;
+    void visit(int l, DeviceSteps& steps) const;
+    void finish(const DeviceLayer& layer, Stream stream) const;
+    void read_out(Stream stream) const;
+    void gather(size_t which, DeviceSteps& steps) const;
+    CutArgs cut_args(size_t which) const;
+
+    LinearArgs layer_args(const kernels::DeviceLinear& layer, int64_t n_tile) const;
+    void from_nodes(LinearArgs& args, const kernels::DeviceNorm& norm) const;
+    void run(const LinearArgs& args, Stream stream) const {
+        kernels_.linear(device_.properties(), args, stream);
+    }
+    TreeOperands operands() const;
+    Range own() const { return tree_.owned(0); }
+    bool is_alone() const { return comm_.size() == 1; }
+    bool has_points() const { return is_alone() && own().size() > 0; }
+    int64_t operand_bytes() const { return kernels::operand_bytes(weights_->operand()); }
+    const DeviceWidths& widths() const { return weights_->widths(); }
+
+    const Config& config_;
+    const PointDomain& domain_;
+    Communicator& comm_;
+    const PlanRequest request_;
+    kernels::Device& device_;
+    const DeviceKernels& kernels_;
+    std::shared_ptr<const DeviceWeights> weights_;
+    Tree tree_;
+    DeviceTree levels_;
+    std::vector<int> visits_;
+    std::optional<RowExchange<float>> rows_;  // more than one rank
+    DeviceColumns columns_;
+    DeviceArena arena_;
+    // In arena_. work_: features, then qkv, then hidden channels; y_ lies behind the last.
+    int64_t x_ = 0, work_ = 0, y_ = 0, children_ = 0, added_ = 0;
+    int64_t points_ = 0, begins_ = 0, parts_ = 0;
+    PinnedMemory poison_;  // NaN: the part of a rank that failed
+    std::vector<DeviceGather> gathers_;
+};
+
+void Passes::connect(const DeviceColumns& columns) {
+    columns_ = columns;
+    std::vector<int64_t> begins;
+    comm_.agree([&] {
+        tree_ = Tree(domain_.n_global(), config_.k, comm_.rank(), comm_.size());
+        require_tree(config_, tree_);
+        levels_ = DeviceTree(config_, tree_);
+        visits_ = visits(config_.schedule, tree_.n_level());
+        begins = tree_.begins(0);
+    });
+    const std::vector<int64_t> leaves = leaf_positions(config_, domain_, request_, begins);
+    if (!is_alone())
+        rows_.emplace(comm_, RowRoute(comm_, leaves, begins),
+                      std::max(columns.n_input, columns.n_output));
+    comm_.agree([&] { allocate(leaves); });
+}
+
+void Passes::allocate(std::span<const int64_t> leaves) {
+    kernels_.load(device_.properties(), weights_->operand());
+    add_memory();
+    fill_memory(leaves);
+    if (!is_alone()) add_gathers();
+}
+
+void Passes::add_memory() {
+    const DeviceWidths& w = widths();
+    const int64_t n_row = levels_.n_tile() * tile_rows;
+    const int64_t n_leaf_row = levels_.n_leaf_tile() * tile_rows;
+    const int64_t n_upper_row = n_row - n_leaf_row;
+    const int64_t staging = 4 * own().size() * std::max(columns_.n_input, columns_.n_output);
+    const int64_t hidden = operand_bytes() * n_row * w.hidden.width;
+    const int64_t y = 4 * n_leaf_row * w.outputs.width;
+    x_ = arena_.add(std::max(4 * n_row * w.nodes.width, staging));
+    work_ = arena_.add(std::max({4 * n_leaf_row * w.features.width,
+                                 operand_bytes() * n_row * w.qkv.width, hidden + y}));
+    y_ = work_ + hidden;
+    if (config_.has_children) children_ = arena_.add(4 * n_upper_row * w.heads.width);
+    if (config_.has_sinusoid) added_ = arena_.add(4 * n_upper_row * w.nodes.width);
+    if (has_points()) points_ = arena_.add(8 * own().size());
+    if (!is_alone()) {
+        const int64_t widest = std::max(config_.dim, config_.inner_dim());
+        begins_ = arena_.add(8 * (comm_.size() + 1));
+        parts_ = arena_.add(4 * (tree_.level(tree_.cut()).n * widest + comm_.size()));
+    }
+    arena_.take(device_);
+}
+
+/// Rows without a node are read as keys whose weight is 0: they must be finite.
+void Passes::fill_memory(std::span<const int64_t> leaves) {
+    if (arena_.bytes() == 0) return;
+    const DeviceStream stream(device_, device_.create_stream());
+    device_.clear(arena_.at<void>(0), arena_.bytes(), stream.get());
+    std::vector<PinnedMemory> sources;
+    const auto put = [&](int64_t place, const auto& values) {
+        const auto n_byte = static_cast<int64_t>(std::size(values) * sizeof(values[0]));
+        if (n_byte == 0) return;
+        sources.push_back(pinned_memory(device_, n_byte));
+        std::copy(std::begin(values), std::end(values),
+                  static_cast<std::remove_cvref_t<decltype(values[0])>*>(sources.back().get()));
+        device_.copy(arena_.at<void>(place), sources.back().get(), n_byte, stream.get());
+    };
+    if (has_points()) {
+        std::vector<int64_t> points(leaves.size());
+        for (size_t i = 0; i < leaves.size(); ++i)
+            points[static_cast<size_t>(leaves[i])] = static_cast<int64_t>(i);
+        put(points_, points);
+    }
+    if (config_.has_sinusoid) put(added_, sinusoid());
+    if (!is_alone()) put(begins_, tree_.begins(tree_.cut()));
+    device_.synchronize(stream.get());
+}
+
+/// The stream of the nodes above the leaves.
+std::vector<float> Passes::sinusoid() const {
+    const int64_t width = widths().nodes.width, first = levels_.n_leaf_tile() * tile_rows;
+    std::vector<float> added(static_cast<size_t>(levels_.n_upper_tile() * tile_rows * width));
+    for (int l = 1; l < tree_.n_level(); ++l) {
+        const Range held = tree_.level(l).held;
+        for (int64_t i = held.begin; i < held.end; ++i) {
+            const int64_t row = levels_.row(l, i) - first;
+            for_sinusoid(tree_, l, i, config_.dim, [&](int64_t c, double value) {
+                added[static_cast<size_t>(kernels::fragment_index(row, c, width))] =
+                    static_cast<float>(value);
+            });
+        }
+    }
+    return added;
+}
+
+void Passes::add_gathers() {
+    const std::vector<int64_t> begins = tree_.begins(tree_.cut());
+    const auto own = static_cast<size_t>(comm_.rank());
+    int64_t longest = 0;
+    for (const int64_t n_channel : {config_.dim, config_.inner_dim()}) {
+        DeviceGather gather;
+        gather.values = arena_.at<void>(parts_);
+        gather.rank = comm_.rank();
+        for (size_t r = 0; r + 1 < begins.size(); ++r)
+            gather.n_bytes.push_back(4 * ((begins[r + 1] - begins[r]) * n_channel + 1));
+        longest = std::max(longest, gather.n_bytes[own]);
+        gathers_.push_back(std::move(gather));
+    }
+    poison_ = pinned_memory(device_, longest);
+    std::fill_n(static_cast<float*>(poison_.get()), longest / 4,
+                std::numeric_limits<float>::quiet_NaN());
+    for (DeviceGather& gather : gathers_) gather.poison = poison_.get();
+}
+
+// ---- what an evaluation enqueues ---------------------------------------------------------------
+
+CutArgs Passes::cut_args(size_t which) const {
+    const std::vector<int64_t>& n_bytes = gathers_[which].n_bytes;
+    const Range own = tree_.owned(tree_.cut());
+    const bool is_of_nodes = which == of_nodes;
+    CutArgs args;
+    args.k = config_.k;
+    args.level = levels_.level(tree_.cut());
+    args.channels = is_of_nodes ? widths().nodes : widths().heads;
+    args.stream = arena_.at<float>(is_of_nodes ? x_ : children_);
+    args.first_tile = is_of_nodes ? 0 : levels_.n_leaf_tile();
+    args.own_begin = own.begin;
+    args.own_end = own.end;
+    args.parts = arena_.at<float>(parts_);
+    args.part =
+        arena_.at<float>(parts_ + std::accumulate(n_bytes.begin(),
+                                                  n_bytes.begin() + comm_.rank(), int64_t{0}));
+    args.begins = arena_.at<int64_t>(begins_);
+    args.n_rank = comm_.size();
+    args.findings = columns_.findings;
+    return args;
+}
+
+/// Rows of the cut level's nodes, from their owners to all ranks.
+void Passes::gather(size_t which, DeviceSteps& steps) const {
+    if (is_alone()) return;
+    const CutArgs args = cut_args(which);
+    steps.compute([&] { kernels_.pack(device_.properties(), args, steps.stream()); });
+    steps.gather(gathers_[which]);
+    steps.compute([&] { kernels_.unpack(device_.properties(), args, steps.stream()); });
+}
+
+LinearArgs Passes::layer_args(const kernels::DeviceLinear& layer, int64_t n_tile) const {
+    LinearArgs args;
+    args.operand = weights_->operand();
+    args.n_tile = n_tile;
+    args.layer = layer;
+    return args;
+}
+
+void Passes::from_nodes(LinearArgs& args, const kernels::DeviceNorm& norm) const {
+    args.stream = arena_.at<float>(x_);
+    args.norm = norm;
+    args.n_norm = static_cast<int32_t>(config_.dim);
+}
+
+TreeOperands Passes::operands() const {
+    return {weights_->operand(), arena_.at<void>(work_), widths().qkv.width / 8,
+            static_cast<int32_t>(config_.num_head),
+            static_cast<int32_t>(widths().head_groups())};
+}
+
+/// Own leaves from the columns to x.
+void Passes::embed(Stream stream) const {
+    const DeviceLayers& layers = weights_->layers();
+    BeginArgs begin;
+    using Encoding = BeginArgs::Features;
+    begin.features = config_.features == Features::fourier  ? Encoding::fourier
+                     : config_.features == Features::linear ? Encoding::linear
+                                                            : Encoding::none;
+    begin.k = config_.k;
+    begin.level = levels_.level(0);
+    begin.own_begin = own().begin;
+    begin.own_end = own().end;
+    begin.points = has_points() ? arena_.at<int64_t>(points_) : nullptr;
+    begin.columns = columns_.inputs;
+    begin.n_column = columns_.n_input;
+    begin.n_position = config_.takes_positions() ? config_.dimensionality : 0;
+    begin.n_skipped = Embedding<float>::n_skipped(config_);
+    begin.weight = layers.encoding;
+    begin.bias = layers.encoding_bias;
+    begin.n_feature = config_.c_in;
+    begin.width = widths().features.width;
+    begin.to = arena_.at<float>(work_);
+    begin.findings = columns_.findings;
+    begin.outside = columns_.outside;
+    kernels_.begin(device_.properties(), begin, stream);
+
+    LinearArgs embedding = layer_args(layers.embedding, levels_.n_leaf_tile());
+    embedding.stream = arena_.at<float>(work_);
+    embedding.to_stream = arena_.at<float>(x_);
+    run(embedding, stream);
+}
+
+void Passes::average(DeviceSteps& steps) const {
+    if (tree_.cut() == 0) gather(of_nodes, steps);
+    for (int l = 1; l < tree_.n_level(); ++l) {
+        kernels::sequoia::AverageArgs args = levels_.average(l);
+        args.width = widths().nodes.width;
+        args.x = arena_.at<float>(x_);
+        steps.compute([&] { kernels_.average(device_.properties(), args, steps.stream()); });
+        if (l == tree_.cut()) gather(of_nodes, steps);
+    }
+}
+
+/// What nodes of a sequence above its leaves are given beside their means.
+void Passes::mark(Stream stream) const {
+    if (!config_.has_sinusoid && !config_.has_marker) return;
+    for (int l = 1; l < tree_.n_level(); ++l) {
+        MarkArgs args;
+        args.level = levels_.level(l);
+        if (config_.has_sinusoid) args.added = arena_.at<float>(added_);
+        args.first_tile = levels_.n_leaf_tile();
+        if (config_.has_marker) args.marker = config_.dim - l;
+        args.width = widths().nodes.width;
+        args.x = arena_.at<float>(x_);
+        kernels_.mark(device_.properties(), args, stream);
+    }
+}
+
+void Passes::visit(int l, DeviceSteps& steps) const {
+    const bool has_children = l > 0 && config_.has_children;
+    if (has_children) {
+        kernels::sequoia::ChildrenArgs args = levels_.children(l);
+        args.nodes = operands();
+        args.to = arena_.at<float>(children_);
+        steps.compute([&] { kernels_.children(device_.properties(), args, steps.stream()); });
+        if (l == tree_.cut()) gather(of_children, steps);
+    }
+    kernels::sequoia::AttendArgs args = levels_.attend(l);
+    args.nodes = operands();
+    if (has_children) args.children = arena_.at<float>(children_);
+    steps.compute([&] { kernels_.attend(device_.properties(), args, steps.stream()); });
+}
+
+void Passes::run_layer(const DeviceLayer& layer, DeviceSteps& steps) const {
+    steps.compute([&] {
+        LinearArgs project = layer_args(layer.qkv, levels_.n_tile());
+        from_nodes(project, layer.norm1);
+        project.to_pieces = arena_.at<void>(work_);
+        project.out_groups = widths().qkv.width / 8;
+        run(project, steps.stream());
+    });
+    for (const int l : visits_) visit(l, steps);
+    steps.compute([&] { finish(layer, steps.stream()); });
+}
+
+/// x += ff(v), x += mlp(norm2(x)): the hidden channels lie where q, k and v were.
+void Passes::finish(const DeviceLayer& layer, Stream stream) const {
+    const TreeOperands nodes = operands();
+    const int64_t first_value = 2 * int64_t{nodes.n_head} * nodes.head_groups;
+    LinearArgs ff = layer_args(layer.ff, levels_.n_tile());
+    ff.pieces = arena_.at<char>(work_) +
+                first_value * 8 * tile_rows * operand_bytes();  // of a group of 8 channels
+    ff.in_groups = nodes.n_group;
+    ff.to_stream = arena_.at<float>(x_);
+    ff.adds = true;
+    run(ff, stream);
+
+    LinearArgs in = layer_args(layer.mlp_in, levels_.n_tile());
+    from_nodes(in, layer.norm2);
+    in.activation = DeviceActivation::gelu;
+    in.to_pieces = arena_.at<void>(work_);
+    in.out_groups = widths().hidden.width / 8;
+    run(in, stream);
+
+    LinearArgs out = layer_args(layer.mlp_out, levels_.n_tile());
+    out.pieces = in.to_pieces;
+    out.in_groups = in.out_groups;
+    out.to_stream = arena_.at<float>(x_);
+    out.adds = true;
+    run(out, stream);
+}
+
+void Passes::read_out(Stream stream) const {
+    const DeviceLayers& layers = weights_->layers();
+    LinearArgs in = layer_args(layers.head_in, levels_.n_leaf_tile());
+    from_nodes(in, layers.norm);
+    in.activation = DeviceActivation::relu;
+    in.to_pieces = arena_.at<void>(work_);
+    in.out_groups = widths().hidden.width / 8;
+    run(in, stream);
+
+    LinearArgs out = layer_args(layers.head_out, levels_.n_leaf_tile());
+    out.pieces = in.to_pieces;
+    out.in_groups = in.out_groups;
+    out.to_stream = arena_.at<float>(y_);
+    run(out, stream);
+
+    EndArgs end;
+    end.k = config_.k;
+    end.level = levels_.level(0);
+    end.own_begin = own().begin;
+    end.own_end = own().end;
+    end.points = has_points() ? arena_.at<int64_t>(points_) : nullptr;
+    end.y = arena_.at<float>(y_);
+    end.width = widths().outputs.width;
+    end.columns = columns_.outputs;
+    end.n_column = columns_.n_output;
+    end.findings = columns_.findings;
+    kernels_.end(device_.properties(), end, stream);
+}
+
+void Passes::enqueue(DeviceSteps& steps) const {
+    steps.compute([&] { embed(steps.stream()); });
+    average(steps);
+    steps.compute([&] { mark(steps.stream()); });
+    for (int64_t i = 0; i < config_.num_layers; ++i) run_layer(weights_->layer(i), steps);
+    steps.compute([&] { read_out(steps.stream()); });
+}
+
+// ---- the table of the plan ---------------------------------------------------------------------
+
+std::vector<LayerCost> Passes::costs() const {
+    Work work{tree_, domain_.n_local(), own().size(), 4,
+              Embedding<float>::n_real(config_) * 4};
+    work.is_on_device = true;
+    work.n_rank = comm_.size();
+    return costs_of(config_, work);
+}
+
+std::vector<std::string> Passes::notes() const {
+    std::vector<std::string> list = {description(tree_)};
+    if (!is_alone()) {
+        list.push_back(
+            "points travel to their leaves and predictions back over the host, once a run");
+    }
+    return list;
+}
+
+}  // namespace
+
+std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
+                                                   std::shared_ptr<const DeviceWeights> weights,
+                                                   const PointDomain& domain,
+                                                   const PlanRequest& request) {
+    return std::make_unique<Passes>(config, std::move(weights), domain, request);
+}
+
+}  // namespace surrogate::impl::sequoia

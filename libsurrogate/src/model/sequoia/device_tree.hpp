@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "kernels/sequoia/sequoia_device.hpp"
+#include "libsurrogate/src/model/sequoia/config.hpp"
+#include "libsurrogate/src/model/sequoia/tree.hpp"
+
+namespace surrogate::impl::sequoia {
+
+/// Throws not_supported, with the limit, for networks that kernels/sequoia does not take on a
+/// device.
+void require_device_sizes(const Config& config);
+
+/// The levels of a rank's tree in the rows of a device, and the arguments of passes over them.
+class DeviceTree {
+public:
+    DeviceTree() = default;
+    /// Throws not_supported for more levels than a device takes.
+    DeviceTree(const Config& config, const Tree& tree);
+
+    const kernels::sequoia::DeviceLevel& level(int l) const {
+        return levels_[static_cast<size_t>(l)];
+    }
+    int64_t n_tile() const { return levels_.back().first_tile + levels_.back().n_tile; }
+    int64_t n_leaf_tile() const { return levels_.front().n_tile; }
+    int64_t n_upper_tile() const { return n_tile() - n_leaf_tile(); }
+    /// Row of node i among those of all levels.
+    int64_t row(int l, int64_t i) const {
+        return kernels::sequoia::row_of(level(l), kernels::sequoia::groups_of_tile(k_) * k_, i);
+    }
+    /// Times that the last node of level l counts.
+    int64_t n_last(int l) const;
+
+    kernels::sequoia::AverageArgs average(int l) const;
+    kernels::sequoia::ChildrenArgs children(int l) const;
+    kernels::sequoia::AttendArgs attend(int l) const;
+
+private:
+    int64_t k_ = 2;
+    bool repeats_last_ = false, has_siblings_ = true;
+    Ancestors ancestors_ = Ancestors::all;
+    std::vector<kernels::sequoia::DeviceLevel> levels_;
+};
+
+}  // namespace surrogate::impl::sequoia

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/sequoia/device_weights.hpp"
+
+#include <string>
+
+namespace surrogate::impl::sequoia {
+
+using kernels::DeviceChannels;
+
+namespace {
+
+constexpr int64_t product_width = 16;  // of wide layers (linear_device.hpp)
+constexpr int64_t group_width = 8;     // of operands
+
+/// Channels that count from 0.
+DeviceChannels plain(int64_t n) {
+    const int64_t width = kernels::round_up(n, product_width);
+    return {n, n, width, width};
+}
+
+/// n_part times n_head heads of n_dim channels.
+DeviceChannels in_heads(const Config& config, int64_t n_part) {
+    const int64_t padded = kernels::round_up(config.head_dim, group_width);
+    const int64_t n_head = n_part * config.num_head;
+    return {n_head * config.head_dim, config.head_dim, padded,
+            kernels::round_up(n_head * padded, product_width)};
+}
+
+}  // namespace
+
+DeviceWidths::DeviceWidths(const Config& config)
+    : features(plain(config.c_in)),
+      nodes(plain(config.dim)),
+      qkv(in_heads(config, 3)),
+      heads(in_heads(config, 1)),
+      hidden(plain(config.hidden_dim)),
+      outputs(plain(config.num_classes)) {}
+
+DeviceLayers DeviceWeights::lay_out(DeviceImage& image) const {
+    const DeviceWidths& w = widths_;
+    const int64_t d = config_.dimensionality;
+    DeviceLayers to;
+    if (config_.features == Features::fourier)
+        to.encoding = image.floats(layers_.fourier, config_.c_in / 2 * d);
+    if (config_.features == Features::linear) {
+        to.encoding = image.floats(layers_.linear_encoding.weight, config_.c_in * d);
+        to.encoding_bias = image.floats(layers_.linear_encoding.bias, config_.c_in);
+    }
+    to.embedding = image.linear(w.features, w.nodes, layers_.embedding, "feature_embeddings");
+    for (int64_t i = 0; i < config_.n_weight_layer(); ++i) {
+        const LayerWeights<float>& layer = layers_.layer(i);
+        const std::string name = layer_name(config_, i);
+        DeviceLayer l;
+        l.norm1 = image.norm(w.nodes, layer.norm1);
+        l.norm2 = image.norm(w.nodes, layer.norm2);
+        l.qkv = image.linear(w.nodes, w.qkv, layer.qkv, name + "mha.W_q, W_k, W_v");
+        l.ff = image.linear(w.heads, w.nodes, layer.ff, name + "mha.ff");
+        l.mlp_in = image.linear(w.nodes, w.hidden, layer.mlp.layers[0], name + "mlpblock.0");
+        l.mlp_out = image.linear(w.hidden, w.nodes, layer.mlp.layers[1], name + "mlpblock.3");
+        to.layers.push_back(l);
+    }
+    to.norm = image.norm(w.nodes, layers_.norm);
+    to.head_in = image.linear(w.nodes, w.hidden, layers_.head.layers[0], "seq_classifer.mlpblock.0");
+    to.head_out =
+        image.linear(w.hidden, w.outputs, layers_.head.layers[1], "seq_classifer.mlpblock.2");
+    return to;
+}
+
+DeviceWeights::DeviceWeights(kernels::Device& device, kernels::Operand operand,
+                             const Config& config, const Layers<float>& layers)
+    : config_(config),
+      layers_(layers),
+      widths_(config),
+      packed_(device, operand, layers.weights.master(),
+              [this](DeviceImage& image) { on_device_ = lay_out(image); }) {}
+
+}  // namespace surrogate::impl::sequoia
