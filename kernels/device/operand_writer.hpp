@@ -16,6 +16,8 @@ public:
     OperandWriter(Operand operand, void* to)
         : operand_(operand), to_(static_cast<unsigned char*>(to)) {}
 
+    Operand operand() const { return operand_; }
+
     /// Rounded to the operand. Throws not_supported beyond fp16's range.
     void put(float value);
 

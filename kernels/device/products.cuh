@@ -93,7 +93,17 @@ struct NarrowProducts {
     template <int n_group>
     __device__ static void layer_step(float (&y)[n_group][4], float (&)[n_group][4],
                                       const float (*x)[4], const uint4* weights, int lane) {
-        const Left inputs = left(x[0], x[1]);
+        add_step(y, step_inputs(x), weights, lane);
+    }
+    /// The same in two parts: the inputs, from floats or as they are, and their products.
+    using StepInputs = Left;
+    __device__ static StepInputs step_inputs(const float (*x)[4]) { return left(x[0], x[1]); }
+    __device__ static StepInputs step_inputs(const Piece* x) {
+        return {{x[0].x, x[0].y, x[1].x, x[1].y}};
+    }
+    template <int n_group>
+    __device__ static void add_step(float (&y)[n_group][4], const StepInputs& inputs,
+                                    const uint4* weights, int lane) {
 #pragma unroll
         for (int group = 0; group < n_group; group += 2) {
             const uint4 w = weights[group / 2 * 32 + lane];
@@ -222,6 +232,26 @@ struct WideProducts {
                 product_tf32(rest[group], inputs.low, high);
                 product_tf32(rest[group], inputs.high, low);
                 product_tf32(y[group], inputs.high, high);
+            }
+        } else {
+            add_step(y, inputs, weights, lane);
+        }
+    }
+    /// As for narrow operands. fp32: y grows by additions that round, as multiply() says, and stays
+    /// accurate over any number of steps.
+    using StepInputs = Split<4>;
+    __device__ static StepInputs step_inputs(const float (*x)[4]) {
+        return left_side(piece(x[0]));
+    }
+    __device__ static StepInputs step_inputs(const Piece* x) { return left_side(x[0]); }
+    template <int n_group>
+    __device__ static void add_step(float (&y)[n_group][4], const StepInputs& inputs,
+                                    const uint4* weights, int lane) {
+        if constexpr (is_split) {
+#pragma unroll
+            for (int group = 0; group < n_group; ++group) {
+                const uint4 w = weights[group * 32 + lane];
+                multiply(y[group], inputs, Split<2>{{w.x, w.y}, {w.z, w.w}});
             }
         } else {
 #pragma unroll

@@ -7,7 +7,7 @@
 #include "kernels/device/launch.cuh"
 #include "kernels/flare/flare_device.hpp"
 #include "kernels/flare/flare_tiling.hpp"
-#include "kernels/flare/softmax_cuda.cuh"
+#include "kernels/attention/softmax_cuda.cuh"
 #include "kernels/mlp/mlp_cuda.cuh"
 #include "kernels/norm/norm_cuda.cuh"
 

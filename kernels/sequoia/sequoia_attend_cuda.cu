@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "kernels/device/products.cuh"
-#include "kernels/flare/softmax_cuda.cuh"
+#include "kernels/attention/softmax_cuda.cuh"
 #include "kernels/linear/linear_cuda.hpp"
 #include "kernels/sequoia/sequoia_launch.cuh"
 

@@ -128,9 +128,9 @@ struct AttendArgs {
     int64_t first_tile = 0;           ///< of `children` among all tiles
 };
 
-/// Nodes of a level on their way over the ranks: a part of each rank is a flag, then a row of
-/// n_channel floats for each own node.
-///   pack    own_begin .. own_end - 1 to `part`; NaN everywhere if this rank's run has failed
+/// Nodes of a level on their way over the ranks: the part of each rank, part_size floats, is a flag,
+/// then a row of n_channel numbers for each own node.
+///   pack    own_begin .. own_end - 1 to the own part; NaN everywhere if this rank's run has failed
 ///   unpack  the parts of all ranks, of nodes begins[r] .. begins[r + 1] - 1, to all nodes of the
 ///           level; what is not finite goes to the findings
 struct CutArgs {
@@ -140,10 +140,10 @@ struct CutArgs {
     float* stream = nullptr;
     int64_t first_tile = 0;  ///< of the stream among all tiles
     int64_t own_begin = 0, own_end = 0;
-    float* part = nullptr;            ///< this rank's
-    const float* parts = nullptr;     ///< of all ranks
+    float* parts = nullptr;           ///< (n_rank, part_size)
+    int64_t part_size = 1;
     const int64_t* begins = nullptr;  ///< (n_rank + 1)
-    int32_t n_rank = 1;
+    int32_t rank = 0, n_rank = 1;
     DeviceFindings* findings = nullptr;
 };
 

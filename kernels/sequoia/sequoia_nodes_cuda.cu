@@ -129,42 +129,44 @@ __global__ void __launch_bounds__(n_thread) mark_kernel(const MarkArgs args) {
 
 // ---- ranks ---------------------------------------------------------------------------------------
 
+/// Where channel c of a node stands in the stream.
+__device__ float& at(const CutArgs& args, int64_t node, int64_t c) {
+    const int64_t row =
+        row_of(args.level, width_of(args.k), node) - args.first_tile * tile_rows;
+    return args.stream[fragment_index(row, args.channels.position(c), args.channels.width)];
+}
+
 __global__ void __launch_bounds__(n_thread) pack_kernel(const CutArgs args) {
-    const int width = width_of(args.k);
     const bool failed = is_lost(*args.findings);
     const float nan = as_float(0x7fc00000U);
+    float* const part = args.parts + args.rank * args.part_size;
     const int64_t n_channel = args.channels.n_channel;
     const int64_t n_item = (args.own_end - args.own_begin) * n_channel;
-    if (first_item() == 0) args.part[0] = failed ? nan : 0.0F;
+    if (first_item() == 0) part[0] = failed ? nan : 0.0F;
     for (int64_t item = first_item(); item < n_item; item += item_step()) {
         const int64_t node = args.own_begin + item / n_channel;
-        const int64_t row = row_of(args.level, width, node) - args.first_tile * tile_rows;
-        const int64_t c = args.channels.position(item % n_channel);
-        args.part[1 + item] =
-            failed ? nan : args.stream[fragment_index(row, c, args.channels.width)];
+        part[1 + item] = failed ? nan : at(args, node, item % n_channel);
     }
 }
 
+/// Items: a flag of each rank, then the numbers of all nodes.
 __global__ void __launch_bounds__(n_thread) unpack_kernel(const CutArgs args) {
-    const int width = width_of(args.k);
     const int64_t n_channel = args.channels.n_channel;
-    const int64_t n_item = args.level.n * n_channel + args.n_rank;
+    const int64_t n_item = args.n_rank + args.level.n * n_channel;
     bool is_finite = true;
     for (int64_t item = first_item(); item < n_item; item += item_step()) {
-        int rank = 0;
         if (item < args.n_rank) {
-            rank = static_cast<int>(item);
-            is_finite = is_finite && fabsf(args.parts[args.begins[rank] * n_channel + rank]) <=
-                                         largest_float;
+            is_finite = is_finite && fabsf(args.parts[item * args.part_size]) <= largest_float;
             continue;
         }
-        const int64_t index = item - args.n_rank, node = index / n_channel;
+        const int64_t node = (item - args.n_rank) / n_channel;
+        const int64_t c = (item - args.n_rank) % n_channel;
+        int rank = 0;
         while (node >= args.begins[rank + 1]) ++rank;
-        const float value = args.parts[index + rank + 1];
+        const float value = args.parts[rank * args.part_size + 1 +
+                                       (node - args.begins[rank]) * n_channel + c];
         is_finite = is_finite && fabsf(value) <= largest_float;
-        const int64_t row = row_of(args.level, width, node) - args.first_tile * tile_rows;
-        const int64_t c = args.channels.position(index % n_channel);
-        args.stream[fragment_index(row, c, args.channels.width)] = value;
+        at(args, node, c) = value;
     }
     if (!is_finite) atomicMax(&args.findings->not_finite, 1);
 }

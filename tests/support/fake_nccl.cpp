@@ -44,6 +44,7 @@ struct Slot {
     int64_t count;                   // of the operation that the chunk belongs to
     NcclType type;
     NcclOperation operation;
+    bool is_gather;
     alignas(64) unsigned char data[chunk_bytes];
 };
 
@@ -88,7 +89,7 @@ struct World {
     std::map<NcclComm*, std::shared_ptr<Comm>> comms;
     std::map<std::string, int> n_call;
     std::string misuse;
-    int n_id = 0;
+    int n_id = 0, n_enqueued = 0;
     uintptr_t n_comm = 0;
 };
 World* world = nullptr;
@@ -138,7 +139,10 @@ struct Operation {
     int64_t count;
     NcclType type;
     NcclOperation operation;
-    int64_t width() const { return type == NcclType::float32 ? 4 : 8; }
+    bool is_gather = false;  // values (ranks, count)
+    int64_t width() const {
+        return type == NcclType::float32 ? 4 : type == NcclType::int8 ? 1 : 8;
+    }
 };
 
 template <class T>
@@ -160,7 +164,8 @@ void reduce(Comm& comm, T* to, int64_t count, NcclOperation operation) {
 bool is_agreed(const Comm& comm, const Operation& op) {
     for (int r = 0; r < comm.n_rank; ++r) {
         const Slot& slot = comm.board->slots[r];
-        if (slot.count != op.count || slot.type != op.type || slot.operation != op.operation)
+        if (slot.count != op.count || slot.type != op.type || slot.operation != op.operation ||
+            slot.is_gather != op.is_gather)
             return false;
     }
     return true;
@@ -177,17 +182,24 @@ bool exchange(Comm& comm, const Operation& op, int64_t first, int64_t count) {
     };
     if (!all(&Slot::n_read, comm.n_chunk)) return false;
     unsigned char* values = static_cast<unsigned char*>(op.values) + first * op.width();
+    const int64_t part_bytes = op.count * op.width();
+    if (op.is_gather) values += comm.rank * part_bytes;
     std::memcpy(own.data, values, static_cast<size_t>(count * op.width()));
     own.count = op.count;
     own.type = op.type;
     own.operation = op.operation;
+    own.is_gather = op.is_gather;
     own.n_written = ++comm.n_chunk;
     if (!all(&Slot::n_written, comm.n_chunk)) return false;
     if (!is_agreed(comm, op)) {
         comm.error = NcclResult::invalid_usage;
         return wait_for_abort(comm);
     }
-    if (op.type == NcclType::float32)
+    if (op.is_gather) {
+        for (int r = 0; r < comm.n_rank; ++r)
+            std::memcpy(values + (r - comm.rank) * part_bytes, comm.board->slots[r].data,
+                        static_cast<size_t>(count * op.width()));
+    } else if (op.type == NcclType::float32)
         reduce(comm, reinterpret_cast<float*>(values), count, op.operation);
     else
         reduce(comm, reinterpret_cast<int64_t*>(values), count, op.operation);
@@ -283,23 +295,42 @@ NcclResult comm_get_async_error(NcclComm* handle, NcclResult* error) {
     return NcclResult::success;
 }
 
-NcclResult all_reduce(const void* from, void* to, size_t count, NcclType type,
-                      NcclOperation operation, NcclComm* handle, void* stream) {
-    std::unique_lock lock(world->mutex);
-    begin("ncclAllReduce");
-    const auto comm = find(handle, "ncclAllReduce");
-    if (!comm || from != to) return NcclResult::invalid_argument;
+/// The caller holds the mutex.
+NcclResult enqueue_operation(const std::string& function, const Operation& op, NcclComm* handle,
+                             void* stream, std::unique_lock<std::mutex>& lock) {
+    begin(function.c_str());
+    const auto comm = find(handle, function.c_str());
+    if (!comm) return NcclResult::invalid_argument;
     if (!comm->is_complete() || comm->n_poll_in_progress > 0)
-        world->misuse += "ncclAllReduce while an earlier call is in progress\n";
-    const int index = world->n_call["all_reduce"]++;
-    if (index == world->faults.failing_enqueue) return NcclResult::system_error;
-    const Operation op{to, static_cast<int64_t>(count), type, operation};
+        world->misuse += function + " while an earlier call is in progress\n";
+    if (world->n_enqueued++ == world->faults.failing_enqueue) return NcclResult::system_error;
     const NcclFaults faults = world->faults;
     comm->n_poll_in_progress = faults.polls_of_enqueue;
     lock.unlock();
     const auto pending = std::make_shared<const Pending>(comm);
     enqueue(stream, [pending, op, faults] { carry_out(*pending->comm, op, faults); });
     return faults.polls_of_enqueue > 0 ? NcclResult::in_progress : NcclResult::success;
+}
+
+NcclResult all_reduce(const void* from, void* to, size_t count, NcclType type,
+                      NcclOperation operation, NcclComm* handle, void* stream) {
+    std::unique_lock lock(world->mutex);
+    ++world->n_call["all_reduce"];
+    if (from != to) return NcclResult::invalid_argument;
+    const Operation op{to, static_cast<int64_t>(count), type, operation};
+    return enqueue_operation("ncclAllReduce", op, handle, stream, lock);
+}
+
+NcclResult all_gather(const void* from, void* to, size_t count_of_rank, NcclType type,
+                      NcclComm* handle, void* stream) {
+    std::unique_lock lock(world->mutex);
+    ++world->n_call["all_gather"];
+    Operation op{to, static_cast<int64_t>(count_of_rank), type, NcclOperation::sum, true};
+    const auto comm = world->comms.find(handle);
+    const int64_t rank = comm == world->comms.end() ? 0 : comm->second->rank;
+    if (from != static_cast<char*>(to) + rank * op.count * op.width())
+        return NcclResult::invalid_argument;
+    return enqueue_operation("ncclAllGather", op, handle, stream, lock);
 }
 
 NcclResult comm_finalize(NcclComm* handle) {
@@ -366,8 +397,8 @@ FakeNccl::~FakeNccl() {
 const NcclApi& FakeNccl::api() const {
     static const NcclApi table{get_version,          get_unique_id, comm_init_rank_config,
                                comm_get_async_error, comm_finalize, comm_destroy,
-                               comm_abort,           all_reduce,    get_error_string,
-                               get_last_error};
+                               comm_abort,           all_reduce,    all_gather,
+                               get_error_string,     get_last_error};
     return table;
 }
 

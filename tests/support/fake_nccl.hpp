@@ -17,11 +17,11 @@ struct NcclFaults {
     /// What ncclCommGetAsyncError says once the ranks have met.
     impl::NcclResult late_init = impl::NcclResult::success;
     bool is_missing_at_init = false;  ///< returns in_progress and never joins the others
-    int failing_enqueue = -1;         ///< ncclAllReduce returns system_error
+    int failing_enqueue = -1;         ///< of a reduction or gather: returns system_error
     int failing_operation = -1;       ///< carried out on the stream: an asynchronous error, no end
     int dying_operation = -1;         ///< the connections of this rank break, no end
     bool is_death_heard = false;      ///< whether others learn of that (remote_error) or just wait
-    int polls_of_enqueue = 0;         ///< ncclAllReduce is in_progress for so many polls
+    int polls_of_enqueue = 0;         ///< that it is in_progress
     bool never_finalizes = false;
 };
 
@@ -46,7 +46,7 @@ public:
     /// Tells whether the device is the thread's current one, which calls of NCCL rely on.
     void require_current(std::function<bool()> is_current);
 
-    /// Calls so far: "init", "all_reduce", "finalize", "destroy", "abort".
+    /// Calls so far: "init", "all_reduce", "all_gather", "finalize", "destroy", "abort".
     int n_call(const std::string& name) const;
     /// Communicators neither destroyed nor aborted.
     int n_live() const;

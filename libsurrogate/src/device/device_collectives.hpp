@@ -10,11 +10,11 @@
 
 namespace surrogate::impl {
 
-/// Reductions over the ranks of numbers that lie on a device: what a run on devices asks of the
-/// transport. One transport a context: NCCL, MPI through pinned host memory, or none (one rank).
-/// All reductions are collective, in the same order on all ranks, with the same counts. Two of them
-/// are never under way at once: before a call on another stream than the last one's, the caller
-/// lets that stream wait for the last one (Device::wait on an event).
+/// Reductions and gathers over the ranks of numbers that lie on a device: what a run on devices asks
+/// of the transport. One transport a context: NCCL, MPI through pinned host memory, or none (one
+/// rank). All are collective, in the same order on all ranks, with the same counts. Two of them are
+/// never under way at once: before a call on another stream than the last one's, the caller lets
+/// that stream wait for the last one (Device::wait on an event).
 ///
 /// Failures throw Error(device), Error(mpi), and leave it broken: later calls throw Error(broken)
 /// with the first cause at once. What the other ranks see of a rank that failed:
@@ -42,11 +42,17 @@ public:
     /// memory then and cannot be recorded: before it records, a plan makes each of its calls once
     /// and waits.
     virtual void reserve(int64_t n_byte) = 0;
+    /// The same for gathers of up to n_byte bytes a rank.
+    virtual void reserve_gather(int64_t n_byte) = 0;
 
     // In place, on device memory. NaN survives sums, not maxima. Sums of int64 are exact.
     void all_reduce_max(float* values, int64_t count, kernels::Stream stream);
     void all_reduce_sum(float* values, int64_t count, kernels::Stream stream);
     void all_reduce_sum(int64_t* values, int64_t count, kernels::Stream stream);
+
+    /// Parts of n_byte bytes of all ranks side by side in `values`, in the order of ranks, where
+    /// this rank's own part is already.
+    void all_gather(void* values, int64_t n_byte, kernels::Stream stream);
 
     /// Throws if it is broken or its transport has reported an error meanwhile: to be called before
     /// a graph that holds reductions is launched. Staged ones are broken on all ranks or on none.
@@ -73,7 +79,8 @@ protected:
     enum class Reduction { max, sum };
     virtual void do_all_reduce(void* values, int64_t count, Type type, Reduction reduction,
                                kernels::Stream stream) = 0;
-    /// Whether do_all_reduce() goes through the communicator, which counts.
+    virtual void do_all_gather(void* values, int64_t n_byte, kernels::Stream stream) = 0;
+    /// Whether these go through the communicator, which counts.
     virtual bool is_counted_by_communicator() const { return false; }
 
 private:

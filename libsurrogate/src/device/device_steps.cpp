@@ -17,19 +17,26 @@ void DeviceReduction::run(DeviceCollectives& collectives, kernels::Stream stream
     }
 }
 
-void DeviceSteps::reduce(const DeviceReduction& reduction) {
-    ++n_reduction_;
-    n_byte_ += reduction.bytes();
+template <class Operation>
+void DeviceSteps::run(const Operation& operation, void* own, int64_t n_byte) {
+    ++n_collective_;
+    n_byte_ += n_byte;
     if (!failure_) {
-        reduction.run(context_.collectives(), stream_);
+        operation.run(context_.collectives(), stream_);
         return;
     }
     if (*failure_) {
-        failure_->guard([&] {
-            context_.device().copy(reduction.values, reduction.poison, reduction.bytes(), stream_);
-        });
+        failure_->guard([&] { context_.device().copy(own, operation.poison, n_byte, stream_); });
     }
-    failure_->guard([&] { reduction.run(context_.collectives(), stream_); });
+    failure_->guard([&] { operation.run(context_.collectives(), stream_); });
+}
+
+void DeviceSteps::reduce(const DeviceReduction& reduction) {
+    run(reduction, reduction.values, reduction.bytes());
+}
+
+void DeviceSteps::gather(const DeviceGather& gather) {
+    run(gather, gather.part, gather.n_byte);
 }
 
 }  // namespace surrogate::impl

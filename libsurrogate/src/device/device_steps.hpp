@@ -23,7 +23,20 @@ struct DeviceReduction {
     void run(DeviceCollectives& collectives, kernels::Stream stream) const;
 };
 
-/// The passes and reductions of one evaluation, given to a stream in their order. Allocates nothing.
+/// Equal parts of all ranks side by side in device memory, in place.
+struct DeviceGather {
+    void* values = nullptr;       ///< (ranks, n_byte)
+    int64_t n_byte = 0;           ///< of a rank
+    void* part = nullptr;         ///< this rank's place in `values`
+    const void* poison = nullptr; ///< as in DeviceReduction, n_byte bytes
+
+    /// Collective; as DeviceCollectives says.
+    void run(DeviceCollectives& collectives, kernels::Stream stream) const {
+        collectives.all_gather(values, n_byte, stream);
+    }
+};
+
+/// The passes and exchanges of one evaluation, given to a stream in their order. Allocates nothing.
 class DeviceSteps {
 public:
     /// While a graph is recorded: the first failure ends it, nobody waits.
@@ -46,16 +59,21 @@ public:
     }
 
     void reduce(const DeviceReduction& reduction);
+    void gather(const DeviceGather& gather);
 
-    // Of the reductions so far.
-    int64_t n_reduction() const { return n_reduction_; }
+    // Of the reductions and gathers so far.
+    int64_t n_collective() const { return n_collective_; }
     int64_t n_byte() const { return n_byte_; }
 
 private:
+    /// n_byte bytes at `own` are what this rank gives.
+    template <class Operation>
+    void run(const Operation& operation, void* own, int64_t n_byte);
+
     DeviceContext& context_;
     kernels::Stream stream_;
     FirstFailure* failure_ = nullptr;
-    int64_t n_reduction_ = 0, n_byte_ = 0;
+    int64_t n_collective_ = 0, n_byte_ = 0;
 };
 
 }  // namespace surrogate::impl

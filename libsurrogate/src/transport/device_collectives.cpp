@@ -31,6 +31,11 @@ void DeviceCollectives::all_reduce_sum(int64_t* values, int64_t count, kernels::
     all_reduce(values, count, Type::int64, Reduction::sum, stream);
 }
 
+void DeviceCollectives::all_gather(void* values, int64_t n_byte, kernels::Stream stream) {
+    if (!is_counted_by_communicator()) count_launch(n_byte, 1);
+    do_all_gather(values, n_byte, stream);
+}
+
 void DeviceCollectives::count_launch(int64_t n_byte, int64_t n_collective) {
     bytes_sent_ += n_byte;
     n_collective_ += n_collective;
@@ -83,11 +88,13 @@ public:
     std::string reason() const override { return "one rank"; }
     bool is_enqueued() const override { return true; }
     void reserve(int64_t) override {}
+    void reserve_gather(int64_t) override {}
     void check() override {}
     void wait(kernels::Stream stream) override { wait_for_stream(device_, stream, timeout_s_); }
 
 protected:
     void do_all_reduce(void*, int64_t, Type, Reduction, kernels::Stream) override {}
+    void do_all_gather(void*, int64_t, kernels::Stream) override {}
 
 private:
     kernels::Device& device_;

@@ -52,7 +52,8 @@ bool find_all(void* library, NcclApi& api, std::string& problem) {
            find(library, "ncclCommFinalize", api.comm_finalize, problem) &&
            find(library, "ncclCommDestroy", api.comm_destroy, problem) &&
            find(library, "ncclCommAbort", api.comm_abort, problem) &&
-           find(library, "ncclAllReduce", api.all_reduce, problem);
+           find(library, "ncclAllReduce", api.all_reduce, problem) &&
+           find(library, "ncclAllGather", api.all_gather, problem);
 }
 
 struct Loaded {

@@ -28,7 +28,7 @@ enum class NcclResult : int {
     in_progress = 7,
 };
 
-enum class NcclType : int { int64 = 4, float32 = 7 };
+enum class NcclType : int { int8 = 0, int64 = 4, float32 = 7 };
 enum class NcclOperation : int { sum = 0, max = 2 };
 
 /// Oldest NCCL that is taken: since 2.19 all ranks may abort a communicator in any order.
@@ -60,6 +60,8 @@ struct NcclApi {
     NcclResult (*comm_abort)(NcclComm* comm);
     NcclResult (*all_reduce)(const void* from, void* to, size_t count, NcclType type,
                              NcclOperation operation, NcclComm* comm, void* stream);
+    NcclResult (*all_gather)(const void* from, void* to, size_t count_of_rank, NcclType type,
+                             NcclComm* comm, void* stream);
     const char* (*get_error_string)(NcclResult result);
     const char* (*get_last_error)(NcclComm* comm);
 };

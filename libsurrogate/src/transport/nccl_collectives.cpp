@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of device memory by NCCL, on the caller's stream.
+// Reductions and gathers of device memory by NCCL, on the caller's stream.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -47,6 +47,7 @@ public:
     std::string reason() const override { return reason_; }
     bool is_enqueued() const override { return true; }
     void reserve(int64_t) override {}  // in place, NCCL's own buffers have a fixed size
+    void reserve_gather(int64_t) override {}
 
     NcclUniqueId new_id() {
         NcclUniqueId id{};
@@ -91,6 +92,17 @@ protected:
                                     nccl_type(type == Type::float32), operation, comm_, stream);
         });
         complete(result, "ncclAllReduce", timeout_s_);
+    }
+
+    void do_all_gather(void* values, int64_t n_byte, kernels::Stream stream) override {
+        require_usable();
+        if (n_byte == 0) return;
+        const char* const own = static_cast<char*>(values) + rank_ * n_byte;
+        const NcclResult result = current([&] {
+            return nccl_.all_gather(own, values, static_cast<size_t>(n_byte), NcclType::int8, comm_,
+                                    stream);
+        });
+        complete(result, "ncclAllGather", timeout_s_);
     }
 
 private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of device memory through MPI: to pinned host memory, over the ranks, and back.
+// Reductions and gathers of device memory through MPI: to pinned host memory, over the ranks, and
+// back.
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -82,6 +83,11 @@ public:
         n_byte_ = n_byte;
     }
 
+    /// Own part and flag, then those of all ranks.
+    void reserve_gather(int64_t n_byte) override {
+        reserve((comm_.size() + 1) * (n_byte + flag_bytes));
+    }
+
     void check() override { require_usable(); }
     void wait(kernels::Stream stream) override {
         require_usable();
@@ -97,21 +103,25 @@ protected:
     void do_all_reduce(void* values, int64_t count, Type type, Reduction reduction,
                        kernels::Stream stream) override {
         require_usable();
-        require_room(count, type);
+        require_room(count * width(type));
         const int64_t n_byte = count * width(type);
         std::exception_ptr failure = failure_;
         if (!failure) failure = failure_of([&] { fetch(values, n_byte, stream); });
         if (failure) std::memset(memory_, 0, static_cast<size_t>(n_byte));
         const bool has_any_failed = reduce(count, type, reduction, failure != nullptr);
-        if (failure) break_by(failure);
-        if (has_any_failed) {
-            break_by(std::make_exception_ptr(
-                Error(Status::device,
-                      "the device of another rank failed in a reduction; that "
-                      "rank's error says how")));
-        }
-        failure_ = failure_of([&] { bring_back(values, n_byte, stream); });
-        if (failure_) std::rethrow_exception(failure_);
+        finish(failure, has_any_failed, "reduction", values, n_byte, stream);
+    }
+
+    void do_all_gather(void* values, int64_t n_byte, kernels::Stream stream) override {
+        require_usable();
+        const int64_t part_bytes = n_byte + flag_bytes;
+        require_room((comm_.size() + 1) * part_bytes - flag_bytes);
+        std::exception_ptr failure = failure_;
+        const char* const own = static_cast<char*>(values) + comm_.rank() * n_byte;
+        if (!failure) failure = failure_of([&] { fetch(own, n_byte, stream); });
+        if (failure) std::memset(memory_, 0, static_cast<size_t>(n_byte));
+        const bool has_any_failed = gather(n_byte, failure != nullptr);
+        finish(failure, has_any_failed, "gather", values, comm_.size() * n_byte, stream);
     }
 
 private:
@@ -119,11 +129,24 @@ private:
     static int64_t width(Type type) { return type == Type::float32 ? 4 : 8; }
 
     // The same verdict on all ranks, since counts and reserves are the same.
-    void require_room(int64_t count, Type type) const {
-        if (count <= n_byte_ / width(type)) return;
-        throw Error(Status::internal, "a reduction of " + std::to_string(count) +
-                                          " numbers exceeds the " + std::to_string(n_byte_) +
-                                          " bytes reserved");
+    void require_room(int64_t n_byte) const {
+        if (n_byte <= n_byte_) return;
+        throw Error(Status::internal, "an operation of " + std::to_string(n_byte) +
+                                          " bytes exceeds the " + std::to_string(n_byte_) +
+                                          " reserved");
+    }
+
+    /// What the ranks have agreed on: the first n_byte bytes of memory_ to the device, or the end.
+    void finish(const std::exception_ptr& failure, bool has_any_failed, const char* operation,
+                void* values, int64_t n_byte, kernels::Stream stream) {
+        if (failure) break_by(failure);
+        if (has_any_failed) {
+            break_by(std::make_exception_ptr(
+                Error(Status::device, std::string("the device of another rank failed in a ") +
+                                          operation + "; that rank's error says how")));
+        }
+        failure_ = failure_of([&] { bring_back(values, n_byte, stream); });
+        if (failure_) std::rethrow_exception(failure_);
     }
 
     template <class Work>
@@ -166,6 +189,30 @@ private:
         const std::span<T> all(numbers, static_cast<size_t>(count) + 1);
         reduction == Reduction::max ? comm_.all_reduce_max(all) : comm_.all_reduce_sum(all);
         return flag != T(0);
+    }
+
+    /// Own part, at the begin of memory_, to those of all ranks, which then begin there; whether any
+    /// rank's flag was up.
+    bool gather(int64_t n_byte, bool has_failed) {
+        const int64_t part_bytes = n_byte + flag_bytes;
+        char* const own = static_cast<char*>(memory_);
+        char* const all = own + part_bytes;
+        const int64_t flag = has_failed ? 1 : 0;
+        std::memcpy(own + n_byte, &flag, flag_bytes);
+        try {
+            comm_.all_gather(own, all, part_bytes);
+        } catch (...) {
+            break_by(std::current_exception());
+        }
+        bool has_any_failed = false;
+        for (int rank = 0; rank < comm_.size(); ++rank) {
+            const char* const part = all + rank * part_bytes;
+            int64_t its_flag = 0;
+            std::memcpy(&its_flag, part + n_byte, flag_bytes);
+            has_any_failed = has_any_failed || its_flag != 0;
+            std::memmove(own + rank * n_byte, part, static_cast<size_t>(n_byte));
+        }
+        return has_any_failed;
     }
 
     bool is_still_used() noexcept {

@@ -102,6 +102,25 @@ TEST_P(Transports, KeepNanInSums) {
     EXPECT_EQ(found[1], static_cast<float>(n_rank));
 }
 
+TEST_P(Transports, GatherTheParts) {
+    make_transport();
+    collectives->reserve_gather(4 * sizes[std::size(sizes) - 1]);
+    for (const int64_t count : sizes) {
+        SCOPED_TRACE(count);
+        std::vector<float> given(static_cast<size_t>(n_rank * count), -1), all;
+        const std::vector<float> own = values_of(rank, count);
+        std::copy(own.begin(), own.end(), given.begin() + rank * count);
+        for (int r = 0; r < n_rank; ++r) {
+            const std::vector<float> part = values_of(r, count);
+            all.insert(all.end(), part.begin(), part.end());
+        }
+        DeviceNumbers<float> numbers(device, given, stream);
+        collectives->all_gather(numbers.data(), 4 * count, stream);
+        collectives->wait(stream);
+        EXPECT_EQ(numbers.get(stream), all);
+    }
+}
+
 TEST_P(Transports, FollowTheOrderOfTheStream) {
     make_transport();
     DeviceNumbers<float> numbers(device, {1.0F}, stream);

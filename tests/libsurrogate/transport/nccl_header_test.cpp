@@ -67,6 +67,7 @@ static_assert(is_declared_as<&ncclCommFinalize, decltype(NcclApi::comm_finalize)
 static_assert(is_declared_as<&ncclCommDestroy, decltype(NcclApi::comm_destroy)>);
 static_assert(is_declared_as<&ncclCommAbort, decltype(NcclApi::comm_abort)>);
 static_assert(is_declared_as<&ncclAllReduce, decltype(NcclApi::all_reduce)>);
+static_assert(is_declared_as<&ncclAllGather, decltype(NcclApi::all_gather)>);
 static_assert(is_declared_as<&ncclGetErrorString, decltype(NcclApi::get_error_string)>);
 static_assert(is_declared_as<&ncclGetLastError, decltype(NcclApi::get_last_error)>);
 
@@ -83,6 +84,7 @@ static_assert(is_same_value(NcclResult::invalid_argument, ncclInvalidArgument));
 static_assert(is_same_value(NcclResult::invalid_usage, ncclInvalidUsage));
 static_assert(is_same_value(NcclResult::remote_error, ncclRemoteError));
 static_assert(is_same_value(NcclResult::in_progress, ncclInProgress));
+static_assert(is_same_value(NcclType::int8, ncclInt8));
 static_assert(is_same_value(NcclType::int64, ncclInt64));
 static_assert(is_same_value(NcclType::float32, ncclFloat32));
 static_assert(is_same_value(NcclOperation::sum, ncclSum));

@@ -17,15 +17,17 @@ struct Work {
     int64_t value_bytes = 4;
     int64_t input_bytes = 0;  ///< of a point on its way to its leaf
     int64_t readout_bytes = 0, readout_collectives = 0;
-    /// On a device a failure travels with the rows of the cut level, and one rank sends nothing.
+    /// On a device a failure travels with the rows of the cut level, all ranks send as many, and one
+    /// rank sends nothing.
     bool is_on_device = false;
     int n_rank = 1;
 
     bool sends() const { return !is_on_device || n_rank > 1; }
     /// What this rank gives when `n` gathers of the cut level carry n_channel channels.
     int64_t gather_bytes(int64_t n, int64_t n_channel) const {
-        const int64_t flag = is_on_device ? 4 : 0;
-        return sends() ? n * (tree.owned(tree.cut()).size() * n_channel * value_bytes + flag) : 0;
+        if (!is_on_device) return n * tree.owned(tree.cut()).size() * n_channel * value_bytes;
+        const int64_t n_node = (tree.level(tree.cut()).n + n_rank - 1) / n_rank;
+        return gathers(n) * (n_node * n_channel + 1) * value_bytes;
     }
     int64_t gathers(int64_t n) const { return sends() ? n : 0; }
 };

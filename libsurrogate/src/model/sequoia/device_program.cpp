@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <numeric>
 #include <optional>
 
 #include "libsurrogate/src/model/sequoia/costs.hpp"
@@ -50,7 +49,6 @@ public:
     RowExchange<float>* rows() override { return rows_ ? &*rows_ : nullptr; }
     /// x, which is made of the features after the columns were read.
     float* staging() const override { return arena_.at<float>(x_); }
-    std::span<const DeviceReduction> reductions() const override { return {}; }
     std::span<const DeviceGather> gathers() const override { return gathers_; }
     void enqueue(DeviceSteps& steps) const override;
 
@@ -85,6 +83,12 @@ private:
         kernels_.linear(device_.properties(), args, stream);
     }
     TreeOperands operands() const;
+    /// Nodes of the cut level that a rank owns at most.
+    int64_t longest_part() const {
+        return (tree_.level(tree_.cut()).n + comm_.size() - 1) / comm_.size();
+    }
+    static int64_t part_size(int64_t n_node, int64_t n_channel) { return 1 + n_node * n_channel; }
+    int64_t inner_dim() const { return config_.inner_dim(); }
     Range own() const { return tree_.owned(0); }
     bool is_alone() const { return comm_.size() == 1; }
     bool has_points() const { return is_alone() && own().size() > 0; }
@@ -151,9 +155,9 @@ void Passes::add_memory() {
     if (config_.has_sinusoid) added_ = arena_.add(4 * n_upper_row * w.nodes.width);
     if (has_points()) points_ = arena_.add(8 * own().size());
     if (!is_alone()) {
-        const int64_t widest = std::max(config_.dim, config_.inner_dim());
+        const int64_t widest = std::max(config_.dim, inner_dim());
         begins_ = arena_.add(8 * (comm_.size() + 1));
-        parts_ = arena_.add(4 * (tree_.level(tree_.cut()).n * widest + comm_.size()));
+        parts_ = arena_.add(4 * comm_.size() * part_size(longest_part(), widest));
     }
     arena_.take(device_);
 }
@@ -200,29 +204,26 @@ std::vector<float> Passes::sinusoid() const {
     return added;
 }
 
+/// Ranks own as many nodes of the cut level, or one less: parts are as long as the longest.
 void Passes::add_gathers() {
-    const std::vector<int64_t> begins = tree_.begins(tree_.cut());
-    const auto own = static_cast<size_t>(comm_.rank());
-    int64_t longest = 0;
-    for (const int64_t n_channel : {config_.dim, config_.inner_dim()}) {
+    const int64_t longest = longest_part();
+    poison_ = pinned_memory(device_, 4 * part_size(longest, std::max(config_.dim, inner_dim())));
+    for (const int64_t n_channel : {config_.dim, inner_dim()}) {
+        const int64_t size = part_size(longest, n_channel);
         DeviceGather gather;
         gather.values = arena_.at<void>(parts_);
-        gather.rank = comm_.rank();
-        for (size_t r = 0; r + 1 < begins.size(); ++r)
-            gather.n_bytes.push_back(4 * ((begins[r + 1] - begins[r]) * n_channel + 1));
-        longest = std::max(longest, gather.n_bytes[own]);
-        gathers_.push_back(std::move(gather));
+        gather.n_byte = 4 * size;
+        gather.part = arena_.at<float>(parts_) + comm_.rank() * size;
+        gather.poison = poison_.get();
+        std::fill_n(static_cast<float*>(poison_.get()), size,
+                    std::numeric_limits<float>::quiet_NaN());
+        gathers_.push_back(gather);
     }
-    poison_ = pinned_memory(device_, longest);
-    std::fill_n(static_cast<float*>(poison_.get()), longest / 4,
-                std::numeric_limits<float>::quiet_NaN());
-    for (DeviceGather& gather : gathers_) gather.poison = poison_.get();
 }
 
 // ---- what an evaluation enqueues ---------------------------------------------------------------
 
 CutArgs Passes::cut_args(size_t which) const {
-    const std::vector<int64_t>& n_bytes = gathers_[which].n_bytes;
     const Range own = tree_.owned(tree_.cut());
     const bool is_of_nodes = which == of_nodes;
     CutArgs args;
@@ -234,10 +235,9 @@ CutArgs Passes::cut_args(size_t which) const {
     args.own_begin = own.begin;
     args.own_end = own.end;
     args.parts = arena_.at<float>(parts_);
-    args.part =
-        arena_.at<float>(parts_ + std::accumulate(n_bytes.begin(),
-                                                  n_bytes.begin() + comm_.rank(), int64_t{0}));
+    args.part_size = gathers_[which].n_byte / 4;
     args.begins = arena_.at<int64_t>(begins_);
+    args.rank = comm_.rank();
     args.n_rank = comm_.size();
     args.findings = columns_.findings;
     return args;

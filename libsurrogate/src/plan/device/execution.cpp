@@ -66,7 +66,7 @@ public:
 
     std::optional<Traffic> traffic() const override {
         return Traffic{exchanged_.bytes + recording_.n_byte(),
-                       exchanged_.collectives + recording_.n_reduction()};
+                       exchanged_.collectives + recording_.n_collective()};
     }
 
     void set_ranges(std::span<const Column> inputs) override { records_->set_ranges(inputs); }
@@ -139,6 +139,9 @@ void DeviceExecution::add_ports(const PlanRequest& request) {
     int64_t largest = 0;
     for (const DeviceReduction& r : program_->reductions()) largest = std::max(largest, r.bytes());
     context_.collectives().reserve(largest);
+    int64_t largest_part = 0;
+    for (const DeviceGather& g : program_->gathers()) largest_part = std::max(largest_part, g.n_byte);
+    if (largest_part > 0) context_.collectives().reserve_gather(largest_part);
 }
 
 Execution::Result DeviceExecution::run(int64_t run, std::span<const Column> inputs,

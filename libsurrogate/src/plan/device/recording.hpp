@@ -24,13 +24,13 @@ public:
 
     bool is_recorded() const { return static_cast<bool>(graph_); }
     // Of the reductions that the last enqueue() made or replayed.
-    int64_t n_reduction() const { return n_reduction_; }
+    int64_t n_collective() const { return n_collective_; }
     int64_t n_byte() const { return n_byte_; }
 
 private:
     DeviceGraph graph_;
     int64_t n_recorded_ = 0, recorded_bytes_ = 0;  // reductions of the graph
-    int64_t n_reduction_ = 0, n_byte_ = 0;
+    int64_t n_collective_ = 0, n_byte_ = 0;
 };
 
 }  // namespace surrogate::impl

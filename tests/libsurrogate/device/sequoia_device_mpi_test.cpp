@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sequoia with backend cuda on several ranks, each with an emulated device: the bits of one rank
+// under every partition, staged and over a NCCL that is pretended; one rank at fault.
+#include <cmath>
+#include <sstream>
+
+#include "libsurrogate/src/transport/mpi_communicator.hpp"
+#include "tests/support/answer.hpp"
+#include "tests/support/device_case.hpp"
+#include "tests/support/fake_nccl.hpp"
+#include "tests/support/ranks.hpp"
+#include "tests/support/sequoia_case.hpp"
+#include "tests/support/sphere_models.hpp"
+
+namespace surrogate::test {
+namespace {
+
+const MPI_Comm world = MPI_COMM_WORLD;
+
+using NcclSource = const impl::NcclApi* (*)(std::string&);
+
+/// Every rank has a device of its own.
+Context ranks_context(NcclSource nccl = nullptr) {
+    kernels::DeviceProperties properties = EmulatedDevice::default_properties();
+    properties.uuid = {7, static_cast<uint8_t>(1 + rank_of(world))};
+    emulated_device() = EmulatedDevice(properties);
+    return device_context(emulated_kind, impl::mpi_communicator(world), {}, nccl);
+}
+
+Options by_cuda(const char* precision = "fp32") {
+    return {{"backend", "cuda"}, {"precision", precision}};
+}
+
+/// What one rank by itself computes of all points.
+std::vector<double> alone(const std::string& path, const SequoiaCase& points,
+                          const Options& options) {
+    const Context context = device_context(emulated_kind, impl::self_communicator());
+    return run(context, Model(context, path), points, options);
+}
+
+/// Networks whose nodes a cut level divides in different ways.
+const std::vector<nlohmann::json>& networks() {
+    static const std::vector<nlohmann::json> list = {
+        small_sequoia(), small_sequoia({{"k", 2}, {"ancestors", "parent"}}),
+        small_sequoia({{"k", 4}, {"seq_mode", "complete"}, {"ragged", "repeat"}})};
+    return list;
+}
+
+void expect_bits_of_one_rank(const Context& context) {
+    for (const nlohmann::json& network : networks()) {
+        const ModelOnDisk disk(sequoia_model(network));
+        const Model model(context, disk.path());
+        for (const int64_t n : {1, 7, 61}) {
+            const SequoiaCase points = SequoiaCase::wave(n);
+            for (const char* precision : {"fp32", "fp16"}) {
+                const std::vector<double> expected =
+                    alone(disk.path(), points, by_cuda(precision));
+                for (const char* partition : {"contiguous", "scattered", "uneven"}) {
+                    const std::vector<int64_t> rows = own_rows(partition, n, world);
+                    const std::vector<double> own =
+                        run(context, model, points.rows(rows), by_cuda(precision));
+                    for (size_t i = 0; i < own.size(); ++i)
+                        EXPECT_EQ(own[i], expected[static_cast<size_t>(rows[i])])
+                            << network.at("k") << " " << n << " " << precision << " " << partition;
+                }
+            }
+        }
+    }
+}
+
+TEST(SequoiaRanks, BitsAreThoseOfOneRank) {
+    const Context context = ranks_context();
+    expect_bits_of_one_rank(context);
+}
+
+FakeNccl* pretended = nullptr;
+const impl::NcclApi* pretended_nccl(std::string&) {
+    return &pretended->api();
+}
+
+TEST(SequoiaRanks, GraphsHoldTheGathers) {
+    if (size_of(world) == 1) GTEST_SKIP() << "one rank gathers nothing";
+    FakeNccl nccl;
+    pretended = &nccl;
+    {
+        const Context context = ranks_context(pretended_nccl);
+        expect_bits_of_one_rank(context);
+    }
+    EXPECT_EQ(nccl.misuse(), "");
+}
+
+/// Bytes and collectives of the line of a plan's table that sums up the others.
+std::pair<int64_t, int64_t> totals(const std::string& table) {
+    const std::string title = "total of this rank";
+    std::istringstream line(table.substr(table.find(title) + title.size()));
+    double flops = 0, exponentials = 0;
+    int64_t bytes = 0, collectives = 0;
+    line >> flops >> exponentials >> bytes >> collectives;
+    return {bytes, collectives};
+}
+
+TEST(SequoiaRanks, TheTableSaysWhatWasSent) {
+    for (const bool by_nccl : {false, true}) {
+        if (by_nccl && size_of(world) == 1) continue;
+        FakeNccl nccl;
+        pretended = &nccl;
+        const Context context = ranks_context(by_nccl ? pretended_nccl : nullptr);
+        const ModelOnDisk disk(sequoia_model(small_sequoia({{"seq_mode", "complete"}})));
+        const Model model(context, disk.path());
+        const SequoiaCase own =
+            SequoiaCase::wave(61).rows(own_rows("scattered", 61, world));
+        const Domain domain = own.domain(context);
+        Plan plan(model, domain, by_cuda());
+        const auto [bytes, collectives] = totals(plan.describe());
+        for (int repeat = 0; repeat < 2; ++repeat) {
+            run(plan, model, own);
+            EXPECT_EQ(plan.counter("bytes_sent"), bytes) << by_nccl;
+            EXPECT_EQ(plan.counter("collectives"), collectives) << by_nccl;
+        }
+    }
+}
+
+// What a rank cannot compute reaches all that depend on it: everybody.
+TEST(SequoiaRanks, BadInputOfOneRankIsSeenByAllAndLeavesNoTrace) {
+    for (const bool by_nccl : {false, true}) {
+        if (by_nccl && size_of(world) == 1) continue;
+        FakeNccl nccl;
+        pretended = &nccl;
+        const Context context = ranks_context(by_nccl ? pretended_nccl : nullptr);
+        const nlohmann::json network = small_sequoia({{"pos_enc", "none"}, {"c_in", 3}});
+        const ModelOnDisk disk(sequoia_model(network));
+        const Model model(context, disk.path());
+        SequoiaCase points = SequoiaCase::wave(61);
+        points.features = points.positions;
+        const std::vector<int64_t> rows = own_rows("scattered", 61, world);
+        SequoiaCase own = points.rows(rows);
+        const Domain domain = own.domain(context);
+        Plan plan(model, domain, by_cuda());
+        const std::vector<double> expected = run(plan, model, own);
+
+        const int culprit = size_of(world) - 1;
+        std::vector<double> given = own.features, y(rows.size(), -1);
+        if (rank_of(world) == culprit) given.back() = NAN;
+        const auto n = static_cast<int64_t>(rows.size());
+        const surrogate_named_array in{"features", matrix(given.data(), n, 3)};
+        const surrogate_named_array out{"y", matrix(y.data(), n, 1)};
+        const Answer found =
+            answer(surrogate_plan_run_network(plan.get(), &in, 1, &out, 1));
+        EXPECT_EQ(found.status, SURROGATE_NOT_FINITE) << found;
+        for (const double value : y) EXPECT_TRUE(std::isnan(value));
+        EXPECT_EQ(run(plan, model, own), expected);
+    }
+}
+
+}  // namespace
+}  // namespace surrogate::test
