@@ -243,7 +243,9 @@ struct WideProducts {
     __device__ static StepInputs step_inputs(const float (*x)[4]) {
         return left_side(piece(x[0]));
     }
-    __device__ static StepInputs step_inputs(const Piece* x) { return left_side(x[0]); }
+    __device__ static StepInputs step_inputs(const Piece* x) {
+        return left_side(x[0]);
+    }
     template <int n_group>
     __device__ static void add_step(float (&y)[n_group][4], const StepInputs& inputs,
                                     const uint4* weights, int lane) {

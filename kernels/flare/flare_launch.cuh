@@ -3,11 +3,11 @@
 
 #include <string>
 
+#include "kernels/attention/softmax_cuda.cuh"
 #include "kernels/base/error.hpp"
 #include "kernels/device/launch.cuh"
 #include "kernels/flare/flare_device.hpp"
 #include "kernels/flare/flare_tiling.hpp"
-#include "kernels/attention/softmax_cuda.cuh"
 #include "kernels/mlp/mlp_cuda.cuh"
 #include "kernels/norm/norm_cuda.cuh"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocked products of tensor cores with what surrounds a layer fused: the norm of the rows before
 // it, bias and activation behind it, and the layouts that the next kernel reads.
-#include "kernels/linear/linear_cuda.hpp"
-
 #include "kernels/device/launch.cuh"
 #include "kernels/device/products.cuh"
+#include "kernels/linear/linear_cuda.hpp"
 #include "kernels/mlp/mlp_cuda.cuh"
 #include "kernels/norm/norm_cuda.cuh"
 
@@ -18,9 +17,10 @@ constexpr int n_group = static_cast<int>(linear_block / 8);
 template <Operand operand>
 struct Shape {
     using P = Products<operand>;
-    static constexpr int n_tile = 2;                            // of 16 rows, a warp
-    static constexpr int block_tiles = row_warps * n_tile;      // of a block
-    static constexpr int chunk_in = is_wide(operand) ? 32 : 64;  // inputs whose weights come at once
+    static constexpr int n_tile = 2;                        // of 16 rows, a warp
+    static constexpr int block_tiles = row_warps * n_tile;  // of a block
+    static constexpr int chunk_in =
+        is_wide(operand) ? 32 : 64;  // inputs whose weights come at once
     static constexpr int chunk_steps = chunk_in / P::step;
     static constexpr int step_groups = P::step / 8;
     static constexpr int step_bytes = P::step_vectors(n_group) * 16;
@@ -233,8 +233,8 @@ __global__ void __launch_bounds__(n_thread) linear_kernel(const LinearArgs args)
             float4& to = reinterpret_cast<float4*>(args.to_stream)[at * 32 + lane];
             if (args.adds) {
                 const float4 before = to;
-                to = make_float4(before.x + v[0], before.y + v[1], before.z + v[2],
-                                 before.w + v[3]);
+                to =
+                    make_float4(before.x + v[0], before.y + v[1], before.z + v[2], before.w + v[3]);
             } else {
                 to = make_float4(v[0], v[1], v[2], v[3]);
             }
@@ -255,9 +255,9 @@ void linear(const DeviceProperties&, const LinearArgs& args, Stream stream) {
     if (args.n_tile == 0) return;
     with_operand(args.operand, [&]<Operand operand>() {
         using S = Shape<operand>;
-        const dim3 grid(static_cast<unsigned>((args.n_tile + S::block_tiles - 1) / S::block_tiles),
-                        static_cast<unsigned>((linear_blocks(args.layer.n_out) + out_warps - 1) /
-                                              out_warps));
+        const dim3 grid(
+            static_cast<unsigned>((args.n_tile + S::block_tiles - 1) / S::block_tiles),
+            static_cast<unsigned>((linear_blocks(args.layer.n_out) + out_warps - 1) / out_warps));
         const auto launch = [&](auto kernel) {
             SURROGATE_LAUNCH(kernel, grid, n_thread, static_cast<size_t>(S::shared_bytes), stream,
                              args);

@@ -4,8 +4,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/device/products.cuh"
 #include "kernels/attention/softmax_cuda.cuh"
+#include "kernels/device/products.cuh"
 #include "kernels/linear/linear_cuda.hpp"
 #include "kernels/sequoia/sequoia_launch.cuh"
 
@@ -94,7 +94,8 @@ struct Head {
         float s[2][4];
         float maximum[2] = {-infinity, -infinity}, sum[2] = {};
         for (int chunk = 0; chunk < n_chunk; ++chunk) {
-            score(queries, keys(chunk), [&](int r, int k) { return weight(chunk, r, k); }, s);
+            score(
+                queries, keys(chunk), [&](int r, int k) { return weight(chunk, r, k); }, s);
 #pragma unroll
             for (int r = 0; r < 2; ++r) {
                 const float before = maximum[r];
@@ -114,12 +115,12 @@ struct Head {
         for (int chunk = 0; chunk < n_chunk; ++chunk) {
             const Rows rows = keys(chunk);
             if (n_chunk > 1)
-                score(queries, rows, [&](int r, int k) { return weight(chunk, r, k); }, s);
+                score(
+                    queries, rows, [&](int r, int k) { return weight(chunk, r, k); }, s);
 #pragma unroll
             for (int j = 0; j < 2; ++j) {
 #pragma unroll
-                for (int i = 0; i < 4; ++i)
-                    s[j][i] = power(s[j][i], maximum[i / 2]) * share[i / 2];
+                for (int i = 0; i < 4; ++i) s[j][i] = power(s[j][i], maximum[i / 2]) * share[i / 2];
             }
             const auto left = P::left(s[0], s[1]);
 #pragma unroll
@@ -199,7 +200,9 @@ __global__ void __launch_bounds__(32 * n_warp) attend_kernel(const AttendArgs ar
     constexpr float third = 1.0F / 3.0F;
     const int64_t first_child =
         ((level.first_tile + tile - args.first_tile) * pass.n_group * args.nodes.n_head +
-         pass.query) * 32 + pass.lane;
+         pass.query) *
+            32 +
+        pass.lane;
     auto* values = static_cast<typename Pass::Piece*>(args.nodes.qkv) +
                    ((level.first_tile + tile) * args.nodes.n_group + pass.value) * 32 + pass.lane;
 #pragma unroll
@@ -257,8 +260,7 @@ __global__ void __launch_bounds__(32 * n_warp) children_kernel(const ChildrenArg
     for (int c = 0; c < most_groups; ++c) {
         if (c >= pass.n_group) continue;
         const int64_t channel = (pass.query + c) * 8 + 2 * pass.t;
-        const int64_t at =
-            fragment_index(row - args.first_tile * tile_rows, channel, channels);
+        const int64_t at = fragment_index(row - args.first_tile * tile_rows, channel, channels);
         *reinterpret_cast<float2*>(args.to + at) = make_float2(y[c][0], y[c][1]);
     }
 }
@@ -302,17 +304,19 @@ void load(const DeviceProperties& device, Operand operand) {
 }  // namespace
 
 const DeviceKernels& kernels() {
-    static const DeviceKernels table = {begin,  average, mark,   surrogate::kernels::cuda::linear,
-                                        children, attend, pack, unpack, end, load};
+    static const DeviceKernels table = {begin,    average, mark, surrogate::kernels::cuda::linear,
+                                        children, attend,  pack, unpack,
+                                        end,      load};
     return table;
 }
 
 DeviceTable device_table() {
     static const DeviceKernels table = {
-        &OnDevice<begin>::call,   &OnDevice<average>::call,  &OnDevice<mark>::call,
-        &OnDevice<surrogate::kernels::cuda::linear>::call,
-        &OnDevice<children>::call, &OnDevice<attend>::call, &OnDevice<pack>::call,
-        &OnDevice<unpack>::call,  &OnDevice<end>::call,     &OnDevice<load>::call};
+        &OnDevice<begin>::call,    &OnDevice<average>::call,
+        &OnDevice<mark>::call,     &OnDevice<surrogate::kernels::cuda::linear>::call,
+        &OnDevice<children>::call, &OnDevice<attend>::call,
+        &OnDevice<pack>::call,     &OnDevice<unpack>::call,
+        &OnDevice<end>::call,      &OnDevice<load>::call};
     return {"sequoia", sizeof table, &table};
 }
 

@@ -140,7 +140,7 @@ struct CutArgs {
     float* stream = nullptr;
     int64_t first_tile = 0;  ///< of the stream among all tiles
     int64_t own_begin = 0, own_end = 0;
-    float* parts = nullptr;           ///< (n_rank, part_size)
+    float* parts = nullptr;  ///< (n_rank, part_size)
     int64_t part_size = 1;
     const int64_t* begins = nullptr;  ///< (n_rank + 1)
     int32_t rank = 0, n_rank = 1;

@@ -65,8 +65,7 @@ __global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
         for (int64_t c = 0; c < args.n_column; ++c) {
             uint64_t above = 0, below = 0;
             float input = 0;
-            if (exists)
-                input = read_column(args.columns[c], point, c, args.findings, above, below);
+            if (exists) input = read_column(args.columns[c], point, c, args.findings, above, below);
             count_outside(above, below, args.outside, static_cast<int>(c));
             if (row >= n_row) continue;
             if (is_raw && c >= args.n_skipped) put(c - args.n_skipped, input);
@@ -131,8 +130,7 @@ __global__ void __launch_bounds__(n_thread) mark_kernel(const MarkArgs args) {
 
 /// Where channel c of a node stands in the stream.
 __device__ float& at(const CutArgs& args, int64_t node, int64_t c) {
-    const int64_t row =
-        row_of(args.level, width_of(args.k), node) - args.first_tile * tile_rows;
+    const int64_t row = row_of(args.level, width_of(args.k), node) - args.first_tile * tile_rows;
     return args.stream[fragment_index(row, args.channels.position(c), args.channels.width)];
 }
 
@@ -163,8 +161,8 @@ __global__ void __launch_bounds__(n_thread) unpack_kernel(const CutArgs args) {
         const int64_t c = (item - args.n_rank) % n_channel;
         int rank = 0;
         while (node >= args.begins[rank + 1]) ++rank;
-        const float value = args.parts[rank * args.part_size + 1 +
-                                       (node - args.begins[rank]) * n_channel + c];
+        const float value =
+            args.parts[rank * args.part_size + 1 + (node - args.begins[rank]) * n_channel + c];
         is_finite = is_finite && fabsf(value) <= largest_float;
         at(args, node, c) = value;
     }
@@ -176,8 +174,8 @@ __global__ void __launch_bounds__(n_thread) end_kernel(const EndArgs args) {
     const bool lost = is_lost(*args.findings);
     const int64_t n_leaf = args.own_end - args.own_begin;
     for (int64_t leaf = first_item(); leaf < n_leaf; leaf += item_step()) {
-        const int64_t row = row_of(args.level, width, args.own_begin + leaf) -
-                            args.level.first_tile * tile_rows;
+        const int64_t row =
+            row_of(args.level, width, args.own_begin + leaf) - args.level.first_tile * tile_rows;
         const int64_t point = args.points ? args.points[leaf] : leaf;
         for (int64_t c = 0; c < args.n_column; ++c)
             write_column(args.columns[c], point, c, args.y[fragment_index(row, c, args.width)],

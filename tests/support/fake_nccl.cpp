@@ -140,9 +140,7 @@ struct Operation {
     NcclType type;
     NcclOperation operation;
     bool is_gather = false;  // values (ranks, count)
-    int64_t width() const {
-        return type == NcclType::float32 ? 4 : type == NcclType::int8 ? 1 : 8;
-    }
+    int64_t width() const { return type == NcclType::float32 ? 4 : type == NcclType::int8 ? 1 : 8; }
 };
 
 template <class T>

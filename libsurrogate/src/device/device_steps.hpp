@@ -25,10 +25,10 @@ struct DeviceReduction {
 
 /// Equal parts of all ranks side by side in device memory, in place.
 struct DeviceGather {
-    void* values = nullptr;       ///< (ranks, n_byte)
-    int64_t n_byte = 0;           ///< of a rank
-    void* part = nullptr;         ///< this rank's place in `values`
-    const void* poison = nullptr; ///< as in DeviceReduction, n_byte bytes
+    void* values = nullptr;        ///< (ranks, n_byte)
+    int64_t n_byte = 0;            ///< of a rank
+    void* part = nullptr;          ///< this rank's place in `values`
+    const void* poison = nullptr;  ///< as in DeviceReduction, n_byte bytes
 
     /// Collective; as DeviceCollectives says.
     void run(DeviceCollectives& collectives, kernels::Stream stream) const {

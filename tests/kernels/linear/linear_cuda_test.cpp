@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wide layers of devices, compiled for the host, against the same layer in double.
+#include "kernels/linear/linear_cuda.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 
 #include "kernels/device/fragments.hpp"
 #include "kernels/device/operand_writer.hpp"
-#include "kernels/linear/linear_cuda.hpp"
 
 namespace surrogate::tests {
 namespace {
@@ -45,6 +46,13 @@ private:
     std::unique_ptr<T, Free> data_;
     int64_t n_;
 };
+
+void run(const kernels::LinearArgs& args) {
+    kernels::DeviceProperties device;
+    device.shared_bytes = 163 * 1024;  // of the smaller of the two architectures
+    kernels::cuda::load_linear(device, args.operand);
+    kernels::cuda::linear(device, args, nullptr);
+}
 
 DeviceChannels plain(int64_t n) {
     const int64_t width = (n + 15) / 16 * 16;
@@ -103,8 +111,7 @@ private:
         return values;
     }
     static double rounded(double value, int n_bit) {
-        return n_bit > 23 ? value
-                          : double{kernels::round_to(static_cast<float>(value), n_bit)};
+        return n_bit > 23 ? value : double{kernels::round_to(static_cast<float>(value), n_bit)};
     }
     std::vector<double> normed(int64_t row, int n_bit) const {
         std::vector<double> input(x.begin() + row * c_.n_in, x.begin() + (row + 1) * c_.n_in);
@@ -165,7 +172,7 @@ std::vector<float> run(const LayerCase& c, const Layer& layer, Operand operand,
     args.activation = c.activation;
     args.to_stream = y.data();
     args.adds = c.adds;
-    kernels::cuda::linear({}, args, nullptr);
+    run(args);
     std::vector<float> found;
     for (int64_t row = 0; row < c.n_row; ++row)
         for (int64_t o = 0; o < c.n_out; ++o)
@@ -212,15 +219,15 @@ const LayerCase cases[] = {
     {.n_in = 528, .n_out = 200, .n_row = 20, .adds = true},
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Layers, WideLayer,
-    testing::Combine(testing::ValuesIn(cases),
-                     testing::Values(Operand::fp32, Operand::tf32, Operand::fp16, Operand::bf16)),
-    [](const auto& info) {
-        const LayerCase& c = std::get<0>(info.param);
-        return std::to_string(c.n_in) + "_" + std::to_string(c.n_out) + "_" +
-               kernels::name(std::get<1>(info.param));
-    });
+INSTANTIATE_TEST_SUITE_P(Layers, WideLayer,
+                         testing::Combine(testing::ValuesIn(cases),
+                                          testing::Values(Operand::fp32, Operand::tf32,
+                                                          Operand::fp16, Operand::bf16)),
+                         [](const auto& tested) {
+                             const LayerCase& c = std::get<0>(tested.param);
+                             return std::to_string(c.n_in) + "_" + std::to_string(c.n_out) + "_" +
+                                    kernels::name(std::get<1>(tested.param));
+                         });
 
 TEST(WideLayer, BitsOfARowDoNotDependOnItsPlace) {
     const LayerCase c{.n_in = 48, .n_out = 80, .n_row = 40, .has_norm = true};
@@ -238,7 +245,8 @@ TEST(WideLayer, OperandsGoFromOneLayerToTheNext) {
     for (const Operand operand : {Operand::fp32, Operand::tf32, Operand::fp16, Operand::bf16}) {
         Aligned<char> packed(kernels::linear_bytes(operand, width, width));
         kernels::pack_linear(operand, channels, channels, linear, packed.data());
-        Aligned<float> x(n_tile * 16 * width), between(x.size()), by_stream(x.size()), found(x.size());
+        Aligned<float> x(n_tile * 16 * width), between(x.size()), by_stream(x.size()),
+            found(x.size());
         for (int64_t i = 0; i < x.size(); ++i) x.data()[i] = std::sin(0.3F * static_cast<float>(i));
         const int64_t piece_bytes = 4 * kernels::operand_bytes(operand);
         Aligned<char> pieces(n_tile * n_group * n_lane * piece_bytes);
@@ -250,29 +258,29 @@ TEST(WideLayer, OperandsGoFromOneLayerToTheNext) {
         args.stream = x.data();
         args.layer = {packed.data(), width, width};
         args.to_stream = between.data();
-        kernels::cuda::linear({}, args, nullptr);
+        run(args);
         args.stream = between.data();
         args.to_stream = by_stream.data();
-        kernels::cuda::linear({}, args, nullptr);
+        run(args);
 
         args.stream = x.data();
         args.to_stream = nullptr;
         args.to_pieces = first;
         args.out_groups = n_group;
-        kernels::cuda::linear({}, args, nullptr);
+        run(args);
         args.stream = nullptr;
         args.pieces = first;
         args.in_groups = n_group;
         args.to_pieces = nullptr;
         args.to_stream = found.data();
-        kernels::cuda::linear({}, args, nullptr);
+        run(args);
         EXPECT_TRUE(std::equal(found.data(), found.data() + found.size(), by_stream.data()))
             << kernels::name(operand);
     }
 }
 
 TEST(WideLayer, NoRowsAreNoWork) {
-    kernels::cuda::linear({}, kernels::LinearArgs{}, nullptr);
+    run(kernels::LinearArgs{});
 }
 
 }  // namespace

@@ -53,8 +53,7 @@ void expect_bits_of_one_rank(const Context& context) {
         for (const int64_t n : {1, 7, 61}) {
             const SequoiaCase points = SequoiaCase::wave(n);
             for (const char* precision : {"fp32", "fp16"}) {
-                const std::vector<double> expected =
-                    alone(disk.path(), points, by_cuda(precision));
+                const std::vector<double> expected = alone(disk.path(), points, by_cuda(precision));
                 for (const char* partition : {"contiguous", "scattered", "uneven"}) {
                     const std::vector<int64_t> rows = own_rows(partition, n, world);
                     const std::vector<double> own =
@@ -107,8 +106,7 @@ TEST(SequoiaRanks, TheTableSaysWhatWasSent) {
         const Context context = ranks_context(by_nccl ? pretended_nccl : nullptr);
         const ModelOnDisk disk(sequoia_model(small_sequoia({{"seq_mode", "complete"}})));
         const Model model(context, disk.path());
-        const SequoiaCase own =
-            SequoiaCase::wave(61).rows(own_rows("scattered", 61, world));
+        const SequoiaCase own = SequoiaCase::wave(61).rows(own_rows("scattered", 61, world));
         const Domain domain = own.domain(context);
         Plan plan(model, domain, by_cuda());
         const auto [bytes, collectives] = totals(plan.describe());
@@ -144,8 +142,7 @@ TEST(SequoiaRanks, BadInputOfOneRankIsSeenByAllAndLeavesNoTrace) {
         const auto n = static_cast<int64_t>(rows.size());
         const surrogate_named_array in{"features", matrix(given.data(), n, 3)};
         const surrogate_named_array out{"y", matrix(y.data(), n, 1)};
-        const Answer found =
-            answer(surrogate_plan_run_network(plan.get(), &in, 1, &out, 1));
+        const Answer found = answer(surrogate_plan_run_network(plan.get(), 1, &in, 1, &out));
         EXPECT_EQ(found.status, SURROGATE_NOT_FINITE) << found;
         for (const double value : y) EXPECT_TRUE(std::isnan(value));
         EXPECT_EQ(run(plan, model, own), expected);

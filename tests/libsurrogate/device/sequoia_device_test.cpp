@@ -35,7 +35,7 @@ protected:
     std::unique_ptr<kernels::Device> device;
 };
 INSTANTIATE_TEST_SUITE_P(On, SequoiaDevice, testing::Values(emulated_kind, real_kind),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& kind) { return kind.param.name; });
 
 json network_of(const json& network) {
     return {{"format", 1}, {"family", "sequoia"}, {"network", network}};
@@ -191,7 +191,7 @@ TEST_P(SequoiaDevice, ArraysOnTheDeviceAreReadWhereTheyLieAndBadOnesNamed) {
     const auto run_there = [&] {
         const surrogate_named_array in{"features", features.matrix(37, 16)};
         const surrogate_named_array out{"y", y.matrix(37, 1)};
-        return answer(surrogate_plan_run_network(plan.get(), &in, 1, &out, 1));
+        return answer(surrogate_plan_run_network(plan.get(), 1, &in, 1, &out));
     };
     EXPECT_EQ(run_there().status, SURROGATE_SUCCESS);
     EXPECT_LE(relative_l2(y.get(), expected), 1e-7);  // float's rounding of what is a double there
@@ -200,7 +200,7 @@ TEST_P(SequoiaDevice, ArraysOnTheDeviceAreReadWhereTheyLieAndBadOnesNamed) {
     features.put(bad);
     const Answer found = run_there();
     EXPECT_EQ(found.status, SURROGATE_NOT_FINITE) << found;
-    EXPECT_TRUE(found.says("point 11")) << found;
+    EXPECT_TRUE(found.says("point with id 11")) << found;
     for (const double value : y.get()) EXPECT_TRUE(std::isnan(value));
     features.put(points.features);
     EXPECT_EQ(run_there().status, SURROGATE_SUCCESS);

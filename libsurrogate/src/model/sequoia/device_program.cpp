@@ -148,8 +148,8 @@ void Passes::add_memory() {
     const int64_t hidden = operand_bytes() * n_row * w.hidden.width;
     const int64_t y = 4 * n_leaf_row * w.outputs.width;
     x_ = arena_.add(std::max(4 * n_row * w.nodes.width, staging));
-    work_ = arena_.add(std::max({4 * n_leaf_row * w.features.width,
-                                 operand_bytes() * n_row * w.qkv.width, hidden + y}));
+    work_ = arena_.add(std::max(
+        {4 * n_leaf_row * w.features.width, operand_bytes() * n_row * w.qkv.width, hidden + y}));
     y_ = work_ + hidden;
     if (config_.has_children) children_ = arena_.add(4 * n_upper_row * w.heads.width);
     if (config_.has_sinusoid) added_ = arena_.add(4 * n_upper_row * w.nodes.width);
@@ -268,8 +268,7 @@ void Passes::from_nodes(LinearArgs& args, const kernels::DeviceNorm& norm) const
 
 TreeOperands Passes::operands() const {
     return {weights_->operand(), arena_.at<void>(work_), widths().qkv.width / 8,
-            static_cast<int32_t>(config_.num_head),
-            static_cast<int32_t>(widths().head_groups())};
+            static_cast<int32_t>(config_.num_head), static_cast<int32_t>(widths().head_groups())};
 }
 
 /// Own leaves from the columns to x.
@@ -424,8 +423,7 @@ void Passes::enqueue(DeviceSteps& steps) const {
 // ---- the table of the plan ---------------------------------------------------------------------
 
 std::vector<LayerCost> Passes::costs() const {
-    Work work{tree_, domain_.n_local(), own().size(), 4,
-              Embedding<float>::n_real(config_) * 4};
+    Work work{tree_, domain_.n_local(), own().size(), 4, Embedding<float>::n_real(config_) * 4};
     work.is_on_device = true;
     work.n_rank = comm_.size();
     return costs_of(config_, work);

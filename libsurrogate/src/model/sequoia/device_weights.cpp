@@ -60,7 +60,8 @@ DeviceLayers DeviceWeights::lay_out(DeviceImage& image) const {
         to.layers.push_back(l);
     }
     to.norm = image.norm(w.nodes, layers_.norm);
-    to.head_in = image.linear(w.nodes, w.hidden, layers_.head.layers[0], "seq_classifer.mlpblock.0");
+    to.head_in =
+        image.linear(w.nodes, w.hidden, layers_.head.layers[0], "seq_classifer.mlpblock.0");
     to.head_out =
         image.linear(w.hidden, w.outputs, layers_.head.layers[1], "seq_classifer.mlpblock.2");
     return to;

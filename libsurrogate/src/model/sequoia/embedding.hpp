@@ -77,8 +77,7 @@ private:
 /// lies as sines and cosines.
 template <class Put>
 void for_sinusoid(const Tree& tree, int l, int64_t i, int64_t n_channel, const Put& put) {
-    const double width =
-        static_cast<double>(tree.n_leaf()) / static_cast<double>(tree.level(l).n);
+    const double width = static_cast<double>(tree.n_leaf()) / static_cast<double>(tree.level(l).n);
     const double center = (static_cast<double>(i) + 0.5) * width;
     const double step = -std::log(10000.0) / static_cast<double>(n_channel);
     for (int64_t c = 0; c < n_channel; c += 2) {

@@ -88,9 +88,7 @@ public:
         return costs_of(config_, {tree_, domain_.n_local(), n_point(), sizeof(T), input_bytes,
                                   readout().bytes_sent(), readout().collectives()});
     }
-    std::vector<std::string> notes() const override {
-        return {description(tree_)};
-    }
+    std::vector<std::string> notes() const override { return {description(tree_)}; }
 
 protected:
     /// Collective, takes no memory: from leaves to predictions, those of leaves in `leaves`, others in

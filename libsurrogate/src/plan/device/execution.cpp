@@ -130,17 +130,20 @@ void DeviceExecution::add_memory() {
 }
 
 void DeviceExecution::add_ports(const PlanRequest& request) {
+    // A card's first inputs are the coordinates; a network without one has them first.
+    const std::span<const Column> constants =
+        request.inputs.empty() ? request.coordinates : request.inputs;
     RowExchange<float>* const rows = program_->rows();
     float* const staging = program_->staging();
-    ports_ =
-        rows ? routed_ports(context_, request.queue, request.input.n_local(), *rows, columns_,
-                            staging)
-             : direct_ports(context_, request.queue, n_point(), columns_, staging, request.inputs);
+    ports_ = rows ? routed_ports(context_, request.queue, request.input.n_local(), *rows, columns_,
+                                 staging)
+                  : direct_ports(context_, request.queue, n_point(), columns_, staging, constants);
     int64_t largest = 0;
     for (const DeviceReduction& r : program_->reductions()) largest = std::max(largest, r.bytes());
     context_.collectives().reserve(largest);
     int64_t largest_part = 0;
-    for (const DeviceGather& g : program_->gathers()) largest_part = std::max(largest_part, g.n_byte);
+    for (const DeviceGather& g : program_->gathers())
+        largest_part = std::max(largest_part, g.n_byte);
     if (largest_part > 0) context_.collectives().reserve_gather(largest_part);
 }
 
