@@ -47,7 +47,7 @@ int32_t Trainer::widen_ranges() {
             ranges[i].join(before[i]);
             n_widened += ranges[i] == before[i] ? 0 : 1;
         }
-        texts = card.texts_with(ranges);
+        if (n_widened > 0) texts = card.texts_with(ranges);
     });
     if (n_widened > 0) card.set_ranges(ranges, std::move(texts));
     return n_widened;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <surrogate/surrogate_train.hpp>
 #include <thread>
 
 #include "tests/support/answer.hpp"
@@ -313,6 +314,48 @@ TEST_P(DeviceTest, NanIsNotOutside) {
     EXPECT_EQ(surrogate_plan_run(plan.get()), SURROGATE_NOT_FINITE);
     EXPECT_EQ(plan.range(mobility_input).n_outside, 1);
     EXPECT_EQ(plan.range(mobility_input).worst, 99);
+}
+
+/// A trainer on the host widens the ranges: the next run compares with them, wherever values lie, and
+/// tells the farthest of both sides.
+TEST_P(DeviceTest, RangesThatATrainerWidensReachTheNextRun) {
+    const Model model(*context, small_darcy_model());
+    DarcyCase points(first_rows(70));
+    const Domain domain = points.domain(*context);
+    for (const char* reproducible : {"false", "true"}) {
+        Plan plan(model, domain, {{"backend", "cuda"}, {"reproducible", reproducible}});
+        Plan learning(model, domain, {{"backend", "simd"}, {"gradients", "true"}});
+        const double beyond = std::string(reproducible) == "true" ? 200 : 100;
+        const auto found_of = [&](double low, double high) {
+            DarcyCase wrong = points;
+            wrong.mobility[1] = low;
+            wrong.mobility[69] = high;
+            wrong.bind(plan);
+            const DeviceArray<double> there(*device, wrong.mobility);
+            plan.bind_input("mobility", there.column(70));
+            plan.run();
+            const surrogate_range_info found = plan.range(mobility_input);
+            plan.bind_input("mobility", column(wrong.mobility.data(), 70));
+            plan.run();
+            EXPECT_EQ(plan.range(mobility_input).n_outside, found.n_outside) << reproducible;
+            EXPECT_EQ(plan.range(mobility_input).worst, found.worst) << reproducible;
+            return found;
+        };
+        EXPECT_EQ(found_of(1, beyond).n_outside, 2) << reproducible;
+        EXPECT_EQ(found_of(1, beyond).worst, beyond) << reproducible;
+        DarcyCase learnt = points;
+        learnt.mobility[5] = beyond;
+        learnt.bind(learning);
+        Trainer trainer(learning);
+        trainer.bind_target("pressure", column(points.pressure.data(), 70));
+        std::ranges::fill(points.pressure, 1e-3);
+        trainer.step();
+        EXPECT_GE(trainer.widen_ranges(), 1) << reproducible;
+        EXPECT_EQ(found_of(3, beyond).n_outside, 0) << reproducible;
+        // 3 .. beyond: 1 lies farther outside than beyond + 1, but not from the earlier range.
+        EXPECT_EQ(found_of(1, beyond + 1).n_outside, 2) << reproducible;
+        EXPECT_EQ(found_of(1, beyond + 1).worst, 1) << reproducible;
+    }
 }
 
 // ---- streams ----
