@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/linear/linear_device.hpp"
 
-#include "kernels/device/pack_matrix.hpp"
+#include "kernels/linear/pack_matrix.hpp"
 
 namespace surrogate::kernels {
 

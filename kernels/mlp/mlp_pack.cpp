@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights of a chain, layer after layer.
-#include "kernels/device/pack_matrix.hpp"
+#include "kernels/linear/pack_matrix.hpp"
 #include "kernels/mlp/mlp_device.hpp"
 
 namespace surrogate::kernels {

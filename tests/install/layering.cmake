@@ -26,7 +26,7 @@ set(rules
     "${src}ranks"             "${base}|${src}(core|ranks)/"
     "${src}file"              "${base}|${src}(core|file)/|${public}"
     "${src}domain"            "${base}|${src}(core|context|ranks|domain)/|${public}"
-    "${src}layers"            "${shared_kernels}|${src}(core|ranks|file|domain|layers)/"
+    "${src}layers"            "${shared_kernels}|${src}(core|device|ranks|file|domain|layers)/"
     "${src}model"             "${base}|${src}(core|device|context|ranks|file|domain|layers|model)/[a-z_]+\\.hpp|${public}"
     "${src}plan"              "${base}|${src}(core|device|context|ranks|file|domain)/|${src}plan/|${src}model/[a-z_]+\\.hpp|${public}"
     "${src}plugin"            "${base}|${src}(core|device|plugin)/"

@@ -2,7 +2,7 @@
 // Weights as operands of the device's products, made once on the host. Which element stands where
 // is said in kernels/device/cuda.cuh (fragments) and kernels/device/products.cuh (what a lane loads
 // at once).
-#include "kernels/device/pack_matrix.hpp"
+#include "kernels/linear/pack_matrix.hpp"
 
 namespace surrogate::kernels {
 
