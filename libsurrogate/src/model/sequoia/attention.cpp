@@ -22,22 +22,11 @@ void Attention<T>::resize(Scratch& scratch) const {
 }
 
 template <class T>
-int64_t Attention<T>::n_ancestor(int l) const {
-    const int64_t n_above = tree_->n_level() - 1 - l;
-    switch (config_.ancestors) {
-        case Ancestors::all: return n_above;
-        case Ancestors::parent: return std::min<int64_t>(n_above, 1);
-        case Ancestors::none: break;
-    }
-    return 0;
-}
-
-template <class T>
 Surroundings<T> Attention<T>::around(int l, int64_t tile, Scratch& scratch) const {
     Surroundings<T> around;
     around.k = tree_->k();
     around.has_siblings = config_.has_siblings;
-    around.n_ancestor = n_ancestor(l);
+    around.n_ancestor = n_ancestor(config_, *tree_, l);
     around.n_last = n_last(l, tile);
     if (l > 0 && config_.has_children) around.children = children_.tile(l, tile);
     Node<T>* next = scratch.ancestors.data();

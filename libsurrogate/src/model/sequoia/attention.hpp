@@ -56,8 +56,6 @@ public:
     /// What surrounds a tile of level l now. It lies in `scratch`.
     kernels::sequoia::Surroundings<T> around(int l, int64_t tile, Scratch& scratch) const;
 
-    /// Ancestors that each node of level l sees.
-    int64_t n_ancestor(int l) const;
     /// body(level, node) for the ancestors of each group of a tile, from the parent upwards.
     template <class Body>
     void for_ancestors(int l, int64_t tile, const Body& body) const {
@@ -65,7 +63,7 @@ public:
         const int64_t end = std::min(first + tree_->tile_nodes(), tree_->level(l).held.end);
         for (int64_t i = first; i < end; i += tree_->k()) {
             int64_t node = i;
-            for (int64_t above = l + 1; above <= l + n_ancestor(l); ++above)
+            for (int64_t above = l + 1; above <= l + n_ancestor(config_, *tree_, l); ++above)
                 body(static_cast<int>(above), node /= tree_->k());
         }
     }

@@ -14,14 +14,9 @@ namespace {
 double pairs_of(const Config& c, const Tree& tree) {
     double pairs = 0;
     for (const int l : visits(c.schedule, tree.n_level())) {
-        const int64_t n_above = tree.n_level() - 1 - l;
-        const int64_t n_ancestor = c.ancestors == Ancestors::all ? n_above
-                                   : c.ancestors == Ancestors::parent
-                                       ? std::min<int64_t>(n_above, 1)
-                                       : 0;
         const int64_t n_sibling = c.has_siblings ? std::min(c.k, tree.level(l).n) : 0;
         pairs += static_cast<double>(tree.level(l).held.size()) *
-                 static_cast<double>(n_ancestor + n_sibling);
+                 static_cast<double>(n_ancestor(c, tree, l) + n_sibling);
         if (l > 0 && c.has_children) pairs += static_cast<double>(tree.level(l - 1).held.size());
     }
     return pairs * static_cast<double>(c.num_head);

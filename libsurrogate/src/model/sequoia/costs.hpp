@@ -26,8 +26,7 @@ struct Work {
     /// What this rank gives when `n` gathers of the cut level carry n_channel channels.
     int64_t gather_bytes(int64_t n, int64_t n_channel) const {
         if (!is_on_device) return n * tree.owned(tree.cut()).size() * n_channel * value_bytes;
-        const int64_t n_node = (tree.level(tree.cut()).n + n_rank - 1) / n_rank;
-        return gathers(n) * (n_node * n_channel + 1) * value_bytes;
+        return gathers(n) * (tree.most_owned() * n_channel + 1) * value_bytes;
     }
     int64_t gathers(int64_t n) const { return sends() ? n : 0; }
 };

@@ -42,7 +42,8 @@ public:
           request_(request),
           device_(request.device->device()),
           kernels_(request.device->kernels<DeviceKernels>("sequoia")),
-          weights_(std::move(weights)) {}
+          weights_(std::move(weights)),
+          levels_(config) {}
 
     void connect(const DeviceColumns& columns) override;
 
@@ -83,12 +84,8 @@ private:
         kernels_.linear(device_.properties(), args, stream);
     }
     TreeOperands operands() const;
-    /// Nodes of the cut level that a rank owns at most.
-    int64_t longest_part() const {
-        return (tree_.level(tree_.cut()).n + comm_.size() - 1) / comm_.size();
-    }
-    static int64_t part_size(int64_t n_node, int64_t n_channel) { return 1 + n_node * n_channel; }
-    int64_t inner_dim() const { return config_.inner_dim(); }
+    /// Floats that a rank gives to a gather: a flag, and the rows of its nodes.
+    int64_t part_size(int64_t n_channel) const { return 1 + tree_.most_owned() * n_channel; }
     Range own() const { return tree_.owned(0); }
     bool is_alone() const { return comm_.size() == 1; }
     bool has_points() const { return is_alone() && own().size() > 0; }
@@ -121,7 +118,7 @@ void Passes::connect(const DeviceColumns& columns) {
     comm_.agree([&] {
         tree_ = Tree(domain_.n_global(), config_.k, comm_.rank(), comm_.size());
         require_tree(config_, tree_);
-        levels_ = DeviceTree(config_, tree_);
+        levels_.resize(tree_);
         visits_ = visits(config_.schedule, tree_.n_level());
         begins = tree_.begins(0);
     });
@@ -155,9 +152,9 @@ void Passes::add_memory() {
     if (config_.has_sinusoid) added_ = arena_.add(4 * n_upper_row * w.nodes.width);
     if (has_points()) points_ = arena_.add(8 * own().size());
     if (!is_alone()) {
-        const int64_t widest = std::max(config_.dim, inner_dim());
+        const int64_t widest = std::max(config_.dim, config_.inner_dim());
         begins_ = arena_.add(8 * (comm_.size() + 1));
-        parts_ = arena_.add(4 * comm_.size() * part_size(longest_part(), widest));
+        parts_ = arena_.add(4 * comm_.size() * part_size(widest));
     }
     arena_.take(device_);
 }
@@ -206,18 +203,14 @@ std::vector<float> Passes::sinusoid() const {
 
 /// Ranks own as many nodes of the cut level, or one less: parts are as long as the longest.
 void Passes::add_gathers() {
-    const int64_t longest = longest_part();
-    poison_ = pinned_memory(device_, 4 * part_size(longest, std::max(config_.dim, inner_dim())));
-    for (const int64_t n_channel : {config_.dim, inner_dim()}) {
-        const int64_t size = part_size(longest, n_channel);
-        DeviceGather gather;
-        gather.values = arena_.at<void>(parts_);
-        gather.n_byte = 4 * size;
-        gather.part = arena_.at<float>(parts_) + comm_.rank() * size;
-        gather.poison = poison_.get();
-        std::fill_n(static_cast<float*>(poison_.get()), size,
-                    std::numeric_limits<float>::quiet_NaN());
-        gathers_.push_back(gather);
+    const int64_t widest = part_size(std::max(config_.dim, config_.inner_dim()));
+    poison_ = pinned_memory(device_, 4 * widest);
+    std::fill_n(static_cast<float*>(poison_.get()), widest,
+                std::numeric_limits<float>::quiet_NaN());
+    for (const int64_t n_channel : {config_.dim, config_.inner_dim()}) {
+        const int64_t size = part_size(n_channel);
+        float* const parts = arena_.at<float>(parts_);
+        gathers_.push_back({parts, 4 * size, parts + comm_.rank() * size, poison_.get()});
     }
 }
 

@@ -40,29 +40,22 @@ void require_device_sizes(const Config& config) {
     if (place_of(config) != Place::leaves) refuse("read-outs of other nodes than leaves");
 }
 
-DeviceTree::DeviceTree(const Config& config, const Tree& tree)
-    : k_(config.k),
-      repeats_last_(config.repeats_last),
-      has_siblings_(config.has_siblings),
-      ancestors_(config.ancestors) {
+void DeviceTree::resize(const Tree& tree) {
     require_at_most("levels", tree.n_level(), kernels::sequoia::most_levels);
+    tree_ = &tree;
+    levels_.clear();
     int64_t first_tile = 0;
     for (int l = 0; l < tree.n_level(); ++l) {
         const Level& level = tree.level(l);
-        levels_.push_back(kernels::sequoia::device_level(k_, level.n, level.held.begin,
+        levels_.push_back(kernels::sequoia::device_level(tree.k(), level.n, level.held.begin,
                                                          level.held.end, first_tile));
         first_tile += levels_.back().n_tile;
     }
 }
 
-int64_t DeviceTree::n_last(int l) const {
-    const int64_t n = level(l).n;
-    return repeats_last_ ? 1 + kernels::round_up(n, k_) - n : 1;
-}
-
 AverageArgs DeviceTree::average(int l) const {
     AverageArgs args;
-    args.k = k_;
+    args.k = tree_->k();
     args.children = level(l - 1);
     args.parents = level(l);
     args.n_last = n_last(l - 1);
@@ -71,7 +64,7 @@ AverageArgs DeviceTree::average(int l) const {
 
 ChildrenArgs DeviceTree::children(int l) const {
     ChildrenArgs args;
-    args.k = k_;
+    args.k = tree_->k();
     args.children = level(l - 1);
     args.parents = level(l);
     args.n_last = n_last(l - 1);
@@ -81,14 +74,12 @@ ChildrenArgs DeviceTree::children(int l) const {
 
 AttendArgs DeviceTree::attend(int l) const {
     AttendArgs args;
-    args.k = k_;
+    args.k = tree_->k();
     args.level = level(l);
-    args.has_siblings = has_siblings_;
+    args.has_siblings = config_.has_siblings;
     args.n_last = n_last(l);
     args.first_tile = n_leaf_tile();
-    const auto n_above = static_cast<int32_t>(levels_.size()) - 1 - l;
-    if (ancestors_ != Ancestors::none)
-        args.n_ancestor = ancestors_ == Ancestors::all ? n_above : std::min(n_above, 1);
+    args.n_ancestor = static_cast<int32_t>(n_ancestor(config_, *tree_, l));
     std::copy_n(levels_.begin() + l + 1, args.n_ancestor, args.ancestors.begin());
     return args;
 }

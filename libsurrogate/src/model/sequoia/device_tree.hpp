@@ -13,12 +13,14 @@ namespace surrogate::impl::sequoia {
 /// device.
 void require_device_sizes(const Config& config);
 
-/// The levels of a rank's tree in the rows of a device, and the arguments of passes over them.
+/// The levels of a rank's tree in the rows of a device, and the arguments of passes over them. `config`
+/// must outlive it.
 class DeviceTree {
 public:
-    DeviceTree() = default;
-    /// Throws not_supported for more levels than a device takes.
-    DeviceTree(const Config& config, const Tree& tree);
+    explicit DeviceTree(const Config& config) : config_(config) {}
+    /// The nodes of `tree`, which must outlive it. Throws not_supported for more levels than a device
+    /// takes.
+    void resize(const Tree& tree);
 
     const kernels::sequoia::DeviceLevel& level(int l) const {
         return levels_[static_cast<size_t>(l)];
@@ -28,19 +30,19 @@ public:
     int64_t n_upper_tile() const { return n_tile() - n_leaf_tile(); }
     /// Row of node i among those of all levels.
     int64_t row(int l, int64_t i) const {
-        return kernels::sequoia::row_of(level(l), kernels::sequoia::groups_of_tile(k_) * k_, i);
+        const int64_t width = kernels::sequoia::groups_of_tile(config_.k) * config_.k;
+        return kernels::sequoia::row_of(level(l), width, i);
     }
-    /// Times that the last node of level l counts.
-    int64_t n_last(int l) const;
-
     kernels::sequoia::AverageArgs average(int l) const;
     kernels::sequoia::ChildrenArgs children(int l) const;
     kernels::sequoia::AttendArgs attend(int l) const;
 
 private:
-    int64_t k_ = 2;
-    bool repeats_last_ = false, has_siblings_ = true;
-    Ancestors ancestors_ = Ancestors::all;
+    /// Times that the last node of level l counts.
+    int64_t n_last(int l) const { return config_.repeats_last ? 1 + tree_->n_missing(l) : 1; }
+
+    const Config& config_;
+    const Tree* tree_ = nullptr;
     std::vector<kernels::sequoia::DeviceLevel> levels_;
 };
 

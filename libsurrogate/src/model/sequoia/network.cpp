@@ -53,12 +53,10 @@ public:
     std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
         const PointDomain& points = same_points(request, "Sequoia");
         require_device_sizes(config_);
-        const kernels::Operand operand = operand_of(request.precision);
-        std::shared_ptr<const DeviceWeights> weights = device_weights_.get(operand, [&] {
-            return std::make_shared<const DeviceWeights>(request.device->device(), operand, config_,
-                                                         layers_.single());
-        });
-        return make_device_program(config_, std::move(weights), points, request);
+        return make_device_program(config_,
+                                   device_weights_.get(request.device->device(), request.precision,
+                                                       config_, layers_.single()),
+                                   points, request);
     }
 
 private:

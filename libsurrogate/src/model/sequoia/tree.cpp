@@ -88,7 +88,17 @@ int64_t Tree::n_top() const {
 int64_t Tree::n_missing(int l, int64_t tile) const {
     const Level& nodes = level(l);
     const int64_t end = std::min(nodes.held.begin + (tile + 1) * tile_nodes(), nodes.held.end);
-    return end == nodes.n ? kernels::round_up(nodes.n, k_) - nodes.n : 0;
+    return end == nodes.n ? n_missing(l) : 0;
+}
+
+int64_t n_ancestor(const Config& config, const Tree& tree, int l) {
+    const int64_t n_above = tree.n_level() - 1 - l;
+    switch (config.ancestors) {
+        case Ancestors::all: return n_above;
+        case Ancestors::parent: return std::min<int64_t>(n_above, 1);
+        case Ancestors::none: break;
+    }
+    return 0;
 }
 
 std::string description(const Tree& tree) {

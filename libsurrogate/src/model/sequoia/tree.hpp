@@ -48,13 +48,16 @@ public:
     /// Nodes of a level up to the cut that this rank owns.
     Range owned(int l) const { return owned(l, rank_); }
     Range owned(int l, int rank) const;
+    /// Nodes of the cut level that a rank owns at most.
+    int64_t most_owned() const { return (level(cut_).n + size_ - 1) / size_; }
     /// begins[r] .. begins[r + 1] - 1 are the nodes of the level that rank r owns; (size + 1).
     std::vector<int64_t> begins(int l) const;
 
     int64_t tile_nodes() const { return kernels::sequoia::tile_nodes(k_); }
     int64_t n_tile(int l) const { return (level(l).held.size() + tile_nodes() - 1) / tile_nodes(); }
-    /// Nodes that are missing to a full last group of siblings, if the tile holds the end of the
-    /// level; otherwise 0.
+    /// Nodes that are missing to a full last group of siblings.
+    int64_t n_missing(int l) const { return kernels::round_up(level(l).n, k_) - level(l).n; }
+    /// The same if the tile holds the end of the level; otherwise 0.
     int64_t n_missing(int l, int64_t tile) const;
 
 private:
@@ -62,6 +65,9 @@ private:
     int rank_ = 0, size_ = 1, cut_ = 0;
     std::vector<Level> levels_;
 };
+
+/// Ancestors that each node of level l sees.
+int64_t n_ancestor(const Config& config, const Tree& tree, int l);
 
 /// A line for the table of a plan: the sizes of the levels, and what all ranks compute.
 std::string description(const Tree& tree);
