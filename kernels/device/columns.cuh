@@ -41,6 +41,12 @@ __device__ inline void count_outside(uint64_t above, uint64_t below, DeviceOutsi
     if (below != 0) raise_to(&outside.below, below);
 }
 
+/// Whether the run has failed on this rank, or its results are lost on all.
+__device__ inline bool is_lost(const DeviceFindings& findings) {
+    return findings.poisoned != 0 || findings.not_finite != 0 ||
+           findings.bad_input != DeviceFindings::no_place;
+}
+
 /// The network's input at a point, and what to count of it; 0, and a finding, where it is not
 /// finite.
 __device__ inline float read_column(const DeviceColumn& column, int64_t point, int64_t index,
@@ -61,11 +67,11 @@ __device__ inline float read_column(const DeviceColumn& column, int64_t point, i
 
 /// The caller's value; NaN, and a finding, where its type cannot hold it.
 __device__ inline void write_column(const DeviceColumn& column, int64_t point, int64_t index,
-                                    float output, bool is_lost, DeviceFindings* findings) {
+                                    float output, bool lost, DeviceFindings* findings) {
     const double value = static_cast<double>(output) * column.std + column.mean;
     const double largest = column.is_double ? largest_double : static_cast<double>(largest_float);
-    const bool fits = fabs(value) <= largest && !is_lost;
-    if (!fits && !is_lost) report(&findings->bad_output, point, index);
+    const bool fits = fabs(value) <= largest && !lost;
+    if (!fits && !lost) report(&findings->bad_output, point, index);
     const double stored = fits ? value : static_cast<double>(as_float(0x7fc00000U));
     const int64_t at = point * column.stride;
     if (column.is_double) {

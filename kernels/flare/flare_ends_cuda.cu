@@ -6,11 +6,6 @@
 namespace surrogate::kernels::flare::cuda {
 namespace {
 
-__device__ bool is_poisoned(const DeviceFindings& findings) {
-    return findings.poisoned != 0 || findings.not_finite != 0 ||
-           findings.bad_input != DeviceFindings::no_place;
-}
-
 /// A pass whose warps hand points over in shared memory: lane by lane as columns, and as pieces.
 template <Operand operand, int width>
 struct Ends : Pass<operand, width> {
@@ -43,7 +38,7 @@ struct Ends : Pass<operand, width> {
         for (int tile = 0; tile < n_tile; ++tile) this->load(own, tile, warp_rows, x[tile]);
     }
 
-    __device__ void scatter(const EndArgs& args, int64_t first, bool is_lost,
+    __device__ void scatter(const EndArgs& args, int64_t first, bool lost,
                             const float (&x)[n_tile][n_group][4]) {
         const int64_t point = first * tile_rows + lane;
         __syncwarp();
@@ -52,7 +47,7 @@ struct Ends : Pass<operand, width> {
         __syncwarp();
         const bool exists = lane < warp_rows && point < args.n_point;
         for (int c = 0; c < args.n_column && exists; ++c)
-            write_column(args.columns[c], point, c, own[fragment_index(lane, c, width)], is_lost,
+            write_column(args.columns[c], point, c, own[fragment_index(lane, c, width)], lost,
                          args.findings);
         __syncwarp();  // lanes without a point have gone on
     }
@@ -88,7 +83,7 @@ __global__ void __launch_bounds__(tiling_of(operand, width, 0).n_thread(), 1)
     Pass pass(shared + weight_bytes);
     const uint32_t mask = pass.mask(args.shape);
     const int n_channel = static_cast<int>(args.shape.sizes.n_channel());
-    const bool is_lost = is_poisoned(*args.findings);
+    const bool lost = is_lost(*args.findings);
     const int rows = pass.rows();
     const int64_t n_unit = (args.n_point + rows - 1) / rows;
     for (int64_t unit = blockIdx.x; unit < n_unit; unit += gridDim.x) {
@@ -100,7 +95,7 @@ __global__ void __launch_bounds__(tiling_of(operand, width, 0).n_thread(), 1)
             normalise(args.norm, mask, n_channel, x[tile]);
         }
         run_chain<operand>(args.out_proj, Pass::layer, feed, x);
-        pass.scatter(args, first, is_lost, x);
+        pass.scatter(args, first, lost, x);
     }
     feed.finish();
 }

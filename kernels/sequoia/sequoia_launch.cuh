@@ -20,12 +20,6 @@ __device__ inline int64_t node_in(const DeviceLevel& level, int width, int64_t t
     return row < width && node >= level.begin && node < level.end ? node : -1;
 }
 
-/// Whether the run has failed on this rank, or its results are lost on all.
-__device__ inline bool is_lost(const DeviceFindings& findings) {
-    return findings.poisoned != 0 || findings.not_finite != 0 ||
-           findings.bad_input != DeviceFindings::no_place;
-}
-
 void begin(const DeviceProperties& device, const BeginArgs& args, Stream stream);
 void average(const DeviceProperties& device, const AverageArgs& args, Stream stream);
 void mark(const DeviceProperties& device, const MarkArgs& args, Stream stream);

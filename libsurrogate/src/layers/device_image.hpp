@@ -88,11 +88,18 @@ private:
 template <class DeviceWeights>
 class SharedByOperand {
 public:
-    template <class Make>
-    std::shared_ptr<const DeviceWeights> get(kernels::Operand operand, const Make& make) {
+    /// Those of `precision`, or new ones made of (device, operand, config, layers), which outlive
+    /// them.
+    template <class Config, class Layers>
+    std::shared_ptr<const DeviceWeights> get(kernels::Device& device, const std::string& precision,
+                                             const Config& config, const Layers& layers) {
+        const kernels::Operand operand = operand_of(precision);
         auto& kept = kept_[static_cast<size_t>(operand)];
         std::shared_ptr<const DeviceWeights> weights = kept.lock();
-        if (!weights) kept = weights = make();
+        if (!weights) {
+            weights = std::make_shared<const DeviceWeights>(device, operand, config, layers);
+            kept = weights;
+        }
         return weights;
     }
 

@@ -64,18 +64,13 @@ public:
                             (config_.is_sequence() ? "ModelWrapper" : "BigFLAREModel") +
                             "' is not built for backend 'cuda'; use backend 'simd' or 'auto'");
         }
-        return make_device_program(config_, device_weights(request), points, request);
+        return make_device_program(config_,
+                                   device_weights_.get(request.device->device(), request.precision,
+                                                       config_, layers_.single()),
+                                   points, request);
     }
 
 private:
-    std::shared_ptr<const DeviceWeights> device_weights(const PlanRequest& request) const {
-        const kernels::Operand operand = operand_of(request.precision);
-        return device_weights_.get(operand, [&] {
-            return std::make_shared<const DeviceWeights>(request.device->device(), operand, config_,
-                                                         layers_.single());
-        });
-    }
-
     Config config_;
     DoubleLayers<Layers> layers_;
     mutable SharedByOperand<DeviceWeights> device_weights_;

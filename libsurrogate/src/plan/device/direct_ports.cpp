@@ -82,7 +82,7 @@ private:
         int64_t n = 0;
         for (const Column& column : columns) n += column.is_constant && column.data;
         constants_ = device_memory(device, 4 * n_point_ * n);
-        places_.resize(std::max(inputs_.size(), columns.size()));
+        places_.resize(inputs_.size());
         if (!constants_) return;
         DeviceStaging staging(device, n_point_, n, static_cast<float*>(constants_.get()));
         const DeviceStream stream(device, device.create_stream());
