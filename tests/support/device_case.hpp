@@ -61,6 +61,25 @@ inline Context device_context(const DeviceKind& kind, std::unique_ptr<impl::Comm
     return Context(handle.release());
 }
 
+/// One rank with a device of the kind that the parameter says; skipped where there is none.
+class OnDevice : public testing::TestWithParam<DeviceKind> {
+protected:
+    void SetUp() override {
+        const std::string problem = device_problem(GetParam());
+        if (!problem.empty()) GTEST_SKIP() << problem;
+        context = std::make_unique<Context>(device_context(GetParam(), impl::self_communicator()));
+        device = GetParam().plugin().open(-1);
+    }
+
+    std::unique_ptr<Context> context;
+    std::unique_ptr<kernels::Device> device;
+};
+
+/// For names of tests.
+inline const auto name_of_device = [](const auto& tested) {
+    return std::string(tested.param.name);
+};
+
 /// Numbers in memory of a device, for bound arrays. Copies wait.
 template <class T>
 class DeviceArray {

@@ -96,20 +96,6 @@ std::vector<Linear<float>> linears(const std::vector<BlockWeights::Layer>& layer
     return list;
 }
 
-double relative_l2(const std::vector<double>& y, const std::vector<double>& truth) {
-    double error = 0, size = 0;
-    for (size_t i = 0; i < y.size(); ++i) {
-        const double t = truth[i % truth.size()];
-        error += (y[i] - t) * (y[i] - t);
-        size += t * t;
-    }
-    return std::sqrt(error / size);
-}
-
-int fraction_bits(Operand operand) {
-    return operand == Operand::fp32 ? 20 : operand == Operand::bf16 ? 7 : 10;
-}
-
 std::vector<float> block_inputs(const BlockCase& c) {
     std::vector<float> inputs(static_cast<size_t>(c.n_point * c.in_dim));
     for (size_t i = 0; i < inputs.size(); ++i)

@@ -6,6 +6,7 @@
 
 #include "kernels/flare/flare_device.hpp"
 #include "kernels/mlp/mlp.hpp"
+#include "tests/kernels/device/rounding.hpp"
 
 /// One block of FLARE with formula weights, through the passes of a device and by the reference in
 /// double: what tests and the device benchmark compare.
@@ -44,13 +45,6 @@ struct BlockWeights {
 
 /// The layers as the kernels take them; their memory stays with `layers`.
 std::vector<kernels::Linear<float>> linears(const std::vector<BlockWeights::Layer>& layers);
-
-/// |y - truth| / |truth|; y may be truth many times over.
-double relative_l2(const std::vector<double>& y, const std::vector<double>& truth);
-
-/// Bits of fraction of an operand, for reference_block(); fp32 is held to three pieces of 2^-21, 20
-/// bits a piece.
-int fraction_bits(kernels::Operand operand);
 
 /// Inputs (n_point, in_dim) of a case, of unit scale.
 std::vector<float> block_inputs(const BlockCase& c);

@@ -15,6 +15,7 @@
 
 #include "kernels/device/fragments.hpp"
 #include "kernels/device/operand_writer.hpp"
+#include "tests/kernels/device/rounding.hpp"
 
 namespace surrogate::tests {
 namespace {
@@ -66,10 +67,6 @@ struct LayerCase {
     DeviceActivation activation = DeviceActivation::none;
     bool adds = false;
 };
-
-int fraction_bits(Operand operand) {
-    return operand == Operand::bf16 ? 7 : operand == Operand::fp32 ? 20 : 10;
-}
 
 /// A layer with all that surrounds it, its numbers by a rule.
 class Layer {
@@ -178,16 +175,6 @@ std::vector<float> run(const LayerCase& c, const Layer& layer, Operand operand,
         for (int64_t o = 0; o < c.n_out; ++o)
             found.push_back(y.data()[fragment_index(first_row + row, o, out.width)]);
     return found;
-}
-
-template <class T>
-double relative_l2(const std::vector<T>& y, const std::vector<double>& truth) {
-    double error = 0, norm = 0;
-    for (size_t i = 0; i < truth.size(); ++i) {
-        error += (y.at(i) - truth[i]) * (y[i] - truth[i]);
-        norm += truth[i] * truth[i];
-    }
-    return std::sqrt(error / norm);
 }
 
 class WideLayer : public testing::TestWithParam<std::tuple<LayerCase, Operand>> {};

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
-#include <sstream>
 
 namespace surrogate::test {
 
@@ -246,23 +245,6 @@ Whole computed_alone(const std::string& path, const Tested& tested, const Option
 
 std::string trace(const std::string& mode, const std::string& partition) {
     return "mode " + mode + ", partition " + partition;
-}
-
-Traffic traffic_of_table(const Plan& plan) {
-    const std::string table = plan.describe(), title = "total of this rank";
-    std::istringstream total(table.substr(table.find(title) + title.size()));
-    double flops = 0, exponentials = 0;
-    Traffic traffic;
-    total >> flops >> exponentials >> traffic.bytes >> traffic.collectives;
-    return traffic;
-}
-
-Traffic traffic_of_run(const Plan& plan) {
-    return {plan.counter("bytes_sent"), plan.counter("collectives")};
-}
-
-std::ostream& operator<<(std::ostream& stream, const Traffic& traffic) {
-    return stream << traffic.bytes << " bytes, " << traffic.collectives << " collectives";
 }
 
 bool all_nan(const std::vector<double>& values) {

@@ -8,6 +8,7 @@
 #include "tests/libsurrogate/conformance/family_case.hpp"
 #include "tests/libsurrogate/conformance/point_array.hpp"
 #include "tests/support/answer.hpp"
+#include "tests/support/plan_traffic.hpp"
 
 namespace surrogate::test {
 
@@ -98,15 +99,6 @@ Whole computed_alone(const std::string& path, const Tested& tested, const Option
 
 /// A text of the loop over modes, partitions and the like.
 std::string trace(const std::string& mode, const std::string& partition);
-
-/// Bytes and collectives in the line "total of this rank" of a plan's table.
-struct Traffic {
-    int64_t bytes = -1, collectives = -1;
-    bool operator==(const Traffic&) const = default;
-};
-Traffic traffic_of_table(const Plan& plan);
-Traffic traffic_of_run(const Plan& plan);
-std::ostream& operator<<(std::ostream& stream, const Traffic& traffic);
 
 bool all_nan(const std::vector<double>& values);
 bool all_finite(const std::vector<double>& values);

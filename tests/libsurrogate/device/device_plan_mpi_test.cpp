@@ -7,27 +7,13 @@
 #include <functional>
 #include <span>
 
-#include "libsurrogate/src/transport/mpi_communicator.hpp"
 #include "tests/support/darcy_case.hpp"
-#include "tests/support/device_case.hpp"
-#include "tests/support/fake_nccl.hpp"
-#include "tests/support/ranks.hpp"
+#include "tests/support/device_ranks.hpp"
 
 namespace surrogate::test {
 namespace {
 
 const MPI_Comm world = MPI_COMM_WORLD;
-
-using NcclSource = const impl::NcclApi* (*)(std::string&);
-
-/// Every rank has a device of its own, or all hold the same one.
-Context ranks_context(bool is_shared, NcclSource nccl = nullptr) {
-    kernels::DeviceProperties properties = EmulatedDevice::default_properties();
-    properties.uuid = {7};
-    if (!is_shared) properties.uuid[1] = static_cast<uint8_t>(1 + rank_of(world));
-    emulated_device() = EmulatedDevice(properties);
-    return device_context(emulated_kind, impl::mpi_communicator(world), {}, nccl);
-}
 
 /// Rows of all ranks in their order, on all ranks. Collective.
 std::vector<float> gather_rows(const std::vector<int64_t>& rows, const std::vector<float>& own,
@@ -192,11 +178,6 @@ TEST(DeviceRanks, AnyCallThatFailsAtPlanningOnOneRankIsToldToAll) {
 }
 
 // ---- NCCL ----
-
-FakeNccl* pretended = nullptr;
-const impl::NcclApi* pretended_nccl(std::string&) {
-    return &pretended->api();
-}
 
 class DeviceNccl : public testing::Test {
 protected:

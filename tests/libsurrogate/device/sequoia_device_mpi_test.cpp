@@ -2,13 +2,10 @@
 // Sequoia with backend cuda on several ranks, each with an emulated device: the bits of one rank
 // under every partition, staged and over a NCCL that is pretended; one rank at fault.
 #include <cmath>
-#include <sstream>
 
-#include "libsurrogate/src/transport/mpi_communicator.hpp"
 #include "tests/support/answer.hpp"
-#include "tests/support/device_case.hpp"
-#include "tests/support/fake_nccl.hpp"
-#include "tests/support/ranks.hpp"
+#include "tests/support/device_ranks.hpp"
+#include "tests/support/plan_traffic.hpp"
 #include "tests/support/sequoia_case.hpp"
 #include "tests/support/sphere_models.hpp"
 
@@ -16,16 +13,6 @@ namespace surrogate::test {
 namespace {
 
 const MPI_Comm world = MPI_COMM_WORLD;
-
-using NcclSource = const impl::NcclApi* (*)(std::string&);
-
-/// Every rank has a device of its own.
-Context ranks_context(NcclSource nccl = nullptr) {
-    kernels::DeviceProperties properties = EmulatedDevice::default_properties();
-    properties.uuid = {7, static_cast<uint8_t>(1 + rank_of(world))};
-    emulated_device() = EmulatedDevice(properties);
-    return device_context(emulated_kind, impl::mpi_communicator(world), {}, nccl);
-}
 
 Options by_cuda(const char* precision = "fp32") {
     return {{"backend", "cuda"}, {"precision", precision}};
@@ -68,13 +55,8 @@ void expect_bits_of_one_rank(const Context& context) {
 }
 
 TEST(SequoiaRanks, BitsAreThoseOfOneRank) {
-    const Context context = ranks_context();
+    const Context context = ranks_context(false);
     expect_bits_of_one_rank(context);
-}
-
-FakeNccl* pretended = nullptr;
-const impl::NcclApi* pretended_nccl(std::string&) {
-    return &pretended->api();
 }
 
 TEST(SequoiaRanks, GraphsHoldTheGathers) {
@@ -82,20 +64,10 @@ TEST(SequoiaRanks, GraphsHoldTheGathers) {
     FakeNccl nccl;
     pretended = &nccl;
     {
-        const Context context = ranks_context(pretended_nccl);
+        const Context context = ranks_context(false, pretended_nccl);
         expect_bits_of_one_rank(context);
     }
     EXPECT_EQ(nccl.misuse(), "");
-}
-
-/// Bytes and collectives of the line of a plan's table that sums up the others.
-std::pair<int64_t, int64_t> totals(const std::string& table) {
-    const std::string title = "total of this rank";
-    std::istringstream line(table.substr(table.find(title) + title.size()));
-    double flops = 0, exponentials = 0;
-    int64_t bytes = 0, collectives = 0;
-    line >> flops >> exponentials >> bytes >> collectives;
-    return {bytes, collectives};
 }
 
 TEST(SequoiaRanks, TheTableSaysWhatWasSent) {
@@ -103,17 +75,16 @@ TEST(SequoiaRanks, TheTableSaysWhatWasSent) {
         if (by_nccl && size_of(world) == 1) continue;
         FakeNccl nccl;
         pretended = &nccl;
-        const Context context = ranks_context(by_nccl ? pretended_nccl : nullptr);
+        const Context context = ranks_context(false, by_nccl ? pretended_nccl : nullptr);
         const ModelOnDisk disk(sequoia_model(small_sequoia({{"seq_mode", "complete"}})));
         const Model model(context, disk.path());
         const SequoiaCase own = SequoiaCase::wave(61).rows(own_rows("scattered", 61, world));
         const Domain domain = own.domain(context);
         Plan plan(model, domain, by_cuda());
-        const auto [bytes, collectives] = totals(plan.describe());
+        const Traffic planned = traffic_of_table(plan);
         for (int repeat = 0; repeat < 2; ++repeat) {
             run(plan, model, own);
-            EXPECT_EQ(plan.counter("bytes_sent"), bytes) << by_nccl;
-            EXPECT_EQ(plan.counter("collectives"), collectives) << by_nccl;
+            EXPECT_EQ(traffic_of_run(plan), planned) << by_nccl;
         }
     }
 }
@@ -124,7 +95,7 @@ TEST(SequoiaRanks, BadInputOfOneRankIsSeenByAllAndLeavesNoTrace) {
         if (by_nccl && size_of(world) == 1) continue;
         FakeNccl nccl;
         pretended = &nccl;
-        const Context context = ranks_context(by_nccl ? pretended_nccl : nullptr);
+        const Context context = ranks_context(false, by_nccl ? pretended_nccl : nullptr);
         const nlohmann::json network = small_sequoia({{"pos_enc", "none"}, {"c_in", 3}});
         const ModelOnDisk disk(sequoia_model(network));
         const Model model(context, disk.path());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sequoia with backend cuda on one rank: every variant against the host in double, stored cases in
 // every precision. On an emulated device, and on a real one where there is one.
-#include <bit>
 #include <cmath>
 #include <cstring>
 
+#include "kernels/device/operand_writer.hpp"
 #include "tests/support/answer.hpp"
 #include "tests/support/device_case.hpp"
 #include "tests/support/sequoia_case.hpp"
@@ -15,14 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-class SequoiaDevice : public testing::TestWithParam<DeviceKind> {
+class SequoiaDevice : public OnDevice {
 protected:
-    void SetUp() override {
-        const std::string problem = device_problem(GetParam());
-        if (!problem.empty()) GTEST_SKIP() << problem;
-        context = std::make_unique<Context>(device_context(GetParam(), impl::self_communicator()));
-        device = GetParam().plugin().open(-1);
-    }
     std::vector<double> on_device(const Model& model, const SequoiaCase& points,
                                   const std::string& precision = "fp32") {
         return run(*context, model, points, {{"backend", "cuda"}, {"precision", precision}});
@@ -30,12 +24,9 @@ protected:
     std::vector<double> in_double(const Model& model, const SequoiaCase& points) {
         return run(*context, model, points, {{"precision", "fp64"}});
     }
-
-    std::unique_ptr<Context> context;
-    std::unique_ptr<kernels::Device> device;
 };
 INSTANTIATE_TEST_SUITE_P(On, SequoiaDevice, testing::Values(emulated_kind, real_kind),
-                         [](const auto& kind) { return kind.param.name; });
+                         name_of_device);
 
 json network_of(const json& network) {
     return {{"format", 1}, {"family", "sequoia"}, {"network", network}};
@@ -120,13 +111,6 @@ TEST_P(SequoiaDevice, StoredCasesAreAsCloseAsPyTorch) {
 
 // ---- narrow operands ----
 
-float rounded(float value, int n_bit) {
-    const int dropped = 23 - n_bit;
-    const auto bits = std::bit_cast<uint32_t>(value);
-    const uint32_t half = (uint32_t{1} << (dropped - 1)) - 1 + (bits >> dropped & 1);
-    return std::bit_cast<float>((bits + half) >> dropped << dropped);
-}
-
 /// A model whose matrices are rounded to so many bits of fraction.
 std::string rounded_model(const json& network, int n_bit) {
     ModelWriter writer = sphere_model(network_of(network));
@@ -135,7 +119,7 @@ std::string rounded_model(const json& network, int n_bit) {
         for (size_t at = 0; at < tensor.bytes.size(); at += sizeof(float)) {
             float value;
             std::memcpy(&value, &tensor.bytes[at], sizeof value);
-            value = rounded(value, n_bit);
+            value = kernels::round_to(value, n_bit);
             std::memcpy(&tensor.bytes[at], &value, sizeof value);
         }
     }

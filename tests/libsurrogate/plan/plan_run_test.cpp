@@ -9,12 +9,12 @@
 #include <iterator>
 #include <limits>
 #include <random>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/support/answer.hpp"
 #include "tests/support/darcy_case.hpp"
+#include "tests/support/plan_traffic.hpp"
 
 namespace surrogate::test {
 namespace {
@@ -199,15 +199,6 @@ TEST_F(PlanRun, BadCoordinateNamesAxisAndPoint) {
     EXPECT_EQ(domain, nullptr);
 }
 
-/// The last two numbers of the line "total of this rank": bytes and collectives.
-std::vector<int64_t> table_total(const std::string& table) {
-    std::istringstream line(table.substr(table.find("total of this rank") + 18));
-    double flops = 0, exponentials = 0;
-    int64_t bytes = -1, collectives = -1;
-    line >> flops >> exponentials >> bytes >> collectives;
-    return {bytes, collectives};
-}
-
 /// The model with a card that says its predictions are 1.8e308 apart: an honest network, a hopeless
 /// unit.
 std::string model_beyond_range() {
@@ -240,9 +231,9 @@ TEST_F(PlanRun, TableTellsWhatWasSent) {
         Plan plan(model, domain, {{"reproducible", mode}});
         points.bind(plan);
         plan.run();
-        const std::vector<int64_t> sent = {plan.counter("bytes_sent"), plan.counter("collectives")};
-        EXPECT_EQ(table_total(plan.describe()), sent) << plan.describe();
-        EXPECT_GT(sent[0], 0);
+        const Traffic sent = traffic_of_run(plan);
+        EXPECT_EQ(traffic_of_table(plan), sent) << plan.describe();
+        EXPECT_GT(sent.bytes, 0);
     }
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of networks on the sphere: those of the published implementation, slopes, bits, and bad
-// numbers of one rank.
+// Gradients of networks on the sphere: slopes, bits, traffic, and bad numbers of one rank.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 #include <vector>
 
 #include "tests/libsurrogate/sphere/sphere_gradients.hpp"
-#include "tests/support/golden_file.hpp"
 #include "tests/support/memory_meter.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/sphere_models.hpp"
@@ -21,140 +19,6 @@ namespace {
 
 using nlohmann::json;
 const MPI_Comm world = MPI_COMM_WORLD;
-
-kernels::Queue simd(int n_thread = 1, kernels::VectorLevel level = kernels::best_vector_level()) {
-    return {kernels::Backend::simd, level, n_thread};
-}
-
-const SphereWay exact_single{.precision = "fp32",
-                             .reproducible = true,
-                             .queue = simd(),
-                             .order = impl::GradientOrder::exact};
-
-const SphereLayout layouts[] = {
-    {.name = "Contiguous"},
-    {.name = "Uneven", .partition = "uneven"},
-    {.name = "BlocksFromTheSouth", .partition = "scattered", .south_first = true, .shift = 3},
-};
-
-std::string data(const std::string& name) {
-    return SURROGATE_TEST_DATA "/sphere/" + name + ".safetensors";
-}
-
-std::vector<float> singles(const std::vector<double>& values) {
-    return {values.begin(), values.end()};
-}
-
-double largest(const std::vector<double>& values) {
-    double size = 0;
-    for (const double value : values) size = std::max(size, std::abs(value));
-    return size;
-}
-
-// ---- published gradients ----
-
-class SphereGradient : public testing::TestWithParam<std::string> {
-protected:
-    void expect_published(const SphereLayout& layout, const SphereWay& way,
-                          double tolerance) const {
-        SCOPED_TRACE(layout.name + " " + way.precision);
-        SphereGradients own(context, model, layout, way);
-        own.fill(inputs_of("check/input/"));
-        own.dy.fill(golden_slope(std::ssize(file.tensor("check/output/y").values)));
-        ASSERT_TRUE(own.run());
-        const impl::MasterWeights& weights = *model.get()->model->weights();
-        // As for FLARE: of the size of a tensor, and of a thousandth of the largest of all, because
-        // some gradients nearly cancel, and the published sums are in single precision.
-        double of_all = 0;
-        for (const std::string& name : file.names())
-            if (name.starts_with("check/grad/"))
-                of_all = std::max(of_all, largest(file.tensor(name).values));
-        size_t n_compared = 0;
-        for (const auto& entry : weights.entries()) {
-            const std::string name = "check/grad/" + entry.name;
-            const double* found = own.sums.total().data() + entry.first;
-            if (!file.has(name)) {  // buffers
-                for (int64_t i = 0; i < entry.size; ++i) ASSERT_EQ(found[i], 0) << entry.name;
-                continue;
-            }
-            const std::vector<double> expected = file.tensor(name).values;
-            ++n_compared;
-            // Zero but for rounding: the bias of k moves all scores of a query alike.
-            if (largest(expected) <= 1e-6 * of_all) {
-                for (int64_t i = 0; i < entry.size; ++i)
-                    ASSERT_LE(std::abs(found[i]), 1e-6 * of_all) << entry.name << " " << i;
-                continue;
-            }
-            for (size_t i = 0; i < expected.size(); ++i)
-                ASSERT_LE(std::abs(found[i] - expected[i]),
-                          tolerance * (largest(expected) + 1e-3 * of_all))
-                    << entry.name << " " << i << ": " << found[i] << ", published " << expected[i];
-        }
-        EXPECT_EQ(n_compared, n_published());
-        for (size_t port = 0; port < own.dx.size(); ++port) {
-            const std::string name = std::string("check/grad_input/") + model.ports()[port].name;
-            const std::vector<double> dx = file.tensor(name).values;
-            const std::vector<double> found = own.dx[port].points();
-            const std::vector<double> expected = own.dx[port].points_of(dx);
-            for (size_t i = 0; i < expected.size(); ++i)
-                ASSERT_LE(std::abs(found[i] - expected[i]), tolerance * largest(dx))
-                    << name << " " << i;
-            EXPECT_TRUE(own.dx[port].has_clean_ghosts());
-        }
-    }
-    std::vector<std::vector<float>> inputs_of(const std::string& prefix) const {
-        std::vector<std::vector<float>> inputs;
-        for (const surrogate_port_info& port : model.ports())
-            if (!port.is_output) inputs.push_back(singles(file.tensor(prefix + port.name).values));
-        return inputs;
-    }
-    size_t n_published() const {
-        return static_cast<size_t>(std::ranges::count_if(
-            file.names(), [](const std::string& name) { return name.starts_with("check/grad/"); }));
-    }
-
-    const GoldenFile file{data(GetParam())};
-    const Context context = mpi_context(world);
-    const Model model{context, data(GetParam())};
-};
-
-/// The stored gradients are of the official code in single precision: sums over all points, of which
-/// those of the SegFormer's blocks.0.fwd.2.norm.bias nearly cancel and differ by 2e-5 of their size from
-/// ours in double, which agree with slopes.
-TEST_P(SphereGradient, InDoubleIsThePublishedOne) {
-    const TrapGuard traps;
-    const double tolerance = GetParam().starts_with("segformer") ? 3e-5 : 1e-5;
-    for (const SphereLayout& layout : layouts) {
-        expect_published(layout, {}, tolerance);
-        expect_published(layout, {.reproducible = true, .order = impl::GradientOrder::exact},
-                         tolerance);
-    }
-}
-
-TEST_P(SphereGradient, InSingleIsClose) {
-    const TrapGuard traps;
-    for (const SphereLayout& layout : layouts) {
-        for (const kernels::Queue& queue : {kernels::Queue(), simd(2)}) {
-            SphereWay way{
-                .precision = "fp32", .queue = queue, .order = impl::GradientOrder::single};
-            expect_published(layout, way, 1e-4);
-        }
-        expect_published(layout, exact_single, 1e-4);
-    }
-}
-
-INSTANTIATE_TEST_SUITE_P(Files, SphereGradient,
-                         testing::Values("transformer_neighborhood_24x48",
-                                         "transformer_global_24x48",
-                                         "segformer_neighborhood_64x128",
-                                         "operators/attention_0",   // global, biases
-                                         "operators/attention_2",   // to a coarser grid
-                                         "operators/attention_3",   // to a finer grid, biases
-                                         "operators/attention_4",   // q/k norm
-                                         "operators/attention_5"),  // global between two grids
-                         [](const auto& name) {
-                             return name.param.substr(name.param.find('/') + 1);
-                         });
 
 // ---- networks with options ----
 

@@ -21,6 +21,22 @@ struct SphereWay {
     impl::GradientOrder order = impl::GradientOrder::real;
 };
 
+inline kernels::Queue simd(int n_thread = 1,
+                           kernels::VectorLevel level = kernels::best_vector_level()) {
+    return {kernels::Backend::simd, level, n_thread};
+}
+
+inline const SphereWay exact_single{.precision = "fp32",
+                                    .reproducible = true,
+                                    .queue = simd(),
+                                    .order = impl::GradientOrder::exact};
+
+inline const SphereLayout layouts[] = {
+    {.name = "Contiguous"},
+    {.name = "Uneven", .partition = "uneven"},
+    {.name = "BlocksFromTheSouth", .partition = "scattered", .south_first = true, .shift = 3},
+};
+
 /// A network on the sphere and its gradients, on this rank's block. Fields are [n, channels], a field
 /// an input; whole ones (channels, n_lat, n_lon).
 class SphereGradients {

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "libsurrogate/src/transport/mpi_communicator.hpp"
+#include "tests/support/device_case.hpp"
+#include "tests/support/fake_nccl.hpp"
+#include "tests/support/ranks.hpp"
+
+namespace surrogate::test {
+
+using NcclSource = const impl::NcclApi* (*)(std::string&);
+
+/// A context on MPI_COMM_WORLD whose ranks have an emulated device each, or all hold the same one.
+/// Collective.
+inline Context ranks_context(bool is_shared, NcclSource nccl = nullptr) {
+    kernels::DeviceProperties properties = EmulatedDevice::default_properties();
+    properties.uuid = {7};
+    if (!is_shared) properties.uuid[1] = static_cast<uint8_t>(1 + rank_of(MPI_COMM_WORLD));
+    emulated_device() = EmulatedDevice(properties);
+    return device_context(emulated_kind, impl::mpi_communicator(MPI_COMM_WORLD), {}, nccl);
+}
+
+/// The NCCL that pretended_nccl() finds; set by tests.
+inline FakeNccl* pretended = nullptr;
+inline const impl::NcclApi* pretended_nccl(std::string&) {
+    return &pretended->api();
+}
+
+}  // namespace surrogate::test
