@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -68,6 +69,21 @@ public:
 private:
     int64_t size_ = 0;
     DeviceMemory memory_;
+};
+
+/// Bytes for the device that are NaN, whatever kind of floating point they are read as.
+class PinnedNan {
+public:
+    static constexpr int64_t n_byte = 65536;
+
+    PinnedNan() = default;
+    explicit PinnedNan(kernels::Device& device) : memory_(pinned_memory(device, n_byte)) {
+        std::memset(memory_.get(), 0xff, n_byte);
+    }
+    const void* get() const { return memory_.get(); }
+
+private:
+    PinnedMemory memory_;
 };
 
 /// The first failure of a sequence that goes on in spite of it, because other ranks wait for what

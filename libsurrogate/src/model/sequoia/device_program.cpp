@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 
 #include "libsurrogate/src/model/sequoia/costs.hpp"
@@ -108,7 +107,6 @@ private:
     // In arena_. work_: features, then qkv, then hidden channels; y_ lies behind the last.
     int64_t x_ = 0, work_ = 0, y_ = 0, children_ = 0, added_ = 0;
     int64_t points_ = 0, begins_ = 0, parts_ = 0;
-    PinnedMemory poison_;  // NaN: the part of a rank that failed
     std::vector<DeviceGather> gathers_;
 };
 
@@ -203,14 +201,10 @@ std::vector<float> Passes::sinusoid() const {
 
 /// Ranks own as many nodes of the cut level, or one less: parts are as long as the longest.
 void Passes::add_gathers() {
-    const int64_t widest = part_size(std::max(config_.dim, config_.inner_dim()));
-    poison_ = pinned_memory(device_, 4 * widest);
-    std::fill_n(static_cast<float*>(poison_.get()), widest,
-                std::numeric_limits<float>::quiet_NaN());
     for (const int64_t n_channel : {config_.dim, config_.inner_dim()}) {
         const int64_t size = part_size(n_channel);
         float* const parts = arena_.at<float>(parts_);
-        gathers_.push_back({parts, 4 * size, parts + comm_.rank() * size, poison_.get()});
+        gathers_.push_back({parts, 4 * size, parts + comm_.rank() * size});
     }
 }
 
