@@ -3,6 +3,7 @@
 // stored cases in every precision. On an emulated device, and on a real one where there is one.
 #include <cmath>
 #include <cstring>
+#include <random>
 
 #include "kernels/device/operand_writer.hpp"
 #include "tests/support/answer.hpp"
@@ -46,7 +47,7 @@ const std::vector<std::pair<std::string, json>>& variants() {
         {"without residual", {{"residual_prediction", false}, {"out_chans", 5}}},
         {"one head of odd width", {{"num_heads", 1}, {"embed_dim", 11}}},
         {"heads of padded width", {{"num_heads", 3}, {"embed_dim", 33}}},
-        {"wide head", {{"num_heads", 1}, {"embed_dim", 136}, {"num_layers", 1}}},
+        {"wide head", {{"num_heads", 1}, {"embed_dim", 136}, {"pos_embed", "sequence"}}},
         {"sequence, identity", {{"pos_embed", "sequence"}, {"activation_function", "identity"}}},
         {"learnable lat", {{"pos_embed", "learnable lat"}}},
         {"learnable latlon", {{"pos_embed", "learnable latlon"}, {"drop_rate", 0.1}}},
@@ -57,7 +58,7 @@ const std::vector<std::pair<std::string, json>>& variants() {
         {"gauss", {{"grid", "legendre-gauss"}, {"img_size", {17, 64}}}},
         {"gauss to equiangular", {{"grid_internal", "equiangular"}, {"img_size", {17, 72}}}},
         {"lobatto", {{"grid", "lobatto"}, {"grid_internal", "lobatto"}}},
-        {"trapezoids", {{"grid_internal", "equiangular-trapezoidal"}}},
+        {"trapezoids", {{"grid_internal", "equiangular-trapezoidal"}, {"pos_embed", "none"}}},
         {"thirds", {{"img_size", {13, 27}}, {"scale_factor", 3}}},
         {"same grid",
          {{"img_size", {9, 34}}, {"scale_factor", 1}, {"grid_internal", "equiangular"}}},
@@ -65,7 +66,7 @@ const std::vector<std::pair<std::string, json>>& variants() {
         {"wide neighborhoods", {{"theta_cutoff", 1.2}, {"img_size", {13, 64}}}},
         {"global", {{"attention_mode", "global"}}},
         {"global, ragged", {{"attention_mode", "global"}, {"img_size", {9, 68}}, {"num_heads", 1}}},
-        {"few rows", {{"img_size", {4, 8}}}},
+        {"few rows", {{"img_size", {4, 8}}, {"pos_embed", "sequence"}}},
         {"morlet", {{"filter_basis_type", "morlet"}, {"encoder_kernel_shape", {3, 3}}}},
         {"paper release", {{"bias", true}, {"conventions", "torch-harmonics 0.8.0"}}},
     };
@@ -95,6 +96,43 @@ TEST_P(SphereDevice, EveryVariantIsThatOfTheHost) {
         const std::vector<double> exact = in_double(model, inputs);
         const double host = relative_l2(run(model, inputs, {}), exact);
         EXPECT_LE(relative_l2(on_device(model, inputs), exact), bound_of_fp32(host)) << name;
+    }
+}
+
+/// A network drawn from what a device takes.
+json drawn(std::mt19937& random) {
+    const auto below = [&](unsigned n) { return static_cast<int64_t>(random() % n); };
+    const char* const grids[] = {"equiangular", "legendre-gauss", "lobatto"};
+    const char* const norms[] = {"none", "layer_norm", "instance_norm"};
+    const char* const embeddings[] = {"none", "sequence", "learnable lat", "learnable latlon"};
+    const int64_t factor = 1 + below(3), n_head = 1 + below(4), n_channel = 1 + below(4);
+    return {{"img_size", {factor * (3 + below(7)), factor * (4 + below(40))}},
+            {"scale_factor", factor},
+            {"grid", grids[below(3)]},
+            {"grid_internal", grids[below(3)]},
+            {"num_heads", n_head},
+            {"embed_dim", n_head * (1 + below(24))},
+            {"mlp_ratio", 0.5 + 0.5 * static_cast<double>(1 + below(4))},
+            {"normalization_layer", norms[below(3)]},
+            {"pos_embed", embeddings[below(4)]},
+            {"attention_mode", below(3) == 0 ? "global" : "neighborhood"},
+            {"in_chans", n_channel},
+            {"out_chans", n_channel},
+            {"residual_prediction", below(2) == 0},
+            {"bias", below(2) == 0},
+            {"num_layers", 1 + below(2)}};
+}
+
+TEST_P(SphereDevice, DrawnNetworksAreThoseOfTheHost) {
+    std::mt19937 random(20);
+    for (int i = 0; i < 40; ++i) {
+        const json network = changed(small_transformer(), drawn(random));
+        const ModelOnDisk disk(network);
+        const Model model(*context, disk.path());
+        const Inputs inputs = wave_inputs(model);
+        const std::vector<double> exact = in_double(model, inputs);
+        const double host = relative_l2(run(model, inputs, {}), exact);
+        EXPECT_LE(relative_l2(on_device(model, inputs), exact), bound_of_fp32(host)) << network;
     }
 }
 
@@ -183,8 +221,8 @@ TEST_P(SphereDevice, BitsDoNotDependOnHowTheSolverCountsRowsAndColumns) {
 }
 
 TEST_P(SphereDevice, BadInputsAreNamedAndLeaveNoTrace) {
-    for (const char* mode : {"neighborhood", "global"}) {
-        const ModelOnDisk disk(changed(small_transformer(), {{"attention_mode", mode}}));
+    for (const char* norm : {"instance_norm", "none"}) {
+        const ModelOnDisk disk(changed(small_transformer(), {{"normalization_layer", norm}}));
         const Model model(*context, disk.path());
         const Inputs inputs = wave_inputs(model);
         SphereRun plan(*context, model, {}, {{"backend", "cuda"}});
@@ -198,9 +236,28 @@ TEST_P(SphereDevice, BadInputsAreNamedAndLeaveNoTrace) {
         EXPECT_EQ(found.status, SURROGATE_NOT_FINITE) << found;
         EXPECT_TRUE(found.says("row 5, column 7")) << found;
         for (const double value : plan.result().points()) EXPECT_TRUE(std::isnan(value));
-        bad[0][24 * 5 + 7] = 3e38F;  // overflows inside
-        plan.fill(bad);
-        EXPECT_EQ(answer(plan.run_network()).status, SURROGATE_NOT_FINITE);
+        plan.fill(inputs);
+        check(plan.run_network());
+        EXPECT_EQ(plan.result().points(), expected) << norm;
+    }
+}
+
+TEST_P(SphereDevice, OverflowInsideIsFoundAndLeavesNoTrace) {
+    for (const char* mode : {"neighborhood", "global"}) {
+        const ModelOnDisk disk(changed(small_transformer(), {{"attention_mode", mode},
+                                                             {"normalization_layer", "none"},
+                                                             {"num_heads", 1},
+                                                             {"embed_dim", 11}}));
+        const Model model(*context, disk.path());
+        const Inputs inputs = wave_inputs(model);
+        SphereRun plan(*context, model, {}, {{"backend", "cuda"}});
+        plan.fill(inputs);
+        check(plan.run_network());
+        const std::vector<double> expected = plan.result().points();
+        Inputs large = inputs;
+        for (float& value : large[0]) value *= 3e37F;  // scores are beyond float's range
+        plan.fill(large);
+        EXPECT_EQ(answer(plan.run_network()).status, SURROGATE_NOT_FINITE) << mode;
         plan.fill(inputs);
         check(plan.run_network());
         EXPECT_EQ(plan.result().points(), expected) << mode;
