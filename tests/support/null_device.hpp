@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "kernels/flare/flare_device.hpp"
+#include "kernels/sphere/sphere_device.hpp"
 #include "libsurrogate/src/device/device_plugin.hpp"
 
 namespace surrogate::test {
@@ -54,6 +55,24 @@ private:
     kernels::DeviceProperties properties_ = null_properties();
 };
 
+inline const kernels::sphere::DeviceKernels& null_sphere_kernels() {
+    using kernels::DeviceProperties;
+    using kernels::Stream;
+    using namespace kernels::sphere;
+    static const DeviceKernels nothing{
+        [](const DeviceProperties&, const ReadArgs&, Stream) {},
+        [](const DeviceProperties&, const GatherArgs&, Stream) {},
+        [](const DeviceProperties&, const CopyArgs&, Stream) {},
+        [](const DeviceProperties&, const kernels::LinearArgs&, Stream) {},
+        [](const DeviceProperties&, const MomentsArgs&, Stream) {},
+        [](const DeviceProperties&, const InstanceNormArgs&, Stream) {},
+        [](const DeviceProperties&, const AttendArgs&, Stream) {},
+        [](const DeviceProperties&, const PlanesArgs&, Stream) {},
+        [](const DeviceProperties&, const WriteArgs&, Stream) {},
+        [](const DeviceProperties&, kernels::Operand) {}};
+    return nothing;
+}
+
 inline const impl::DevicePlugin& null_plugin() {
     using kernels::DeviceProperties;
     using kernels::Stream;
@@ -74,8 +93,10 @@ inline const impl::DevicePlugin& null_plugin() {
             return std::make_unique<NullDevice>();
         };
         made.n_device = [] { return 1; };
-        static const kernels::DeviceTable table{"flare", sizeof nothing, &nothing};
-        made.tables = {&table, 1};
+        static const kernels::DeviceTable tables[] = {
+            {"flare", sizeof nothing, &nothing},
+            {"sphere", sizeof null_sphere_kernels(), &null_sphere_kernels()}};
+        made.tables = tables;
         return made;
     }();
     return plugin;

@@ -8,6 +8,8 @@
 #include "tests/support/device_case.hpp"
 #include "tests/support/memory_meter.hpp"
 #include "tests/support/null_device.hpp"
+#include "tests/support/sphere_case.hpp"
+#include "tests/support/sphere_models.hpp"
 #include "tests/support/trap_guard.hpp"
 
 namespace surrogate::test {
@@ -47,6 +49,24 @@ TEST(DeviceManners, RunsTakeNoMemoryOnTheHostWhereverFieldsLie) {
     }
 }
 
+TEST(DeviceManners, RunsOnTheSphereTakeNoMemoryOnTheHost) {
+    const Context context = device_context(null_kind, impl::self_communicator());
+    for (const char* mode : {"neighborhood", "global"}) {
+        const ModelOnDisk disk(changed(small_transformer(), {{"attention_mode", mode}}), 3, 3);
+        const Model model(context, disk.path());
+        SphereRun plan(context, model, {}, {{"backend", "cuda"}, {"threads", "1"}});
+        plan.fill(wave_inputs(model));
+        plan.bind();
+        check(plan.run());
+        const TrapGuard traps;
+        const MemoryMeter meter;
+        for (int step = 0; step < 20; ++step) plan.run();
+        const int64_t n_allocation = meter.n_allocation();
+        EXPECT_EQ(n_allocation, 0) << mode;
+        EXPECT_EQ(plan.plan.counter("runs"), 21);
+    }
+}
+
 // The kernels do nothing, and with its input on the device nothing is packed: the zeros of the
 // memory come back in the card's unit, all of them, whatever thread unpacks.
 TEST(DeviceManners, HostFieldsAreWrittenInTheirUnit) {
@@ -65,7 +85,7 @@ TEST(DeviceManners, HostFieldsAreWrittenInTheirUnit) {
     }
 }
 
-TEST(DeviceManners, TheSphereIsRefused) {
+TEST(DeviceManners, LayersOfTheSphereAreRefused) {
     const Context context = device_context(null_kind, impl::self_communicator());
     const Model model(context, SURROGATE_TEST_DATA "/sphere/operators/resample_0.safetensors");
     const surrogate_domain_info in = model.input_domain(), out = model.output_domain();

@@ -3,6 +3,8 @@
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/layers/double_layers.hpp"
+#include "libsurrogate/src/model/sphere/device_program.hpp"
+#include "libsurrogate/src/model/sphere/device_tables.hpp"
 #include "libsurrogate/src/model/sphere/gradient_program.hpp"
 
 namespace surrogate::impl::sphere {
@@ -93,6 +95,25 @@ public:
         });
     }
 
+    std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
+        const ProgramRequest grids = request_of(request);
+        const auto* const transformer = std::get_if<Transformer>(&config_);
+        if (!transformer) {
+            throw Error(Status::not_supported,
+                        "of the networks of the sphere SphericalTransformer runs on devices; others "
+                        "are not built for backend 'cuda'; use backend 'simd' or 'auto'");
+        }
+        require_device_sizes(*transformer);
+        for (const SphereDomain* domain : {&grids.input, &grids.output}) {
+            domain->require_whole_shift();
+            require_device_grid(*domain);
+        }
+        return make_device_program(*transformer,
+                                   device_weights_.get(request.device->device(), request.precision,
+                                                       *transformer, weights_.single()),
+                                   grids.input, grids.output, request);
+    }
+
 private:
     ProgramRequest request_of(const PlanRequest& request) const {
         return {on_sphere(request.input, ports_.domains.input, "input"),
@@ -122,6 +143,7 @@ private:
     Config config_;
     Ports ports_;
     DoubleLayers<Weights> weights_;
+    mutable SharedByOperand<DeviceWeights> device_weights_;
 };
 
 }  // namespace

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention on a grid of rings: a block takes one head of a tile of 16 queries; its warps share the
+// tiles of keys in turn and join their sums at the end. Nothing is gathered: the neighbors of a tile
+// are runs of whole tiles, whose ends are masked.
+#include <limits>
+
+#include "kernels/attention/softmax_cuda.cuh"
+#include "kernels/device/products.cuh"
+#include "kernels/linear/linear_cuda.hpp"
+#include "kernels/sphere/sphere_launch.cuh"
+
+namespace surrogate::kernels::sphere::cuda {
+namespace {
+
+constexpr int n_warp = 4;  // of a block
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+/// 16 keys of a ring, and which of them queries see: columns u + first .. u + first + count - 1.
+struct KeyTile {
+    int64_t tile = 0;  ///< of the grid
+    int ring = 0, lon = 0, first = 0, count = 0;
+};
+
+/// The tiles of keys that the queries of a tile reach, every n_warp-th of them: ring after ring, each
+/// once. first_lon: column of the first query.
+class KeyWalk {
+public:
+    __device__ KeyWalk(const AttendArgs& args, int ring, int first_lon, int first)
+        : args_(args),
+          ring_tiles_(static_cast<int>(args.grid.ring_tiles())),
+          first_lon_(first_lon),
+          strip_(args.strips ? args.begin[ring] : 0),
+          end_(args.strips ? args.begin[ring + 1] : args.grid.n_ring),
+          next_(first) {
+        open();
+    }
+
+    __device__ bool next(KeyTile& to) {
+        while (strip_ < end_ && next_ >= n_tile_) {
+            next_ -= n_tile_;
+            ++strip_;
+            open();
+        }
+        if (strip_ >= end_) return false;
+        int place = first_tile_ + next_;
+        if (place >= ring_tiles_) place -= ring_tiles_;
+        to = {int64_t{now_.row} * ring_tiles_ + place, now_.row,
+              place * static_cast<int>(tile_rows), now_.first, now_.count};
+        next_ += n_warp;
+        return true;
+    }
+
+private:
+    /// The run of tiles of a strip: columns from that of the first query's first key to that of the
+    /// last query's last one, around the ring.
+    __device__ void open() {
+        if (strip_ >= end_) return;
+        constexpr int rows = static_cast<int>(tile_rows);
+        const int n_lon = args_.grid.n_lon;
+        if (args_.strips) {
+            now_ = args_.strips[strip_];
+        } else {
+            now_ = {static_cast<int32_t>(strip_), 0, n_lon, 0};
+        }
+        int begin = first_lon_ + now_.first;
+        if (begin >= n_lon) begin -= n_lon;
+        const int last = begin + now_.count + rows - 2;
+        first_tile_ = begin / rows;
+        n_tile_ = min(last, n_lon - 1) / rows - first_tile_ + 1;
+        if (last >= n_lon) n_tile_ += min(last - n_lon, n_lon - 1) / rows + 1;
+        n_tile_ = min(n_tile_, ring_tiles_);
+    }
+
+    const AttendArgs& args_;
+    int ring_tiles_, first_lon_;
+    int64_t strip_, end_;
+    int next_;
+    DeviceStrip now_;
+    int first_tile_ = 0, n_tile_ = 0;
+};
+
+/// What a warp knows of its queries: n_value groups of values are its part of the head.
+template <Operand operand, int n_value>
+struct Part {
+    using P = Products<operand>;
+    using Piece = typename P::Piece;
+    static constexpr int n_piece = 4;  // of scores: two tiles of keys at once
+
+    const AttendArgs& args;
+    int lane, g, t;
+    int64_t query, key, value;  // first groups
+    int values;                 // groups of the part
+    int64_t tile;               // of the queries
+    int lon;                    // of the first of them
+    float maximum[2] = {-infinity, -infinity}, sum[2] = {};
+    float y[n_value][4] = {};
+
+    __device__ Part(const AttendArgs& args_, int64_t tile_, int lon_, int head, int part)
+        : args(args_),
+          lane(static_cast<int>(threadIdx.x) % 32),
+          g(lane / 4),
+          t(lane % 4),
+          query(static_cast<int64_t>(head) * args_.head_groups),
+          key(query + static_cast<int64_t>(args_.n_head) * args_.head_groups),
+          value(key + static_cast<int64_t>(args_.n_head) * args_.head_groups + part * n_value),
+          values(min(n_value, args_.head_groups - part * n_value)),
+          tile(tile_),
+          lon(lon_) {}
+
+    __device__ Piece piece(int64_t of_tile, int64_t group) const {
+        return static_cast<const Piece*>(args.qkv)[(of_tile * args.n_group + group) * 32 + lane];
+    }
+
+    /// Weighted scores of a tile of keys, -infinity where a query does not see a key.
+    __device__ void weigh_scores(const KeyTile& keys, float (&first)[4], float (&second)[4]) const {
+        const int n_lon = args.grid.n_lon;
+        const float weight = args.log_weight[keys.ring];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const int u = lon + g + i / 2 * 8;
+#pragma unroll
+            for (int half = 0; half < 2; ++half) {
+                const int column = keys.lon + 8 * half + 2 * t + i % 2;
+                int offset = column - u - keys.first;
+                if (offset < 0) offset += n_lon;
+                if (offset < 0) offset += n_lon;
+                const bool sees = column < n_lon && u < n_lon && offset < keys.count;
+                float& s = half == 0 ? first[i] : second[i];
+                s = sees ? s + weight : -infinity;
+            }
+        }
+    }
+
+    /// Two tiles of keys, or one: the sums over them, beside those so far.
+    __device__ void add(const KeyTile& one, const KeyTile& other, bool has_other) {
+        float s[n_piece][4] = {};
+        for (int c = 0; c < args.head_groups; ++c) {
+            const Piece q = piece(tile, query + c);
+            P::scores(s[0], s[1], q, piece(one.tile, key + c));
+            if (has_other) P::scores(s[2], s[3], q, piece(other.tile, key + c));
+        }
+        weigh_scores(one, s[0], s[1]);
+        if (has_other) {
+            weigh_scores(other, s[2], s[3]);
+        } else {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) s[2][i] = s[3][i] = -infinity;
+        }
+        float base[2];
+        raise(s, base);
+        exponentiate<operand>(base[0], base[1], s, sum[0], sum[1]);
+        take_values(one, s[0], s[1]);
+        if (has_other) take_values(other, s[2], s[3]);
+    }
+
+private:
+    /// New maxima; what was summed up under the old ones shrinks. base: what becomes 1.
+    __device__ void raise(const float (&s)[n_piece][4], float (&base)[2]) {
+        float shrink[2];
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+            float highest = maximum[r];
+#pragma unroll
+            for (int j = 0; j < n_piece; ++j)
+                highest = fmaxf(highest, fmaxf(s[j][2 * r], s[j][2 * r + 1]));
+            highest = max_of_quad(highest);
+            // Before the first key there is nothing to shrink.
+            shrink[r] = maximum[r] == highest ? 1.0F : fast_exp2(maximum[r] - highest);
+            maximum[r] = highest;
+            base[r] = (highest == -infinity ? 0.0F : highest) - peak_of_points(operand);
+            sum[r] *= shrink[r];
+        }
+        if (!__any_sync(~0U, shrink[0] != 1.0F || shrink[1] != 1.0F)) return;
+#pragma unroll
+        for (int c = 0; c < n_value; ++c) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) y[c][i] *= shrink[i / 2];
+        }
+    }
+
+    __device__ void take_values(const KeyTile& keys, const float (&first)[4],
+                                const float (&second)[4]) {
+        const auto left = P::left(first, second);
+#pragma unroll
+        for (int c = 0; c < n_value; ++c)
+            if (c < values) P::weigh(y[c], left, P::transpose(piece(keys.tile, value + c)));
+    }
+};
+
+/// What the warps of a block found, in shared memory.
+template <int n_value>
+struct Joined {
+    float4 y[n_warp][n_value][32];
+    float maximum[n_warp][16], sum[n_warp][16];
+};
+
+template <Operand operand, int n_value>
+__global__ void __launch_bounds__(32 * n_warp) attend_kernel(const AttendArgs args) {
+    SURROGATE_SHARED(shared);
+    using Warp = Part<operand, n_value>;
+    auto& joined = *reinterpret_cast<Joined<n_value>*>(shared);
+    const int n_part = (args.head_groups + n_value - 1) / n_value;
+    const int head = static_cast<int>(blockIdx.y) / n_part;
+    const int part = static_cast<int>(blockIdx.y) % n_part;
+    const int ring_tiles = static_cast<int>(args.grid.ring_tiles());
+    const auto tile = static_cast<int>(blockIdx.x);
+    const int ring = tile / ring_tiles, lon = tile % ring_tiles * static_cast<int>(tile_rows);
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+
+    Warp own(args, tile, lon, head, part);
+    KeyWalk walk(args, ring, lon, warp);
+    KeyTile one, other;
+    while (walk.next(one)) {
+        const bool has_other = walk.next(other);
+        own.add(one, other, has_other);
+    }
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+        const float whole = whole_sum<operand>(own.sum[r]);
+        if (own.t != 0) continue;
+        joined.maximum[warp][own.g + 8 * r] = own.maximum[r];
+        joined.sum[warp][own.g + 8 * r] = whole;
+    }
+#pragma unroll
+    for (int c = 0; c < n_value; ++c)
+        joined.y[warp][c][own.lane] =
+            make_float4(own.y[c][0], own.y[c][1], own.y[c][2], own.y[c][3]);
+    __syncthreads();
+
+    float share[n_warp][2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+        const int row = own.g + 8 * r;
+        float highest = -infinity, sum = 0;
+#pragma unroll
+        for (int w = 0; w < n_warp; ++w) highest = fmaxf(highest, joined.maximum[w][row]);
+#pragma unroll
+        for (int w = 0; w < n_warp; ++w) {
+            const float maximum = joined.maximum[w][row];
+            share[w][r] = maximum == -infinity ? 0.0F : fast_exp2(maximum - highest);
+            sum += joined.sum[w][row] * share[w][r];
+        }
+        const float scale = sum == 0 ? 0.0F : fast_reciprocal(sum);
+#pragma unroll
+        for (int w = 0; w < n_warp; ++w) share[w][r] *= scale;
+    }
+    auto* const to = static_cast<typename Warp::Piece*>(args.to);
+    const int64_t first = static_cast<int64_t>(head) * args.head_groups + part * n_value;
+    for (int c = warp; c < own.values; c += n_warp) {
+        float y[4] = {};
+#pragma unroll
+        for (int w = 0; w < n_warp; ++w) {
+            const float4 v = joined.y[w][c][own.lane];
+            y[0] += v.x * share[w][0];
+            y[1] += v.y * share[w][0];
+            y[2] += v.z * share[w][1];
+            y[3] += v.w * share[w][1];
+        }
+        to[(tile * args.to_groups + first + c) * 32 + own.lane] = Warp::P::piece(y);
+    }
+}
+
+/// Values that a warp holds: heads of up to 64 channels in one part, wider ones 128 at a time. Parts
+/// repeat the scores.
+constexpr int narrow_part = 8, wide_part = 16;
+
+template <class Body>
+void with_part(Operand operand_, int32_t head_groups, const Body& body) {
+    with_operand(operand_, [&]<Operand operand>() {
+        if (head_groups <= narrow_part) {
+            body.template operator()<operand, narrow_part>();
+        } else {
+            body.template operator()<operand, wide_part>();
+        }
+    });
+}
+
+}  // namespace
+
+void load_attention(const DeviceProperties& device, Operand operand_) {
+    with_operand(operand_, [&]<Operand operand>() {
+        load_kernel(device, attend_kernel<operand, narrow_part>, "sphere attend");
+        load_kernel(device, attend_kernel<operand, wide_part>, "sphere attend");
+    });
+}
+
+void attend(const DeviceProperties&, const AttendArgs& args, Stream stream) {
+    with_part(args.operand, args.head_groups, [&]<Operand operand, int n_value>() {
+        const int32_t n_part = (args.head_groups + n_value - 1) / n_value;
+        const dim3 grid(static_cast<unsigned>(args.grid.n_tile()),
+                        static_cast<unsigned>(args.n_head * n_part));
+        SURROGATE_LAUNCH((attend_kernel<operand, n_value>), grid, 32 * n_warp,
+                         sizeof(Joined<n_value>), stream, args);
+    });
+    check_launch("sphere attend");
+}
+
+}  // namespace surrogate::kernels::sphere::cuda

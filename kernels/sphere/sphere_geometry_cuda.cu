@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the caller's columns to the internal grid and back: the geometry of both convolutions. All
+// columns of an output row share a list, so that a warp reads one weight for 32 points, and its
+// points side by side.
+#include "kernels/device/columns.cuh"
+#include "kernels/linear/linear_cuda.hpp"
+#include "kernels/sphere/sphere_launch.cuh"
+
+namespace surrogate::kernels::sphere::cuda {
+namespace {
+
+constexpr int n_thread = 256, n_warp = n_thread / 32;
+constexpr int n_together = 4;  // channels that one weight is read for
+
+unsigned blocks_of(int64_t n_item) {
+    constexpr int64_t most_blocks = 65535;
+    return static_cast<unsigned>(std::min((n_item + n_thread - 1) / n_thread, most_blocks));
+}
+__device__ int64_t first_item() {
+    return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ int64_t item_step() {
+    return static_cast<int64_t>(gridDim.x) * blockDim.x;
+}
+/// 32 columns of a row at a time.
+__host__ __device__ constexpr int64_t chunks_of(int64_t n_column) {
+    return (n_column + 31) / 32;
+}
+
+/// Threads of whole warps go through all columns, whose findings they count together.
+__global__ void __launch_bounds__(n_thread) read_kernel(const ReadArgs args) {
+    const int64_t n_whole = (args.n_point + 31) / 32 * 32;
+    for (int64_t i = first_item(); i < n_whole; i += item_step()) {
+        const bool exists = i < args.n_point;
+        const int64_t point = exists ? args.points[i] : 0;
+        for (int64_t c = 0; c < args.n_column; ++c) {
+            uint64_t above = 0, below = 0;
+            float input = 0;
+            if (exists) input = read_column(args.columns[c], point, c, args.findings, above, below);
+            count_outside(above, below, args.outside, static_cast<int>(c));
+            if (exists) args.to[c * args.n_point + i] = input;
+        }
+    }
+}
+
+/// sums[i] += what list `list` takes of channel i * channel_step of x, at column u.
+__device__ void add_list(const DeviceStencil& stencil, int64_t list, int u, const float* x,
+                         int64_t channel_step, int n_channel, float (&sums)[n_together]) {
+    const int n_column = stencil.n_column, n_phase = stencil.n_phase_in;
+    const int64_t n_lon = int64_t{n_column} * n_phase;
+    for (int64_t s = stencil.begin[list]; s < stencil.begin[list + 1]; ++s) {
+        const DeviceStrip strip = stencil.strips[s];
+        const float* weights = stencil.values + strip.value;
+        const float* row = x + strip.row / n_phase * n_lon + strip.row % n_phase;
+        int column = u + strip.first;
+        if (column >= n_column) column -= n_column;
+        for (int i = 0; i < strip.count; ++i) {
+            const float weight = weights[i];
+            const int64_t at = int64_t{column} * n_phase;
+#pragma unroll
+            for (int c = 0; c < n_together; ++c)
+                if (c < n_channel) sums[c] = fmaf(weight, row[c * channel_step + at], sums[c]);
+            if (++column == n_column) column = 0;
+        }
+    }
+}
+
+/// A block takes 32 rows of a ring; its warps share the basis functions.
+__global__ void __launch_bounds__(n_thread) gather_kernel(const GatherArgs args) {
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    const int64_t n_row = args.grid.ring_tiles() * tile_rows, n_chunk = chunks_of(n_row);
+    const int64_t ring = blockIdx.x / n_chunk, u = blockIdx.x % n_chunk * 32 + lane;
+    if (u >= n_row) return;
+    const bool exists = u < args.grid.n_lon;
+    const int64_t row = args.grid.row(ring, u), n_basis = args.stencil.n_basis;
+    const auto put = [&](int64_t channel, float value) {
+        args.to[fragment_index(row, channel, args.width)] = value;
+    };
+    for (int64_t k = warp; k < n_basis; k += n_warp) {
+        for (int64_t first = 0; first < args.n_channel; first += n_together) {
+            const auto n = static_cast<int>(min(int64_t{n_together}, args.n_channel - first));
+            float sums[n_together] = {};
+            if (exists)
+                add_list(args.stencil, ring * n_basis + k, static_cast<int>(u),
+                         args.x + first * args.n_in_point, args.n_in_point, n, sums);
+#pragma unroll
+            for (int c = 0; c < n_together; ++c)
+                if (c < n) put((first + c) * n_basis + k, sums[c]);
+        }
+    }
+    for (int64_t c = args.n_channel * n_basis + warp; c < args.width; c += n_warp) put(c, 0.0F);
+}
+
+__global__ void __launch_bounds__(n_thread) copy_kernel(const CopyArgs args) {
+    for (int64_t i = first_item(); i < args.n / 4; i += item_step())
+        reinterpret_cast<float4*>(args.to)[i] = reinterpret_cast<const float4*>(args.from)[i];
+}
+
+/// A warp takes 8 channels of a tile.
+__global__ void __launch_bounds__(n_thread) planes_kernel(const PlanesArgs args) {
+    const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
+    const int64_t n_used = (args.n_channel + 7) / 8, ring_tiles = args.grid.ring_tiles();
+    const int64_t n_item = args.grid.n_tile() * n_used, n_point = args.grid.n_point();
+    for (int64_t item = first_item() / 32; item < n_item; item += item_step() / 32) {
+        const int64_t tile = item / n_used, group = item % n_used;
+        const float4 v =
+            reinterpret_cast<const float4*>(args.x)[(tile * (args.width / 8) + group) * 32 + lane];
+        const float x[4] = {v.x, v.y, v.z, v.w};
+        const int64_t ring = tile / ring_tiles, first = tile % ring_tiles * tile_rows + g;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const int64_t lon = first + i / 2 * 8, c = 8 * group + 2 * t + i % 2;
+            if (lon < args.grid.n_lon && c < args.n_channel)
+                args.to[c * n_point + ring * args.grid.n_lon + lon] = x[i];
+        }
+    }
+}
+
+/// A block takes 32 columns of a phase of an output row; its warps share the basis functions, and
+/// their sums are joined in order.
+__global__ void __launch_bounds__(n_thread) write_kernel(const WriteArgs args) {
+    __shared__ float parts[n_warp][n_together][32];
+    const DeviceStencil& stencil = args.stencil;
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    const int64_t n_chunk = chunks_of(stencil.n_column), n_phase = stencil.n_phase_out;
+    const int64_t list = blockIdx.x / n_chunk;  // of the first basis function: row and phase
+    const int64_t u = blockIdx.x % n_chunk * 32 + lane;
+    const bool exists = u < stencil.n_column;
+    const int64_t n_lon = stencil.n_column * n_phase, n_basis = stencil.n_basis;
+    const int64_t place = list / n_phase * n_lon + u * n_phase + list % n_phase;
+    const bool lost = is_lost(*args.findings);
+    for (int64_t first = 0; first < args.n_column; first += n_together) {
+        const auto n = static_cast<int>(min(int64_t{n_together}, args.n_column - first));
+        float sums[n_together] = {};
+        for (int64_t k = warp; exists && k < n_basis; k += n_warp)
+            add_list(stencil, list * n_basis + k, static_cast<int>(u),
+                     args.t + (first * n_basis + k) * args.n_in_point, n_basis * args.n_in_point, n,
+                     sums);
+#pragma unroll
+        for (int c = 0; c < n_together; ++c) parts[warp][c][lane] = sums[c];
+        __syncthreads();
+        if (warp < n && exists) {
+            float y = 0;
+            for (int w = 0; w < n_warp; ++w) y += parts[w][warp][lane];
+            const int64_t c = first + warp;
+            if (args.added) y += args.added[c * args.n_row * n_lon + place];
+            write_column(args.columns[c], args.points[place], c, y, lost, args.findings);
+        }
+        __syncthreads();
+    }
+}
+
+}  // namespace
+
+void load_geometry(const DeviceProperties&) {
+    const auto load = [](auto kernel) { check(allow_shared(kernel, 0), "sphere geometry"); };
+    load(read_kernel);
+    load(gather_kernel);
+    load(copy_kernel);
+    load(planes_kernel);
+    load(write_kernel);
+}
+
+void read(const DeviceProperties&, const ReadArgs& args, Stream stream) {
+    SURROGATE_LAUNCH(read_kernel, blocks_of(args.n_point), n_thread, 0, stream, args);
+    check_launch("sphere read");
+}
+
+void gather(const DeviceProperties&, const GatherArgs& args, Stream stream) {
+    const int64_t n_block = args.grid.n_ring * chunks_of(args.grid.ring_tiles() * tile_rows);
+    SURROGATE_LAUNCH(gather_kernel, static_cast<unsigned>(n_block), n_thread, 0, stream, args);
+    check_launch("sphere gather");
+}
+
+void copy(const DeviceProperties&, const CopyArgs& args, Stream stream) {
+    SURROGATE_LAUNCH(copy_kernel, blocks_of(args.n / 4), n_thread, 0, stream, args);
+    check_launch("sphere copy");
+}
+
+void planes(const DeviceProperties&, const PlanesArgs& args, Stream stream) {
+    const int64_t n_item = args.grid.n_tile() * ((args.n_channel + 7) / 8);
+    SURROGATE_LAUNCH(planes_kernel, blocks_of(32 * n_item), n_thread, 0, stream, args);
+    check_launch("sphere planes");
+}
+
+void write(const DeviceProperties&, const WriteArgs& args, Stream stream) {
+    const int64_t n_block =
+        int64_t{args.n_row} * args.stencil.n_phase_out * chunks_of(args.stencil.n_column);
+    SURROGATE_LAUNCH(write_kernel, static_cast<unsigned>(n_block), n_thread, 0, stream, args);
+    check_launch("sphere write");
+}
+
+namespace {
+
+void load(const DeviceProperties& device, Operand operand) {
+    load_geometry(device);
+    load_norms(device, operand);
+    load_linear(device, operand);
+    load_attention(device, operand);
+}
+
+}  // namespace
+
+const DeviceKernels& kernels() {
+    static const DeviceKernels table = {
+        read,   gather, copy, surrogate::kernels::cuda::linear, moments, instance_norm, attend,
+        planes, write,  load};
+    return table;
+}
+
+DeviceTable device_table() {
+    static const DeviceKernels table = {
+        &OnDevice<read>::call,    &OnDevice<gather>::call,
+        &OnDevice<copy>::call,    &OnDevice<surrogate::kernels::cuda::linear>::call,
+        &OnDevice<moments>::call, &OnDevice<instance_norm>::call,
+        &OnDevice<attend>::call,  &OnDevice<planes>::call,
+        &OnDevice<write>::call,   &OnDevice<load>::call};
+    return {"sphere", sizeof table, &table};
+}
+
+}  // namespace surrogate::kernels::sphere::cuda

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/device/launch.cuh"
+#include "kernels/sphere/sphere_device.hpp"
+
+/// The launches of each file of the sphere's kernels.
+namespace surrogate::kernels::sphere::cuda {
+
+using namespace surrogate::kernels::cuda;
+
+void read(const DeviceProperties& device, const ReadArgs& args, Stream stream);
+void gather(const DeviceProperties& device, const GatherArgs& args, Stream stream);
+void copy(const DeviceProperties& device, const CopyArgs& args, Stream stream);
+void moments(const DeviceProperties& device, const MomentsArgs& args, Stream stream);
+void instance_norm(const DeviceProperties& device, const InstanceNormArgs& args, Stream stream);
+void attend(const DeviceProperties& device, const AttendArgs& args, Stream stream);
+void planes(const DeviceProperties& device, const PlanesArgs& args, Stream stream);
+void write(const DeviceProperties& device, const WriteArgs& args, Stream stream);
+void load_geometry(const DeviceProperties& device);
+void load_norms(const DeviceProperties& device, Operand operand);
+void load_attention(const DeviceProperties& device, Operand operand);
+
+}  // namespace surrogate::kernels::sphere::cuda

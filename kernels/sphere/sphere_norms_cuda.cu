@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instance norms over the grid: sums in double in parts of fixed borders, then the normalised rows as
+// operands. Both are bound by memory.
+#include "kernels/device/columns.cuh"
+#include "kernels/device/products.cuh"
+#include "kernels/linear/linear_cuda.hpp"
+#include "kernels/sphere/sphere_launch.cuh"
+
+namespace surrogate::kernels::sphere::cuda {
+namespace {
+
+constexpr int n_warp = 8, n_thread = 32 * n_warp;
+
+__device__ float4 load_piece(const float* stream, int64_t index, int lane) {
+    return reinterpret_cast<const float4*>(stream)[index * 32 + lane];
+}
+
+/// Sums of a double over the lanes of a warp that hold the same channels.
+__device__ double sum_of_rows(double value) {
+    for (int step = 4; step < 32; step *= 2) value += __shfl_xor_sync(~0U, value, step);
+    return value;
+}
+
+/// A block takes a part of the tiles and 8 channels.
+__global__ void __launch_bounds__(n_thread) moments_kernel(const MomentsArgs args) {
+    __shared__ double sums[n_warp][2][8];
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    const int g = lane / 4, t = lane % 4;
+    const int64_t n_group = args.width / 8, group = blockIdx.y;
+    const int64_t n_tile = args.grid.n_tile(), ring_tiles = args.grid.ring_tiles();
+    const int64_t begin = n_tile * blockIdx.x / gridDim.x;
+    const int64_t end = n_tile * (blockIdx.x + 1) / gridDim.x;
+    double sum[2] = {}, square[2] = {};
+    for (int64_t tile = begin + warp; tile < end; tile += n_warp) {
+        const int64_t lon = tile % ring_tiles * tile_rows + g;
+        const float4 v = load_piece(args.x, tile * n_group + group, lane);
+        const float x[2][2] = {{v.x, v.y}, {v.z, v.w}};
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+            if (lon + 8 * r >= args.grid.n_lon) continue;
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+                const auto value = static_cast<double>(x[r][i]);
+                sum[i] += value;
+                square[i] += value * value;
+            }
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const double whole = sum_of_rows(sum[i]), squares = sum_of_rows(square[i]);
+        if (g != 0) continue;
+        sums[warp][0][2 * t + i] = whole;
+        sums[warp][1][2 * t + i] = squares;
+    }
+    __syncthreads();
+    if (threadIdx.x >= 16) return;
+    const int which = static_cast<int>(threadIdx.x) / 8, c = static_cast<int>(threadIdx.x) % 8;
+    double total = 0;
+    for (int w = 0; w < n_warp; ++w) total += sums[w][which][c];
+    args.parts[(2 * int64_t{blockIdx.x} + which) * args.width + 8 * group + c] = total;
+}
+
+/// A block takes 8 channels and a share of the tiles; it adds up the parts of its channels itself.
+template <Operand operand>
+__global__ void __launch_bounds__(n_thread) instance_norm_kernel(const InstanceNormArgs args) {
+    using P = Products<operand>;
+    __shared__ float scale[8], shift[8];
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    const int t = lane % 4;
+    const int64_t n_group = args.width / 8, group = blockIdx.y, n_tile = args.grid.n_tile();
+    if (threadIdx.x < 8) {
+        const auto c = static_cast<int>(threadIdx.x);
+        const int64_t channel = 8 * group + c, n_part = moment_parts(n_tile);
+        double sum = 0, square = 0;
+        for (int64_t part = 0; part < n_part; ++part) {
+            sum += args.parts[2 * part * args.width + channel];
+            square += args.parts[(2 * part + 1) * args.width + channel];
+        }
+        const auto n = static_cast<double>(args.grid.n_point());
+        const double mean = sum / n, variance = square / n - mean * mean;
+        const double factor = static_cast<double>(args.weight[channel]) /
+                              sqrt((variance > 0 ? variance : 0) + static_cast<double>(args.eps));
+        scale[c] = static_cast<float>(factor);
+        shift[c] = static_cast<float>(static_cast<double>(args.bias[channel]) - mean * factor);
+        const bool is_finite = fabs(sum) <= largest_double && fabs(square) <= largest_double;
+        if (!is_finite) atomicMax(&args.findings->not_finite, 1);
+    }
+    __syncthreads();
+    const float2 a = make_float2(scale[2 * t], scale[2 * t + 1]);
+    const float2 b = make_float2(shift[2 * t], shift[2 * t + 1]);
+    const int64_t step = int64_t{n_warp} * gridDim.x;
+    for (int64_t tile = int64_t{n_warp} * blockIdx.x + warp; tile < n_tile; tile += step) {
+        const float4 v = load_piece(args.x, tile * n_group + group, lane);
+        const float y[4] = {v.x * a.x + b.x, v.y * a.y + b.y, v.z * a.x + b.x, v.w * a.y + b.y};
+        static_cast<typename P::Piece*>(args.to)[(tile * n_group + group) * 32 + lane] =
+            P::piece(y);
+    }
+}
+
+}  // namespace
+
+void load_norms(const DeviceProperties&, Operand operand_) {
+    check(allow_shared(moments_kernel, 0), "sphere moments");
+    with_operand(operand_, [&]<Operand operand>() {
+        check(allow_shared(instance_norm_kernel<operand>, 0), "sphere instance norm");
+    });
+}
+
+void moments(const DeviceProperties&, const MomentsArgs& args, Stream stream) {
+    const dim3 grid(static_cast<unsigned>(moment_parts(args.grid.n_tile())),
+                    static_cast<unsigned>(args.width / 8));
+    SURROGATE_LAUNCH(moments_kernel, grid, n_thread, 0, stream, args);
+    check_launch("sphere moments");
+}
+
+void instance_norm(const DeviceProperties&, const InstanceNormArgs& args, Stream stream) {
+    constexpr int64_t tiles_a_warp = 4;
+    const int64_t n_block =
+        (args.grid.n_tile() + n_warp * tiles_a_warp - 1) / (n_warp * tiles_a_warp);
+    const dim3 grid(static_cast<unsigned>(n_block), static_cast<unsigned>(args.width / 8));
+    with_operand(args.operand, [&]<Operand operand>() {
+        SURROGATE_LAUNCH(instance_norm_kernel<operand>, grid, n_thread, 0, stream, args);
+    });
+    check_launch("sphere instance norm");
+}
+
+}  // namespace surrogate::kernels::sphere::cuda

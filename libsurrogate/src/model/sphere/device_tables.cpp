@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/sphere/device_tables.hpp"
+
+#include <string>
+
+namespace surrogate::impl::sphere {
+
+using kernels::sphere::DeviceStencil;
+using kernels::sphere::DeviceStrip;
+using kernels::sphere::Stencil;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) {
+    throw Error(Status::not_supported, "a network of the sphere with " + what +
+                                           " is not built for backend 'cuda'; use backend 'simd' "
+                                           "or 'auto'");
+}
+
+int64_t bytes_of(const auto& values) {
+    return std::ssize(values) * static_cast<int64_t>(sizeof(values[0]));
+}
+
+}  // namespace
+
+void require_device_sizes(const Transformer& config) {
+    if (config.upsample_sht) refuse("upsample_sht");
+    if (config.attention.n_head > kernels::sphere::most_heads) {
+        refuse("num_heads above " + std::to_string(kernels::sphere::most_heads) + " (" +
+               std::to_string(config.attention.n_head) + ")");
+    }
+}
+
+void require_device_grid(const SphereDomain& domain) {
+    const int n_rank = domain.context().comm().size();
+    if (n_rank > 1) refuse("a grid on more than one rank (" + std::to_string(n_rank) + ")");
+    const surrogate_sphere block = domain.description();
+    if (block.lon_step == 1 && block.lat_step == block.n_lon_local) return;
+    refuse("steps in memory between points of a block (lat_step " + std::to_string(block.lat_step) +
+           ", lon_step " + std::to_string(block.lon_step) + "; taken are " +
+           std::to_string(block.n_lon_local) + " and 1)");
+}
+
+std::vector<int64_t> points_of(const SphereDomain& domain) {
+    std::vector<int64_t> points(static_cast<size_t>(domain.own().size()));
+    for (int64_t i = 0; i < domain.own().size(); ++i)
+        points[static_cast<size_t>(domain.position(i))] = i;
+    return points;
+}
+
+DeviceTable::DeviceTable(const Stencil& stencil) : begin_(stencil.begin) {
+    shape_.n_column = static_cast<int32_t>(stencil.n_column);
+    shape_.n_phase_in = static_cast<int32_t>(stencil.n_phase_in);
+    shape_.n_phase_out = static_cast<int32_t>(stencil.n_phase_out);
+    shape_.n_basis = static_cast<int32_t>(stencil.n_basis);
+    const int32_t n = shape_.n_column;
+    int64_t value = 0;
+    for (const kernels::sphere::Strip& strip : stencil.strips) {
+        strips_.push_back({strip.row, (strip.first % n + n) % n, strip.count, value});
+        value += strip.count;
+    }
+    n_strip_ = std::ssize(strips_);
+    n_pair_ = static_cast<double>(value) * static_cast<double>(n);
+    values_.assign(stencil.values.begin(), stencil.values.end());
+}
+
+void DeviceTable::add_to(DeviceArena& arena) {
+    begin_at_ = arena.add(bytes_of(begin_));
+    strips_at_ = arena.add(bytes_of(strips_));
+    values_at_ = arena.add(bytes_of(values_));
+}
+
+DeviceStencil DeviceTable::in(const DeviceArena& arena) const {
+    DeviceStencil stencil = shape_;
+    stencil.begin = arena.at<int64_t>(begin_at_);
+    stencil.strips = arena.at<DeviceStrip>(strips_at_);
+    stencil.values = arena.at<float>(values_at_);
+    return stencil;
+}
+
+}  // namespace surrogate::impl::sphere

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "libsurrogate/src/layers/device_image.hpp"
+#include "libsurrogate/src/model/sphere/config.hpp"
+
+namespace surrogate::impl::sphere {
+
+/// Where a device puts a Transformer's channels: widths are multiples of 16, heads multiples of 8.
+struct DeviceWidths {
+    kernels::DeviceChannels gathered, points, qkv, heads, hidden, expanded;
+
+    explicit DeviceWidths(const Transformer& config);
+    int64_t head_groups() const { return heads.n_dim_padded / 8; }
+};
+
+/// Weights of one block; all pointers are device memory. Without an MLP both of its layers are the
+/// identity.
+struct DeviceBlock {
+    kernels::DeviceNorm norm0, norm1;  ///< over channels; of an instance norm weight, bias and eps
+    kernels::DeviceLinear qkv, proj, mlp_in, mlp_out;
+};
+
+struct DeviceLayers {
+    kernels::DeviceLinear encoder;     ///< behind its geometry
+    const float* embedding = nullptr;  ///< stream on the internal grid; null: none
+    std::vector<DeviceBlock> blocks;
+    kernels::DeviceLinear decoder;  ///< before its geometry
+};
+
+/// The weights of a Transformer on a device; plans share them. `device`, `config` and `weights` must
+/// outlive it.
+class DeviceWeights {
+public:
+    /// As PackedWeights.
+    DeviceWeights(kernels::Device& device, kernels::Operand operand, const Transformer& config,
+                  const Weights<float>& weights);
+
+    kernels::Operand operand() const { return packed_.operand(); }
+    const DeviceWidths& widths() const { return widths_; }
+    const DeviceLayers& layers() const { return on_device_; }
+    int64_t bytes() const { return packed_.bytes(); }
+
+private:
+    DeviceLayers lay_out(DeviceImage& image) const;
+    DeviceBlock lay_out_block(DeviceImage& image, int64_t i) const;
+    kernels::DeviceLinear qkv(DeviceImage& image, const std::string& name) const;
+    const float* embedding(DeviceImage& image) const;
+
+    const Transformer& config_;
+    const Weights<float>& weights_;
+    DeviceWidths widths_;
+    DeviceLayers on_device_;
+    PackedWeights packed_;
+};
+
+}  // namespace surrogate::impl::sphere
