@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "kernels/device/operand_writer.hpp"
 #include "tests/support/model_writer.hpp"
@@ -15,10 +16,11 @@ inline double bound_of_fp32(double host_error) {
     return std::max(3 * host_error, 2e-6);
 }
 
-/// A model whose matrices are rounded to so many bits of fraction.
-inline ModelWriter rounded(ModelWriter writer, int n_bit) {
+/// A model whose matrices are rounded to so many bits of fraction: tensors of which is_matrix(tensor).
+template <class IsMatrix>
+ModelWriter rounded(ModelWriter writer, int n_bit, const IsMatrix& is_matrix) {
     for (WriterTensor& tensor : writer.tensors) {
-        if (tensor.shape.size() != 2) continue;
+        if (!is_matrix(tensor)) continue;
         for (size_t at = 0; at < tensor.bytes.size(); at += sizeof(float)) {
             float value;
             std::memcpy(&value, &tensor.bytes[at], sizeof value);
@@ -27,6 +29,10 @@ inline ModelWriter rounded(ModelWriter writer, int n_bit) {
         }
     }
     return writer;
+}
+inline ModelWriter rounded(ModelWriter writer, int n_bit) {
+    return rounded(std::move(writer), n_bit,
+                   [](const WriterTensor& tensor) { return tensor.shape.size() == 2; });
 }
 
 }  // namespace surrogate::test

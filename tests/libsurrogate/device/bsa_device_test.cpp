@@ -68,6 +68,13 @@ SequoiaCase points_for(const json& network, int64_t n) {
     return points;
 }
 
+/// Products drop 2^-21 of either operand, 8 times what single precision rounds by. Where the host errs
+/// less than that, by few points or luck: two operands, four products in each of four layers make
+/// sqrt(32) 2^-21, taken twice.
+double bound_of_products(double host_error) {
+    return std::max(8 * host_error, 5.4e-6);
+}
+
 TEST_P(BsaDevice, EveryVariantIsThatOfTheHost) {
     for (const Variant& v : variants()) {
         const json network = small_bsa(v.changes, v.attention);
@@ -77,7 +84,7 @@ TEST_P(BsaDevice, EveryVariantIsThatOfTheHost) {
             const SequoiaCase points = points_for(network, n);
             const std::vector<double> exact = in_double(model, points);
             const double host = relative_l2(run(*context, model, points), exact);
-            EXPECT_LE(relative_l2(on_device(model, points), exact), bound_of_fp32(host))
+            EXPECT_LE(relative_l2(on_device(model, points), exact), bound_of_products(host))
                 << v.name << ", " << n << " points";
         }
     }
@@ -195,15 +202,12 @@ TEST_P(BsaDevice, ScoresThatAreNotFiniteEndTheRun) {
 TEST_P(BsaDevice, SizesThatAreNotTakenAreNamedWithTheLimit) {
     const std::vector<std::tuple<json, const char*, const char*>> refused = {
         {small_bsa({{"c_hidden", 136}, {"num_heads", 1}}), "channels of a head up to 128", "136"},
-        {small_bsa({{"dimensionality", 4}, {"should_rotate", false}}), "dimensionality up to 3",
-         "4"},
         {small_bsa({}, {{"selected_blocks_number", 33}}), "selected_blocks_number up to 32", "33"},
     };
     for (const auto& [network, limit, value] : refused) {
         const ModelOnDisk disk(bsa_network(network).bytes());
         const Model model(*context, disk.path());
-        const Domain domain =
-            SequoiaCase::wave(20, network.value("dimensionality", 3)).domain(*context);
+        const Domain domain = SequoiaCase::wave(20).domain(*context);
         surrogate_plan* plan = nullptr;
         const Options options{{"backend", "cuda"}};
         const Answer found =

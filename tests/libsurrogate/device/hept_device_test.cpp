@@ -8,6 +8,7 @@
 #include "kernels/device/operand_writer.hpp"
 #include "libsurrogate/src/model/hept/config.hpp"
 #include "tests/support/answer.hpp"
+#include "tests/support/device_accuracy.hpp"
 #include "tests/support/device_case.hpp"
 #include "tests/support/golden_weights.hpp"
 #include "tests/support/hept_models.hpp"
@@ -115,12 +116,6 @@ INSTANTIATE_TEST_SUITE_P(On, HeptDevice, testing::Values(emulated_kind, real_kin
 
 GoldenFile stored(const std::string& name) {
     return GoldenFile(SURROGATE_TEST_DATA "/hept/" + name + ".safetensors");
-}
-
-/// An operand's products of two pieces keep float's accuracy; other float arithmetic errs as the
-/// host's does.
-double bound_of_fp32(double host_error) {
-    return std::max(3 * host_error, 2e-6);
 }
 
 // ---- against the host, and against the authors ----

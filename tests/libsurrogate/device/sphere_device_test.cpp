@@ -5,8 +5,8 @@
 #include <cstring>
 #include <random>
 
-#include "kernels/device/operand_writer.hpp"
 #include "tests/support/answer.hpp"
+#include "tests/support/device_accuracy.hpp"
 #include "tests/support/device_case.hpp"
 #include "tests/support/sphere_case.hpp"
 #include "tests/support/sphere_models.hpp"
@@ -82,12 +82,6 @@ json card_of(const json& changes) {
     return card;
 }
 
-/// As other devices' tests: products of two pieces keep float's accuracy; other float arithmetic errs
-/// as the host's does.
-double bound_of_fp32(double host_error) {
-    return std::max(3 * host_error, 2e-6);
-}
-
 TEST_P(SphereDevice, EveryVariantIsThatOfTheHost) {
     for (const auto& [name, changes] : variants()) {
         const ModelOnDisk disk(sphere_model(card_of(changes)).bytes());
@@ -157,20 +151,9 @@ TEST_P(SphereDevice, StoredCasesAreAsCloseAsPyTorch) {
 
 // ---- narrow operands ----
 
-/// A model whose matrices are rounded to so many bits of fraction.
-std::string rounded_model(const json& card, int n_bit) {
-    ModelWriter writer = sphere_model(card);
-    for (WriterTensor& tensor : writer.tensors) {
-        if (!tensor.name.ends_with("weight") && !tensor.name.ends_with("weights")) continue;
-        if (tensor.name.find("norm") != std::string::npos) continue;
-        for (size_t at = 0; at < tensor.bytes.size(); at += sizeof(float)) {
-            float value;
-            std::memcpy(&value, &tensor.bytes[at], sizeof value);
-            value = kernels::round_to(value, n_bit);
-            std::memcpy(&tensor.bytes[at], &value, sizeof value);
-        }
-    }
-    return writer.bytes();
+bool is_matrix(const WriterTensor& tensor) {
+    return (tensor.name.ends_with("weight") || tensor.name.ends_with("weights")) &&
+           tensor.name.find("norm") == std::string::npos;
 }
 
 // As for other families: every product rounds two operands, and probabilities and values are rounded
@@ -187,7 +170,7 @@ TEST_P(SphereDevice, NarrowOperandsCostWhatRoundingCosts) {
         const std::vector<double> exact = in_double(model, inputs);
         for (const auto& [precision, n_bit] :
              {std::pair("tf32", 10), std::pair("fp16", 10), std::pair("bf16", 7)}) {
-            const ModelOnDisk narrow(rounded_model(card, n_bit));
+            const ModelOnDisk narrow(rounded(sphere_model(card), n_bit, is_matrix).bytes());
             const double cost =
                 relative_l2(in_double(Model(*context, narrow.path()), inputs), exact);
             const double error = relative_l2(on_device(model, inputs, precision), exact);

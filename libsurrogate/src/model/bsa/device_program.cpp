@@ -7,6 +7,7 @@
 #include "kernels/bsa/bsa_device.hpp"
 #include "libsurrogate/src/model/bsa/costs.hpp"
 #include "libsurrogate/src/model/bsa/tree_plan.hpp"
+#include "libsurrogate/src/model/device_limits.hpp"
 
 namespace surrogate::impl::bsa {
 
@@ -41,11 +42,7 @@ public:
           kernels_(request.device->kernels<DeviceKernels>("bsa")),
           weights_(std::move(weights)),
           plan_(config, domain, request.queue) {
-        if (comm_.size() > 1) {
-            throw Error(Status::not_supported,
-                        "Ball Sparse Attention runs on one rank with backend 'cuda', not on " +
-                            std::to_string(comm_.size()) + "; use backend 'simd' or 'auto'");
-        }
+        require_one_rank_on_device("Ball Sparse Attention", comm_.size());
     }
 
     void connect(const DeviceColumns& columns) override;

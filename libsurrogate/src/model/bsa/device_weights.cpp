@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/bsa/bsa_device.hpp"
+#include "libsurrogate/src/model/device_limits.hpp"
 
 namespace surrogate::impl::bsa {
 
@@ -13,19 +14,7 @@ using kernels::plain_channels;
 
 namespace {
 
-[[noreturn]] void refuse_on_device(const std::string& what) {
-    throw Error(Status::not_supported, "Ball Sparse Attention with " + what +
-                                           " is not built for backend 'cuda'; use backend 'simd' "
-                                           "or 'auto'");
-}
-
-void require_at_most(const char* what, int64_t value, int64_t most) {
-    if (value <= most) return;
-    throw Error(Status::not_supported,
-                std::string("backend 'cuda' takes Ball Sparse Attention with ") + what + " up to " +
-                    std::to_string(most) + ", the model has " + std::to_string(value) +
-                    "; backend 'simd' has no such limit");
-}
+constexpr const char* family = "Ball Sparse Attention";
 
 /// Numbers (n_row, n_column) with rows of zeros behind them.
 std::vector<float> with_zero_rows(const float* values, int64_t n_row, int64_t n_column,
@@ -38,11 +27,12 @@ std::vector<float> with_zero_rows(const float* values, int64_t n_row, int64_t n_
 }  // namespace
 
 void require_device_sizes(const Config& config) {
-    if (!config.has_ends()) refuse_on_device("a layer of Erwin alone");
-    require_at_most("dimensionality", config.n_axis, kernels::bsa::largest_axes);
-    require_at_most("channels of a head", config.head_dim(), kernels::bsa::largest_head);
+    if (!config.has_ends()) refuse_on_device(family, "a layer of Erwin alone");
+    require_at_most_on_device(family, "channels of a head", config.head_dim(),
+                              kernels::bsa::largest_head);
     if (config.is_sparse())
-        require_at_most("selected_blocks_number", config.n_choice, kernels::bsa::most_choices);
+        require_at_most_on_device(family, "selected_blocks_number", config.n_choice,
+                                  kernels::bsa::most_choices);
 }
 
 DeviceWidths::DeviceWidths(const Config& config)

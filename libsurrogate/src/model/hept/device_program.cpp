@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "libsurrogate/src/model/device_limits.hpp"
 #include "libsurrogate/src/model/hept/costs.hpp"
 #include "libsurrogate/src/model/hept/device_tokens.hpp"
 #include "libsurrogate/src/model/hept/home_order.hpp"
@@ -182,14 +183,10 @@ void Passes::add_memory(const DeviceTokens& tokens) {
 
 void Passes::fill_memory(const DeviceTokens& tokens) const {
     if (arena_.bytes() == 0) return;
-    const DeviceStream stream(device_, device_.create_stream());
-    device_.clear(arena_.at<void>(0), arena_.bytes(), stream.get());
-    std::vector<PinnedMemory> sources;
+    DeviceUpload upload(device_);
+    upload.clear(arena_.at<void>(0), arena_.bytes());
     const auto put = [&]<class T>(const List<T>& to, const std::vector<T>& list) {
-        if (list.empty()) return;
-        sources.push_back(pinned_memory(device_, bytes_of(list)));
-        std::copy(list.begin(), list.end(), static_cast<T*>(sources.back().get()));
-        device_.copy(arena_.at<T>(to.place), sources.back().get(), bytes_of(list), stream.get());
+        upload.put(arena_.at<void>(to.place), list);
     };
     put(points_, tokens.points);
     put(blocks_, tokens.blocks);
@@ -198,7 +195,7 @@ void Passes::fill_memory(const DeviceTokens& tokens) const {
     put(middle_, tokens.middle);
     put(parts_, tokens.parts);
     put(large_, tokens.large);
-    device_.synchronize(stream.get());
+    upload.finish();
 }
 
 void Passes::set_order(const DeviceTokens& tokens) {
@@ -414,12 +411,7 @@ std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
                                                    std::shared_ptr<const DeviceWeights> weights,
                                                    const PointDomain& domain,
                                                    const PlanRequest& request) {
-    const int n_rank = domain.context().comm().size();
-    if (n_rank > 1) {
-        throw Error(Status::not_supported,
-                    "HEPT with backend 'cuda' runs on one rank, the context has " +
-                        std::to_string(n_rank) + "; backend 'simd' runs on any number");
-    }
+    require_one_rank_on_device("HEPT", domain.context().comm().size());
     return std::make_unique<Passes>(config, layers, std::move(weights), domain, request);
 }
 

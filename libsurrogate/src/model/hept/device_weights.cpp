@@ -4,57 +4,40 @@
 #include <string>
 
 #include "libsurrogate/src/domain/domain.hpp"
+#include "libsurrogate/src/model/device_limits.hpp"
 
 namespace surrogate::impl::hept {
 
 using kernels::DeviceChannels;
 using kernels::Linear;
+using kernels::plain_channels;
 
 namespace {
-
-constexpr int64_t product_width = 16;  // of wide layers (linear_device.hpp)
-
-/// Channels that count from 0.
-DeviceChannels plain(int64_t n) {
-    const int64_t width = kernels::round_up(n, product_width);
-    return {n, n, width, width};
-}
 
 /// n_part times the channels of all heads.
 DeviceChannels in_heads(const Config& config, const kernels::hept::DeviceHead& head,
                         int64_t n_part) {
     const int64_t n = n_part * config.num_heads, padded = head.channel_width;
-    return {n * config.h_dim, config.h_dim, padded, kernels::round_up(n * padded, product_width)};
-}
-
-void require_at_most(const char* what, int64_t value, int64_t most) {
-    if (value <= most) return;
-    throw Error(Status::not_supported, std::string("backend 'cuda' takes HEPT with ") + what +
-                                           " up to " + std::to_string(most) + ", the model has " +
-                                           std::to_string(value) +
-                                           "; backend 'simd' has no such limit");
+    return {n * config.h_dim, config.h_dim, padded, plain_channels(n * padded).width};
 }
 
 }  // namespace
 
 void require_device_sizes(const Config& config) {
     static_assert(PointDomain::max_axis <= kernels::hept::most_coordinates);
-    require_at_most("h_dim", config.h_dim, kernels::hept::largest_head);
-    if (!config.is_pileup) return;
-    throw Error(Status::not_supported,
-                "HEPT with classes of particles (task 'pileup') is not built for backend 'cuda'; "
-                "use backend 'simd' or 'auto'");
+    require_at_most_on_device("HEPT", "h_dim", config.h_dim, kernels::hept::largest_head);
+    if (config.is_pileup) refuse_on_device("HEPT", "classes of particles (task 'pileup')");
 }
 
 DeviceWidths::DeviceWidths(const Config& config)
     : head(kernels::hept::device_head(config.h_dim, config.coords_dim)),
-      features(plain(config.n_feature())),
-      tokens(plain(config.h_dim)),
+      features(plain_channels(config.n_feature())),
+      tokens(plain_channels(config.h_dim)),
       qkv(in_heads(config, head, 3)),
       heads(in_heads(config, head, 1)),
-      embedding(plain(config.n_embedding())),
-      wide(plain(Config::mlp_width)),
-      outputs(plain(config.n_out())) {}
+      embedding(plain_channels(config.n_embedding())),
+      wide(plain_channels(Config::mlp_width)),
+      outputs(plain_channels(config.n_out())) {}
 
 DeviceLayer DeviceWeights::lay_out_layer(DeviceImage& image, int64_t i) const {
     const DeviceWidths& w = widths_;

@@ -146,23 +146,17 @@ void Passes::add_memory() {
 
 /// Rows and channels that nobody owns are operands whose weights are 0: they must be finite.
 void Passes::fill_memory() {
-    const DeviceStream stream(device_, device_.create_stream());
-    device_.clear(arena_.at<void>(0), arena_.bytes(), stream.get());
-    std::vector<PinnedMemory> sources;
+    DeviceUpload upload(device_);
+    upload.clear(arena_.at<void>(0), arena_.bytes());
     const auto put = [&](int64_t place, const auto& values) {
-        const auto n_byte = static_cast<int64_t>(std::size(values) * sizeof(values[0]));
-        if (n_byte == 0) return;
-        sources.push_back(pinned_memory(device_, n_byte));
-        std::copy(std::begin(values), std::end(values),
-                  static_cast<std::remove_cvref_t<decltype(values[0])>*>(sources.back().get()));
-        device_.copy(arena_.at<void>(place), sources.back().get(), n_byte, stream.get());
+        upload.put(arena_.at<void>(place), values);
     };
     put(points_in_, points_of(input_));
     put(points_out_, points_of(output_));
     put(log_weight_, log_weights());
     for (auto* table : {&encoder_, &decoder_, &neighbors_})
         if (*table) (*table)->move_to(put);
-    device_.synchronize(stream.get());
+    upload.finish();
 }
 
 /// Of the weights that the host multiplies by, in the order of the official code.

@@ -11,26 +11,13 @@ namespace surrogate::impl::sphere {
 
 using kernels::DeviceChannels;
 using kernels::DeviceLinear;
+using kernels::head_channels;
 using kernels::Linear;
+using kernels::plain_channels;
 
 namespace {
 
-constexpr int64_t product_width = 16;  // of wide layers (linear_device.hpp)
-constexpr int64_t group_width = 8;     // of operands
-constexpr float norm_eps = 1e-6F;      // as on the host
-
-/// Channels that count from 0.
-DeviceChannels plain(int64_t n) {
-    const int64_t width = kernels::round_up(n, product_width);
-    return {n, n, width, width};
-}
-
-/// n_part times n_head heads.
-DeviceChannels in_heads(const Attention& attention, int64_t n_part) {
-    const int64_t dim = attention.key_dim(), padded = kernels::round_up(dim, group_width);
-    const int64_t n_head = n_part * attention.n_head;
-    return {n_head * dim, dim, padded, kernels::round_up(n_head * padded, product_width)};
-}
+constexpr float norm_eps = 1e-6F;  // as on the host
 
 /// Appends values times a factor, rounded once.
 void append(std::vector<float>& to, const float* values, int64_t n, double factor) {
@@ -47,12 +34,12 @@ std::vector<float> identity(int64_t n) {
 }  // namespace
 
 DeviceWidths::DeviceWidths(const Transformer& config)
-    : gathered(plain(config.encoder.n_in * config.encoder.n_basis())),
-      points(plain(config.n_channel())),
-      qkv(in_heads(config.attention, 3)),
-      heads(in_heads(config.attention, 1)),
-      hidden(plain(config.use_mlp ? config.n_hidden : config.n_channel())),
-      expanded(plain(config.decoder.n_out * config.decoder.n_basis())) {}
+    : gathered(plain_channels(config.encoder.n_in * config.encoder.n_basis())),
+      points(plain_channels(config.n_channel())),
+      qkv(head_channels(3 * config.attention.n_head, config.attention.key_dim())),
+      heads(head_channels(config.attention.n_head, config.attention.key_dim())),
+      hidden(plain_channels(config.use_mlp ? config.n_hidden : config.n_channel())),
+      expanded(plain_channels(config.decoder.n_out * config.decoder.n_basis())) {}
 
 /// Queries, keys and values as one layer; scores come out in base 2, as on the host.
 DeviceLinear DeviceWeights::qkv(DeviceImage& image, const std::string& name) const {
