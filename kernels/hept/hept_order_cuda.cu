@@ -2,6 +2,9 @@
 // The order of the tokens of a cell: a warp counts in small cells, a block of threads sorts in shared
 // memory, and parts of larger cells are merged in global memory. Entries hash | place are all
 // different, so every way to sort them gives the same stable order.
+#include <algorithm>
+#include <utility>
+
 #include "kernels/hept/hept_launch.cuh"
 
 namespace surrogate::kernels::hept::cuda {

@@ -419,12 +419,19 @@ TEST(HeptCudaBlocks, HaveTheSumsOfTheirKeys) {
     }
 }
 
-// More queries than a block of threads takes, more keys than shared memory takes at once.
-TEST(HeptCudaBlocks, MayBeLong) {
+TEST(HeptCudaBlocks, ShareBlocksOfThreadsAndAreCutIntoStrips) {
     auto random = generator();
-    BlockProblem problem({4, 2, 1, 2, 300}, 0.5, 280, 3, random);
-    problem.attend();
-    expect_exact(problem);
+    for (const auto& [n_token, block_size, d] : {
+             std::tuple{300, 280, 4},   // three strips; more keys than shared memory takes at once
+             std::tuple{430, 100, 24},  // three side by side, then two, the last of them short
+             std::tuple{260, 128, 8},   // the longest without strips
+             std::tuple{70, 10, 32},    // as many as shared memory takes
+         }) {
+        SCOPED_TRACE(block_size);
+        BlockProblem problem({d, 3, 2, 2, n_token}, 0.5, block_size, 3, random);
+        problem.attend();
+        expect_exact(problem);
+    }
 }
 
 // |Q|^2 near 4e6, and differences of size one: products would leave nothing of them.
