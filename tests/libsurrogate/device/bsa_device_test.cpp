@@ -145,6 +145,40 @@ TEST_P(BsaDevice, BitsDoNotDependOnTheOrderOfPoints) {
     EXPECT_EQ(ordered, reversed);
 }
 
+TEST_P(BsaDevice, PointsMayMove) {
+    const ModelOnDisk disk(bsa_network(small_bsa()).bytes());
+    const Model model(*context, disk.path());
+    SequoiaCase points = SequoiaCase::wave(60);
+    Domain domain = points.domain(*context);
+    Plan plan(model, domain, {{"backend", "cuda"}});
+    for (const int64_t n : {60, 13, 90}) {
+        points = SequoiaCase::wave(n);
+        for (double& x : points.positions) x *= -0.5;
+        domain.move({matrix(points.positions.data(), n, points.n_axis), points.ids.data(), nullptr,
+                     nullptr});
+        EXPECT_EQ(run(plan, model, points), on_device(model, points)) << n;
+    }
+}
+
+TEST_P(BsaDevice, NothingIsAllocatedInARunAndNothingIsSent) {
+    if (GetParam().plugin != emulated_kind.plugin) GTEST_SKIP() << "only the emulation counts";
+    const ModelOnDisk disk(bsa_network(small_bsa()).bytes());
+    const Model model(*context, disk.path());
+    const SequoiaCase points = SequoiaCase::wave(50);
+    const Domain domain = points.domain(*context);
+    Plan plan(model, domain, {{"backend", "cuda"}});
+    run(plan, model, points);
+    const int64_t before = emulated_device().counts().n_allocation;
+    for (int i = 0; i < 3; ++i) run(plan, model, points);
+    EXPECT_EQ(emulated_device().counts().n_allocation, before);
+    const std::string table = plan.describe();
+    for (const char* part :
+         {"embed", "layers.1 ball", "layers.1 selected, mlp", "slots of a ball tree"})
+        EXPECT_NE(table.find(part), std::string::npos) << table;
+    EXPECT_EQ(plan.counter("collectives"), 0);
+    EXPECT_EQ(plan.counter("bytes_sent"), 0);
+}
+
 TEST_P(BsaDevice, ArraysOnTheDeviceAreReadWhereTheyLieAndBadOnesNamed) {
     const json network = small_bsa({{"pos_enc", "none"}});
     const ModelOnDisk disk(bsa_network(network).bytes());
