@@ -10,7 +10,7 @@
 #include "kernels/device/operand.hpp"
 #include "kernels/linear/linear_device.hpp"
 
-/// The spherical Transformer on a device. What is computed is said in attention.hpp, convolve.hpp
+/// The spherical Transformer and SegFormer on a device. What is computed is said in attention.hpp, convolve.hpp
 /// and in the specification; here stand the shapes and layouts. Resources and counts are in
 /// sphere_cuda.md.
 ///
@@ -79,6 +79,28 @@ struct GatherArgs {
     int64_t width = 0;
 };
 
+/// A depthwise convolution of a grid to itself, weights folded in, and what follows it:
+///   to(c) = activation(sum_k weight[c, k] sum of Psi_k(..) x(c, ..)), zero in all other rows and channels.
+struct MixArgs {
+    DeviceStencil stencil;  ///< no phases
+    DeviceGrid grid;
+    const float* x = nullptr;  ///< planes
+    int64_t n_channel = 0;
+    const float* weight = nullptr;  ///< (n_channel, n_basis)
+    DeviceActivation activation = DeviceActivation::none;
+    float* to = nullptr;  ///< stream
+    int64_t width = 0;
+};
+
+/// x = norm(x) over the first n_channel channels of a stream, in place.
+struct NormArgs {
+    DeviceGrid grid;
+    DeviceNorm norm;  ///< weight, bias (width)
+    int64_t n_channel = 0;
+    float* x = nullptr;
+    int64_t width = 0;
+};
+
 /// n numbers from one place to another.
 struct CopyArgs {
     const float* from = nullptr;
@@ -139,15 +161,18 @@ struct PlanesArgs {
     float* to = nullptr;
 };
 
-/// The decoder's geometry, upsampling included, and the way to the columns:
-///   columns(o) = (sum_k sum of Psi_k(..) t(o * n_basis + k, ..) + added(o)) * std + mean
-/// NaN where the findings say that the run has failed. Output column u * n_phase_out + phase.
+/// The decoder's geometry, upsampling included:
+///   y(o) = sum_k sum of Psi_k(..) t(o * n_basis + k, ..) + added(o) + bias(o)
+/// to planes, or to the columns as y * std + mean, NaN where the findings say that the run has
+/// failed. Output column u * n_phase_out + phase.
 struct WriteArgs {
     DeviceStencil stencil;     ///< n_phase_in 1, from the internal grid
     int32_t n_row = 0;         ///< of the output
     const float* t = nullptr;  ///< planes
     int64_t n_in_point = 0;
-    const float* added = nullptr;     ///< planes of the output's grid; null: nothing
+    const float* added = nullptr;     ///< planes of the output's grid, may be `to`; null: nothing
+    const float* bias = nullptr;      ///< (n_column); null: none
+    float* to = nullptr;              ///< planes of the output's grid; null: to the columns
     const int64_t* points = nullptr;  ///< as in ReadArgs
     const DeviceColumn* columns = nullptr;
     int64_t n_column = 0;
@@ -160,8 +185,10 @@ struct WriteArgs {
 struct DeviceKernels {
     void (*read)(const DeviceProperties&, const ReadArgs&, Stream) = nullptr;
     void (*gather)(const DeviceProperties&, const GatherArgs&, Stream) = nullptr;
+    void (*mix)(const DeviceProperties&, const MixArgs&, Stream) = nullptr;
     void (*copy)(const DeviceProperties&, const CopyArgs&, Stream) = nullptr;
     void (*linear)(const DeviceProperties&, const LinearArgs&, Stream) = nullptr;
+    void (*norm)(const DeviceProperties&, const NormArgs&, Stream) = nullptr;
     void (*moments)(const DeviceProperties&, const MomentsArgs&, Stream) = nullptr;
     void (*instance_norm)(const DeviceProperties&, const InstanceNormArgs&, Stream) = nullptr;
     void (*attend)(const DeviceProperties&, const AttendArgs&, Stream) = nullptr;

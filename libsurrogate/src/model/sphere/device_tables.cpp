@@ -17,6 +17,12 @@ namespace {
                                            "or 'auto'");
 }
 
+void require_heads(const Attention& attention) {
+    if (attention.n_head <= kernels::sphere::most_heads) return;
+    refuse("more than " + std::to_string(kernels::sphere::most_heads) + " heads (" +
+           std::to_string(attention.n_head) + ")");
+}
+
 int64_t bytes_of(const auto& values) {
     return std::ssize(values) * static_cast<int64_t>(sizeof(values[0]));
 }
@@ -25,10 +31,11 @@ int64_t bytes_of(const auto& values) {
 
 void require_device_sizes(const Transformer& config) {
     if (config.upsample_sht) refuse("upsample_sht");
-    if (config.attention.n_head > kernels::sphere::most_heads) {
-        refuse("num_heads above " + std::to_string(kernels::sphere::most_heads) + " (" +
-               std::to_string(config.attention.n_head) + ")");
-    }
+    require_heads(config.attention);
+}
+
+void require_device_sizes(const Segformer& config) {
+    for (const SegformerLevel& level : config.levels) require_heads(level.attention);
 }
 
 void require_device_grid(const SphereDomain& domain) {
