@@ -10,15 +10,15 @@
 #include "kernels/device/operand.hpp"
 #include "kernels/linear/linear_device.hpp"
 
-/// The spherical Transformer and SegFormer on a device. What is computed is said in attention.hpp, convolve.hpp
-/// and in the specification; here stand the shapes and layouts. Resources and counts are in
-/// sphere_cuda.md.
+/// The spherical Transformer and SegFormer on a device. What is computed is said in attention.hpp,
+/// convolve.hpp and in the specification; here stand the shapes and layouts. Resources and counts
+/// are in sphere_cuda.md.
 ///
 /// Points of the internal grid stand in rows, a ring of longitudes in whole tiles of 16: ring h is
-/// tiles h * n_tile .. (h + 1) * n_tile - 1 of n_tile = ceil(n_lon / 16), column u is row u of them.
-/// So the neighbors of a tile are runs of whole tiles, an interval becomes a mask of at most its two
-/// ends, and a ring stands where it stands on any number of ranks. It costs up to 15 rows a ring;
-/// they are finite, and nobody sees them.
+/// tiles h * n_tile .. (h + 1) * n_tile - 1 of n_tile = ceil(n_lon / 16), column u is row u of
+/// them. So the neighbors of a tile are runs of whole tiles, an interval becomes a mask of at most
+/// its two ends, and a ring stands where it stands on any number of ranks. It costs up to 15 rows
+/// a ring; they are finite, and nobody sees them.
 ///   streams    float (n_ring * n_tile, width / 8, 32, 4), fragment_index(row, channel, width)
 ///   operands   (n_ring * n_tile, n_group, 32) pieces of 16 rows x 8 channels (products.cuh)
 ///   planes     float (n_channel, n_ring, n_lon): what convolutions gather from
@@ -47,8 +47,8 @@ struct DeviceStrip {
     int64_t value = 0;
 };
 
-/// Stencil of stencil.hpp over all rows of its output: list (row * n_phase_out + phase) * n_basis + k
-/// owns strips[begin[list]] .. strips[begin[list + 1] - 1].
+/// Stencil of stencil.hpp over all rows of its output: list (row * n_phase_out + phase) * n_basis
+/// + k owns strips[begin[list]] .. strips[begin[list + 1] - 1].
 struct DeviceStencil {
     int32_t n_column = 0, n_phase_in = 1, n_phase_out = 1, n_basis = 1;
     const int64_t* begin = nullptr;
@@ -80,7 +80,8 @@ struct GatherArgs {
 };
 
 /// A depthwise convolution of a grid to itself, weights folded in, and what follows it:
-///   to(c) = activation(sum_k weight[c, k] sum of Psi_k(..) x(c, ..)), zero in all other rows and channels.
+///   to(c) = activation(sum_k weight[c, k] sum of Psi_k(..) x(c, ..))
+/// and zero in all other rows and channels.
 struct MixArgs {
     DeviceStencil stencil;  ///< no phases
     DeviceGrid grid;
@@ -137,8 +138,8 @@ struct InstanceNormArgs {
     DeviceFindings* findings = nullptr;
 };
 
-/// Attention: queries, keys and values of all rows, operands first of the queries of all heads, then
-/// keys, then values; head_groups groups a head, scores are exponents of two.
+/// Attention: queries, keys and values of all rows, operands first of the queries of all heads,
+/// then keys, then values; head_groups groups a head, scores are exponents of two.
 ///   neighborhood  strips of a row, of whole rings   global  all rings
 struct AttendArgs {
     Operand operand = Operand::fp32;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Norms: layer norms in place; instance norms over the grid, sums in double in parts of fixed borders, then the normalised rows as
-// operands. All are bound by memory.
+// Norms: layer norms in place; instance norms over the grid, sums in double in parts of fixed
+// borders, then the normalised rows as operands. All are bound by memory.
 #include "kernels/device/columns.cuh"
 #include "kernels/device/products.cuh"
 #include "kernels/linear/linear_cuda.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The spherical Transformer and SegFormer with backend cuda on one rank: every variant against the host in double,
-// stored cases in every precision. On an emulated device, and on a real one where there is one.
+// The spherical Transformer and SegFormer with backend cuda on one rank: every variant against the
+// host in double, stored cases in every precision. On an emulated device, and on a real one where
+// there is one.
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -102,8 +103,8 @@ json card_of(const json& base, const json& changes) {
     return card;
 }
 
-/// As other devices' tests: products of two pieces keep float's accuracy; other float arithmetic errs
-/// as the host's does.
+/// As other devices' tests: products of two pieces keep float's accuracy; other float arithmetic
+/// errs as the host's does.
 double bound_of_fp32(double host_error) {
     return std::max(3 * host_error, 2e-6);
 }
@@ -198,8 +199,8 @@ std::string rounded_model(const json& card, int n_bit) {
     return writer.bytes();
 }
 
-// As for other families: every product rounds two operands, and probabilities and values are rounded
-// again: about four independent errors of the size that rounding the weights alone makes.
+// As for other families: every product rounds two operands, and probabilities and values are
+// rounded again: about four independent errors of the size that rounding the weights alone makes.
 TEST_P(SphereDevice, NarrowOperandsCostWhatRoundingCosts) {
     const json transformer = {{"embed_dim", 32}, {"num_heads", 2}, {"residual_prediction", false}};
     const json segformer = {{"embed_dims", {16, 32}}};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <string>
 
 #include "libsurrogate/src/model/sphere/upsampled_stencil.hpp"
@@ -55,18 +56,34 @@ Stencil stencil_of(const Convolution& c) {
     return kernels::sphere::convolution(c.out, c.in, c.filter, 0, c.out.n_lat);
 }
 
-/// Tables of a level.
+/// Tables of a level; those of its repetitions only if it has some.
 struct LevelTables {
     DeviceGrid grid;
-    AttentionStage attention;
-    DeviceTable merge, mix, upsample;
+    DeviceTable merge, upsample;
+    std::optional<AttentionStage> attention;
+    std::optional<DeviceTable> mix;
 
     LevelTables(const Segformer& config, const SegformerLevel& level, kernels::Operand operand)
         : grid(device_grid(level.grid())),
-          attention(level.attention, operand),
           merge(stencil_of(level.merge)),
-          mix(stencil_of(level.mix)),
-          upsample(upsampling(config, level)) {}
+          upsample(upsampling(config, level)) {
+        if (level.depth == 0) return;
+        attention.emplace(level.attention, operand);
+        mix.emplace(stencil_of(level.mix));
+    }
+
+    void add_to(DeviceArena& arena) {
+        merge.add_to(arena);
+        upsample.add_to(arena);
+        if (attention) attention->add_to(arena);
+        if (mix) mix->add_to(arena);
+    }
+    void move_to(ArenaWriter& put) {
+        merge.move_to(put);
+        upsample.move_to(put);
+        if (attention) attention->move_to(put);
+        if (mix) mix->move_to(put);
+    }
 };
 
 /// A SegFormer on one rank: level after level, each of which adds its part to the image at once, so
@@ -126,8 +143,8 @@ private:
     std::deque<LevelTables> tables_;
     DeviceColumns columns_;
     DeviceArena arena_;
-    // In arena_. work_: a stream of gathered, hidden or expanded channels, or operands. planes_: what
-    // geometry reads: the image, then channels of a level.
+    // In arena_. work_: a stream of gathered, hidden or expanded channels, or operands. planes_:
+    // what geometry reads: the image, then channels of a level.
     int64_t x_ = 0, work_ = 0, planes_ = 0, sums_ = 0;
     int64_t points_in_ = 0, points_out_ = 0;
 };
@@ -149,7 +166,8 @@ int64_t Passes::work_bytes(size_t i) const {
     const int64_t expanded = plain_channels(SegformerWeights::n_expanded(config_, i)).width;
     const int64_t n = device_rows(tables_[i].grid);
     // Behind the operands that the head reads lies what it makes.
-    return std::max({4 * n * gathered, 4 * n * width(i), tables_[i].attention.qkv_bytes(),
+    return std::max({4 * n * gathered, 4 * n * width(i),
+                     tables_[i].attention ? tables_[i].attention->qkv_bytes() : 0,
                      n * (operand_bytes() * width(i) + 4 * expanded)});
 }
 
@@ -172,11 +190,7 @@ void Passes::add_memory() {
     sums_ = arena_.add(4 * n_image_point() * columns_.n_output);
     points_in_ = arena_.add(8 * n_image_point());
     points_out_ = arena_.add(8 * n_image_point());
-    for (LevelTables& level : tables_) {
-        level.attention.add_to(arena_);
-        for (DeviceTable* table : {&level.merge, &level.mix, &level.upsample})
-            table->add_to(arena_);
-    }
+    for (LevelTables& level : tables_) level.add_to(arena_);
     arena_.take(device_);
 }
 
@@ -184,10 +198,7 @@ void Passes::fill_memory() {
     ArenaWriter put(device_, arena_);
     put(points_in_, points_of(input_));
     put(points_out_, points_of(output_));
-    for (LevelTables& level : tables_) {
-        level.attention.move_to(put);
-        for (DeviceTable* table : {&level.merge, &level.mix, &level.upsample}) table->move_to(put);
-    }
+    for (LevelTables& level : tables_) level.move_to(put);
     put.finish();
 }
 
@@ -247,7 +258,7 @@ void Passes::merge(size_t i, Stream stream) const {
 }
 
 void Passes::attend(size_t i, const DeviceRepetition& repetition, Stream stream) const {
-    const AttentionStage& stage = tables_[i].attention;
+    const AttentionStage& stage = *tables_[i].attention;
     LinearArgs project = layer_args(i, repetition.attention.qkv);
     project.stream = x();
     project.norm = repetition.attention_norm;
@@ -278,7 +289,7 @@ void Passes::feed_forward(size_t i, const DeviceRepetition& repetition, Stream s
     to_planes(i, hidden, n_channel(i), stream);
 
     kernels::sphere::MixArgs mix;
-    mix.stencil = tables_[i].mix.in(arena_);
+    mix.stencil = tables_[i].mix->in(arena_);
     mix.grid = tables_[i].grid;
     mix.x = arena_.at<float>(planes_);
     mix.n_channel = n_channel(i);
@@ -359,9 +370,9 @@ std::vector<LayerCost> Passes::costs() const {
                                  2 * n * c * count(merge.n_in * merge.n_basis())});
         for (int64_t j = 0; j < config_.levels[i].depth; ++j) {
             const std::string repetition = name + "." + std::to_string(j);
-            list.push_back(tables.attention.cost(repetition + " attention"));
+            list.push_back(tables.attention->cost(repetition + " attention"));
             list.push_back({.name = repetition + " feed-forward",
-                            .flops = 4 * n * c * c + 2 * tables.mix.n_pair() * c});
+                            .flops = 4 * n * c * c + 2 * tables.mix->n_pair() * c});
         }
         list.push_back({.name = "upsamplers." + std::to_string(i),
                         .flops = 2 * n * c * (c + count(SegformerWeights::n_expanded(config_, i))) +

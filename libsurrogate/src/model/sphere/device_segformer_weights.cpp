@@ -43,8 +43,8 @@ DeviceRepetition SegformerWeights::lay_out_repetition(DeviceImage& image, size_t
     return to;
 }
 
-/// (n_out, n), this level's columns; times the weights of the convolution, summed over the upsampled
-/// channels, (n_out, n_basis, n).
+/// (n_out, n), this level's columns; times the weights of the convolution, summed over the
+/// upsampled channels, (n_out, n_basis, n).
 DeviceLinear SegformerWeights::head(DeviceImage& image, size_t i) const {
     const int64_t n = config_.levels[i].n_channel(), n_out = config_.n_out;
     int64_t first = 0, n_all = 0;

@@ -16,8 +16,8 @@ namespace surrogate::impl::sphere {
 /// Throws not_supported, with the limit, for models that kernels/sphere does not take.
 void require_device_sizes(const Transformer& config);
 void require_device_sizes(const Segformer& config);
-/// Throws not_supported for grids that a device does not take: of more than one rank, or whose points
-/// do not lie one behind the other in the caller's memory.
+/// Throws not_supported for grids that a device does not take: of more than one rank, or whose
+/// points do not lie one behind the other in the caller's memory.
 void require_device_grid(const SphereDomain& domain);
 
 inline kernels::sphere::DeviceGrid device_grid(const Grid& grid) {
@@ -27,8 +27,8 @@ constexpr int64_t device_rows(const kernels::sphere::DeviceGrid& grid) {
     return grid.n_tile() * kernels::tile_rows;
 }
 
-/// The points of a rank's grid: of each position, row by row from north to south, each from longitude 0,
-/// its number in the caller's block.
+/// The points of a rank's grid: of each position, row by row from north to south, each from
+/// longitude 0, its number in the caller's block.
 std::vector<int64_t> points_of(const SphereDomain& domain);
 
 /// Copies vectors to places of an arena that was taken; call finish() behind the last one.

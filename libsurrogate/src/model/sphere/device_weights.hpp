@@ -30,8 +30,8 @@ struct DeviceLayers {
     kernels::DeviceLinear decoder;  ///< before its geometry
 };
 
-/// The weights of a Transformer on a device; plans share them. `device`, `config` and `weights` must
-/// outlive it.
+/// The weights of a Transformer on a device; plans share them. `device`, `config` and `weights`
+/// must outlive it.
 class DeviceWeights {
 public:
     /// As PackedWeights.
