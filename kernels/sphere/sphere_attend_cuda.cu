@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention on a grid of rings: a block takes one head of a tile of 16 queries; its warps share the
-// tiles of keys in turn and join their sums at the end. Nothing is gathered: the neighbors of a tile
-// are runs of whole tiles, whose ends are masked.
+// tiles of keys in turn and join their sums at the end. Nothing is gathered: the neighbors of a
+// tile are runs of whole tiles, whose ends are masked.
 #include <limits>
 
 #include "kernels/attention/softmax_cuda.cuh"
@@ -21,8 +21,8 @@ struct KeyTile {
     int ring = 0, lon = 0, first = 0, count = 0;
 };
 
-/// The tiles of keys that the queries of a tile reach, every n_warp-th of them: ring after ring, each
-/// once. first_lon: column of the first query.
+/// The tiles of keys that the queries of a tile reach, every n_warp-th of them: ring after ring,
+/// each once. first_lon: column of the first query.
 class KeyWalk {
 public:
     __device__ KeyWalk(const AttendArgs& args, int ring, int first_lon, int first)
@@ -260,8 +260,8 @@ __global__ void __launch_bounds__(32 * n_warp) attend_kernel(const AttendArgs ar
     }
 }
 
-/// Values that a warp holds: heads of up to 64 channels in one part, wider ones 128 at a time. Parts
-/// repeat the scores.
+/// Values that a warp holds: heads of up to 64 channels in one part, wider ones 128 at a time.
+/// Parts repeat the scores.
 constexpr int narrow_part = 8, wide_part = 16;
 
 template <class Body>

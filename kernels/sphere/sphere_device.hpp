@@ -10,15 +10,15 @@
 #include "kernels/device/operand.hpp"
 #include "kernels/linear/linear_device.hpp"
 
-/// The spherical Transformer on a device. What is computed is said in attention.hpp, convolve.hpp
-/// and in the specification; here stand the shapes and layouts. Resources and counts are in
-/// sphere_cuda.md.
+/// The spherical Transformer and SegFormer on a device. What is computed is said in attention.hpp,
+/// convolve.hpp and in the specification; here stand the shapes and layouts. Resources and counts
+/// are in sphere_cuda.md.
 ///
 /// Points of the internal grid stand in rows, a ring of longitudes in whole tiles of 16: ring h is
-/// tiles h * n_tile .. (h + 1) * n_tile - 1 of n_tile = ceil(n_lon / 16), column u is row u of them.
-/// So the neighbors of a tile are runs of whole tiles, an interval becomes a mask of at most its two
-/// ends, and a ring stands where it stands on any number of ranks. It costs up to 15 rows a ring;
-/// they are finite, and nobody sees them.
+/// tiles h * n_tile .. (h + 1) * n_tile - 1 of n_tile = ceil(n_lon / 16), column u is row u of
+/// them. So the neighbors of a tile are runs of whole tiles, an interval becomes a mask of at most
+/// its two ends, and a ring stands where it stands on any number of ranks. It costs up to 15 rows
+/// a ring; they are finite, and nobody sees them.
 ///   streams    float (n_ring * n_tile, width / 8, 32, 4), fragment_index(row, channel, width)
 ///   operands   (n_ring * n_tile, n_group, 32) pieces of 16 rows x 8 channels (products.cuh)
 ///   planes     float (n_channel, n_ring, n_lon): what convolutions gather from
@@ -47,8 +47,8 @@ struct DeviceStrip {
     int64_t value = 0;
 };
 
-/// Stencil of stencil.hpp over all rows of its output: list (row * n_phase_out + phase) * n_basis + k
-/// owns strips[begin[list]] .. strips[begin[list + 1] - 1].
+/// Stencil of stencil.hpp over all rows of its output: list (row * n_phase_out + phase) * n_basis
+/// + k owns strips[begin[list]] .. strips[begin[list + 1] - 1].
 struct DeviceStencil {
     int32_t n_column = 0, n_phase_in = 1, n_phase_out = 1, n_basis = 1;
     const int64_t* begin = nullptr;
@@ -76,6 +76,29 @@ struct GatherArgs {
     const float* x = nullptr;  ///< planes of n_column * n_phase_in longitudes
     int64_t n_channel = 0, n_in_point = 0;
     float* to = nullptr;
+    int64_t width = 0;
+};
+
+/// A depthwise convolution of a grid to itself, weights folded in, and what follows it:
+///   to(c) = activation(sum_k weight[c, k] sum of Psi_k(..) x(c, ..))
+/// and zero in all other rows and channels.
+struct MixArgs {
+    DeviceStencil stencil;  ///< no phases
+    DeviceGrid grid;
+    const float* x = nullptr;  ///< planes
+    int64_t n_channel = 0;
+    const float* weight = nullptr;  ///< (n_channel, n_basis)
+    DeviceActivation activation = DeviceActivation::none;
+    float* to = nullptr;  ///< stream
+    int64_t width = 0;
+};
+
+/// x = norm(x) over the first n_channel channels of a stream, in place.
+struct NormArgs {
+    DeviceGrid grid;
+    DeviceNorm norm;  ///< weight, bias (width)
+    int64_t n_channel = 0;
+    float* x = nullptr;
     int64_t width = 0;
 };
 
@@ -115,8 +138,8 @@ struct InstanceNormArgs {
     DeviceFindings* findings = nullptr;
 };
 
-/// Attention: queries, keys and values of all rows, operands first of the queries of all heads, then
-/// keys, then values; head_groups groups a head, scores are exponents of two.
+/// Attention: queries, keys and values of all rows, operands first of the queries of all heads,
+/// then keys, then values; head_groups groups a head, scores are exponents of two.
 ///   neighborhood  strips of a row, of whole rings   global  all rings
 struct AttendArgs {
     Operand operand = Operand::fp32;
@@ -139,15 +162,18 @@ struct PlanesArgs {
     float* to = nullptr;
 };
 
-/// The decoder's geometry, upsampling included, and the way to the columns:
-///   columns(o) = (sum_k sum of Psi_k(..) t(o * n_basis + k, ..) + added(o)) * std + mean
-/// NaN where the findings say that the run has failed. Output column u * n_phase_out + phase.
+/// The decoder's geometry, upsampling included:
+///   y(o) = sum_k sum of Psi_k(..) t(o * n_basis + k, ..) + added(o) + bias(o)
+/// to planes, or to the columns as y * std + mean, NaN where the findings say that the run has
+/// failed. Output column u * n_phase_out + phase.
 struct WriteArgs {
     DeviceStencil stencil;     ///< n_phase_in 1, from the internal grid
     int32_t n_row = 0;         ///< of the output
     const float* t = nullptr;  ///< planes
     int64_t n_in_point = 0;
-    const float* added = nullptr;     ///< planes of the output's grid; null: nothing
+    const float* added = nullptr;     ///< planes of the output's grid, may be `to`; null: nothing
+    const float* bias = nullptr;      ///< (n_column); null: none
+    float* to = nullptr;              ///< planes of the output's grid; null: to the columns
     const int64_t* points = nullptr;  ///< as in ReadArgs
     const DeviceColumn* columns = nullptr;
     int64_t n_column = 0;
@@ -160,8 +186,10 @@ struct WriteArgs {
 struct DeviceKernels {
     void (*read)(const DeviceProperties&, const ReadArgs&, Stream) = nullptr;
     void (*gather)(const DeviceProperties&, const GatherArgs&, Stream) = nullptr;
+    void (*mix)(const DeviceProperties&, const MixArgs&, Stream) = nullptr;
     void (*copy)(const DeviceProperties&, const CopyArgs&, Stream) = nullptr;
     void (*linear)(const DeviceProperties&, const LinearArgs&, Stream) = nullptr;
+    void (*norm)(const DeviceProperties&, const NormArgs&, Stream) = nullptr;
     void (*moments)(const DeviceProperties&, const MomentsArgs&, Stream) = nullptr;
     void (*instance_norm)(const DeviceProperties&, const InstanceNormArgs&, Stream) = nullptr;
     void (*attend)(const DeviceProperties&, const AttendArgs&, Stream) = nullptr;

@@ -82,6 +82,39 @@ __global__ void __launch_bounds__(n_thread) gather_kernel(const GatherArgs args)
     for (int64_t c = args.n_channel * n_basis + warp; c < args.width; c += n_warp) put(c, 0.0F);
 }
 
+__device__ float activated(DeviceActivation activation, float u) {
+    switch (activation) {
+        case DeviceActivation::relu: return u < 0 ? 0.0F : u;  // NaN stays
+        case DeviceActivation::gelu: return 0.5F * u * (1.0F + erff(u * 0.70710678F));
+        default: return u;
+    }
+}
+
+/// A block takes 32 rows of a ring and 32 channels, each warp four of those.
+__global__ void __launch_bounds__(n_thread) mix_kernel(const MixArgs args) {
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    const int64_t n_row = args.grid.ring_tiles() * tile_rows, n_chunk = chunks_of(n_row);
+    const int64_t ring = blockIdx.x / n_chunk, u = blockIdx.x % n_chunk * 32 + lane;
+    const int64_t first = (int64_t{blockIdx.y} * n_warp + warp) * n_together;
+    if (u >= n_row || first >= args.width) return;
+    const int64_t n_basis = args.stencil.n_basis, n_point = args.grid.n_point();
+    const auto n =
+        static_cast<int>(max(int64_t{0}, min(int64_t{n_together}, args.n_channel - first)));
+    float y[n_together] = {};
+    for (int64_t k = 0; u < args.grid.n_lon && k < n_basis; ++k) {
+        float sums[n_together] = {};
+        add_list(args.stencil, ring * n_basis + k, static_cast<int>(u), args.x + first * n_point,
+                 n_point, n, sums);
+#pragma unroll
+        for (int c = 0; c < n_together; ++c)
+            if (c < n) y[c] = fmaf(args.weight[(first + c) * n_basis + k], sums[c], y[c]);
+    }
+#pragma unroll
+    for (int c = 0; c < n_together; ++c)
+        args.to[fragment_index(args.grid.row(ring, u), first + c, args.width)] =
+            activated(args.activation, y[c]);
+}
+
 __global__ void __launch_bounds__(n_thread) copy_kernel(const CopyArgs args) {
     for (int64_t i = first_item(); i < args.n / 4; i += item_step())
         reinterpret_cast<float4*>(args.to)[i] = reinterpret_cast<const float4*>(args.from)[i];
@@ -134,8 +167,14 @@ __global__ void __launch_bounds__(n_thread) write_kernel(const WriteArgs args) {
             float y = 0;
             for (int w = 0; w < n_warp; ++w) y += parts[w][warp][lane];
             const int64_t c = first + warp;
-            if (args.added) y += args.added[c * args.n_row * n_lon + place];
-            write_column(args.columns[c], args.points[place], c, y, lost, args.findings);
+            const int64_t at = c * args.n_row * n_lon + place;
+            if (args.added) y += args.added[at];
+            if (args.bias) y += args.bias[c];
+            if (args.to) {
+                args.to[at] = y;
+            } else {
+                write_column(args.columns[c], args.points[place], c, y, lost, args.findings);
+            }
         }
         __syncthreads();
     }
@@ -147,6 +186,7 @@ void load_geometry(const DeviceProperties&) {
     const auto load = [](auto kernel) { check(allow_shared(kernel, 0), "sphere geometry"); };
     load(read_kernel);
     load(gather_kernel);
+    load(mix_kernel);
     load(copy_kernel);
     load(planes_kernel);
     load(write_kernel);
@@ -161,6 +201,15 @@ void gather(const DeviceProperties&, const GatherArgs& args, Stream stream) {
     const int64_t n_block = args.grid.n_ring * chunks_of(args.grid.ring_tiles() * tile_rows);
     SURROGATE_LAUNCH(gather_kernel, static_cast<unsigned>(n_block), n_thread, 0, stream, args);
     check_launch("sphere gather");
+}
+
+void mix(const DeviceProperties&, const MixArgs& args, Stream stream) {
+    constexpr int64_t block_channels = n_warp * n_together;
+    const int64_t n_block = args.grid.n_ring * chunks_of(args.grid.ring_tiles() * tile_rows);
+    const dim3 grid(static_cast<unsigned>(n_block),
+                    static_cast<unsigned>((args.width + block_channels - 1) / block_channels));
+    SURROGATE_LAUNCH(mix_kernel, grid, n_thread, 0, stream, args);
+    check_launch("sphere mix");
 }
 
 void copy(const DeviceProperties&, const CopyArgs& args, Stream stream) {
@@ -194,18 +243,24 @@ void load(const DeviceProperties& device, Operand operand) {
 
 const DeviceKernels& kernels() {
     static const DeviceKernels table = {
-        read,   gather, copy, surrogate::kernels::cuda::linear, moments, instance_norm, attend,
-        planes, write,  load};
+        read,   gather, mix,   copy, surrogate::kernels::cuda::linear, norm, moments, instance_norm,
+        attend, planes, write, load};
     return table;
 }
 
 DeviceTable device_table() {
-    static const DeviceKernels table = {
-        &OnDevice<read>::call,    &OnDevice<gather>::call,
-        &OnDevice<copy>::call,    &OnDevice<surrogate::kernels::cuda::linear>::call,
-        &OnDevice<moments>::call, &OnDevice<instance_norm>::call,
-        &OnDevice<attend>::call,  &OnDevice<planes>::call,
-        &OnDevice<write>::call,   &OnDevice<load>::call};
+    static const DeviceKernels table = {&OnDevice<read>::call,
+                                        &OnDevice<gather>::call,
+                                        &OnDevice<mix>::call,
+                                        &OnDevice<copy>::call,
+                                        &OnDevice<surrogate::kernels::cuda::linear>::call,
+                                        &OnDevice<norm>::call,
+                                        &OnDevice<moments>::call,
+                                        &OnDevice<instance_norm>::call,
+                                        &OnDevice<attend>::call,
+                                        &OnDevice<planes>::call,
+                                        &OnDevice<write>::call,
+                                        &OnDevice<load>::call};
     return {"sphere", sizeof table, &table};
 }
 

@@ -11,7 +11,9 @@ using namespace surrogate::kernels::cuda;
 
 void read(const DeviceProperties& device, const ReadArgs& args, Stream stream);
 void gather(const DeviceProperties& device, const GatherArgs& args, Stream stream);
+void mix(const DeviceProperties& device, const MixArgs& args, Stream stream);
 void copy(const DeviceProperties& device, const CopyArgs& args, Stream stream);
+void norm(const DeviceProperties& device, const NormArgs& args, Stream stream);
 void moments(const DeviceProperties& device, const MomentsArgs& args, Stream stream);
 void instance_norm(const DeviceProperties& device, const InstanceNormArgs& args, Stream stream);
 void attend(const DeviceProperties& device, const AttendArgs& args, Stream stream);

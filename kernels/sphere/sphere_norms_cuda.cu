@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instance norms over the grid: sums in double in parts of fixed borders, then the normalised rows as
-// operands. Both are bound by memory.
+// Norms: layer norms in place; instance norms over the grid, sums in double in parts of fixed
+// borders, then the normalised rows as operands. All are bound by memory.
 #include "kernels/device/columns.cuh"
 #include "kernels/device/products.cuh"
 #include "kernels/linear/linear_cuda.hpp"
+#include "kernels/norm/norm_cuda.cuh"
 #include "kernels/sphere/sphere_launch.cuh"
 
 namespace surrogate::kernels::sphere::cuda {
@@ -13,6 +14,46 @@ constexpr int n_warp = 8, n_thread = 32 * n_warp;
 
 __device__ float4 load_piece(const float* stream, int64_t index, int lane) {
     return reinterpret_cast<const float4*>(stream)[index * 32 + lane];
+}
+
+/// A warp takes a tile; a lane its channels of rows g and g + 8, as `linear` does.
+__global__ void __launch_bounds__(n_thread) norm_kernel(const NormArgs args) {
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    const int t = lane % 4;
+    const int64_t n_group = args.width / 8, step = int64_t{n_warp} * gridDim.x;
+    const float share = 1.0F / static_cast<float>(args.n_channel);
+    for (int64_t tile = int64_t{n_warp} * blockIdx.x + warp; tile < args.grid.n_tile();
+         tile += step) {
+        const auto sum = [&](float first, float second, bool is_square, float(&sums)[2]) {
+            sums[0] = sums[1] = 0;
+            for (int64_t group = 0; group < n_group; ++group) {
+                const float4 v = load_piece(args.x, tile * n_group + group, lane);
+                const float x[2][2] = {{v.x - first, v.y - first}, {v.z - second, v.w - second}};
+#pragma unroll
+                for (int i = 0; i < 2; ++i) {
+                    if (8 * group + 2 * t + i >= args.n_channel) continue;
+                    sums[0] += is_square ? x[0][i] * x[0][i] : x[0][i];
+                    sums[1] += is_square ? x[1][i] * x[1][i] : x[1][i];
+                }
+            }
+            sums[0] = sum_of_quad(sums[0]) * share;
+            sums[1] = sum_of_quad(sums[1]) * share;
+        };
+        float mean[2], variance[2];
+        sum(0, 0, false, mean);
+        sum(mean[0], mean[1], true, variance);
+        const float scale[2] = {rsqrtf(variance[0] + args.norm.eps),
+                                rsqrtf(variance[1] + args.norm.eps)};
+        for (int64_t group = 0; group < n_group; ++group) {
+            const int64_t c = 8 * group + 2 * t;
+            const float2 w = make_float2(args.norm.weight[c], args.norm.weight[c + 1]);
+            const float2 b = make_float2(args.norm.bias[c], args.norm.bias[c + 1]);
+            const float4 v = load_piece(args.x, tile * n_group + group, lane);
+            reinterpret_cast<float4*>(args.x)[(tile * n_group + group) * 32 + lane] = make_float4(
+                (v.x - mean[0]) * scale[0] * w.x + b.x, (v.y - mean[0]) * scale[0] * w.y + b.y,
+                (v.z - mean[1]) * scale[1] * w.x + b.x, (v.w - mean[1]) * scale[1] * w.y + b.y);
+        }
+    }
 }
 
 /// Sums of a double over the lanes of a warp that hold the same channels.
@@ -101,10 +142,17 @@ __global__ void __launch_bounds__(n_thread) instance_norm_kernel(const InstanceN
 }  // namespace
 
 void load_norms(const DeviceProperties&, Operand operand_) {
+    check(allow_shared(norm_kernel, 0), "sphere norm");
     check(allow_shared(moments_kernel, 0), "sphere moments");
     with_operand(operand_, [&]<Operand operand>() {
         check(allow_shared(instance_norm_kernel<operand>, 0), "sphere instance norm");
     });
+}
+
+void norm(const DeviceProperties&, const NormArgs& args, Stream stream) {
+    const auto n_block = static_cast<unsigned>((args.grid.n_tile() + n_warp - 1) / n_warp);
+    SURROGATE_LAUNCH(norm_kernel, n_block, n_thread, 0, stream, args);
+    check_launch("sphere norm");
 }
 
 void moments(const DeviceProperties&, const MomentsArgs& args, Stream stream) {

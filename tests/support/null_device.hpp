@@ -62,8 +62,10 @@ inline const kernels::sphere::DeviceKernels& null_sphere_kernels() {
     static const DeviceKernels nothing{
         [](const DeviceProperties&, const ReadArgs&, Stream) {},
         [](const DeviceProperties&, const GatherArgs&, Stream) {},
+        [](const DeviceProperties&, const MixArgs&, Stream) {},
         [](const DeviceProperties&, const CopyArgs&, Stream) {},
         [](const DeviceProperties&, const kernels::LinearArgs&, Stream) {},
+        [](const DeviceProperties&, const NormArgs&, Stream) {},
         [](const DeviceProperties&, const MomentsArgs&, Stream) {},
         [](const DeviceProperties&, const InstanceNormArgs&, Stream) {},
         [](const DeviceProperties&, const AttendArgs&, Stream) {},

@@ -73,29 +73,29 @@ private:
     DeviceMemory memory_;
 };
 
-/// Numbers of the host on their way to the device, until finish().
-class DeviceUpload {
+/// Copies numbers of the host to places of an arena that was taken; call finish() behind the last.
+class ArenaWriter {
 public:
-    explicit DeviceUpload(kernels::Device& device)
-        : device_(device), stream_(device, device.create_stream()) {}
-
-    void clear(void* to, int64_t n_byte) {
-        if (n_byte > 0) device_.clear(to, n_byte, stream_.get());
+    /// Clears the arena first: rows and channels that nobody owns are operands whose weights are 0,
+    /// and must be finite.
+    ArenaWriter(kernels::Device& device, const DeviceArena& arena)
+        : device_(device), arena_(arena), stream_(device, device.create_stream()) {
+        if (arena.bytes() > 0) device.clear(arena.at<void>(0), arena.bytes(), stream_.get());
     }
-    /// Copied before it returns.
-    template <class Values>
-    void put(void* to, const Values& values) {
-        const auto n_byte = static_cast<int64_t>(std::size(values) * sizeof(*std::data(values)));
+    template <class T>
+    void operator()(int64_t place, const std::vector<T>& values) {
+        const int64_t n_byte = std::ssize(values) * static_cast<int64_t>(sizeof(T));
         if (n_byte == 0) return;
         sources_.push_back(pinned_memory(device_, n_byte));
-        std::memcpy(sources_.back().get(), std::data(values), static_cast<size_t>(n_byte));
-        device_.copy(to, sources_.back().get(), n_byte, stream_.get());
+        std::memcpy(sources_.back().get(), values.data(), static_cast<size_t>(n_byte));
+        device_.copy(arena_.at<void>(place), sources_.back().get(), n_byte, stream_.get());
     }
-    /// Waits until all of it is there.
+    /// Waits until all is there.
     void finish() { device_.synchronize(stream_.get()); }
 
 private:
     kernels::Device& device_;
+    const DeviceArena& arena_;
     std::vector<PinnedMemory> sources_;
     DeviceStream stream_;
 };

@@ -15,6 +15,8 @@
 namespace surrogate::test {
 namespace {
 
+using nlohmann::json;
+
 const DeviceKind null_kind{"Null", null_plugin};
 
 TEST(DeviceManners, RunsTakeNoMemoryOnTheHostWhereverFieldsLie) {
@@ -51,8 +53,10 @@ TEST(DeviceManners, RunsTakeNoMemoryOnTheHostWhereverFieldsLie) {
 
 TEST(DeviceManners, RunsOnTheSphereTakeNoMemoryOnTheHost) {
     const Context context = device_context(null_kind, impl::self_communicator());
-    for (const char* mode : {"neighborhood", "global"}) {
-        const ModelOnDisk disk(changed(small_transformer(), {{"attention_mode", mode}}), 3, 3);
+    for (const json& network :
+         {small_transformer(), changed(small_transformer(), {{"attention_mode", "global"}}),
+          changed(small_segformer(), {{"in_chans", 3}, {"out_chans", 3}})}) {
+        const ModelOnDisk disk(network, 3, 3);
         const Model model(context, disk.path());
         SphereRun plan(context, model, {}, {{"backend", "cuda"}, {"threads", "1"}});
         plan.fill(wave_inputs(model));
@@ -62,7 +66,7 @@ TEST(DeviceManners, RunsOnTheSphereTakeNoMemoryOnTheHost) {
         const MemoryMeter meter;
         for (int step = 0; step < 20; ++step) plan.run();
         const int64_t n_allocation = meter.n_allocation();
-        EXPECT_EQ(n_allocation, 0) << mode;
+        EXPECT_EQ(n_allocation, 0) << network;
         EXPECT_EQ(plan.plan.counter("runs"), 21);
     }
 }

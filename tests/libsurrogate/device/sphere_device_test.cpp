@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The spherical Transformer with backend cuda on one rank: every variant against the host in double,
-// stored cases in every precision. On an emulated device, and on a real one where there is one.
+// The spherical Transformer and SegFormer with backend cuda on one rank: every variant against the
+// host in double, stored cases in every precision. On an emulated device, and on a real one where
+// there is one.
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -73,8 +74,28 @@ const std::vector<std::pair<std::string, json>>& variants() {
     return list;
 }
 
-json card_of(const json& changes) {
-    json network = changed(small_transformer(), changes);
+const std::vector<std::pair<std::string, json>>& segformers() {
+    static const std::vector<std::pair<std::string, json>> list = {
+        {"segformer", json::object()},
+        {"transposed upsampling", {{"upsampling_method", "conv"}}},
+        {"relu, bias", {{"activation_function", "relu"}, {"bias", true}}},
+        {"global, lobatto", {{"attention_mode", "global"}, {"grid_internal", "lobatto"}}},
+        {"odd rows", {{"img_size", {27, 36}}, {"out_chans", 5}}},
+        {"thirds of gauss",
+         {{"img_size", {28, 54}}, {"scale_factor", 3}, {"grid_internal", "legendre-gauss"}}},
+        {"levels of ragged rings", {{"img_size", {8, 40}}, {"upsampling_method", "conv"}}},
+        {"channels beyond a block",
+         {{"embed_dims", {33, 68}}, {"heads", {3, 4}}, {"activation_function", "identity"}}},
+        {"one level without repetitions", {{"embed_dims", {6}}, {"heads", {1}}, {"depths", {0}}}},
+        {"three levels", {{"embed_dims", {4, 6, 8}}, {"heads", {1, 2, 2}}, {"depths", {1, 1, 1}}}},
+        {"paper release",
+         {{"upsampling_method", "conv"}, {"bias", true}, {"conventions", "torch-harmonics 0.8.0"}}},
+    };
+    return list;
+}
+
+json card_of(const json& base, const json& changes) {
+    json network = changed(base, changes);
     const json conventions = network.value("conventions", json());
     network.erase("conventions");
     json card = sphere_card(network);
@@ -83,14 +104,18 @@ json card_of(const json& changes) {
 }
 
 TEST_P(SphereDevice, EveryVariantIsThatOfTheHost) {
-    for (const auto& [name, changes] : variants()) {
-        const ModelOnDisk disk(sphere_model(card_of(changes)).bytes());
-        const Model model(*context, disk.path());
-        const Inputs inputs = wave_inputs(model);
-        const std::vector<double> exact = in_double(model, inputs);
-        const double host = relative_l2(run(model, inputs, {}), exact);
-        EXPECT_LE(relative_l2(on_device(model, inputs), exact), bound_of_fp32(host)) << name;
-    }
+    const auto compare = [&](const json& base, const auto& list) {
+        for (const auto& [name, changes] : list) {
+            const ModelOnDisk disk(sphere_model(card_of(base, changes)).bytes());
+            const Model model(*context, disk.path());
+            const Inputs inputs = wave_inputs(model);
+            const std::vector<double> exact = in_double(model, inputs);
+            const double host = relative_l2(run(model, inputs, {}), exact);
+            EXPECT_LE(relative_l2(on_device(model, inputs), exact), bound_of_fp32(host)) << name;
+        }
+    };
+    compare(small_transformer(), variants());
+    compare(small_segformer(), segformers());
 }
 
 /// A network drawn from what a device takes.
@@ -132,7 +157,8 @@ TEST_P(SphereDevice, DrawnNetworksAreThoseOfTheHost) {
 
 TEST_P(SphereDevice, StoredCasesAreAsCloseAsPyTorch) {
     for (const char* name : {"transformer_neighborhood_24x48", "transformer_global_24x48",
-                             "transformer_heads_bias_33x64", "transformer_paper_64x128"}) {
+                             "transformer_heads_bias_33x64", "transformer_paper_64x128",
+                             "segformer_neighborhood_64x128", "segformer_global_48x96"}) {
         const std::string path =
             SURROGATE_TEST_DATA "/sphere/" + std::string(name) + ".safetensors";
         const GoldenFile file(path);
@@ -156,14 +182,16 @@ bool is_matrix(const WriterTensor& tensor) {
            tensor.name.find("norm") == std::string::npos;
 }
 
-// As for other families: every product rounds two operands, and probabilities and values are rounded
-// again: about four independent errors of the size that rounding the weights alone makes.
+// As for other families: every product rounds two operands, and probabilities and values are
+// rounded again: about four independent errors of the size that rounding the weights alone makes.
 TEST_P(SphereDevice, NarrowOperandsCostWhatRoundingCosts) {
-    for (const char* mode : {"neighborhood", "global"}) {
-        const json card = card_of({{"embed_dim", 32},
-                                   {"num_heads", 2},
-                                   {"attention_mode", mode},
-                                   {"residual_prediction", false}});
+    const json transformer = {{"embed_dim", 32}, {"num_heads", 2}, {"residual_prediction", false}};
+    const json segformer = {{"embed_dims", {16, 32}}};
+    for (const json& card :
+         {card_of(small_transformer(), transformer),
+          card_of(small_transformer(), changed(transformer, {{"attention_mode", "global"}})),
+          card_of(small_segformer(), segformer),
+          card_of(small_segformer(), changed(segformer, {{"upsampling_method", "conv"}}))}) {
         const ModelOnDisk disk(sphere_model(card).bytes());
         const Model model(*context, disk.path());
         const Inputs inputs = wave_inputs(model);
@@ -174,8 +202,8 @@ TEST_P(SphereDevice, NarrowOperandsCostWhatRoundingCosts) {
             const double cost =
                 relative_l2(in_double(Model(*context, narrow.path()), inputs), exact);
             const double error = relative_l2(on_device(model, inputs, precision), exact);
-            EXPECT_LE(error, 4 * cost) << precision << " " << mode;
-            EXPECT_GE(error, cost / 8) << precision << " " << mode;  // really used
+            EXPECT_LE(error, 4 * cost) << precision << " " << card;
+            EXPECT_GE(error, cost / 8) << precision << " " << card;  // really used
         }
     }
 }
@@ -204,8 +232,10 @@ TEST_P(SphereDevice, BitsDoNotDependOnHowTheSolverCountsRowsAndColumns) {
 }
 
 TEST_P(SphereDevice, BadInputsAreNamedAndLeaveNoTrace) {
-    for (const char* norm : {"instance_norm", "none"}) {
-        const ModelOnDisk disk(changed(small_transformer(), {{"normalization_layer", norm}}));
+    for (const json& network :
+         {small_transformer(), changed(small_transformer(), {{"normalization_layer", "none"}}),
+          small_segformer()}) {
+        const ModelOnDisk disk(network);
         const Model model(*context, disk.path());
         const Inputs inputs = wave_inputs(model);
         SphereRun plan(*context, model, {}, {{"backend", "cuda"}});
@@ -213,7 +243,7 @@ TEST_P(SphereDevice, BadInputsAreNamedAndLeaveNoTrace) {
         check(plan.run_network());
         const std::vector<double> expected = plan.result().points();
         Inputs bad = inputs;
-        bad[0][24 * 5 + 7] = NAN;
+        bad[0][static_cast<size_t>(5 * plan.in_block.n_lon() + 7)] = NAN;
         plan.fill(bad);
         const Answer found = answer(plan.run_network());
         EXPECT_EQ(found.status, SURROGATE_NOT_FINITE) << found;
@@ -221,7 +251,7 @@ TEST_P(SphereDevice, BadInputsAreNamedAndLeaveNoTrace) {
         for (const double value : plan.result().points()) EXPECT_TRUE(std::isnan(value));
         plan.fill(inputs);
         check(plan.run_network());
-        EXPECT_EQ(plan.result().points(), expected) << norm;
+        EXPECT_EQ(plan.result().points(), expected) << network;
     }
 }
 
@@ -290,7 +320,7 @@ TEST_P(SphereDevice, WhatIsNotBuiltIsRefusedByName) {
         {changed(transformer, {{"upsample_sht", true}}), {}, "upsample_sht"},
         {transformer, {.name = "", .ghosts = 1}, "lat_step 26"},
         {transformer, {.name = "", .is_latitude_fastest = true}, "lon_step 12"},
-        {small_segformer(), {}, "SphericalTransformer"},
+        {small_convolution(), {}, "SphericalTransformer"},
         {small_attention(), {}, "SphericalTransformer"},
     };
     for (const auto& [network, layout, says] : refused) {

@@ -172,8 +172,7 @@ void Passes::fill_memory(const std::vector<int64_t>& points) {
     if (n_slot() == 0) return;
     const auto n = static_cast<size_t>(n_slot());
     const auto d = static_cast<size_t>(config_.n_axis);
-    DeviceUpload upload(device_);
-    upload.clear(at<void>(0), arena_.bytes());  // rows without a slot must be finite
+    ArenaWriter put(device_, arena_);
     std::vector<int64_t> of_slots(n);
     std::vector<float> positions(n * d), relative(n * d);
     for (size_t s = 0; s < n; ++s) {
@@ -183,18 +182,18 @@ void Passes::fill_memory(const std::vector<int64_t>& points) {
         for (size_t k = 0; k < d; ++k)
             positions[s * d + k] = static_cast<float>(plan_.positions()[s * d + k]);
     }
-    upload.put(at<void>(points_), of_slots);
-    upload.put(at<void>(positions_), positions);
+    put(points_, of_slots);
+    put(positions_, positions);
     for (const bool rotated : {false, true}) {
         if (!config_.has_balls() || (rotated && !plan_.is_rotated())) continue;
         const kernels::Tiles<const float> from = plan_.relative(rotated);
         for (size_t s = 0; s < n; ++s)
             for (size_t k = 0; k < d; ++k)
                 relative[s * d + k] = from(static_cast<int64_t>(k), static_cast<int64_t>(s));
-        upload.put(at<void>(relative_[rotated]), relative);
+        put(relative_[rotated], relative);
     }
-    if (plan_.is_rotated()) upload.put(at<void>(slots_), plan_.slots_of_rotated());
-    upload.finish();
+    if (plan_.is_rotated()) put(slots_, plan_.slots_of_rotated());
+    put.finish();
 }
 
 // ---- what an evaluation enqueues ---------------------------------------------------------------

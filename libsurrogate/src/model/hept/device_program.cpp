@@ -183,19 +183,15 @@ void Passes::add_memory(const DeviceTokens& tokens) {
 
 void Passes::fill_memory(const DeviceTokens& tokens) const {
     if (arena_.bytes() == 0) return;
-    DeviceUpload upload(device_);
-    upload.clear(arena_.at<void>(0), arena_.bytes());
-    const auto put = [&]<class T>(const List<T>& to, const std::vector<T>& list) {
-        upload.put(arena_.at<void>(to.place), list);
-    };
-    put(points_, tokens.points);
-    put(blocks_, tokens.blocks);
-    put(members_, tokens.members);
-    put(small_, tokens.small);
-    put(middle_, tokens.middle);
-    put(parts_, tokens.parts);
-    put(large_, tokens.large);
-    upload.finish();
+    ArenaWriter put(device_, arena_);
+    put(points_.place, tokens.points);
+    put(blocks_.place, tokens.blocks);
+    put(members_.place, tokens.members);
+    put(small_.place, tokens.small);
+    put(middle_.place, tokens.middle);
+    put(parts_.place, tokens.parts);
+    put(large_.place, tokens.large);
+    put.finish();
 }
 
 void Passes::set_order(const DeviceTokens& tokens) {

@@ -157,20 +157,18 @@ void Passes::add_memory() {
     arena_.take(device_);
 }
 
-/// Rows without a node are read as keys whose weight is 0: they must be finite.
 void Passes::fill_memory(std::span<const int64_t> leaves) {
     if (arena_.bytes() == 0) return;
-    DeviceUpload upload(device_);
-    upload.clear(arena_.at<void>(0), arena_.bytes());
+    ArenaWriter put(device_, arena_);
     if (has_points()) {
         std::vector<int64_t> points(leaves.size());
         for (size_t i = 0; i < leaves.size(); ++i)
             points[static_cast<size_t>(leaves[i])] = static_cast<int64_t>(i);
-        upload.put(arena_.at<void>(points_), points);
+        put(points_, points);
     }
-    if (config_.has_sinusoid) upload.put(arena_.at<void>(added_), sinusoid());
-    if (!is_alone()) upload.put(arena_.at<void>(begins_), tree_.begins(tree_.cut()));
-    upload.finish();
+    if (config_.has_sinusoid) put(added_, sinusoid());
+    if (!is_alone()) put(begins_, tree_.begins(tree_.cut()));
+    put.finish();
 }
 
 /// The stream of the nodes above the leaves.

@@ -2,9 +2,6 @@
 #include "libsurrogate/src/model/sphere/device_program.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <numbers>
 #include <optional>
 #include <string>
 
@@ -16,7 +13,6 @@ namespace surrogate::impl::sphere {
 using kernels::DeviceActivation;
 using kernels::LinearArgs;
 using kernels::Stream;
-using kernels::tile_rows;
 using kernels::sphere::DeviceGrid;
 using kernels::sphere::DeviceKernels;
 
@@ -44,8 +40,7 @@ public:
           device_(request.device->device()),
           kernels_(request.device->kernels<DeviceKernels>("sphere")),
           weights_(std::move(weights)),
-          grid_{static_cast<int32_t>(config.inner.n_lat),
-                static_cast<int32_t>(config.inner.n_lon)} {}
+          grid_(device_grid(config.inner)) {}
 
     void connect(const DeviceColumns& columns) override;
 
@@ -63,7 +58,6 @@ private:
     void make_tables();
     void add_memory();
     void fill_memory();
-    std::vector<float> log_weights() const;
 
     void encode(Stream stream) const;
     void attend(const DeviceBlock& block, Stream stream) const;
@@ -78,7 +72,7 @@ private:
         kernels_.linear(device_.properties(), args, stream);
     }
     int64_t operand_bytes() const { return kernels::operand_bytes(weights_->operand()); }
-    int64_t n_row() const { return grid_.n_tile() * tile_rows; }
+    int64_t n_row() const { return device_rows(grid_); }
     int64_t n_image_point() const { return config_.image.n_lat * config_.image.n_lon; }
     const DeviceWidths& widths() const { return weights_->widths(); }
 
@@ -88,12 +82,13 @@ private:
     const DeviceKernels& kernels_;
     std::shared_ptr<const DeviceWeights> weights_;
     DeviceGrid grid_;
-    std::optional<DeviceTable> encoder_, decoder_, neighbors_;
+    std::optional<DeviceTable> encoder_, decoder_;
+    std::optional<AttentionStage> attention_;
     DeviceColumns columns_;
     DeviceArena arena_;
     // In arena_. work_: gathered, then qkv, then hidden channels, then those of the decoder.
-    int64_t x_ = 0, work_ = 0, normed_ = 0, averages_ = 0, image_ = 0, expanded_ = 0, parts_ = 0;
-    int64_t points_in_ = 0, points_out_ = 0, log_weight_ = 0;
+    int64_t x_ = 0, work_ = 0, normed_ = 0, image_ = 0, expanded_ = 0, parts_ = 0;
+    int64_t points_in_ = 0, points_out_ = 0;
 };
 
 void Passes::connect(const DeviceColumns& columns) {
@@ -114,10 +109,7 @@ void Passes::make_tables() {
         kernels::sphere::convolution(decoder.out, decoder.in, decoder.filter, 0, decoder.out.n_lat),
         kernels::sphere::resampling(config_.image, config_.inner,
                                     kernels::sphere::Interpolation::bilinear)));
-    const Attention& a = config_.attention;
-    if (!a.is_global && config_.n_layer > 0)
-        neighbors_.emplace(
-            kernels::sphere::neighborhood(a.out, a.in, a.theta_cutoff, 0, a.out.n_lat));
+    if (config_.n_layer > 0) attention_.emplace(config_.attention, weights_->operand());
 }
 
 void Passes::add_memory() {
@@ -125,10 +117,9 @@ void Passes::add_memory() {
     const int64_t n = n_row();
     const int64_t staging = 4 * n_image_point() * std::max(columns_.n_input, columns_.n_output);
     x_ = arena_.add(std::max(4 * n * w.points.width, staging));
-    work_ =
-        arena_.add(n * std::max({4 * w.gathered.width, 4 * w.expanded.width,
-                                 operand_bytes() * w.qkv.width, operand_bytes() * w.hidden.width}));
-    averages_ = arena_.add(operand_bytes() * n * w.heads.width);
+    work_ = arena_.add(
+        std::max({4 * n * w.gathered.width, 4 * n * w.expanded.width,
+                  attention_ ? attention_->qkv_bytes() : 0, operand_bytes() * n * w.hidden.width}));
     if (config_.norm == BlockNorm::instance) {
         normed_ = arena_.add(operand_bytes() * n * w.points.width);
         parts_ = arena_.add(kernels::sphere::moment_parts(grid_.n_tile()) * 2 * w.points.width *
@@ -138,36 +129,18 @@ void Passes::add_memory() {
     expanded_ = arena_.add(4 * grid_.n_point() * w.expanded.n_channel);
     points_in_ = arena_.add(8 * n_image_point());
     points_out_ = arena_.add(8 * n_image_point());
-    log_weight_ = arena_.add(4 * config_.inner.n_lat);
-    for (auto* table : {&encoder_, &decoder_, &neighbors_})
-        if (*table) (*table)->add_to(arena_);
+    for (auto* table : {&encoder_, &decoder_}) (*table)->add_to(arena_);
+    if (attention_) attention_->add_to(arena_);
     arena_.take(device_);
 }
 
-/// Rows and channels that nobody owns are operands whose weights are 0: they must be finite.
 void Passes::fill_memory() {
-    DeviceUpload upload(device_);
-    upload.clear(arena_.at<void>(0), arena_.bytes());
-    const auto put = [&](int64_t place, const auto& values) {
-        upload.put(arena_.at<void>(place), values);
-    };
+    ArenaWriter put(device_, arena_);
     put(points_in_, points_of(input_));
     put(points_out_, points_of(output_));
-    put(log_weight_, log_weights());
-    for (auto* table : {&encoder_, &decoder_, &neighbors_})
-        if (*table) (*table)->move_to(put);
-    upload.finish();
-}
-
-/// Of the weights that the host multiplies by, in the order of the official code.
-std::vector<float> Passes::log_weights() const {
-    std::vector<float> list;
-    for (const double node : kernels::latitudes(config_.inner.kind, config_.inner.n_lat).weight) {
-        const float weight = static_cast<float>(2 * std::numbers::pi) * static_cast<float>(node) /
-                             static_cast<float>(config_.inner.n_lon);
-        list.push_back(weight > 0 ? std::log2(weight) : -std::numeric_limits<float>::infinity());
-    }
-    return list;
+    for (auto* table : {&encoder_, &decoder_}) (*table)->move_to(put);
+    if (attention_) attention_->move_to(put);
+    put.finish();
 }
 
 // ---- what an evaluation enqueues ---------------------------------------------------------------
@@ -255,30 +228,14 @@ void Passes::add_pieces(const kernels::DeviceLinear& layer, const void* pieces, 
 }
 
 void Passes::attend(const DeviceBlock& block, Stream stream) const {
-    const DeviceWidths& w = widths();
-    LinearArgs project = layer_args(block.qkv);
+    LinearArgs project = layer_args(block.attention.qkv);
     take_normalised(project, block.norm0, stream);
     project.to_pieces = arena_.at<void>(work_);
-    project.out_groups = w.qkv.width / 8;
+    project.out_groups = attention_->qkv_width() / 8;
     run(project, stream);
-
-    kernels::sphere::AttendArgs attend;
-    attend.operand = weights_->operand();
-    attend.grid = grid_;
-    attend.qkv = project.to_pieces;
-    attend.n_group = project.out_groups;
-    attend.n_head = static_cast<int32_t>(config_.attention.n_head);
-    attend.head_groups = static_cast<int32_t>(w.head_groups());
-    if (neighbors_) {
-        const kernels::sphere::DeviceStencil stencil = neighbors_->in(arena_);
-        attend.strips = stencil.strips;
-        attend.begin = stencil.begin;
-    }
-    attend.log_weight = arena_.at<float>(log_weight_);
-    attend.to = arena_.at<void>(averages_);
-    attend.to_groups = w.heads.width / 8;
+    const kernels::sphere::AttendArgs attend = attention_->args(arena_, project.to_pieces);
     kernels_.attend(device_.properties(), attend, stream);
-    add_pieces(block.proj, attend.to, w.heads.width, stream);
+    add_pieces(block.attention.proj, attend.to, attention_->width(), stream);
 }
 
 void Passes::feed_forward(const DeviceBlock& block, Stream stream) const {
@@ -335,16 +292,13 @@ std::vector<LayerCost> Passes::costs() const {
     const double n = count(grid_.n_point());
     const int64_t c = config_.n_channel();
     const DeviceWidths& w = widths();
-    const double pairs = neighbors_ ? neighbors_->n_pair() : n * n;
     std::vector<LayerCost> list;
     list.push_back({.name = "encoder",
                     .flops = 2 * encoder_->n_pair() * count(config_.encoder.n_in) +
                              2 * n * count(w.gathered.n_channel * c)});
     for (int64_t i = 0; i < config_.n_layer; ++i) {
         const std::string name = "blocks." + std::to_string(i);
-        list.push_back({.name = name + " attention",
-                        .flops = 8 * n * count(c * c) + 4 * pairs * count(c),
-                        .exponentials = pairs * count(config_.attention.n_head)});
+        list.push_back(attention_->cost(name + " attention"));
         list.push_back({.name = name + " mlp", .flops = 4 * n * count(c * config_.n_hidden)});
     }
     list.push_back({.name = "decoder",

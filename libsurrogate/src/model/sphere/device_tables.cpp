@@ -15,6 +15,10 @@ namespace {
 
 constexpr const char* family = "a network of the sphere";
 
+void require_heads(const Attention& attention) {
+    require_at_most_on_device(family, "num_heads", attention.n_head, kernels::sphere::most_heads);
+}
+
 int64_t bytes_of(const auto& values) {
     return std::ssize(values) * static_cast<int64_t>(sizeof(values[0]));
 }
@@ -23,8 +27,11 @@ int64_t bytes_of(const auto& values) {
 
 void require_device_sizes(const Transformer& config) {
     if (config.upsample_sht) refuse_on_device(family, "upsample_sht");
-    require_at_most_on_device(family, "num_heads", config.attention.n_head,
-                              kernels::sphere::most_heads);
+    require_heads(config.attention);
+}
+
+void require_device_sizes(const Segformer& config) {
+    for (const SegformerLevel& level : config.levels) require_heads(level.attention);
 }
 
 void require_device_grid(const SphereDomain& domain) {

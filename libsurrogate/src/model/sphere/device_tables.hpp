@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -12,14 +13,22 @@
 
 namespace surrogate::impl::sphere {
 
-/// Throws not_supported, with the limit, for Transformers that kernels/sphere does not take.
+/// Throws not_supported, with the limit, for models that kernels/sphere does not take.
 void require_device_sizes(const Transformer& config);
-/// Throws not_supported for grids that a device does not take: of more than one rank, or whose points
-/// do not lie one behind the other in the caller's memory.
+void require_device_sizes(const Segformer& config);
+/// Throws not_supported for grids that a device does not take: of more than one rank, or whose
+/// points do not lie one behind the other in the caller's memory.
 void require_device_grid(const SphereDomain& domain);
 
-/// The points of a rank's grid: of each position, row by row from north to south, each from longitude 0,
-/// its number in the caller's block.
+inline kernels::sphere::DeviceGrid device_grid(const Grid& grid) {
+    return {static_cast<int32_t>(grid.n_lat), static_cast<int32_t>(grid.n_lon)};
+}
+constexpr int64_t device_rows(const kernels::sphere::DeviceGrid& grid) {
+    return grid.n_tile() * kernels::tile_rows;
+}
+
+/// The points of a rank's grid: of each position, row by row from north to south, each from
+/// longitude 0, its number in the caller's block.
 std::vector<int64_t> points_of(const SphereDomain& domain);
 
 /// A stencil as a device holds it, made on the host and copied.
@@ -29,9 +38,9 @@ public:
 
     /// Adds room; before the arena is taken.
     void add_to(DeviceArena& arena);
-    /// put(place, vector) copies to the arena; once, when it was taken. Then the tables here are gone.
+    /// put(place, vector) copies to the arena; once, after that. Then the tables here are gone.
     template <class Put>
-    void move_to(const Put& put) {
+    void move_to(Put& put) {
         put(begin_at_, begin_);
         put(strips_at_, strips_);
         put(values_at_, values_);

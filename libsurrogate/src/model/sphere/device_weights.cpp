@@ -1,29 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/sphere/device_weights.hpp"
 
-#include <numbers>
 #include <string>
 
 #include "kernels/sphere/harmonics.hpp"
-#include "kernels/sphere/sphere_device.hpp"
 
 namespace surrogate::impl::sphere {
 
-using kernels::DeviceChannels;
-using kernels::DeviceLinear;
-using kernels::head_channels;
 using kernels::Linear;
 using kernels::plain_channels;
 
 namespace {
 
 constexpr float norm_eps = 1e-6F;  // as on the host
-
-/// Appends values times a factor, rounded once.
-void append(std::vector<float>& to, const float* values, int64_t n, double factor) {
-    for (int64_t i = 0; i < n; ++i)
-        to.push_back(static_cast<float>(static_cast<double>(values[i]) * factor));
-}
 
 std::vector<float> identity(int64_t n) {
     std::vector<float> matrix(static_cast<size_t>(n * n));
@@ -36,41 +25,16 @@ std::vector<float> identity(int64_t n) {
 DeviceWidths::DeviceWidths(const Transformer& config)
     : gathered(plain_channels(config.encoder.n_in * config.encoder.n_basis())),
       points(plain_channels(config.n_channel())),
-      qkv(head_channels(3 * config.attention.n_head, config.attention.key_dim())),
-      heads(head_channels(config.attention.n_head, config.attention.key_dim())),
       hidden(plain_channels(config.use_mlp ? config.n_hidden : config.n_channel())),
       expanded(plain_channels(config.decoder.n_out * config.decoder.n_basis())) {}
-
-/// Queries, keys and values as one layer; scores come out in base 2, as on the host.
-DeviceLinear DeviceWeights::qkv(DeviceImage& image, const std::string& name) const {
-    const Attention& a = config_.attention;
-    const int64_t n = a.n_in;
-    const double factor = a.scale * std::numbers::log2e;
-    std::vector<float> weight, bias;
-    append(weight, weights_.at(name + "q_weights"), n * a.n_key, factor);
-    append(weight, weights_.at(name + "k_weights"), n * a.n_key, 1);
-    append(weight, weights_.at(name + "v_weights"), n * a.n_value, 1);
-    if (a.bias) {
-        append(bias, weights_.at(name + "q_bias"), a.n_key,
-               a.scales_bias ? factor : std::numbers::log2e);
-        append(bias, weights_.at(name + "k_bias"), a.n_key, 1);
-        append(bias, weights_.at(name + "v_bias"), a.n_value, 1);
-    }
-    const Linear<float> layer{n, 2 * a.n_key + a.n_value, weight.data(),
-                              a.bias ? bias.data() : nullptr};
-    return image.linear(widths_.points, widths_.qkv, layer,
-                        name + "q_weights, k_weights, v_weights");
-}
 
 /// (channel, row, column or one for all) to a stream.
 const float* DeviceWeights::embedding(DeviceImage& image) const {
     if (config_.embedding == Embedding::none) return nullptr;
     const int64_t n = config_.n_channel(), width = widths_.points.width;
     const int64_t n_lat = config_.inner.n_lat, n_lon = config_.inner.n_lon;
-    const kernels::sphere::DeviceGrid grid{static_cast<int32_t>(n_lat),
-                                           static_cast<int32_t>(n_lon)};
-    const DeviceImage::Place place =
-        image.take(grid.n_tile() * kernels::tile_rows * width * int64_t{sizeof(float)});
+    const kernels::sphere::DeviceGrid grid = device_grid(config_.inner);
+    const DeviceImage::Place place = image.take(device_rows(grid) * width * int64_t{sizeof(float)});
     if (!place.host) return nullptr;
     auto* const to = reinterpret_cast<float*>(place.host);
     const auto fill = [&](const auto& value) {
@@ -100,7 +64,6 @@ const float* DeviceWeights::embedding(DeviceImage& image) const {
 
 DeviceBlock DeviceWeights::lay_out_block(DeviceImage& image, int64_t i) const {
     const DeviceWidths& w = widths_;
-    const Attention& a = config_.attention;
     const int64_t n = config_.n_channel();
     const std::string name = "blocks." + std::to_string(i) + ".";
     const std::string norm = config_.norm == BlockNorm::layer ? ".norm" : "";
@@ -111,12 +74,7 @@ DeviceBlock DeviceWeights::lay_out_block(DeviceImage& image, int64_t i) const {
     DeviceBlock block;
     block.norm0 = make_norm("norm0");
     block.norm1 = make_norm("norm1");
-    block.qkv = qkv(image, name + "self_attn.");
-    const std::string proj = name + "self_attn.proj";
-    block.proj = image.linear(
-        w.heads, w.points,
-        weights_.linear(proj + "_weights", a.bias ? proj + "_bias" : "", a.n_value, a.n_value),
-        proj);
+    block.attention = lay_out_attention(image, weights_, config_.attention, name + "self_attn.");
     if (!config_.use_mlp) {
         const std::vector<float> matrix = identity(n);
         const Linear<float> copy{n, n, matrix.data(), nullptr};

@@ -4,24 +4,23 @@
 #include <cstdint>
 #include <vector>
 
-#include "libsurrogate/src/layers/device_image.hpp"
-#include "libsurrogate/src/model/sphere/config.hpp"
+#include "libsurrogate/src/model/sphere/device_attention.hpp"
 
 namespace surrogate::impl::sphere {
 
-/// Where a device puts a Transformer's channels: widths are multiples of 16, heads multiples of 8.
+/// Where a device puts a Transformer's channels.
 struct DeviceWidths {
-    kernels::DeviceChannels gathered, points, qkv, heads, hidden, expanded;
+    kernels::DeviceChannels gathered, points, hidden, expanded;
 
     explicit DeviceWidths(const Transformer& config);
-    int64_t head_groups() const { return heads.n_dim_padded / 8; }
 };
 
 /// Weights of one block; all pointers are device memory. Without an MLP both of its layers are the
 /// identity.
 struct DeviceBlock {
     kernels::DeviceNorm norm0, norm1;  ///< over channels; of an instance norm weight, bias and eps
-    kernels::DeviceLinear qkv, proj, mlp_in, mlp_out;
+    DeviceAttention attention;
+    kernels::DeviceLinear mlp_in, mlp_out;
 };
 
 struct DeviceLayers {
@@ -31,8 +30,8 @@ struct DeviceLayers {
     kernels::DeviceLinear decoder;  ///< before its geometry
 };
 
-/// The weights of a Transformer on a device; plans share them. `device`, `config` and `weights` must
-/// outlive it.
+/// The weights of a Transformer on a device; plans share them. `device`, `config` and `weights`
+/// must outlive it.
 class DeviceWeights {
 public:
     /// As PackedWeights.
@@ -47,7 +46,6 @@ public:
 private:
     DeviceLayers lay_out(DeviceImage& image) const;
     DeviceBlock lay_out_block(DeviceImage& image, int64_t i) const;
-    kernels::DeviceLinear qkv(DeviceImage& image, const std::string& name) const;
     const float* embedding(DeviceImage& image) const;
 
     const Transformer& config_;

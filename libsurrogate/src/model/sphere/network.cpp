@@ -4,7 +4,7 @@
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/layers/double_layers.hpp"
 #include "libsurrogate/src/model/sphere/device_program.hpp"
-#include "libsurrogate/src/model/sphere/device_tables.hpp"
+#include "libsurrogate/src/model/sphere/device_segformer.hpp"
 #include "libsurrogate/src/model/sphere/gradient_program.hpp"
 
 namespace surrogate::impl::sphere {
@@ -97,21 +97,24 @@ public:
 
     std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
         const ProgramRequest grids = request_of(request);
-        const auto* const transformer = std::get_if<Transformer>(&config_);
-        if (!transformer) {
-            throw Error(Status::not_supported,
-                        "of the networks of the sphere SphericalTransformer runs on devices; others "
-                        "are not built for backend 'cuda'; use backend 'simd' or 'auto'");
-        }
-        require_device_sizes(*transformer);
-        for (const SphereDomain* domain : {&grids.input, &grids.output}) {
-            domain->require_whole_shift();
-            require_device_grid(*domain);
-        }
-        return make_device_program(*transformer,
-                                   device_weights_.get(request.device->device(), request.precision,
-                                                       *transformer, weights_.single()),
-                                   grids.input, grids.output, request);
+        const auto make = [&](const auto& config, auto& weights) {
+            require_device_sizes(config);
+            for (const SphereDomain* domain : {&grids.input, &grids.output}) {
+                domain->require_whole_shift();
+                require_device_grid(*domain);
+            }
+            return make_device_program(
+                config,
+                weights.get(request.device->device(), request.precision, config, weights_.single()),
+                grids.input, grids.output, request);
+        };
+        if (const auto* transformer = std::get_if<Transformer>(&config_))
+            return make(*transformer, transformer_weights_);
+        if (const auto* segformer = std::get_if<Segformer>(&config_))
+            return make(*segformer, segformer_weights_);
+        throw Error(Status::not_supported,
+                    "single layers of the sphere are not built for backend 'cuda', which runs "
+                    "SphericalTransformer and SphericalSegformer; use backend 'simd' or 'auto'");
     }
 
 private:
@@ -143,7 +146,8 @@ private:
     Config config_;
     Ports ports_;
     DoubleLayers<Weights> weights_;
-    mutable SharedByOperand<DeviceWeights> device_weights_;
+    mutable SharedByOperand<DeviceWeights> transformer_weights_;
+    mutable SharedByOperand<SegformerWeights> segformer_weights_;
 };
 
 }  // namespace

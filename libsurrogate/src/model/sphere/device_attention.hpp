@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/layers/device_image.hpp"
+#include "libsurrogate/src/model/sphere/config.hpp"
+#include "libsurrogate/src/model/sphere/device_tables.hpp"
+
+/// Attention of the blocks of a model on one internal grid of a device.
+namespace surrogate::impl::sphere {
+
+/// Weights of one layer; all pointers are device memory.
+struct DeviceAttention {
+    kernels::DeviceLinear qkv, proj;
+};
+
+/// Queries, keys and values as one layer, and the projection. Scores come out in base 2, as on the
+/// host. prefix of the weights' names: "blocks.0.self_attn.".
+DeviceAttention lay_out_attention(DeviceImage& image, const Weights<float>& weights,
+                                  const Attention& attention, const std::string& prefix);
+
+/// Tables and memory of the layers of a grid, in the arena of a program.
+class AttentionStage {
+public:
+    /// Local.
+    AttentionStage(const Attention& attention, kernels::Operand operand);
+
+    /// Adds room; before the arena is taken.
+    void add_to(DeviceArena& arena);
+    /// put(place, vector) copies to the arena.
+    template <class Put>
+    void move_to(Put& put) {
+        put(log_weight_at_, log_weight_);
+        if (neighbors_) neighbors_->move_to(put);
+    }
+
+    kernels::sphere::DeviceGrid grid() const { return grid_; }
+    int64_t qkv_width() const { return qkv_.width; }
+    int64_t qkv_bytes() const;
+    int64_t width() const { return heads_.width; }  ///< of what a pass writes
+    /// From queries, keys and values at `qkv` to this stage's averages.
+    kernels::sphere::AttendArgs args(const DeviceArena& arena, const void* qkv) const;
+
+    LayerCost cost(const std::string& name) const;
+
+private:
+    const Attention& attention_;
+    kernels::Operand operand_;
+    kernels::sphere::DeviceGrid grid_;
+    kernels::DeviceChannels qkv_, heads_;
+    std::vector<float> log_weight_;
+    std::optional<DeviceTable> neighbors_;
+    int64_t averages_at_ = 0, log_weight_at_ = 0;
+};
+
+}  // namespace surrogate::impl::sphere

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "libsurrogate/src/domain/sphere_domain.hpp"
+#include "libsurrogate/src/model/device_program.hpp"
+#include "libsurrogate/src/model/sphere/device_segformer_weights.hpp"
+
+namespace surrogate::impl::sphere {
+
+/// Kernels of kernels/sphere for a SegFormer on one rank. `config` and the domains must outlive it.
+/// Local; throws not_supported, invalid_argument (longitudes).
+std::unique_ptr<DeviceProgram> make_device_program(const Segformer& config,
+                                                   std::shared_ptr<const SegformerWeights> weights,
+                                                   const SphereDomain& input,
+                                                   const SphereDomain& output,
+                                                   const PlanRequest& request);
+
+}  // namespace surrogate::impl::sphere
