@@ -17,6 +17,17 @@ struct DeviceChannels {
     }
 };
 
+/// n channels from 0 on; the width is a multiple of 16, as wide layers want it (linear_device.hpp).
+constexpr DeviceChannels plain_channels(int64_t n) {
+    const int64_t width = (n + 15) / 16 * 16;
+    return {n, n, width, width};
+}
+/// Heads of n_dim channels, each padded to whole groups of 8; the width is a multiple of 16.
+constexpr DeviceChannels head_channels(int64_t n_head, int64_t n_dim) {
+    const int64_t padded = (n_dim + 7) / 8 * 8;
+    return {n_head * n_dim, n_dim, padded, (n_head * padded + 15) / 16 * 16};
+}
+
 /// A vector over the model's channels to (width) floats; null stays all zero. is_per_head: n_dim
 /// values repeated for every head.
 void pack_channels(const DeviceChannels& channels, const float* from, bool is_per_head, float* to);

@@ -147,6 +147,19 @@ __device__ void activate(DeviceActivation activation, float (&y)[n_tile][n_group
             return each(y, [](float u) { return u < 0 ? 0.0F : u; });  // NaN stays
         case DeviceActivation::gelu:
             return each(y, [](float u) { return 0.5F * u * (1.0F + erff(u * 0.70710678F)); });
+        case DeviceActivation::swiglu:
+#pragma unroll
+            for (int i = 0; i < n_tile; ++i) {
+#pragma unroll
+                for (int group = 0; group < n_group; group += 2) {
+#pragma unroll
+                    for (int k = 0; k < 4; ++k) {
+                        const float a = y[i][group][k];
+                        y[i][group][k] = a / (1.0F + expf(-a)) * y[i][group + 1][k];
+                    }
+                }
+            }
+            return;
     }
 }
 
@@ -217,19 +230,22 @@ __global__ void __launch_bounds__(n_thread) linear_kernel(const LinearArgs args)
     }
 
     activate(args.activation, y);
+    // Of pairs the first holds what comes out.
+    const int per_group = args.activation == DeviceActivation::swiglu ? 2 : 1;
 #pragma unroll
     for (int i = 0; i < S::n_tile; ++i) {
         if (first_tile + i >= args.n_tile) continue;
 #pragma unroll
         for (int group = 0; group < n_group; ++group) {
-            if (first_group + group >= n_out_group) continue;
+            if (first_group + group >= n_out_group || group % per_group != 0) continue;
+            const int out_group = (first_group + group) / per_group;
             const float(&v)[4] = y[i][group];
             if (args.to_pieces) {
-                const int64_t at = tiles[i] * args.out_groups + first_group + group;
+                const int64_t at = tiles[i] * args.out_groups + out_group;
                 static_cast<Piece*>(args.to_pieces)[at * 32 + lane] = P::piece(v);
                 continue;
             }
-            const int64_t at = tiles[i] * n_out_group + first_group + group;
+            const int64_t at = tiles[i] * (n_out_group / per_group) + out_group;
             float4& to = reinterpret_cast<float4*>(args.to_stream)[at * 32 + lane];
             if (args.adds) {
                 const float4 before = to;

@@ -43,8 +43,9 @@ constexpr int64_t linear_bytes(Operand operand, int64_t n_in, int64_t n_out) {
 void pack_linear(Operand operand, const DeviceChannels& in, const DeviceChannels& out,
                  const Linear<float>& layer, void* to);
 
-/// gelu: with the error function.
-enum class DeviceActivation { none, relu, gelu };
+/// gelu: with the error function. swiglu: outputs in pairs of 8 channels, (a, b) -> silu(a) b; half
+/// as many come out.
+enum class DeviceActivation { none, relu, gelu, swiglu };
 
 /// y = activation(W norm(x) + b)
 struct LinearArgs {

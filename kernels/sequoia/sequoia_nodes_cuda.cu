@@ -2,48 +2,16 @@
 // What happens to nodes one by one: from the caller's columns to features, means of children, rows
 // on their way over the ranks, and back to the columns. All are bound by memory.
 #include "kernels/device/columns.cuh"
+#include "kernels/device/items.cuh"
+#include "kernels/embedding/encode_cuda.cuh"
 #include "kernels/sequoia/sequoia_launch.cuh"
 
 namespace surrogate::kernels::sequoia::cuda {
 namespace {
 
-constexpr int n_thread = 256;
-
-unsigned blocks_of(int64_t n_item) {
-    constexpr int64_t most_blocks = 65535;
-    return static_cast<unsigned>(std::min((n_item + n_thread - 1) / n_thread, most_blocks));
-}
-
-/// Items first_item(), first_item() + n_item_step(), .. of a kernel whose threads share them.
-__device__ int64_t first_item() {
-    return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-__device__ int64_t item_step() {
-    return static_cast<int64_t>(gridDim.x) * blockDim.x;
-}
+constexpr int n_thread = item_threads;
 
 // ---- features ------------------------------------------------------------------------------------
-
-/// Features of one leaf from its positions, channel by channel through put(c, value).
-template <class Put>
-__device__ void encode(const BeginArgs& args, const float (&position)[most_positions],
-                       const Put& put) {
-    const int n = static_cast<int>(args.n_position);
-    const auto product = [&](int64_t row, float sum) {
-        for (int i = 0; i < n; ++i) sum = fmaf(args.weight[row * n + i], position[i], sum);
-        return sum;
-    };
-    if (args.features == BeginArgs::Features::linear) {
-        for (int64_t c = 0; c < args.n_feature; ++c) put(c, product(c, args.bias[c]));
-        return;
-    }
-    const int64_t half = args.n_feature / 2;
-    for (int64_t c = 0; c < half; ++c) {
-        const float angle = product(c, 0.0F);
-        put(c, cosf(angle));
-        put(half + c, sinf(angle));
-    }
-}
 
 /// One thread a row; all threads of a warp go through all columns, whose findings they count
 /// together.
@@ -79,7 +47,9 @@ __global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
         if (!exists) {
             for (int64_t c = 0; c < args.n_feature; ++c) put(c, 0.0F);
         } else if (!is_raw) {
-            encode(args, position, put);
+            const bool is_linear = args.features == BeginArgs::Features::linear;
+            encode(args.weight, is_linear ? args.bias : nullptr, args.n_feature, position,
+                   static_cast<int>(args.n_position), put);
         }
         for (int64_t c = args.n_feature; c < args.width; ++c) put(c, 0.0F);
     }
@@ -117,9 +87,7 @@ __global__ void __launch_bounds__(n_thread) mark_kernel(const MarkArgs args) {
     const int64_t first = args.level.first_tile * tile_rows * args.width;
     const int64_t first_added = (args.level.first_tile - args.first_tile) * tile_rows * args.width;
     for (int64_t item = first_item(); item < n_item; item += item_step()) {
-        // Items in the order of fragments: their channel is that of lane and slot.
-        const int64_t group = item / 128 % (args.width / 8);
-        const int64_t c = 8 * group + item / 4 % 4 * 2 + item % 2;
+        const int c = stream_place(item, args.width).channel;
         float value = args.x[first + item];
         if (args.added) value += args.added[first_added + item];
         args.x[first + item] = c == args.marker ? 0.0F : value;
@@ -197,40 +165,40 @@ void load_nodes() {
 
 void begin(const DeviceProperties&, const BeginArgs& args, Stream stream) {
     if (args.level.n_tile == 0) return;
-    SURROGATE_LAUNCH(begin_kernel, blocks_of(args.level.n_tile * tile_rows), n_thread, 0, stream,
+    SURROGATE_LAUNCH(begin_kernel, item_blocks(args.level.n_tile * tile_rows), n_thread, 0, stream,
                      args);
     check_launch("sequoia begin");
 }
 
 void average(const DeviceProperties&, const AverageArgs& args, Stream stream) {
     if (args.parents.n_tile == 0) return;
-    SURROGATE_LAUNCH(average_kernel, blocks_of(args.parents.n_tile * tile_rows * args.width),
+    SURROGATE_LAUNCH(average_kernel, item_blocks(args.parents.n_tile * tile_rows * args.width),
                      n_thread, 0, stream, args);
     check_launch("sequoia average");
 }
 
 void mark(const DeviceProperties&, const MarkArgs& args, Stream stream) {
     if (args.level.n_tile == 0) return;
-    SURROGATE_LAUNCH(mark_kernel, blocks_of(args.level.n_tile * tile_rows * args.width), n_thread,
+    SURROGATE_LAUNCH(mark_kernel, item_blocks(args.level.n_tile * tile_rows * args.width), n_thread,
                      0, stream, args);
     check_launch("sequoia mark");
 }
 
 void pack(const DeviceProperties&, const CutArgs& args, Stream stream) {
     const int64_t n_item = (args.own_end - args.own_begin) * args.channels.n_channel;
-    SURROGATE_LAUNCH(pack_kernel, blocks_of(n_item + 1), n_thread, 0, stream, args);
+    SURROGATE_LAUNCH(pack_kernel, item_blocks(n_item + 1), n_thread, 0, stream, args);
     check_launch("sequoia pack");
 }
 
 void unpack(const DeviceProperties&, const CutArgs& args, Stream stream) {
     const int64_t n_item = args.level.n * args.channels.n_channel + args.n_rank;
-    SURROGATE_LAUNCH(unpack_kernel, blocks_of(n_item), n_thread, 0, stream, args);
+    SURROGATE_LAUNCH(unpack_kernel, item_blocks(n_item), n_thread, 0, stream, args);
     check_launch("sequoia unpack");
 }
 
 void end(const DeviceProperties&, const EndArgs& args, Stream stream) {
     if (args.own_end == args.own_begin) return;
-    SURROGATE_LAUNCH(end_kernel, blocks_of(args.own_end - args.own_begin), n_thread, 0, stream,
+    SURROGATE_LAUNCH(end_kernel, item_blocks(args.own_end - args.own_begin), n_thread, 0, stream,
                      args);
     check_launch("sequoia end");
 }

@@ -3,25 +3,16 @@
 // columns of an output row share a list, so that a warp reads one weight for 32 points, and its
 // points side by side.
 #include "kernels/device/columns.cuh"
+#include "kernels/device/items.cuh"
 #include "kernels/linear/linear_cuda.hpp"
 #include "kernels/sphere/sphere_launch.cuh"
 
 namespace surrogate::kernels::sphere::cuda {
 namespace {
 
-constexpr int n_thread = 256, n_warp = n_thread / 32;
+constexpr int n_thread = item_threads, n_warp = n_thread / 32;
 constexpr int n_together = 4;  // channels that one weight is read for
 
-unsigned blocks_of(int64_t n_item) {
-    constexpr int64_t most_blocks = 65535;
-    return static_cast<unsigned>(std::min((n_item + n_thread - 1) / n_thread, most_blocks));
-}
-__device__ int64_t first_item() {
-    return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-__device__ int64_t item_step() {
-    return static_cast<int64_t>(gridDim.x) * blockDim.x;
-}
 /// 32 columns of a row at a time.
 __host__ __device__ constexpr int64_t chunks_of(int64_t n_column) {
     return (n_column + 31) / 32;
@@ -202,7 +193,7 @@ void load_geometry(const DeviceProperties&) {
 }
 
 void read(const DeviceProperties&, const ReadArgs& args, Stream stream) {
-    SURROGATE_LAUNCH(read_kernel, blocks_of(args.n_point), n_thread, 0, stream, args);
+    SURROGATE_LAUNCH(read_kernel, item_blocks(args.n_point), n_thread, 0, stream, args);
     check_launch("sphere read");
 }
 
@@ -222,13 +213,13 @@ void mix(const DeviceProperties&, const MixArgs& args, Stream stream) {
 }
 
 void copy(const DeviceProperties&, const CopyArgs& args, Stream stream) {
-    SURROGATE_LAUNCH(copy_kernel, blocks_of(args.n / 4), n_thread, 0, stream, args);
+    SURROGATE_LAUNCH(copy_kernel, item_blocks(args.n / 4), n_thread, 0, stream, args);
     check_launch("sphere copy");
 }
 
 void planes(const DeviceProperties&, const PlanesArgs& args, Stream stream) {
     const int64_t n_item = args.grid.n_tile() * ((args.n_channel + 7) / 8);
-    SURROGATE_LAUNCH(planes_kernel, blocks_of(32 * n_item), n_thread, 0, stream, args);
+    SURROGATE_LAUNCH(planes_kernel, item_blocks(32 * n_item), n_thread, 0, stream, args);
     check_launch("sphere planes");
 }
 

@@ -150,7 +150,9 @@ part_library() {
     "$program" limits --tiny >/dev/null || return $?
     failed=0
     for file in "$root"/tests/data/flare/*.safetensors "$root"/tests/data/sequoia/points_*.safetensors \
-        "$root/share/models/darcy_flow.safetensors"; do
+        "$root"/tests/data/bsa/*.safetensors "$root"/tests/data/hept/*.safetensors \
+        "$root"/tests/data/sphere/transformer_*.safetensors \
+        "$root/share/models/darcy_flow.safetensors" "$root/share/models/shallow_water.safetensors"; do
         for precision in fp32 tf32 fp16 bf16; do
             "$BUILD/library/bin/surrogate" check "$file" --backend cuda --precision $precision --json "$logs/golden.json"
             status=$?

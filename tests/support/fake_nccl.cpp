@@ -16,6 +16,8 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "tests/support/emulation/surrogate_emulation.hpp"
 
@@ -36,6 +38,13 @@ constexpr size_t chunk_bytes = 16384;
 
 static_assert(std::atomic<int64_t>::is_always_lock_free, "between processes");
 
+/// Messages from one rank to another, a chunk at a time.
+struct Channel {
+    std::atomic<int64_t> n_written, n_read;  // chunks
+    int64_t message_bytes;                   // of the message that the chunk belongs to
+    unsigned char data[chunk_bytes];
+};
+
 /// What one rank shows the others. Zeros are the start.
 struct Slot {
     std::atomic<int64_t> n_written;  // chunks whose data may be read
@@ -46,6 +55,7 @@ struct Slot {
     NcclOperation operation;
     bool is_gather;
     alignas(64) unsigned char data[chunk_bytes];
+    Channel to[max_rank];
 };
 
 struct Board {
@@ -82,8 +92,26 @@ struct Comm {
     bool is_complete() const { return board && board->n_joined.load() >= n_rank; }
 };
 
+/// A message of a group, as far as it has come.
+struct Transfer {
+    bool is_send;
+    int peer;
+    unsigned char* data;
+    int64_t n_byte;
+    int64_t done = 0;
+};
+
+/// The group that is open.
+struct Group {
+    bool is_open = false;
+    NcclComm* comm = nullptr;
+    void* stream = nullptr;
+    std::vector<Transfer> transfers;
+};
+
 struct World {
     std::mutex mutex;
+    Group group;
     NcclFaults faults;
     std::function<bool()> is_current = [] { return true; };
     std::map<NcclComm*, std::shared_ptr<Comm>> comms;
@@ -205,20 +233,61 @@ bool exchange(Comm& comm, const Operation& op, int64_t first, int64_t count) {
     return true;
 }
 
-/// On the stream's thread.
-void carry_out(Comm& comm, const Operation& op, const NcclFaults& faults) {
+/// The next chunk, if the peer is ready for it or has brought it; false for sizes that differ.
+bool advance(Comm& comm, Transfer& t) {
+    Channel& channel = t.is_send ? comm.board->slots[comm.rank].to[t.peer]
+                                 : comm.board->slots[t.peer].to[comm.rank];
+    const auto n = static_cast<size_t>(std::min(int64_t{chunk_bytes}, t.n_byte - t.done));
+    const bool is_full = channel.n_written > channel.n_read;
+    if (n == 0 || is_full == t.is_send) return true;
+    if (t.is_send) {
+        channel.message_bytes = t.n_byte;
+        std::memcpy(channel.data, t.data + t.done, n);
+        ++channel.n_written;
+    } else {
+        if (channel.message_bytes != t.n_byte) return false;
+        std::memcpy(t.data + t.done, channel.data, n);
+        ++channel.n_read;
+    }
+    t.done += static_cast<int64_t>(n);
+    return true;
+}
+
+/// Messages of one pair go one after the other, all others side by side.
+void carry_out(Comm& comm, std::vector<Transfer> transfers) {
+    wait_until(comm, [&] {
+        for (size_t i = 0; i < transfers.size(); ++i) {
+            Transfer& t = transfers[i];
+            const bool is_first =
+                std::none_of(transfers.begin(), transfers.begin() + static_cast<ptrdiff_t>(i),
+                             [&](const Transfer& earlier) {
+                                 return earlier.is_send == t.is_send && earlier.peer == t.peer &&
+                                        earlier.done < earlier.n_byte;
+                             });
+            if (is_first && !advance(comm, t)) comm.error = NcclResult::invalid_usage;
+        }
+        return comm.error == NcclResult::success &&
+               std::all_of(transfers.begin(), transfers.end(),
+                           [](const Transfer& t) { return t.done == t.n_byte; });
+    });
+}
+
+/// Whether the operation that begins on the stream's thread ends here.
+bool is_faulty(Comm& comm, const NcclFaults& faults) {
     const int index = comm.n_begun++;
     if (index == faults.failing_operation) {
         comm.error = NcclResult::unhandled_cuda_error;
-        wait_for_abort(comm);
-        return;
-    }
-    if (index == faults.dying_operation) {
+    } else if (index == faults.dying_operation) {
         comm.board->slots[comm.rank].is_dead = faults.is_death_heard;
         comm.error = NcclResult::system_error;
-        wait_for_abort(comm);
-        return;
+    } else {
+        return false;
     }
+    wait_for_abort(comm);
+    return true;
+}
+
+void carry_out(Comm& comm, const Operation& op) {
     const int64_t step = int64_t{chunk_bytes} / op.width();
     for (int64_t first = 0; first < op.count; first += step)
         if (!exchange(comm, op, first, std::min(step, op.count - first))) return;
@@ -293,8 +362,9 @@ NcclResult comm_get_async_error(NcclComm* handle, NcclResult* error) {
     return NcclResult::success;
 }
 
-/// The caller holds the mutex.
-NcclResult enqueue_operation(const std::string& function, const Operation& op, NcclComm* handle,
+/// The caller holds the mutex. work: an Operation or messages.
+template <class Work>
+NcclResult enqueue_operation(const std::string& function, const Work& work, NcclComm* handle,
                              void* stream, std::unique_lock<std::mutex>& lock) {
     begin(function.c_str());
     const auto comm = find(handle, function.c_str());
@@ -306,7 +376,9 @@ NcclResult enqueue_operation(const std::string& function, const Operation& op, N
     comm->n_poll_in_progress = faults.polls_of_enqueue;
     lock.unlock();
     const auto pending = std::make_shared<const Pending>(comm);
-    enqueue(stream, [pending, op, faults] { carry_out(*pending->comm, op, faults); });
+    enqueue(stream, [pending, work, faults] {
+        if (!is_faulty(*pending->comm, faults)) carry_out(*pending->comm, work);
+    });
     return faults.polls_of_enqueue > 0 ? NcclResult::in_progress : NcclResult::success;
 }
 
@@ -329,6 +401,52 @@ NcclResult all_gather(const void* from, void* to, size_t count_of_rank, NcclType
     if (from != static_cast<char*>(to) + rank * op.count * op.width())
         return NcclResult::invalid_argument;
     return enqueue_operation("ncclAllGather", op, handle, stream, lock);
+}
+
+NcclResult group_start() {
+    std::lock_guard lock(world->mutex);
+    if (world->group.is_open) world->misuse += "ncclGroupStart in a group\n";
+    world->group = {};
+    world->group.is_open = true;
+    return NcclResult::success;
+}
+
+NcclResult add_transfer(const char* function, const Transfer& transfer, NcclComm* handle,
+                        void* stream) {
+    std::lock_guard lock(world->mutex);
+    begin(function);
+    Group& group = world->group;
+    const auto comm = find(handle, function);
+    if (!comm) return NcclResult::invalid_argument;
+    if (!group.is_open) world->misuse += std::string(function) + " outside of a group\n";
+    if (transfer.peer < 0 || transfer.peer >= comm->n_rank || transfer.peer == comm->rank)
+        return NcclResult::invalid_argument;
+    group.comm = handle;
+    group.stream = stream;
+    group.transfers.push_back(transfer);
+    return NcclResult::success;
+}
+
+NcclResult send(const void* from, size_t count, NcclType, int peer, NcclComm* handle,
+                void* stream) {
+    auto* data = static_cast<unsigned char*>(const_cast<void*>(from));
+    return add_transfer("ncclSend", {true, peer, data, static_cast<int64_t>(count)}, handle,
+                        stream);
+}
+
+NcclResult recv(void* to, size_t count, NcclType, int peer, NcclComm* handle, void* stream) {
+    auto* data = static_cast<unsigned char*>(to);
+    return add_transfer("ncclRecv", {false, peer, data, static_cast<int64_t>(count)}, handle,
+                        stream);
+}
+
+NcclResult group_end() {
+    std::unique_lock lock(world->mutex);
+    ++world->n_call["group"];
+    if (!world->group.is_open) world->misuse += "ncclGroupEnd without a group\n";
+    const Group group = std::exchange(world->group, {});
+    if (group.transfers.empty()) return NcclResult::success;
+    return enqueue_operation("ncclGroupEnd", group.transfers, group.comm, group.stream, lock);
 }
 
 NcclResult comm_finalize(NcclComm* handle) {
@@ -393,10 +511,21 @@ FakeNccl::~FakeNccl() {
 }
 
 const NcclApi& FakeNccl::api() const {
-    static const NcclApi table{get_version,          get_unique_id, comm_init_rank_config,
-                               comm_get_async_error, comm_finalize, comm_destroy,
-                               comm_abort,           all_reduce,    all_gather,
-                               get_error_string,     get_last_error};
+    static const NcclApi table{get_version,
+                               get_unique_id,
+                               comm_init_rank_config,
+                               comm_get_async_error,
+                               comm_finalize,
+                               comm_destroy,
+                               comm_abort,
+                               all_reduce,
+                               all_gather,
+                               send,
+                               recv,
+                               group_start,
+                               group_end,
+                               get_error_string,
+                               get_last_error};
     return table;
 }
 

@@ -17,7 +17,7 @@ struct NcclFaults {
     /// What ncclCommGetAsyncError says once the ranks have met.
     impl::NcclResult late_init = impl::NcclResult::success;
     bool is_missing_at_init = false;  ///< returns in_progress and never joins the others
-    int failing_enqueue = -1;         ///< of a reduction or gather: returns system_error
+    int failing_enqueue = -1;         ///< of a reduction, gather or group: returns system_error
     int failing_operation = -1;       ///< carried out on the stream: an asynchronous error, no end
     int dying_operation = -1;         ///< the connections of this rank break, no end
     bool is_death_heard = false;      ///< whether others learn of that (remote_error) or just wait
@@ -28,7 +28,7 @@ struct NcclFaults {
 /// NCCL between the processes of one machine: the functions of NcclApi with the meaning that NCCL
 /// gives them. Communicators are non-blocking; reductions are carried out on the stream, by its
 /// thread, and go through shared memory (the unique id is its name), so that they need nobody's
-/// polling and no MPI; a rank that does not come makes the others' streams wait until they abort.
+/// polling and no MPI, as do the messages of a group; a rank that does not come makes the others' streams wait until they abort.
 /// Sums are added in rank order.
 ///
 /// One at a time in a process, since NCCL's functions know no context. Streams are those of
@@ -46,7 +46,7 @@ public:
     /// Tells whether the device is the thread's current one, which calls of NCCL rely on.
     void require_current(std::function<bool()> is_current);
 
-    /// Calls so far: "init", "all_reduce", "all_gather", "finalize", "destroy", "abort".
+    /// Calls so far: "init", "all_reduce", "all_gather", "group", "finalize", "destroy", "abort".
     int n_call(const std::string& name) const;
     /// Communicators neither destroyed nor aborted.
     int n_live() const;

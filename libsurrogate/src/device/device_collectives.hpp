@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <numeric>
+#include <span>
 #include <string>
 
 #include "kernels/device/device.hpp"
@@ -10,8 +12,17 @@
 
 namespace surrogate::impl {
 
-/// Reductions and gathers over the ranks of numbers that lie on a device: what a run on devices asks
-/// of the transport. One transport a context: NCCL, MPI through pinned host memory, or none (one
+/// What a rank gives the others, or takes from them: a part for each rank, side by side in device
+/// memory in the order of ranks. The own part is empty.
+struct DeviceParts {
+    void* data = nullptr;
+    std::span<const int64_t> n_bytes;  ///< (ranks)
+
+    int64_t bytes() const { return std::accumulate(n_bytes.begin(), n_bytes.end(), int64_t{0}); }
+};
+
+/// Reductions, gathers and exchanges over the ranks of numbers that lie on a device: what a run on
+/// devices asks of the transport. One transport a context: NCCL, MPI through pinned host memory, or none (one
 /// rank). All are collective, in the same order on all ranks, with the same counts. Two of them are
 /// never under way at once: before a call on another stream than the last one's, the caller lets
 /// that stream wait for the last one (Device::wait on an event).
@@ -44,6 +55,8 @@ public:
     virtual void reserve(int64_t n_byte) = 0;
     /// The same for gathers of up to n_byte bytes a rank.
     virtual void reserve_gather(int64_t n_byte) = 0;
+    /// The same for exchanges in which this rank gives and takes so many bytes.
+    virtual void reserve_exchange(int64_t n_given, int64_t n_taken) = 0;
 
     // In place, on device memory. NaN survives sums, not maxima. Sums of int64 are exact.
     void all_reduce_max(float* values, int64_t count, kernels::Stream stream);
@@ -53,6 +66,11 @@ public:
     /// Parts of n_byte bytes of all ranks side by side in `values`, in the order of ranks, where
     /// this rank's own part is already.
     void all_gather(void* values, int64_t n_byte, kernels::Stream stream);
+
+    /// given.n_bytes[r] bytes go to rank r, taken.n_bytes[r] come from it: of two ranks one takes
+    /// what the other gives. Halos, gathers of different sizes and rings are all this. All ranks
+    /// call it, those without parts too. The two memories do not overlap.
+    void exchange(const DeviceParts& given, const DeviceParts& taken, kernels::Stream stream);
 
     /// Throws if it is broken or its transport has reported an error meanwhile: to be called before
     /// a graph that holds reductions is launched. Staged ones are broken on all ranks or on none.
@@ -80,6 +98,8 @@ protected:
     virtual void do_all_reduce(void* values, int64_t count, Type type, Reduction reduction,
                                kernels::Stream stream) = 0;
     virtual void do_all_gather(void* values, int64_t n_byte, kernels::Stream stream) = 0;
+    virtual void do_exchange(const DeviceParts& given, const DeviceParts& taken,
+                             kernels::Stream stream) = 0;
     /// Whether these go through the communicator, which counts.
     virtual bool is_counted_by_communicator() const { return false; }
 

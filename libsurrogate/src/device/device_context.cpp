@@ -13,6 +13,7 @@ DeviceContext::DeviceContext(Communicator& comm, const DeviceSources& sources, i
         plugin_ = &sources.plugin();
         device_ = plugin_->open(index);
         if (comm.size() == 1) return;  // nobody to talk to
+        nan_ = PinnedNan(*device_);
         last_reductions_ = DeviceEvent(*device_, device_->create_event());
         if (sources.nccl) {
             nccl = sources.nccl(nccl_problem);

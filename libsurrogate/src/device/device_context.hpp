@@ -18,7 +18,7 @@ struct DeviceSources {
     const NcclApi* (*nccl)(std::string& problem) = nullptr;  ///< null: NCCL is not looked for
 };
 
-/// The device of a context and the reductions over its ranks, shared by all plans.
+/// The device of a context and the collectives over its ranks, shared by all plans.
 class DeviceContext {
 public:
     /// Collective. index -1: the device that is current in the calling thread. `comm` must outlive
@@ -28,6 +28,8 @@ public:
 
     kernels::Device& device() const { return *device_; }
     DeviceCollectives& collectives() const { return *collectives_; }
+    /// What a rank that has failed gives the others; nothing on one rank.
+    const PinnedNan& nan() const { return nan_; }
     /// The kernels of a family, as its own header declares them. Local; throws not_supported if the
     /// plug-in has none.
     template <class Kernels>
@@ -48,7 +50,9 @@ public:
 private:
     const DevicePlugin* plugin_ = nullptr;
     std::unique_ptr<kernels::Device> device_;
-    DeviceEvent last_reductions_;  // of all plans; many ranks only
+    // Many ranks only.
+    PinnedNan nan_;
+    DeviceEvent last_reductions_;  // of all plans
     kernels::Stream last_stream_ = nullptr;
     bool has_last_ = false;
     std::unique_ptr<DeviceCollectives> collectives_;  // goes before its device

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <exception>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "kernels/device/device.hpp"
 
@@ -68,6 +71,48 @@ public:
 private:
     int64_t size_ = 0;
     DeviceMemory memory_;
+};
+
+/// Numbers of the host on their way to the device, until finish().
+class DeviceUpload {
+public:
+    explicit DeviceUpload(kernels::Device& device)
+        : device_(device), stream_(device, device.create_stream()) {}
+
+    void clear(void* to, int64_t n_byte) {
+        if (n_byte > 0) device_.clear(to, n_byte, stream_.get());
+    }
+    /// Copied before it returns.
+    template <class Values>
+    void put(void* to, const Values& values) {
+        const auto n_byte = static_cast<int64_t>(std::size(values) * sizeof(*std::data(values)));
+        if (n_byte == 0) return;
+        sources_.push_back(pinned_memory(device_, n_byte));
+        std::memcpy(sources_.back().get(), std::data(values), static_cast<size_t>(n_byte));
+        device_.copy(to, sources_.back().get(), n_byte, stream_.get());
+    }
+    /// Waits until all of it is there.
+    void finish() { device_.synchronize(stream_.get()); }
+
+private:
+    kernels::Device& device_;
+    std::vector<PinnedMemory> sources_;
+    DeviceStream stream_;
+};
+
+/// Bytes for the device that are NaN, whatever kind of floating point they are read as.
+class PinnedNan {
+public:
+    static constexpr int64_t n_byte = 65536;
+
+    PinnedNan() = default;
+    explicit PinnedNan(kernels::Device& device) : memory_(pinned_memory(device, n_byte)) {
+        std::memset(memory_.get(), 0xff, n_byte);
+    }
+    const void* get() const { return memory_.get(); }
+
+private:
+    PinnedMemory memory_;
 };
 
 /// The first failure of a sequence that goes on in spite of it, because other ranks wait for what

@@ -25,14 +25,23 @@ struct DeviceReduction {
 
 /// Equal parts of all ranks side by side in device memory, in place.
 struct DeviceGather {
-    void* values = nullptr;        ///< (ranks, n_byte)
-    int64_t n_byte = 0;            ///< of a rank
-    void* part = nullptr;          ///< this rank's place in `values`
-    const void* poison = nullptr;  ///< as in DeviceReduction, n_byte bytes
+    void* values = nullptr;  ///< (ranks, n_byte)
+    int64_t n_byte = 0;      ///< of a rank
+    void* part = nullptr;    ///< this rank's place in `values`
 
     /// Collective; as DeviceCollectives says.
     void run(DeviceCollectives& collectives, kernels::Stream stream) const {
         collectives.all_gather(values, n_byte, stream);
+    }
+};
+
+/// Parts that change ranks, of sizes that planning fixed.
+struct DeviceExchange {
+    DeviceParts given, taken;
+
+    /// Collective; as DeviceCollectives says.
+    void run(DeviceCollectives& collectives, kernels::Stream stream) const {
+        collectives.exchange(given, taken, stream);
     }
 };
 
@@ -58,17 +67,20 @@ public:
         }
     }
 
+    // A rank that has failed gives the poison of a reduction, and NaN in gathers and exchanges.
     void reduce(const DeviceReduction& reduction);
     void gather(const DeviceGather& gather);
+    void exchange(const DeviceExchange& exchange);
 
-    // Of the reductions and gathers so far.
+    // Of the reductions, gathers and exchanges so far.
     int64_t n_collective() const { return n_collective_; }
     int64_t n_byte() const { return n_byte_; }
 
 private:
-    /// n_byte bytes at `own` are what this rank gives.
-    template <class Operation>
-    void run(const Operation& operation, void* own, int64_t n_byte);
+    /// n_byte bytes are what this rank gives; poison() replaces them.
+    template <class Operation, class Poison>
+    void run(const Operation& operation, int64_t n_byte, const Poison& poison);
+    void make_nan(void* data, int64_t n_byte) const;
 
     DeviceContext& context_;
     kernels::Stream stream_;

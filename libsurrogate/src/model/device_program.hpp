@@ -41,10 +41,11 @@ public:
     /// evaluation.
     virtual float* staging() const = 0;
 
-    /// Each kind of reduction and gather that an evaluation makes, once: planning makes each of
-    /// them, and the connections with it.
+    /// Each kind of reduction, gather and exchange that an evaluation makes, once: planning makes
+    /// each of them, and the connections with it.
     virtual std::span<const DeviceReduction> reductions() const { return {}; }
     virtual std::span<const DeviceGather> gathers() const { return {}; }
+    virtual std::span<const DeviceExchange> exchanges() const { return {}; }
 
     /// Gives one evaluation to the steps: from the input columns to the output columns, zeros where
     /// this rank's inputs are bad, NaN where the findings say that no sums were finite.

@@ -36,6 +36,12 @@ void DeviceCollectives::all_gather(void* values, int64_t n_byte, kernels::Stream
     do_all_gather(values, n_byte, stream);
 }
 
+void DeviceCollectives::exchange(const DeviceParts& given, const DeviceParts& taken,
+                                 kernels::Stream stream) {
+    if (!is_counted_by_communicator()) count_launch(given.bytes(), 1);
+    do_exchange(given, taken, stream);
+}
+
 void DeviceCollectives::count_launch(int64_t n_byte, int64_t n_collective) {
     bytes_sent_ += n_byte;
     n_collective_ += n_collective;
@@ -89,12 +95,14 @@ public:
     bool is_enqueued() const override { return true; }
     void reserve(int64_t) override {}
     void reserve_gather(int64_t) override {}
+    void reserve_exchange(int64_t, int64_t) override {}
     void check() override {}
     void wait(kernels::Stream stream) override { wait_for_stream(device_, stream, timeout_s_); }
 
 protected:
     void do_all_reduce(void*, int64_t, Type, Reduction, kernels::Stream) override {}
     void do_all_gather(void*, int64_t, kernels::Stream) override {}
+    void do_exchange(const DeviceParts&, const DeviceParts&, kernels::Stream) override {}
 
 private:
     kernels::Device& device_;

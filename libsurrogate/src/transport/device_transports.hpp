@@ -38,6 +38,17 @@ bool is_done_within(kernels::Device& device, kernels::Stream stream, double limi
 /// Both, for a stream that no transport holds up.
 void wait_for_stream(kernels::Device& device, kernels::Stream stream, double timeout_s);
 
+/// body(rank, data, n_byte) of each part that is not empty.
+template <class Body>
+void for_parts(const DeviceParts& parts, const Body& body) {
+    char* data = static_cast<char*>(parts.data);
+    for (size_t rank = 0; rank < parts.n_bytes.size(); ++rank) {
+        const int64_t n_byte = parts.n_bytes[rank];
+        if (n_byte > 0) body(static_cast<int>(rank), data, static_cast<size_t>(n_byte));
+        data += n_byte;
+    }
+}
+
 /// MPI through pinned host memory. Local.
 std::unique_ptr<DeviceCollectives> make_staged_collectives(Communicator& comm,
                                                            kernels::Device& device,

@@ -53,7 +53,11 @@ bool find_all(void* library, NcclApi& api, std::string& problem) {
            find(library, "ncclCommDestroy", api.comm_destroy, problem) &&
            find(library, "ncclCommAbort", api.comm_abort, problem) &&
            find(library, "ncclAllReduce", api.all_reduce, problem) &&
-           find(library, "ncclAllGather", api.all_gather, problem);
+           find(library, "ncclAllGather", api.all_gather, problem) &&
+           find(library, "ncclSend", api.send, problem) &&
+           find(library, "ncclRecv", api.recv, problem) &&
+           find(library, "ncclGroupStart", api.group_start, problem) &&
+           find(library, "ncclGroupEnd", api.group_end, problem);
 }
 
 struct Loaded {

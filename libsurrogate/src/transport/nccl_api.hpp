@@ -62,6 +62,12 @@ struct NcclApi {
                              NcclOperation operation, NcclComm* comm, void* stream);
     NcclResult (*all_gather)(const void* from, void* to, size_t count_of_rank, NcclType type,
                              NcclComm* comm, void* stream);
+    NcclResult (*send)(const void* from, size_t count, NcclType type, int peer, NcclComm* comm,
+                       void* stream);
+    NcclResult (*recv)(void* to, size_t count, NcclType type, int peer, NcclComm* comm,
+                       void* stream);
+    NcclResult (*group_start)();
+    NcclResult (*group_end)();
     const char* (*get_error_string)(NcclResult result);
     const char* (*get_last_error)(NcclComm* comm);
 };

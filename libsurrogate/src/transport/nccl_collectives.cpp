@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions and gathers of device memory by NCCL, on the caller's stream.
+// Reductions, gathers and exchanges of device memory by NCCL, on the caller's stream.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -48,6 +48,7 @@ public:
     bool is_enqueued() const override { return true; }
     void reserve(int64_t) override {}  // in place, NCCL's own buffers have a fixed size
     void reserve_gather(int64_t) override {}
+    void reserve_exchange(int64_t, int64_t) override {}
 
     NcclUniqueId new_id() {
         NcclUniqueId id{};
@@ -105,6 +106,14 @@ protected:
         complete(result, "ncclAllGather", timeout_s_);
     }
 
+    void do_exchange(const DeviceParts& given, const DeviceParts& taken,
+                     kernels::Stream stream) override {
+        require_usable();
+        if (given.bytes() + taken.bytes() == 0) return;
+        const NcclResult result = current([&] { return send_and_receive(given, taken, stream); });
+        complete(result, "a group of ncclSend and ncclRecv", timeout_s_);
+    }
+
 private:
     /// NCCL's verdict of `call`, made with the device current.
     template <class Call>
@@ -120,6 +129,26 @@ private:
             },
             &pack);
         return pack.result;
+    }
+
+    /// All parts in one group, which is closed in any case: its verdict, or the first refusal in it.
+    NcclResult send_and_receive(const DeviceParts& given, const DeviceParts& taken,
+                                kernels::Stream stream) {
+        NcclResult first = nccl_.group_start();
+        if (first != NcclResult::success) return first;
+        const auto keep = [&](NcclResult result) {
+            const bool is_error =
+                result != NcclResult::success && result != NcclResult::in_progress;
+            if (is_error && first == NcclResult::success) first = result;
+        };
+        for_parts(given, [&](int rank, char* data, size_t n_byte) {
+            keep(nccl_.send(data, n_byte, NcclType::int8, rank, comm_, stream));
+        });
+        for_parts(taken, [&](int rank, char* data, size_t n_byte) {
+            keep(nccl_.recv(data, n_byte, NcclType::int8, rank, comm_, stream));
+        });
+        const NcclResult end = nccl_.group_end();
+        return first == NcclResult::success ? end : first;
     }
 
     /// State of the communicator: success, in_progress or an error.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions and gathers of device memory through MPI: to pinned host memory, over the ranks, and
+// Reductions, gathers and exchanges of device memory through MPI: to pinned host memory, over the ranks, and
 // back.
 #include <algorithm>
 #include <cstring>
 #include <exception>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "libsurrogate/src/transport/device_transports.hpp"
 
@@ -88,6 +89,13 @@ public:
         reserve((comm_.size() + 1) * (n_byte + flag_bytes));
     }
 
+    /// What is given, then what is taken.
+    void reserve_exchange(int64_t n_given, int64_t n_taken) override {
+        reserve(n_given + n_taken);
+        sent_.reserve(static_cast<size_t>(comm_.size()));
+        received_.reserve(static_cast<size_t>(comm_.size()));
+    }
+
     void check() override { require_usable(); }
     void wait(kernels::Stream stream) override {
         require_usable();
@@ -124,6 +132,23 @@ protected:
         finish(failure, has_any_failed, "gather", values, comm_.size() * n_byte, stream);
     }
 
+    // Not all ranks are neighbors, so a number of its own tells whether a device failed. Sizes
+    // differ, so a rank may be the only one without room.
+    void do_exchange(const DeviceParts& given, const DeviceParts& taken,
+                     kernels::Stream stream) override {
+        require_usable();
+        std::exception_ptr failure = failure_;
+        if (!failure) {
+            failure = failure_of([&] {
+                require_room(given.bytes() + taken.bytes());
+                fetch(given.data, given.bytes(), stream);
+            });
+        }
+        const bool has_any_failed = reduce_flag(failure != nullptr);
+        if (!has_any_failed) exchange(given, taken);
+        finish(failure, has_any_failed, "exchange", taken.data, taken.bytes(), stream);
+    }
+
 private:
     static constexpr int64_t flag_bytes = 8;
     static int64_t width(Type type) { return type == Type::float32 ? 4 : 8; }
@@ -134,6 +159,39 @@ private:
         throw Error(Status::internal, "an operation of " + std::to_string(n_byte) +
                                           " bytes exceeds the " + std::to_string(n_byte_) +
                                           " reserved");
+    }
+
+    /// Whether any rank's flag was up.
+    bool reduce_flag(bool has_failed) {
+        int64_t flag = has_failed ? 1 : 0;
+        try {
+            comm_.all_reduce_max(std::span(&flag, 1));
+        } catch (...) {
+            break_by(std::current_exception());
+        }
+        return flag != 0;
+    }
+
+    /// What is given, at the begin of memory_, for what is taken, which then begins there.
+    void exchange(const DeviceParts& given, const DeviceParts& taken) {
+        char* const from = static_cast<char*>(memory_);
+        char* const to = from + given.bytes();
+        const auto list = [](std::vector<Communicator::Message>& messages, char* data,
+                             std::span<const int64_t> n_bytes) {
+            messages.clear();
+            for_parts({data, n_bytes}, [&](int rank, char* part, size_t n_byte) {
+                messages.push_back({rank, part, static_cast<int64_t>(n_byte)});
+            });
+        };
+        try {
+            list(sent_, from, given.n_bytes);
+            list(received_, to, taken.n_bytes);
+            comm_.begin_exchange(sent_, received_);
+            comm_.finish_exchange();
+        } catch (...) {
+            break_by(std::current_exception());
+        }
+        std::memmove(from, to, static_cast<size_t>(taken.bytes()));
     }
 
     /// What the ranks have agreed on: the first n_byte bytes of memory_ to the device, or the end.
@@ -246,7 +304,8 @@ private:
     double timeout_s_;
     void* memory_ = nullptr;  // pinned: n_byte_ and the flag
     int64_t n_byte_ = 0;
-    Mark last_copy_;              // to or from memory_
+    Mark last_copy_;                                      // to or from memory_
+    std::vector<Communicator::Message> sent_, received_;  // of an exchange
     std::exception_ptr failure_;  // of this rank, which the others do not know yet
     bool is_broken_ = false;      // on all ranks
     std::string cause_;

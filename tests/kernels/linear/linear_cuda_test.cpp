@@ -66,6 +66,9 @@ struct LayerCase {
     NormKind kind = NormKind::layer;
     DeviceActivation activation = DeviceActivation::none;
     bool adds = false;
+
+    /// Numbers of a row that come out.
+    int64_t n_given() const { return activation == DeviceActivation::swiglu ? n_out / 2 : n_out; }
 };
 
 /// A layer with all that surrounds it, its numbers by a rule.
@@ -78,21 +81,30 @@ public:
           bias(wave(c.n_out, 0.71)),
           scale(wave(c.n_in, 0.53)),
           shift(wave(c.n_in, 0.29)),
-          before(wave(c.n_row * c.n_out, 0.83)) {
+          before(wave(c.n_row * c.n_given(), 0.83)) {
         for (float& w : weight) w /= std::sqrt(static_cast<float>(c.n_in));
     }
 
-    /// (n_row, n_out) in double; operands of the product rounded to n_bit bits of fraction.
+    /// (n_row, n_given()) in double; operands of the product rounded to n_bit bits of fraction.
     std::vector<double> truth(int n_bit = 52) const {
         std::vector<double> y;
         for (int64_t row = 0; row < c_.n_row; ++row) {
             const std::vector<double> input = normed(row, n_bit);
-            for (int64_t o = 0; o < c_.n_out; ++o) {
+            const auto sum_of = [&](int64_t o) {
                 double sum = bias[at(o)];
                 for (int64_t i = 0; i < c_.n_in; ++i)
                     sum += rounded(weight[at(o * c_.n_in + i)], n_bit) * input[at(i)];
-                sum = activated(sum);
-                y.push_back(c_.adds ? sum + double{before[at(row * c_.n_out + o)]} : sum);
+                return sum;
+            };
+            for (int64_t o = 0; o < c_.n_given(); ++o) {
+                double value;
+                if (c_.activation == DeviceActivation::swiglu) {
+                    const double a = sum_of(o / 8 * 16 + o % 8);
+                    value = a / (1 + std::exp(-a)) * sum_of(o / 8 * 16 + 8 + o % 8);
+                } else {
+                    value = activated(sum_of(o));
+                }
+                y.push_back(c_.adds ? value + double{before[at(row * c_.n_given() + o)]} : value);
             }
         }
         return y;
@@ -139,21 +151,22 @@ public:
     std::vector<float> x, weight, bias, scale, shift, before;
 };
 
-/// What the pass gives, (n_row, n_out). first_row: where the rows begin in their tiles.
+/// What the pass gives, (n_row, n_given()). first_row: where the rows begin in their tiles.
 std::vector<float> run(const LayerCase& c, const Layer& layer, Operand operand,
                        int64_t first_row = 0) {
     const DeviceChannels in = plain(c.n_in), out = plain(c.n_out);
     const int64_t n_tile = (first_row + c.n_row + 15) / 16;
-    Aligned<float> x(n_tile * 16 * in.width), y(n_tile * 16 * out.width);
+    const int64_t y_width = c.activation == DeviceActivation::swiglu ? out.width / 2 : out.width;
+    Aligned<float> x(n_tile * 16 * in.width), y(n_tile * 16 * y_width);
     Aligned<float> scale(in.width), shift(in.width);
     Aligned<char> packed(kernels::linear_bytes(operand, in.width, out.width));
     for (int64_t row = 0; row < c.n_row; ++row) {
         for (int64_t i = 0; i < c.n_in; ++i)
             x.data()[fragment_index(first_row + row, i, in.width)] =
                 layer.x[static_cast<size_t>(row * c.n_in + i)];
-        for (int64_t o = 0; o < c.n_out; ++o)
-            y.data()[fragment_index(first_row + row, o, out.width)] =
-                layer.before[static_cast<size_t>(row * c.n_out + o)];
+        for (int64_t o = 0; o < c.n_given(); ++o)
+            y.data()[fragment_index(first_row + row, o, y_width)] =
+                layer.before[static_cast<size_t>(row * c.n_given() + o)];
     }
     kernels::pack_channels(in, layer.scale.data(), false, scale.data());
     kernels::pack_channels(in, layer.shift.data(), false, shift.data());
@@ -172,8 +185,8 @@ std::vector<float> run(const LayerCase& c, const Layer& layer, Operand operand,
     run(args);
     std::vector<float> found;
     for (int64_t row = 0; row < c.n_row; ++row)
-        for (int64_t o = 0; o < c.n_out; ++o)
-            found.push_back(y.data()[fragment_index(first_row + row, o, out.width)]);
+        for (int64_t o = 0; o < c.n_given(); ++o)
+            found.push_back(y.data()[fragment_index(first_row + row, o, y_width)]);
     return found;
 }
 
@@ -204,6 +217,14 @@ const LayerCase cases[] = {
      .kind = NormKind::rms,
      .activation = DeviceActivation::gelu},
     {.n_in = 528, .n_out = 200, .n_row = 20, .adds = true},
+    {.n_in = 32, .n_out = 32, .n_row = 16, .activation = DeviceActivation::swiglu},
+    {.n_in = 64,
+     .n_out = 208,
+     .n_row = 70,
+     .has_norm = true,
+     .kind = NormKind::rms,
+     .activation = DeviceActivation::swiglu,
+     .adds = true},
 };
 
 INSTANTIATE_TEST_SUITE_P(Layers, WideLayer,
@@ -212,7 +233,9 @@ INSTANTIATE_TEST_SUITE_P(Layers, WideLayer,
                                                           Operand::fp16, Operand::bf16)),
                          [](const auto& tested) {
                              const LayerCase& c = std::get<0>(tested.param);
+                             const bool is_paired = c.activation == DeviceActivation::swiglu;
                              return std::to_string(c.n_in) + "_" + std::to_string(c.n_out) + "_" +
+                                    (is_paired ? "swiglu_" : "") +
                                     kernels::name(std::get<1>(tested.param));
                          });
 

@@ -2,10 +2,9 @@
 // Sequoia with backend cuda on one rank: every variant against the host in double, stored cases in
 // every precision. On an emulated device, and on a real one where there is one.
 #include <cmath>
-#include <cstring>
 
-#include "kernels/device/operand_writer.hpp"
 #include "tests/support/answer.hpp"
+#include "tests/support/device_accuracy.hpp"
 #include "tests/support/device_case.hpp"
 #include "tests/support/sequoia_case.hpp"
 #include "tests/support/sphere_models.hpp"
@@ -68,12 +67,6 @@ SequoiaCase points_for(const json& network, int64_t n) {
     return points;
 }
 
-/// An operand's products of two pieces keep float's accuracy; other float arithmetic errs as the
-/// host's does.
-double bound_of_fp32(double host_error) {
-    return std::max(3 * host_error, 2e-6);
-}
-
 TEST_P(SequoiaDevice, EveryVariantIsThatOfTheHost) {
     for (const auto& [name, changes] : variants()) {
         const json network = small_sequoia(changes);
@@ -111,21 +104,6 @@ TEST_P(SequoiaDevice, StoredCasesAreAsCloseAsPyTorch) {
 
 // ---- narrow operands ----
 
-/// A model whose matrices are rounded to so many bits of fraction.
-std::string rounded_model(const json& network, int n_bit) {
-    ModelWriter writer = sphere_model(network_of(network));
-    for (WriterTensor& tensor : writer.tensors) {
-        if (tensor.shape.size() != 2) continue;
-        for (size_t at = 0; at < tensor.bytes.size(); at += sizeof(float)) {
-            float value;
-            std::memcpy(&value, &tensor.bytes[at], sizeof value);
-            value = kernels::round_to(value, n_bit);
-            std::memcpy(&tensor.bytes[at], &value, sizeof value);
-        }
-    }
-    return writer.bytes();
-}
-
 // Every product rounds two operands, and probabilities and values are rounded again: about four
 // independent errors of the size that rounding the weights alone makes, which is computed here. They
 // add up to twice that size, and seldom to four times.
@@ -138,7 +116,7 @@ TEST_P(SequoiaDevice, NarrowOperandsCostWhatRoundingCosts) {
         const std::vector<double> exact = in_double(model, points);
         for (const auto& [precision, n_bit] :
              {std::pair("tf32", 10), std::pair("fp16", 10), std::pair("bf16", 7)}) {
-            const ModelOnDisk narrow(rounded_model(network, n_bit));
+            const ModelOnDisk narrow(rounded(sphere_model(network_of(network)), n_bit).bytes());
             const double cost =
                 relative_l2(in_double(Model(*context, narrow.path()), points), exact);
             const double error = relative_l2(on_device(model, points, precision), exact);

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <random>
 
-#include "kernels/device/operand_writer.hpp"
 #include "tests/support/answer.hpp"
+#include "tests/support/device_accuracy.hpp"
 #include "tests/support/device_case.hpp"
 #include "tests/support/sphere_case.hpp"
 #include "tests/support/sphere_models.hpp"
@@ -103,12 +103,6 @@ json card_of(const json& base, const json& changes) {
     return card;
 }
 
-/// As other devices' tests: products of two pieces keep float's accuracy; other float arithmetic
-/// errs as the host's does.
-double bound_of_fp32(double host_error) {
-    return std::max(3 * host_error, 2e-6);
-}
-
 TEST_P(SphereDevice, EveryVariantIsThatOfTheHost) {
     const auto compare = [&](const json& base, const auto& list) {
         for (const auto& [name, changes] : list) {
@@ -183,20 +177,9 @@ TEST_P(SphereDevice, StoredCasesAreAsCloseAsPyTorch) {
 
 // ---- narrow operands ----
 
-/// A model whose matrices are rounded to so many bits of fraction.
-std::string rounded_model(const json& card, int n_bit) {
-    ModelWriter writer = sphere_model(card);
-    for (WriterTensor& tensor : writer.tensors) {
-        if (!tensor.name.ends_with("weight") && !tensor.name.ends_with("weights")) continue;
-        if (tensor.name.find("norm") != std::string::npos) continue;
-        for (size_t at = 0; at < tensor.bytes.size(); at += sizeof(float)) {
-            float value;
-            std::memcpy(&value, &tensor.bytes[at], sizeof value);
-            value = kernels::round_to(value, n_bit);
-            std::memcpy(&tensor.bytes[at], &value, sizeof value);
-        }
-    }
-    return writer.bytes();
+bool is_matrix(const WriterTensor& tensor) {
+    return (tensor.name.ends_with("weight") || tensor.name.ends_with("weights")) &&
+           tensor.name.find("norm") == std::string::npos;
 }
 
 // As for other families: every product rounds two operands, and probabilities and values are
@@ -215,7 +198,7 @@ TEST_P(SphereDevice, NarrowOperandsCostWhatRoundingCosts) {
         const std::vector<double> exact = in_double(model, inputs);
         for (const auto& [precision, n_bit] :
              {std::pair("tf32", 10), std::pair("fp16", 10), std::pair("bf16", 7)}) {
-            const ModelOnDisk narrow(rounded_model(card, n_bit));
+            const ModelOnDisk narrow(rounded(sphere_model(card), n_bit, is_matrix).bytes());
             const double cost =
                 relative_l2(in_double(Model(*context, narrow.path()), inputs), exact);
             const double error = relative_l2(on_device(model, inputs, precision), exact);

@@ -143,6 +143,15 @@ protected:
     Ended reduce(DeviceNumbers<float>& numbers) {
         return ended([&] { collectives->all_reduce_sum(numbers.data(), numbers.count(), stream); });
     }
+    /// One number from each rank to each other one. numbers (2 ranks): what is given, then taken.
+    void exchange(DeviceNumbers<float>& numbers, kernels::Stream on) {
+        std::vector<int64_t> n_bytes(static_cast<size_t>(n_rank), sizeof(float));
+        n_bytes[static_cast<size_t>(rank)] = 0;
+        collectives->exchange({numbers.data(), n_bytes}, {numbers.data() + n_rank, n_bytes}, on);
+    }
+    std::vector<float> room_to_exchange() const {
+        return std::vector<float>(static_cast<size_t>(2 * n_rank), 1.0F);
+    }
     Ended wait() {
         return ended([&] { collectives->wait(stream); });
     }

@@ -121,6 +121,40 @@ TEST_P(Transports, GatherTheParts) {
     }
 }
 
+/// Parts of every size, to some ranks none, and on some ranks none at all.
+int64_t part_bytes(int from, int to, int64_t count) {
+    if (from == to || (from + 2 * to) % 4 == 3) return 0;
+    return count / (1 + from) + to;
+}
+
+TEST_P(Transports, ExchangeParts) {
+    make_transport();
+    for (const int64_t count : sizes) {
+        SCOPED_TRACE(count);
+        std::vector<int64_t> to_each, from_each;
+        std::vector<signed char> given, expected;
+        const auto append = [](std::vector<signed char>& bytes, int from, int to, int64_t n) {
+            for (int64_t i = 0; i < n; ++i)
+                bytes.push_back(static_cast<signed char>(i * 7 + 31 * from + 17 * to));
+        };
+        for (int r = 0; r < n_rank; ++r) {
+            to_each.push_back(part_bytes(rank, r, count));
+            from_each.push_back(part_bytes(r, rank, count));
+            append(given, rank, r, to_each.back());
+            append(expected, r, rank, from_each.back());
+        }
+        DeviceNumbers<signed char> to(device, given, stream);
+        DeviceNumbers<signed char> from(device, std::vector<signed char>(expected.size(), 99),
+                                        stream);
+        collectives->reserve_exchange(to.count(), from.count());
+        for (int i = 0; i < 3; ++i)
+            collectives->exchange({to.data(), to_each}, {from.data(), from_each}, stream);
+        collectives->wait(stream);
+        EXPECT_EQ(from.get(stream), expected);
+        EXPECT_EQ(to.get(stream), given);
+    }
+}
+
 TEST_P(Transports, FollowTheOrderOfTheStream) {
     make_transport();
     DeviceNumbers<float> numbers(device, {1.0F}, stream);
@@ -213,6 +247,34 @@ TEST_F(Nccl, IsRecordedInGraphs) {
     }
     collectives->wait(stream);
     EXPECT_EQ(numbers.get(stream), std::vector{expected});
+    device.destroy_graph(graph);
+}
+
+/// Around the ring of ranks: what comes from the rank before goes on to the next.
+TEST_F(Nccl, RecordsExchangesInGraphs) {
+    make();
+    const int next = (rank + 1) % n_rank, previous = (rank + n_rank - 1) % n_rank;
+    std::vector<int64_t> to_each(static_cast<size_t>(n_rank)), from_each(to_each);
+    if (n_rank > 1) {
+        to_each[static_cast<size_t>(next)] = sizeof(float);
+        from_each[static_cast<size_t>(previous)] = sizeof(float);
+    }
+    const auto own = static_cast<float>(rank);
+    DeviceNumbers<float> to(device, {own}, stream), from(device, {own}, stream);
+    device.begin_capture(stream);
+    collectives->exchange({to.data(), to_each}, {from.data(), from_each}, stream);
+    enqueue([x = to.data(), y = from.data()] { *x = *y + 10; });
+    const kernels::Graph graph = device.end_capture(stream);
+    float expected = own;
+    for (int launch = 1; launch <= 4; ++launch) {
+        collectives->check();
+        device.launch(graph, stream);
+        // Everything moves by one, and each launch adds 10.
+        const int origin = ((rank - launch) % n_rank + n_rank) % n_rank;
+        expected = static_cast<float>(origin) + (n_rank > 1 ? 10.0F : 0.0F) * (launch - 1);
+        collectives->wait(stream);
+        EXPECT_EQ(from.get(stream), std::vector{expected}) << launch;
+    }
     device.destroy_graph(graph);
 }
 

@@ -137,6 +137,34 @@ TEST_F(NcclFaultsOfOneRank, InEnqueueingBreaksItAtOnceAndOthersByTheLimit) {
     }
 }
 
+TEST_F(NcclFaultsOfOneRank, InExchangesBreakThemAsTheyBreakReductions) {
+    NcclFaults refused, asynchronous, lost;
+    asynchronous.failing_operation = 1;
+    lost.dying_operation = 1;
+    lost.is_death_heard = true;
+    for (NcclFaults faults : {refused, asynchronous, lost}) {
+        const bool is_refused = faults.failing_operation < 0 && faults.dying_operation < 0;
+        for_each_culprit([&](int culprit) {
+            make();
+            if (is_refused) faults.failing_enqueue = fake.n_call("group") + 1;
+            set(rank == culprit, faults);
+            DeviceNumbers<float> numbers(device, room_to_exchange(), stream);
+            const Ended found = ended([&] {
+                for (int i = 0; i < 4; ++i) exchange(numbers, stream);
+                collectives->wait(stream);
+            });
+            EXPECT_EQ(found.status, Status::device) << found;
+            EXPECT_LE(found.seconds, soon_s);
+            EXPECT_TRUE(found.says(rank != culprit ? faults.is_death_heard ? "remote process exited"
+                                                                           : "has not ended within"
+                                   : is_refused    ? "a group of ncclSend and ncclRecv failed"
+                                                   : "unhandled"))
+                << found;
+            expect_broken(numbers, found);
+        });
+    }
+}
+
 TEST_F(NcclFaultsOfOneRank, InWorkOfItsStreamAbortsNccl) {
     for_each_culprit([&](int culprit) {
         CurrentDevice mine(properties(rank + 1));
@@ -303,23 +331,25 @@ TEST_F(NcclFaultsOfOneRank, IsSeenByCheckWithoutWaiting) {
 /// MPI behind: one device for all ranks.
 class StagedFaultsOfOneRank : public NcclFaultsOfOneRank {
 protected:
-    /// One reduction on a device of this case, with the n-th call failing on the culprit; whether
+    using Operation = std::function<void(DeviceNumbers<float>& numbers, kernels::Stream)>;
+
+    /// One operation on a device of this case, with the n-th call failing on the culprit; whether
     /// there were so many calls.
-    bool reduce_with_failure(int culprit, int64_t n, Status status) {
+    bool run_with_failure(int culprit, int64_t n, Status status, const Operation& operation) {
         CurrentDevice mine(properties(0));
         const kernels::Stream own = mine.create_stream();
         collectives = impl::make_device_collectives(*comm, mine, nullptr, "", timeout_s);
-        collectives->reserve(64);
+        collectives->reserve_exchange(64, 64);
         int n_failed = 0, all_failed = 0;
         {
-            DeviceNumbers<float> numbers(mine, {1.0F}, own);
+            DeviceNumbers<float> numbers(mine, room_to_exchange(), own);
             if (rank == culprit) mine.fail_at(n, status);
             // A failure on the way back is told with the next reduction, the last one at the
             // latest.
             Status first = Status::success, last = Status::success;
             for (int i = 0; i < 3; ++i) {
                 if (i == 2 && rank == culprit) mine.fail_at(0, status);
-                last = ended([&] { collectives->all_reduce_sum(numbers.data(), 1, own); }).status;
+                last = ended([&] { operation(numbers, own); }).status;
                 if (first == Status::success) first = last;
             }
             n_failed = last != Status::success;
@@ -339,15 +369,34 @@ protected:
     }
 };
 
-TEST_F(StagedFaultsOfOneRank, OfItsDeviceBreakTheSameReductionsOnAllRanks) {
-    for (const Status status : {Status::device, Status::no_memory}) {
-        for_each_culprit([&](int culprit) {
-            int64_t n = 1;
-            while (n < 100 && reduce_with_failure(culprit, n, status)) ++n;
-            EXPECT_GE(n, 6);  // copies, events and questions of two reductions
-            EXPECT_LT(n, 100);
-        });
+TEST_F(StagedFaultsOfOneRank, OfItsDeviceBreakTheSameOperationsOnAllRanks) {
+    const Operation reduction = [&](DeviceNumbers<float>& numbers, kernels::Stream own) {
+        collectives->all_reduce_sum(numbers.data(), 1, own);
+    };
+    const Operation exchanging = [&](DeviceNumbers<float>& numbers, kernels::Stream own) {
+        exchange(numbers, own);
+    };
+    for (const Operation& operation : {reduction, exchanging}) {
+        for (const Status status : {Status::device, Status::no_memory}) {
+            for_each_culprit([&](int culprit) {
+                int64_t n = 1;
+                while (n < 100 && run_with_failure(culprit, n, status, operation)) ++n;
+                EXPECT_GE(n, 6);  // copies, events and questions of two operations
+                EXPECT_LT(n, 100);
+            });
+        }
     }
+}
+
+TEST_F(StagedFaultsOfOneRank, NoRoomForAnExchangeIsToldToTheOthers) {
+    for_each_culprit([&](int culprit) {
+        collectives = impl::make_device_collectives(*comm, device, nullptr, "", timeout_s);
+        if (rank != culprit) collectives->reserve_exchange(64, 64);
+        DeviceNumbers<float> numbers(device, room_to_exchange(), stream);
+        const Ended found = ended([&] { exchange(numbers, stream); });
+        EXPECT_EQ(found.status, rank == culprit ? Status::internal : Status::device) << found;
+        EXPECT_LE(found.seconds, soon_s);
+    });
 }
 
 TEST_F(StagedFaultsOfOneRank, ReservedTooLittleIsTheSameForAll) {

@@ -68,6 +68,10 @@ static_assert(is_declared_as<&ncclCommDestroy, decltype(NcclApi::comm_destroy)>)
 static_assert(is_declared_as<&ncclCommAbort, decltype(NcclApi::comm_abort)>);
 static_assert(is_declared_as<&ncclAllReduce, decltype(NcclApi::all_reduce)>);
 static_assert(is_declared_as<&ncclAllGather, decltype(NcclApi::all_gather)>);
+static_assert(is_declared_as<&ncclSend, decltype(NcclApi::send)>);
+static_assert(is_declared_as<&ncclRecv, decltype(NcclApi::recv)>);
+static_assert(is_declared_as<&ncclGroupStart, decltype(NcclApi::group_start)>);
+static_assert(is_declared_as<&ncclGroupEnd, decltype(NcclApi::group_end)>);
 static_assert(is_declared_as<&ncclGetErrorString, decltype(NcclApi::get_error_string)>);
 static_assert(is_declared_as<&ncclGetLastError, decltype(NcclApi::get_last_error)>);
 

@@ -5,6 +5,7 @@
 
 #include "libsurrogate/src/layers/double_layers.hpp"
 #include "libsurrogate/src/model/bsa/config.hpp"
+#include "libsurrogate/src/model/bsa/device_program.hpp"
 #include "libsurrogate/src/model/bsa/gradient_program.hpp"
 #include "libsurrogate/src/model/bsa/layers.hpp"
 #include "libsurrogate/src/model/bsa/program.hpp"
@@ -43,9 +44,19 @@ public:
         });
     }
 
+    std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
+        const PointDomain& points = same_points(request, "Ball Sparse Attention");
+        require_device_sizes(config_);
+        return make_device_program(config_,
+                                   device_weights_.get(request.device->device(), request.precision,
+                                                       config_, layers_.single()),
+                                   points, request);
+    }
+
 private:
     Config config_;
     DoubleLayers<Layers> layers_;
+    mutable SharedByOperand<DeviceWeights> device_weights_;
 };
 
 }  // namespace

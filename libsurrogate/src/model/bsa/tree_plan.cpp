@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/bsa/tree_plan.hpp"
 
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,8 @@ TreePlan<T>::TreePlan(const Config& config, const PointDomain& domain, const ker
     : config_(config), domain_(domain), queue_(queue), comm_(domain.context().comm()) {}
 
 template <class T>
-void TreePlan<T>::build(std::span<const Column> coordinates, bool is_reproducible,
-                        std::span<PointPorts<T>* const> ports) {
+RowRoute TreePlan<T>::build(std::span<const Column> coordinates, bool is_reproducible,
+                            std::span<PointPorts<T>* const> ports) {
     const TreePoints points = tree_points(domain_, coordinates, is_reproducible);
     std::vector<int64_t> point_begins;
     comm_.agree([&] {
@@ -39,6 +40,7 @@ void TreePlan<T>::build(std::span<const Column> coordinates, bool is_reproducibl
         comm_.agree([&] { copy = route; });
         each->reorder(std::move(*copy));
     }
+    return route;
 }
 
 /// What follows from the number of points.
@@ -283,6 +285,14 @@ void TreePlan<T>::move(Tiles<T> x, bool to_rotated, T* memory) const {
         if (!to_rotated) rotated_->to_origin(comm_, from, scratch, to, row_bytes);
     }
     for_slots(queue_, shape_, x, [&](T& value, int64_t i) { value = to[i]; });
+}
+
+template <class T>
+std::vector<int32_t> TreePlan<T>::slots_of_rotated() const {
+    std::vector<int32_t> slots(static_cast<size_t>(shape_.n_local())), rotated(slots);
+    std::iota(slots.begin(), slots.end(), 0);
+    rotated_->to_target_alone(slots.data(), rotated.data(), sizeof(int32_t));
+    return rotated;
 }
 
 template <class T>

@@ -26,8 +26,9 @@ public:
     /// Collective: the trees of the points as they are now, whose coordinates are these columns.
     /// All `ports` will have the points in the order of the main tree. Throws on all ranks as
     /// tree_points() and split_positions(); shape if the cloud does not fit a single layer.
-    void build(std::span<const Column> coordinates, bool is_reproducible,
-               std::span<PointPorts<T>* const> ports);
+    /// Returns the way of the solver's points to that order.
+    RowRoute build(std::span<const Column> coordinates, bool is_reproducible,
+                   std::span<PointPorts<T>* const> ports);
 
     /// Collective: the slots of a coarser level of a U-net, each the mean of `stride` consecutive slots
     /// of `finer`, in the main order and in the positions that decide the rotated one.
@@ -60,6 +61,8 @@ public:
     /// Collective: the values of x move from the main to the rotated order, or back.
     ///   memory  move_size(n_channel) elements
     void move(kernels::Tiles<T> x, bool to_rotated, T* memory) const;
+    /// On one rank, the main slot in each place of the rotated order.
+    std::vector<int32_t> slots_of_rotated() const;
     int64_t move_size(int64_t n_channel) const { return 4 * shape_.n_local() * n_channel; }
     /// Bytes that a move of C channels sends.
     int64_t move_bytes(int64_t n_channel) const;

@@ -17,6 +17,7 @@ struct Work {
     int64_t n_solver = 0;  ///< points of the solver on this rank
     int64_t value_bytes = 4;
     int64_t layer_bytes = 0, layer_messages = 0, layer_collectives = 0;  ///< of TokenExchange
+    bool is_on_device = false;  ///< one rank, whose points are at home where they are
 };
 
 std::vector<LayerCost> costs_of(const Config& config, const Work& work);

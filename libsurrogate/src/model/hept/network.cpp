@@ -5,6 +5,7 @@
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/layers/double_layers.hpp"
+#include "libsurrogate/src/model/hept/device_program.hpp"
 #include "libsurrogate/src/model/hept/gradient_program.hpp"
 #include "libsurrogate/src/model/hept/program.hpp"
 #include "libsurrogate/src/model/point_network.hpp"
@@ -44,9 +45,20 @@ public:
         });
     }
 
+    std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
+        const PointDomain& points = same_points(request, "HEPT");
+        require_device_sizes(config_);
+        const Layers<float>& layers = layers_.single();
+        return make_device_program(
+            config_, layers,
+            device_weights_.get(request.device->device(), request.precision, config_, layers),
+            points, request);
+    }
+
 private:
     Config config_;
     DoubleLayers<Layers> layers_;
+    mutable SharedByOperand<DeviceWeights> device_weights_;
 };
 
 /// Numbers of slabs, which are divided by.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 
 #include "libsurrogate/src/model/sequoia/costs.hpp"
@@ -108,7 +107,6 @@ private:
     // In arena_. work_: features, then qkv, then hidden channels; y_ lies behind the last.
     int64_t x_ = 0, work_ = 0, y_ = 0, children_ = 0, added_ = 0;
     int64_t points_ = 0, begins_ = 0, parts_ = 0;
-    PinnedMemory poison_;  // NaN: the part of a rank that failed
     std::vector<DeviceGather> gathers_;
 };
 
@@ -162,26 +160,17 @@ void Passes::add_memory() {
 /// Rows without a node are read as keys whose weight is 0: they must be finite.
 void Passes::fill_memory(std::span<const int64_t> leaves) {
     if (arena_.bytes() == 0) return;
-    const DeviceStream stream(device_, device_.create_stream());
-    device_.clear(arena_.at<void>(0), arena_.bytes(), stream.get());
-    std::vector<PinnedMemory> sources;
-    const auto put = [&](int64_t place, const auto& values) {
-        const auto n_byte = static_cast<int64_t>(std::size(values) * sizeof(values[0]));
-        if (n_byte == 0) return;
-        sources.push_back(pinned_memory(device_, n_byte));
-        std::copy(std::begin(values), std::end(values),
-                  static_cast<std::remove_cvref_t<decltype(values[0])>*>(sources.back().get()));
-        device_.copy(arena_.at<void>(place), sources.back().get(), n_byte, stream.get());
-    };
+    DeviceUpload upload(device_);
+    upload.clear(arena_.at<void>(0), arena_.bytes());
     if (has_points()) {
         std::vector<int64_t> points(leaves.size());
         for (size_t i = 0; i < leaves.size(); ++i)
             points[static_cast<size_t>(leaves[i])] = static_cast<int64_t>(i);
-        put(points_, points);
+        upload.put(arena_.at<void>(points_), points);
     }
-    if (config_.has_sinusoid) put(added_, sinusoid());
-    if (!is_alone()) put(begins_, tree_.begins(tree_.cut()));
-    device_.synchronize(stream.get());
+    if (config_.has_sinusoid) upload.put(arena_.at<void>(added_), sinusoid());
+    if (!is_alone()) upload.put(arena_.at<void>(begins_), tree_.begins(tree_.cut()));
+    upload.finish();
 }
 
 /// The stream of the nodes above the leaves.
@@ -203,14 +192,10 @@ std::vector<float> Passes::sinusoid() const {
 
 /// Ranks own as many nodes of the cut level, or one less: parts are as long as the longest.
 void Passes::add_gathers() {
-    const int64_t widest = part_size(std::max(config_.dim, config_.inner_dim()));
-    poison_ = pinned_memory(device_, 4 * widest);
-    std::fill_n(static_cast<float*>(poison_.get()), widest,
-                std::numeric_limits<float>::quiet_NaN());
     for (const int64_t n_channel : {config_.dim, config_.inner_dim()}) {
         const int64_t size = part_size(n_channel);
         float* const parts = arena_.at<float>(parts_);
-        gathers_.push_back({parts, 4 * size, parts + comm_.rank() * size, poison_.get()});
+        gathers_.push_back({parts, 4 * size, parts + comm_.rank() * size});
     }
 }
 

@@ -2,8 +2,8 @@
 #include "libsurrogate/src/model/sequoia/device_tree.hpp"
 
 #include <algorithm>
-#include <string>
 
+#include "libsurrogate/src/model/device_limits.hpp"
 #include "libsurrogate/src/model/sequoia/readout.hpp"
 
 namespace surrogate::impl::sequoia {
@@ -14,34 +14,22 @@ using kernels::sequoia::ChildrenArgs;
 using kernels::sequoia::DeviceLevel;
 
 namespace {
-
-void require_at_most(const char* what, int64_t value, int64_t most) {
-    if (value <= most) return;
-    throw Error(Status::not_supported, std::string("backend 'cuda' takes Sequoia with ") + what +
-                                           " up to " + std::to_string(most) + ", the model has " +
-                                           std::to_string(value) +
-                                           "; backend 'simd' has no such limit");
+constexpr const char* family = "Sequoia";
 }
-
-[[noreturn]] void refuse(const std::string& what) {
-    throw Error(Status::not_supported, "Sequoia with " + what +
-                                           " is not built for backend 'cuda'; use backend 'simd' "
-                                           "or 'auto'");
-}
-
-}  // namespace
 
 void require_device_sizes(const Config& config) {
-    require_at_most("k", config.k, kernels::sequoia::largest_branch);
-    require_at_most("head_dim", config.head_dim, kernels::sequoia::largest_head);
+    require_at_most_on_device(family, "k", config.k, kernels::sequoia::largest_branch);
+    require_at_most_on_device(family, "head_dim", config.head_dim, kernels::sequoia::largest_head);
     if (config.features != Features::none)
-        require_at_most("dimensionality", config.dimensionality, kernels::sequoia::most_positions);
-    if (config.features == Features::tokens) refuse("pos_enc 'tokens'");
-    if (place_of(config) != Place::leaves) refuse("read-outs of other nodes than leaves");
+        require_at_most_on_device(family, "dimensionality", config.dimensionality,
+                                  kernels::sequoia::most_positions);
+    if (config.features == Features::tokens) refuse_on_device(family, "pos_enc 'tokens'");
+    if (place_of(config) != Place::leaves)
+        refuse_on_device(family, "read-outs of other nodes than leaves");
 }
 
 void DeviceTree::resize(const Tree& tree) {
-    require_at_most("levels", tree.n_level(), kernels::sequoia::most_levels);
+    require_at_most_on_device(family, "levels", tree.n_level(), kernels::sequoia::most_levels);
     tree_ = &tree;
     levels_.clear();
     int64_t first_tile = 0;

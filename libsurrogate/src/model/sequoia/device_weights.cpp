@@ -5,36 +5,16 @@
 
 namespace surrogate::impl::sequoia {
 
-using kernels::DeviceChannels;
-
-namespace {
-
-constexpr int64_t product_width = 16;  // of wide layers (linear_device.hpp)
-constexpr int64_t group_width = 8;     // of operands
-
-/// Channels that count from 0.
-DeviceChannels plain(int64_t n) {
-    const int64_t width = kernels::round_up(n, product_width);
-    return {n, n, width, width};
-}
-
-/// n_part times n_head heads of n_dim channels.
-DeviceChannels in_heads(const Config& config, int64_t n_part) {
-    const int64_t padded = kernels::round_up(config.head_dim, group_width);
-    const int64_t n_head = n_part * config.num_head;
-    return {n_head * config.head_dim, config.head_dim, padded,
-            kernels::round_up(n_head * padded, product_width)};
-}
-
-}  // namespace
+using kernels::head_channels;
+using kernels::plain_channels;
 
 DeviceWidths::DeviceWidths(const Config& config)
-    : features(plain(config.c_in)),
-      nodes(plain(config.dim)),
-      qkv(in_heads(config, 3)),
-      heads(in_heads(config, 1)),
-      hidden(plain(config.hidden_dim)),
-      outputs(plain(config.num_classes)) {}
+    : features(plain_channels(config.c_in)),
+      nodes(plain_channels(config.dim)),
+      qkv(head_channels(3 * config.num_head, config.head_dim)),
+      heads(head_channels(config.num_head, config.head_dim)),
+      hidden(plain_channels(config.hidden_dim)),
+      outputs(plain_channels(config.num_classes)) {}
 
 DeviceLayers DeviceWeights::lay_out(DeviceImage& image) const {
     const DeviceWidths& w = widths_;

@@ -7,13 +7,12 @@
 
 namespace surrogate::impl::sphere {
 
-using kernels::DeviceChannels;
 using kernels::Linear;
+using kernels::plain_channels;
 
 namespace {
 
-constexpr int64_t product_width = 16;  // of wide layers (linear_device.hpp)
-constexpr int64_t group_width = 8;     // of operands
+constexpr int64_t group_width = 8;  // of operands
 
 /// Appends values times a factor, rounded once.
 void append(std::vector<float>& to, const float* values, int64_t n, double factor) {
@@ -34,17 +33,6 @@ std::vector<float> log_weights(const Grid& grid) {
 
 }  // namespace
 
-DeviceChannels plain_channels(int64_t n) {
-    const int64_t width = kernels::round_up(n, product_width);
-    return {n, n, width, width};
-}
-
-DeviceChannels head_channels(const Attention& attention, int64_t n_part) {
-    const int64_t dim = attention.key_dim(), padded = kernels::round_up(dim, group_width);
-    const int64_t n_head = n_part * attention.n_head;
-    return {n_head * dim, dim, padded, kernels::round_up(n_head * padded, product_width)};
-}
-
 DeviceAttention lay_out_attention(DeviceImage& image, const Weights<float>& weights,
                                   const Attention& a, const std::string& prefix) {
     const int64_t n = a.n_in;
@@ -62,9 +50,9 @@ DeviceAttention lay_out_attention(DeviceImage& image, const Weights<float>& weig
     const Linear<float> qkv{n, 2 * a.n_key + a.n_value, weight.data(),
                             a.bias ? bias.data() : nullptr};
     const std::string proj = prefix + "proj";
-    return {image.linear(plain_channels(n), head_channels(a, 3), qkv,
+    return {image.linear(plain_channels(n), channels_of(a, 3), qkv,
                          prefix + "q_weights, k_weights, v_weights"),
-            image.linear(head_channels(a, 1), plain_channels(a.n_value),
+            image.linear(channels_of(a, 1), plain_channels(a.n_value),
                          weights.linear(proj + "_weights", a.bias ? proj + "_bias" : "", a.n_value,
                                         a.n_value),
                          proj)};
@@ -74,8 +62,8 @@ AttentionStage::AttentionStage(const Attention& attention, kernels::Operand oper
     : attention_(attention),
       operand_(operand),
       grid_(device_grid(attention.out)),
-      qkv_(head_channels(attention, 3)),
-      heads_(head_channels(attention, 1)),
+      qkv_(channels_of(attention, 3)),
+      heads_(channels_of(attention, 1)),
       log_weight_(log_weights(attention.in)) {
     if (attention.is_global) return;
     neighbors_.emplace(kernels::sphere::neighborhood(

@@ -13,10 +13,10 @@
 /// Attention of the blocks of a model on one internal grid of a device.
 namespace surrogate::impl::sphere {
 
-/// Channels that count from 0, in a width that is a multiple of 16.
-kernels::DeviceChannels plain_channels(int64_t n);
-/// n_part times the heads, each a multiple of 8.
-kernels::DeviceChannels head_channels(const Attention& attention, int64_t n_part);
+/// Channels of n_part times the heads.
+inline kernels::DeviceChannels channels_of(const Attention& attention, int64_t n_part) {
+    return kernels::head_channels(n_part * attention.n_head, attention.key_dim());
+}
 
 /// Weights of one layer; all pointers are device memory.
 struct DeviceAttention {

@@ -12,6 +12,7 @@ namespace surrogate::impl::sphere {
 
 using kernels::DeviceActivation;
 using kernels::LinearArgs;
+using kernels::plain_channels;
 using kernels::Stream;
 using kernels::sphere::DeviceGrid;
 using kernels::sphere::DeviceKernels;

@@ -6,6 +6,7 @@
 namespace surrogate::impl::sphere {
 
 using kernels::DeviceLinear;
+using kernels::plain_channels;
 
 namespace {
 

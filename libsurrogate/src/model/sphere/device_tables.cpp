@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "libsurrogate/src/model/device_limits.hpp"
+
 namespace surrogate::impl::sphere {
 
 using kernels::sphere::DeviceStencil;
@@ -11,16 +13,10 @@ using kernels::sphere::Stencil;
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) {
-    throw Error(Status::not_supported, "a network of the sphere with " + what +
-                                           " is not built for backend 'cuda'; use backend 'simd' "
-                                           "or 'auto'");
-}
+constexpr const char* family = "a network of the sphere";
 
 void require_heads(const Attention& attention) {
-    if (attention.n_head <= kernels::sphere::most_heads) return;
-    refuse("more than " + std::to_string(kernels::sphere::most_heads) + " heads (" +
-           std::to_string(attention.n_head) + ")");
+    require_at_most_on_device(family, "num_heads", attention.n_head, kernels::sphere::most_heads);
 }
 
 int64_t bytes_of(const auto& values) {
@@ -30,7 +26,7 @@ int64_t bytes_of(const auto& values) {
 }  // namespace
 
 void require_device_sizes(const Transformer& config) {
-    if (config.upsample_sht) refuse("upsample_sht");
+    if (config.upsample_sht) refuse_on_device(family, "upsample_sht");
     require_heads(config.attention);
 }
 
@@ -39,13 +35,13 @@ void require_device_sizes(const Segformer& config) {
 }
 
 void require_device_grid(const SphereDomain& domain) {
-    const int n_rank = domain.context().comm().size();
-    if (n_rank > 1) refuse("a grid on more than one rank (" + std::to_string(n_rank) + ")");
+    require_one_rank_on_device(family, domain.context().comm().size());
     const surrogate_sphere block = domain.description();
     if (block.lon_step == 1 && block.lat_step == block.n_lon_local) return;
-    refuse("steps in memory between points of a block (lat_step " + std::to_string(block.lat_step) +
-           ", lon_step " + std::to_string(block.lon_step) + "; taken are " +
-           std::to_string(block.n_lon_local) + " and 1)");
+    refuse_on_device(family, "steps in memory between points of a block (lat_step " +
+                                 std::to_string(block.lat_step) + ", lon_step " +
+                                 std::to_string(block.lon_step) + "; taken are " +
+                                 std::to_string(block.n_lon_local) + " and 1)");
 }
 
 std::vector<int64_t> points_of(const SphereDomain& domain) {

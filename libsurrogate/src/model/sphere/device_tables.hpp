@@ -37,25 +37,19 @@ public:
     /// Clears the arena first: rows and channels that nobody owns are operands whose weights are 0,
     /// and must be finite.
     ArenaWriter(kernels::Device& device, const DeviceArena& arena)
-        : device_(device), arena_(arena), stream_(device, device.create_stream()) {
-        device.clear(arena.at<void>(0), arena.bytes(), stream_.get());
+        : arena_(arena), upload_(device) {
+        upload_.clear(arena.at<void>(0), arena.bytes());
     }
     template <class T>
     void operator()(int64_t place, const std::vector<T>& values) {
-        const int64_t n_byte = std::ssize(values) * static_cast<int64_t>(sizeof(T));
-        if (n_byte == 0) return;
-        sources_.push_back(pinned_memory(device_, n_byte));
-        std::copy(values.begin(), values.end(), static_cast<T*>(sources_.back().get()));
-        device_.copy(arena_.at<void>(place), sources_.back().get(), n_byte, stream_.get());
+        upload_.put(arena_.at<void>(place), values);
     }
     /// Waits until all is there.
-    void finish() { device_.synchronize(stream_.get()); }
+    void finish() { upload_.finish(); }
 
 private:
-    kernels::Device& device_;
     const DeviceArena& arena_;
-    DeviceStream stream_;
-    std::vector<PinnedMemory> sources_;
+    DeviceUpload upload_;
 };
 
 /// A stencil as a device holds it, made on the host and copied.

@@ -8,6 +8,7 @@
 namespace surrogate::impl::sphere {
 
 using kernels::Linear;
+using kernels::plain_channels;
 
 namespace {
 

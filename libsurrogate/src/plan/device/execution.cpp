@@ -145,6 +145,8 @@ void DeviceExecution::add_ports(const PlanRequest& request) {
     for (const DeviceGather& g : program_->gathers())
         largest_part = std::max(largest_part, g.n_byte);
     if (largest_part > 0) context_.collectives().reserve_gather(largest_part);
+    for (const DeviceExchange& e : program_->exchanges())
+        context_.collectives().reserve_exchange(e.given.bytes(), e.taken.bytes());
 }
 
 Execution::Result DeviceExecution::run(int64_t run, std::span<const Column> inputs,

@@ -12,15 +12,19 @@ void DeviceRecording::prepare(DeviceContext& context, Communicator& comm,
     DeviceCollectives& collectives = context.collectives();
     const std::span<const DeviceReduction> reductions = program.reductions();
     const std::span<const DeviceGather> gathers = program.gathers();
+    const std::span<const DeviceExchange> exchanges = program.exchanges();
     FirstFailure failure;
     failure.guard([&] {
         context.before_reductions(stream);
         for (const DeviceReduction& r : reductions) device.clear(r.values, r.bytes(), stream);
         for (const DeviceGather& g : gathers) device.clear(g.part, g.n_byte, stream);
+        for (const DeviceExchange& e : exchanges)
+            if (e.given.bytes() > 0) device.clear(e.given.data, e.given.bytes(), stream);
     });
     for (const DeviceReduction& r : reductions) failure.guard([&] { r.run(collectives, stream); });
     for (const DeviceGather& g : gathers) failure.guard([&] { g.run(collectives, stream); });
-    if (!reductions.empty() || !gathers.empty())
+    for (const DeviceExchange& e : exchanges) failure.guard([&] { e.run(collectives, stream); });
+    if (!reductions.empty() || !gathers.empty() || !exchanges.empty())
         failure.guard([&] { context.after_reductions(stream); });
     failure.guard([&] { collectives.wait(stream); });
     comm.agree([&] { failure.rethrow(); });

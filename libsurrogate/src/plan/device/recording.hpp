@@ -12,18 +12,18 @@ namespace surrogate::impl {
 /// or given to the stream step by step.
 class DeviceRecording {
 public:
-    /// Collective, with agreement: each kind of reduction and gather once, so that connections are
-    /// made, then the recording. The collectives have room for them. `stream`: one of the plan's own.
+    /// Collective, with agreement: each kind of reduction, gather and exchange once, so that
+    /// connections are made, then the recording. The collectives have room for them. `stream`: one of the plan's own.
     void prepare(DeviceContext& context, Communicator& comm, const DeviceProgram& program,
                  kernels::Stream stream);
 
-    /// Gives one evaluation to the stream. Takes part in all reductions and gathers whatever happens;
-    /// after a failure of this rank it sends their poison. Allocates nothing.
+    /// Gives one evaluation to the stream. Takes part in all collectives whatever happens; after a
+    /// failure of this rank it sends their poison. Allocates nothing.
     void enqueue(DeviceContext& context, const DeviceProgram& program, kernels::Stream stream,
                  FirstFailure& failure);
 
     bool is_recorded() const { return static_cast<bool>(graph_); }
-    // Of the reductions and gathers that the last enqueue() made or replayed.
+    // Of the collectives that the last enqueue() made or replayed.
     int64_t n_collective() const { return n_collective_; }
     int64_t n_byte() const { return n_byte_; }
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/bsa/bsa_device.hpp"
+#include "kernels/device/launch.cuh"
+
+/// What the kernels of Ball Sparse Attention share: where heads stand, and the launches of each file.
+namespace surrogate::kernels::bsa::cuda {
+
+using namespace surrogate::kernels::cuda;
+
+/// Where a lane's two channels (2t, 2t + 1) of group 0 of a row begin.
+__device__ inline int64_t place_in(int64_t row, int64_t width, int t) {
+    const int64_t r = row % tile_rows;
+    return (row / tile_rows * (width / 8) * 32 + r % 8 * 4 + t) * 4 + r / 8 * 2;
+}
+constexpr int64_t group_step = 128;  ///< floats from a group of 8 channels to the next
+
+/// The same of item `item` of a head.
+__device__ inline int64_t place_in(const HeadRows& rows, int64_t item, int head, int t) {
+    return place_in(item * rows.items + head * int64_t{rows.heads}, rows.width, t) +
+           (rows.first + head * rows.head_channels) / 8 * group_step;
+}
+/// One number of it.
+__device__ inline float number_in(const HeadRows& rows, int64_t item, int head, int c) {
+    return rows.stream[fragment_index(item * rows.items + head * int64_t{rows.heads},
+                                      rows.first + head * rows.head_channels + c, rows.width)];
+}
+
+void begin(const DeviceProperties& device, const BeginArgs& args, Stream stream);
+void start(const DeviceProperties& device, const StartArgs& args, Stream stream);
+void fold(const DeviceProperties& device, const FoldArgs& args, Stream stream);
+void choose(const DeviceProperties& device, const ChooseArgs& args, Stream stream);
+void attend(const DeviceProperties& device, const AttendArgs& args, Stream stream);
+void residual(const DeviceProperties& device, const ResidualArgs& args, Stream stream);
+void end(const DeviceProperties& device, const EndArgs& args, Stream stream);
+void load_slots(Operand operand);
+void load_choice(const DeviceProperties& device);
+void load_attention(const DeviceProperties& device, Operand operand);
+
+}  // namespace surrogate::kernels::bsa::cuda

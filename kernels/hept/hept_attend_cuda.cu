@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention in blocks of tokens: a thread takes a query, whose numbers and sums stay in registers,
+// and goes through the keys of its block, which lie in shared memory and are read by all threads at
+// once. Differences are formed in float in every precision: |Q|^2 may be 4e6 where |Q - K| is of
+// size one, and an operand of 11 bits would leave nothing of it.
+#include <algorithm>
+
+#include "kernels/device/products.cuh"
+#include "kernels/hept/hept_launch.cuh"
+
+namespace surrogate::kernels::hept::cuda {
+namespace {
+
+constexpr int64_t largest_strip = 128;  // queries that a block of threads takes of a long block
+constexpr int64_t most_threads = 320;   // three blocks of 100 fill 300 of them
+constexpr int64_t most_keys = 64;       // of a block of tokens, in shared memory
+
+/// How blocks of tokens share blocks of threads: short ones stand side by side, long ones are cut
+/// into strips of queries.
+struct Packing {
+    int n_pack = 1;   // blocks of tokens side by side
+    int n_strip = 1;  // strips of a block
+    int share = 0;    // threads of a block or of its strip
+    int n_thread = 0;
+    int chunk = 0;  // keys of each block in shared memory
+};
+
+/// Calls body<channel_width, coordinate_width>() for the instance that fits.
+template <class Body>
+void with_head(const DeviceHead& head, const Body& body) {
+    const auto with_width = [&]<int channels>() {
+        if (head.coordinate_width == 4) {
+            body.template operator()<channels, 4>();
+        } else {
+            body.template operator()<channels, 8>();
+        }
+    };
+    switch (head.channel_width) {
+        case 8: return with_width.template operator()<8>();
+        case 16: return with_width.template operator()<16>();
+        case 24: return with_width.template operator()<24>();
+        case 32: return with_width.template operator()<32>();
+        case 48: return with_width.template operator()<48>();
+        default: return with_width.template operator()<64>();
+    }
+}
+
+/// A row in vectors of four: [ s x | q | k | v ].
+template <int channels, int coordinates>
+struct RowVectors {
+    static constexpr int n_x = coordinates / 4, n_channel = channels / 4;
+    static constexpr int stride = n_x + 3 * n_channel;
+    static constexpr int key = n_x + 2 * n_channel;  // in shared memory: [ s x | k | v ]
+};
+
+__device__ inline float add_square(float a, float b, float sum) {
+    const float difference = a - b;
+    return fmaf(difference, difference, sum);
+}
+
+/// exp(-square / 2), 0 below 2^-126; NaN stays.
+__device__ inline float weight_of(float square) {
+    return fast_exp2(square * -0.72134752F);  // -log2(e) / 2
+}
+
+template <int n>
+__device__ inline float square_of(const float4 (&a)[n], const float4* b) {
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < n; ++i) {
+        const float4 v = b[i];
+        sum = add_square(a[i].x, v.x, sum);
+        sum = add_square(a[i].y, v.y, sum);
+        sum = add_square(a[i].z, v.z, sum);
+        sum = add_square(a[i].w, v.w, sum);
+    }
+    return sum;
+}
+
+template <int n>
+__device__ inline float square_of(const float4 (&a)[n]) {
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < n; ++i) {
+        sum = fmaf(a[i].x, a[i].x, sum);
+        sum = fmaf(a[i].y, a[i].y, sum);
+        sum = fmaf(a[i].z, a[i].z, sum);
+        sum = fmaf(a[i].w, a[i].w, sum);
+    }
+    return sum;
+}
+
+/// Keys first .. of the blocks side by side, gathered by all threads; tokens: at the first place of
+/// each block.
+template <class Row>
+__device__ void fetch_keys(const AttendArgs& args, const Packing& packing, int64_t first_block,
+                           int first, const float4* rows, const int32_t* tokens, float4* keys) {
+    const int n_vector = packing.chunk * Row::key;
+    for (int i = static_cast<int>(threadIdx.x); i < packing.n_pack * n_vector;
+         i += packing.n_thread) {
+        const int64_t b = first_block + i / n_vector;
+        const int key = i % n_vector / Row::key, part = i % n_vector % Row::key;
+        if (b >= args.n_block) return;
+        const DeviceBlock block = args.blocks[b];
+        if (first + key >= block.n) continue;
+        const int from = part < Row::n_x ? part : part + Row::n_channel;
+        const int64_t token = tokens[block.first + first + key];
+        copy_async_16(keys + i, rows + token * Row::stride + from);
+    }
+}
+
+/// Blocks of threads that a multiprocessor has at once by registers; ptxas 13.0 spills if it is left
+/// to guess (8 channels, sm_80).
+constexpr int blocks_at_once(int channels) {
+    return channels <= 32 ? 2 : 1;
+}
+
+/// A block of threads: blocks of tokens side by side, or a strip of one, of one table and head.
+template <int channels, int coordinates>
+__global__ void __launch_bounds__(most_threads, blocks_at_once(channels))
+    attend_kernel(const AttendArgs args, const Packing packing, int table) {
+    using Row = RowVectors<channels, coordinates>;
+    SURROGATE_SHARED(shared);
+    auto* const all_keys = reinterpret_cast<float4*>(shared);  // (n_pack, chunk, Row::key)
+    const int64_t first_block = static_cast<int64_t>(blockIdx.x) / packing.n_strip * packing.n_pack;
+    const int strip = static_cast<int>(blockIdx.x) % packing.n_strip;
+    const int slot = static_cast<int>(threadIdx.x) / packing.share;
+    const bool has_block = slot < packing.n_pack && first_block + slot < args.n_block;
+
+    // Threads without a query go along with another one: all meet at barriers.
+    const int own_slot = has_block ? slot : 0;
+    const DeviceBlock block = args.blocks[first_block + own_slot];
+    const int i = strip * packing.share + static_cast<int>(threadIdx.x) % packing.share;
+    const bool has_query = has_block && i < block.n;
+    const int64_t h = blockIdx.y, n_row = static_cast<int64_t>(args.n_table) * args.n_head;
+    const int64_t row = table * static_cast<int64_t>(args.n_head) + h;
+    const auto* const rows =
+        reinterpret_cast<const float4*>(args.rows) + h * args.n_token * Row::stride;
+    const int32_t* const queries = args.orders + row * args.n_token;
+    const int32_t* const tokens = queries + n_row * args.n_token;
+    const float4* const keys = all_keys + own_slot * packing.chunk * Row::key;
+
+    const int64_t token = queries[block.first + (has_query ? i : 0)];
+    float4 query[Row::n_x + Row::n_channel], sums[Row::n_channel];
+#pragma unroll
+    for (int e = 0; e < Row::n_x + Row::n_channel; ++e) query[e] = rows[token * Row::stride + e];
+#pragma unroll
+    for (int c = 0; c < Row::n_channel; ++c) sums[c] = make_float4(0, 0, 0, 0);
+    float den = 0;
+    for (int first = 0; first < args.block_size; first += packing.chunk) {
+        __syncthreads();  // nobody reads the chunk before
+        fetch_keys<Row>(args, packing, first_block, first, rows, tokens, all_keys);
+        wait_copies();
+        __syncthreads();
+        const int n = has_query ? min(packing.chunk, block.n - first) : 0;
+        for (int j = 0; j < n; ++j) {
+            const float4* const key = keys + j * Row::key;
+            const float weight = weight_of(square_of(query, key));
+            den += weight;
+#pragma unroll
+            for (int c = 0; c < Row::n_channel; ++c) {
+                const float4 v = key[Row::n_x + Row::n_channel + c];
+                sums[c].x = fmaf(weight, v.x, sums[c].x);
+                sums[c].y = fmaf(weight, v.y, sums[c].y);
+                sums[c].z = fmaf(weight, v.z, sums[c].z);
+                sums[c].w = fmaf(weight, v.w, sums[c].w);
+            }
+        }
+    }
+    if (!has_query) return;
+    if (block.n_zero_key > 0)
+        den = fmaf(static_cast<float>(block.n_zero_key), weight_of(square_of(query)), den);
+    den += static_cast<float>(epsilon);
+
+    // One block of each table has the token: tables follow each other and are added in place.
+    constexpr int n_sum = Row::n_channel + 1;
+    auto* const to = reinterpret_cast<float4*>(args.sums) + (h * args.n_token + token) * n_sum;
+#pragma unroll
+    for (int c = 0; c < n_sum; ++c) {
+        float4 sum = c < Row::n_channel ? sums[c] : make_float4(den, 0, 0, 0);
+        if (table > 0) {
+            const float4 before = to[c];
+            sum =
+                make_float4(before.x + sum.x, before.y + sum.y, before.z + sum.z, before.w + sum.w);
+        }
+        to[c] = sum;
+    }
+}
+
+/// Bytes of the keys of one block of tokens.
+template <int channels, int coordinates>
+constexpr int64_t key_bytes(int64_t chunk) {
+    return chunk * RowVectors<channels, coordinates>::key * int64_t{sizeof(float4)};
+}
+
+/// What a block of threads may take without asking for more.
+constexpr int64_t most_shared = 48 * 1024;
+
+int whole_warps(int64_t n_thread) {
+    return static_cast<int>((n_thread + 31) / 32 * 32);
+}
+
+/// As many blocks side by side as leave the fewest threads idle, the smaller number if two are as
+/// good.
+Packing packing_of(int64_t block_size, int64_t n_byte_key) {
+    Packing best;
+    best.chunk = static_cast<int>(std::min(block_size, most_keys));
+    if (block_size > largest_strip) {
+        best.share = best.n_thread = static_cast<int>(largest_strip);
+        best.n_strip = static_cast<int>((block_size + largest_strip - 1) / largest_strip);
+        return best;
+    }
+    best.share = static_cast<int>(block_size);
+    best.n_thread = whole_warps(block_size);
+    for (int n = 2; n * block_size <= most_threads; ++n) {
+        if (n * best.chunk * n_byte_key > most_shared) break;
+        const int n_thread = whole_warps(n * block_size);
+        if (n * best.n_thread > best.n_pack * n_thread) {
+            best.n_pack = n;
+            best.n_thread = n_thread;
+        }
+    }
+    return best;
+}
+
+}  // namespace
+
+void load_attention(const DeviceHead& head) {
+    with_head(head, [&]<int channels, int coordinates>() {
+        static_assert(key_bytes<channels, coordinates>(most_keys) <= most_shared);
+        check(allow_shared(attend_kernel<channels, coordinates>, most_shared), "hept attend");
+    });
+}
+
+void attend(const DeviceProperties&, const AttendArgs& args, Stream stream) {
+    if (args.n_block == 0) return;
+    with_head(args.head, [&]<int channels, int coordinates>() {
+        const Packing p = packing_of(args.block_size, key_bytes<channels, coordinates>(1));
+        const int64_t n_group = (args.n_block + p.n_pack - 1) / p.n_pack;
+        const dim3 grid(static_cast<unsigned>(n_group * p.n_strip),
+                        static_cast<unsigned>(args.n_head));
+        const auto n_byte =
+            static_cast<size_t>(key_bytes<channels, coordinates>(int64_t{p.n_pack} * p.chunk));
+        for (int table = 0; table < args.n_table; ++table)
+            SURROGATE_LAUNCH((attend_kernel<channels, coordinates>), grid,
+                             static_cast<unsigned>(p.n_thread), n_byte, stream, args, p, table);
+    });
+    check_launch("hept attend");
+}
+
+}  // namespace surrogate::kernels::hept::cuda

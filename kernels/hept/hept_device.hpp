@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/device/channels.hpp"
+#include "kernels/device/columns.hpp"
+#include "kernels/device/device.hpp"
+#include "kernels/device/device_table.hpp"
+#include "kernels/device/fragments.hpp"
+#include "kernels/device/operand.hpp"
+#include "kernels/hept/hept.hpp"
+#include "kernels/linear/linear_device.hpp"
+
+/// HEPT on a device. What is computed is said in hept.hpp and in the specification; here stand the
+/// shapes and layouts. Resources and counts are in hept_cuda.md.
+///
+/// Tokens stand in tiles of 16 rows, in the order of the plan. Rows without a token are finite.
+///   streams    float (n_tile, width / 8, 32, 4), fragment_index(token, channel, width)
+///   operands   (n_tile, n_group, 32) pieces of 16 rows x 8 channels (products.cuh)
+/// Tables and heads make rows of their own: row table * H + head, C H of them.
+///
+/// All pointers are device memory that the caller owns; kernels allocate nothing and are enqueued.
+namespace surrogate::kernels::hept {
+
+constexpr int64_t largest_head = 64;     ///< d, channels of a head
+constexpr int64_t most_coordinates = 8;  ///< D
+constexpr int64_t warp_cell = 32;        ///< tokens of a cell that a warp sorts
+constexpr int64_t largest_chunk = 4096;  ///< tokens that a block of threads sorts at once
+
+/// Where a head finds the numbers of a token, each part padded with zeros to what kernels are
+/// compiled for:
+///   row (stride)    [ s x | q | k | v ]
+///   sums (n_sum)    [ num | den, and three numbers that nobody reads ]
+struct DeviceHead {
+    int32_t n_channel = 0;         ///< d
+    int32_t n_coordinate = 0;      ///< D
+    int32_t channel_width = 0;     ///< 8, 16, 24, 32, 48 or 64
+    int32_t coordinate_width = 0;  ///< 4 or 8
+
+    constexpr int64_t stride() const { return coordinate_width + 3 * int64_t{channel_width}; }
+    constexpr int64_t n_sum() const { return int64_t{channel_width} + 4; }
+};
+
+/// The smallest widths for d at most largest_head, D at most most_coordinates.
+constexpr DeviceHead device_head(int64_t n_channel, int64_t n_coordinate) {
+    const int64_t groups = (n_channel + 7) / 8;
+    const int64_t width = groups <= 4 ? 8 * groups : groups <= 6 ? 48 : 64;
+    return {static_cast<int32_t>(n_channel), static_cast<int32_t>(n_coordinate),
+            static_cast<int32_t>(width), n_coordinate <= 4 ? 4 : 8};
+}
+
+/// Features of the tokens to a stream, their coordinates to rows; zero in all other rows and
+/// channels. Copies of points follow the points; they count in no findings but those of the points.
+struct BeginArgs {
+    int64_t n_point = 0, n_token = 0;
+    const int64_t* points = nullptr;        ///< (n_token) the solver's point of each
+    const DeviceColumn* columns = nullptr;  ///< (n_coordinate + n_feature)
+    int64_t n_coordinate = 0, n_feature = 0;
+    int64_t width = 0, coordinate_width = 0;
+    float* features = nullptr;     ///< stream of `width`
+    float* coordinates = nullptr;  ///< (n_tile * 16, coordinate_width)
+    DeviceFindings* findings = nullptr;
+    DeviceOutside* outside = nullptr;  ///< (n_coordinate + n_feature)
+};
+
+/// Rows and hashes of all heads of a layer, as augment() of hept.hpp makes them; a square of
+/// largest_square or more, or NaN, goes to the findings.
+struct AugmentArgs {
+    DeviceHead head;
+    int32_t n_head = 0, n_table = 0;
+    int64_t n_token = 0;
+    /// Stream (n_tile, n_head * 3 * channel_width / 8, ..): of each head q, k, v.
+    const float* qkv = nullptr;
+    int64_t width = 0;                   ///< of the stream
+    const float* coordinates = nullptr;  ///< as in BeginArgs
+    const float* scale = nullptr;        ///< s (n_head, D)
+    const float* alpha = nullptr;        ///< (n_head, n_table, E), channels first
+    float* rows = nullptr;               ///< (n_head, n_token, stride)
+    uint32_t* hashes = nullptr;          ///< (2, n_table, n_head, n_token): queries, keys
+    DeviceFindings* findings = nullptr;
+};
+
+/// Tokens members[begin .. begin + n) of a row, to be sorted to places to .. to + n - 1: those of
+/// the row's order, or of keys if it is a part of a cell.
+struct DeviceCell {
+    int64_t to = 0;
+    int32_t row = 0, begin = 0, n = 0;
+};
+
+/// A cell larger than largest_chunk. Its parts are sorted first, to keys first .. first + n - 1.
+struct DeviceLargeCell {
+    DeviceCell cell;
+    int64_t first = 0;
+};
+
+/// Tokens at the places of all rows: the members of each cell sorted by (hash, place among the
+/// members), for queries and for keys.
+struct OrderArgs {
+    int64_t n_row = 0, n_token = 0;
+    const int32_t* members = nullptr;  ///< (n_row, n_token)
+    const uint32_t* hashes = nullptr;  ///< (2, n_row, n_token)
+    int32_t* orders = nullptr;         ///< (2, n_row, n_token)
+
+    const DeviceCell* small = nullptr;  ///< (n_small) of up to warp_cell tokens
+    int64_t n_small = 0;
+    const DeviceCell* middle = nullptr;  ///< (n_middle) of up to largest_chunk tokens
+    int64_t n_middle = 0, largest_middle = 0;
+    const DeviceCell* parts = nullptr;  ///< (n_part) of large cells, each of largest_chunk or less
+    int64_t n_part = 0;
+    const DeviceLargeCell* large = nullptr;  ///< (n_large)
+    int64_t n_large = 0, largest = 0;        ///< largest: tokens of the largest of them
+    int64_t n_key = 0;                       ///< tokens of all large cells
+    uint64_t* keys = nullptr;                ///< (2, 2, n_key): twice queries, keys
+};
+
+/// Places first .. first + n - 1 of every row.
+struct DeviceBlock {
+    int64_t first = 0;
+    int32_t n = 0, n_zero_key = 0;
+};
+
+/// Sums of all blocks, table after table, as attend_block() of hept.hpp makes them: over coordinates
+/// first and then over channels, over keys in their order.
+struct AttendArgs {
+    DeviceHead head;
+    int32_t n_head = 0, n_table = 0;
+    int64_t n_token = 0;
+    const DeviceBlock* blocks = nullptr;  ///< (n_block)
+    int64_t n_block = 0, block_size = 0;
+    const float* rows = nullptr;  ///< as in AugmentArgs
+    const int32_t* orders = nullptr;
+    float* sums = nullptr;  ///< (n_head, n_token, n_sum)
+};
+
+/// num / den of all heads to operands (n_tile, n_group, 32), channel_width / 8 groups a head; zero in
+/// groups behind them and in rows without a token.
+struct CombineArgs {
+    DeviceHead head;
+    int32_t n_head = 0;
+    int64_t n_token = 0;
+    const float* sums = nullptr;
+    Operand operand = Operand::fp32;
+    void* to = nullptr;
+    int64_t n_group = 0;
+};
+
+/// tanh(norm(x)) of a stream to operands of as many channels.
+struct SquashArgs {
+    int64_t n_tile = 0, width = 0;
+    int32_t n_channel = 0;
+    const float* x = nullptr;
+    DeviceNorm norm;  ///< weight, bias (width)
+    Operand operand = Operand::fp32;
+    void* to = nullptr;
+};
+
+/// columns = y * std + mean of the points; NaN where the findings say that the run has failed.
+struct EndArgs {
+    int64_t n_point = 0;
+    const int64_t* points = nullptr;  ///< as in BeginArgs
+    const float* y = nullptr;         ///< stream of `width`
+    int64_t width = 0;
+    const DeviceColumn* columns = nullptr;
+    int64_t n_column = 0;
+    DeviceFindings* findings = nullptr;
+};
+
+/// The passes, as the plug-in offers them. Each enqueues on `stream`; throws device, not_supported.
+/// load() brings the code for an operand and a head onto the device: once before the first pass of a
+/// plan there, and not while a graph is recorded.
+struct DeviceKernels {
+    void (*begin)(const DeviceProperties&, const BeginArgs&, Stream) = nullptr;
+    void (*linear)(const DeviceProperties&, const LinearArgs&, Stream) = nullptr;
+    void (*augment)(const DeviceProperties&, const AugmentArgs&, Stream) = nullptr;
+    void (*order)(const DeviceProperties&, const OrderArgs&, Stream) = nullptr;
+    void (*attend)(const DeviceProperties&, const AttendArgs&, Stream) = nullptr;
+    void (*combine)(const DeviceProperties&, const CombineArgs&, Stream) = nullptr;
+    void (*squash)(const DeviceProperties&, const SquashArgs&, Stream) = nullptr;
+    void (*end)(const DeviceProperties&, const EndArgs&, Stream) = nullptr;
+    void (*load)(const DeviceProperties&, Operand, const DeviceHead&) = nullptr;
+};
+
+namespace cuda {
+/// The passes, launched on the device that is the thread's current one.
+const DeviceKernels& kernels();
+/// The same for a plug-in: each makes its device the current one for the launch.
+DeviceTable device_table();
+}  // namespace cuda
+
+}  // namespace surrogate::kernels::hept

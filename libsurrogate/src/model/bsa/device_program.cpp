@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/bsa/device_program.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/bsa/bsa_device.hpp"
+#include "libsurrogate/src/model/bsa/costs.hpp"
+#include "libsurrogate/src/model/bsa/tree_plan.hpp"
+#include "libsurrogate/src/model/device_limits.hpp"
+
+namespace surrogate::impl::bsa {
+
+using kernels::DeviceActivation;
+using kernels::DeviceLinear;
+using kernels::LinearArgs;
+using kernels::Stream;
+using kernels::tile_rows;
+using kernels::bsa::AttendArgs;
+using kernels::bsa::BeginArgs;
+using kernels::bsa::ChooseArgs;
+using kernels::bsa::DeviceKernels;
+using kernels::bsa::EndArgs;
+using kernels::bsa::FoldArgs;
+using kernels::bsa::HeadRows;
+using kernels::bsa::ResidualArgs;
+using kernels::bsa::StartArgs;
+
+namespace {
+
+/// The network on all slots of the tree. The tree is made on the host; the kernels read and write
+/// the caller's points where they lie.
+class Passes final : public DeviceProgram {
+public:
+    Passes(const Config& config, std::shared_ptr<const DeviceWeights> weights,
+           const PointDomain& domain, const PlanRequest& request)
+        : config_(config),
+          domain_(domain),
+          comm_(domain.context().comm()),
+          request_(request),
+          device_(request.device->device()),
+          kernels_(request.device->kernels<DeviceKernels>("bsa")),
+          weights_(std::move(weights)),
+          plan_(config, domain, request.queue) {
+        require_one_rank_on_device("Ball Sparse Attention", comm_.size());
+    }
+
+    void connect(const DeviceColumns& columns) override;
+
+    /// x, which is made of the features after the columns were read.
+    float* staging() const override { return arena_.at<float>(x_); }
+    void enqueue(DeviceSteps& steps) const override;
+
+    int64_t bytes() const override { return arena_.bytes(); }
+    int64_t weight_bytes() const override { return weights_->bytes(); }
+    int64_t n_point() const override { return plan_.n_point(); }
+    std::vector<LayerCost> costs() const override;
+    std::vector<std::string> notes() const override {
+        return notes_of(config_, plan_.slots().n_point(), n_slot(), 1, false);
+    }
+
+private:
+    /// Where coarse vectors come from and go to.
+    struct Compression {
+        const DeviceCoarse& by;
+        int64_t part;  ///< of qkv
+        int64_t to;    ///< in arena_
+    };
+
+    void add_memory();
+    void fill_memory(const std::vector<int64_t>& points);
+
+    void embed(Stream stream) const;
+    void run_layer(int64_t index, Stream stream) const;
+    void project(const DeviceLayer& layer, bool rotated, Stream stream) const;
+    void attend_sparsely(const DeviceLayer& layer, bool rotated, Stream stream) const;
+    void compress(const Compression& compression, Stream stream) const;
+    void choose(Stream stream) const;
+    AttendArgs to_slots(bool rotated) const;
+    AttendArgs to_ball(const DeviceLayer& layer, bool rotated) const;
+    void set_gate(const DeviceLayer& layer, int64_t branch, AttendArgs& args) const;
+    void finish(const DeviceLayer& layer, Stream stream) const;
+    void add_residual(bool adds, Stream stream) const;
+    void read_out(Stream stream) const;
+
+    LinearArgs layer_args(const DeviceLinear& layer, int64_t n_row) const;
+    void run(const LinearArgs& args, Stream stream) const {
+        kernels_.linear(device_.properties(), args, stream);
+    }
+    HeadRows slot_rows(int64_t part) const;
+    HeadRows coarse_rows(int64_t place) const;
+
+    int64_t n_slot() const { return plan_.slots().n_slot(); }
+    int64_t n_block() const { return n_slot() / config_.block_size; }
+    int64_t n_choice() const { return std::min(config_.n_choice, n_block()); }
+    int64_t operand_bytes() const { return kernels::operand_bytes(weights_->operand()); }
+    const DeviceWidths& widths() const { return weights_->widths(); }
+    template <class T>
+    T* at(int64_t place) const {
+        return arena_.at<T>(place);
+    }
+    const int32_t* order(bool rotated) const { return rotated ? at<int32_t>(slots_) : nullptr; }
+
+    const Config& config_;
+    const PointDomain& domain_;
+    Communicator& comm_;
+    const PlanRequest request_;
+    kernels::Device& device_;
+    const DeviceKernels& kernels_;
+    std::shared_ptr<const DeviceWeights> weights_;
+    TreePlan<float> plan_;
+    DeviceColumns columns_;
+    DeviceArena arena_;
+    // In arena_. work_: features, then q, k and v, then hidden channels, then predictions.
+    int64_t x_ = 0, residual_ = 0, u_ = 0, work_ = 0, y_ = 0, gates_ = 0;
+    int64_t folded_ = 0, coarse_hidden_ = 0, coarse_q_ = 0, coarse_k_ = 0, coarse_v_ = 0;
+    int64_t chosen_ = 0;
+    int64_t points_ = 0, positions_ = 0, relative_[2] = {}, slots_ = 0;
+};
+
+int64_t whole_tiles(int64_t n_row) {
+    return kernels::round_up(n_row, tile_rows);
+}
+
+void Passes::connect(const DeviceColumns& columns) {
+    columns_ = columns;
+    const RowRoute route = plan_.build(request_.coordinates, request_.reproducible, {});
+    comm_.agree([&] {
+        kernels_.load(device_.properties(), weights_->operand());
+        std::vector<int64_t> points(static_cast<size_t>(n_point())), in_order(points);
+        std::iota(points.begin(), points.end(), 0);
+        route.to_target_alone(points.data(), in_order.data(), sizeof(int64_t));
+        add_memory();
+        fill_memory(in_order);
+    });
+}
+
+void Passes::add_memory() {
+    const DeviceWidths& w = widths();
+    const int64_t n = whole_tiles(n_slot()), d = config_.n_axis;
+    const auto numbers = [&](int64_t n_row, const kernels::DeviceChannels& channels) {
+        return 4 * n_row * channels.width;
+    };
+    x_ = arena_.add(std::max(numbers(n, w.nodes),
+                             4 * n_point() * std::max(columns_.n_input, columns_.n_output)));
+    if (config_.residual_every > 0) residual_ = arena_.add(numbers(n, w.nodes));
+    u_ = arena_.add(operand_bytes() * n * w.nodes.width);
+    work_ = arena_.add(std::max({numbers(n, w.features), numbers(n, w.qkv),
+                                 operand_bytes() * n * w.hidden.width, numbers(n, w.outputs)}));
+    y_ = arena_.add(numbers(n, w.heads));
+    if (config_.is_sparse()) {
+        const int64_t n_row = whole_tiles(n_block() * config_.n_head);
+        if (config_.has_token_gates) gates_ = arena_.add(numbers(n, w.gates));
+        folded_ = arena_.add(numbers(n_row, w.folded));
+        coarse_hidden_ = arena_.add(operand_bytes() * n_row * w.coarse_hidden.width);
+        if (config_.has_query_mlp) coarse_q_ = arena_.add(numbers(n_row, w.coarse));
+        coarse_k_ = arena_.add(numbers(n_row, w.coarse));
+        coarse_v_ = arena_.add(numbers(n_row, w.coarse));
+        chosen_ = arena_.add(4 * n_slot() / config_.group_size * config_.n_head * n_choice());
+    }
+    points_ = arena_.add(8 * n_slot());
+    positions_ = arena_.add(4 * n_slot() * d);
+    for (const bool rotated : {false, true})
+        if (config_.has_balls() && (!rotated || plan_.is_rotated()))
+            relative_[rotated] = arena_.add(4 * n_slot() * d);
+    if (plan_.is_rotated()) slots_ = arena_.add(4 * n_slot());
+    arena_.take(device_);
+}
+
+/// points: of the solver, in the order of the tree.
+void Passes::fill_memory(const std::vector<int64_t>& points) {
+    if (n_slot() == 0) return;
+    const auto n = static_cast<size_t>(n_slot());
+    const auto d = static_cast<size_t>(config_.n_axis);
+    DeviceUpload upload(device_);
+    upload.clear(at<void>(0), arena_.bytes());  // rows without a slot must be finite
+    std::vector<int64_t> of_slots(n);
+    std::vector<float> positions(n * d), relative(n * d);
+    for (size_t s = 0; s < n; ++s) {
+        const Slots::Entry entry = plan_.slots().at(static_cast<int64_t>(s));
+        const int64_t point = points[static_cast<size_t>(entry.position)];
+        of_slots[s] = entry.is_original ? point : ~point;
+        for (size_t k = 0; k < d; ++k)
+            positions[s * d + k] = static_cast<float>(plan_.positions()[s * d + k]);
+    }
+    upload.put(at<void>(points_), of_slots);
+    upload.put(at<void>(positions_), positions);
+    for (const bool rotated : {false, true}) {
+        if (!config_.has_balls() || (rotated && !plan_.is_rotated())) continue;
+        const kernels::Tiles<const float> from = plan_.relative(rotated);
+        for (size_t s = 0; s < n; ++s)
+            for (size_t k = 0; k < d; ++k)
+                relative[s * d + k] = from(static_cast<int64_t>(k), static_cast<int64_t>(s));
+        upload.put(at<void>(relative_[rotated]), relative);
+    }
+    if (plan_.is_rotated()) upload.put(at<void>(slots_), plan_.slots_of_rotated());
+    upload.finish();
+}
+
+// ---- what an evaluation enqueues ---------------------------------------------------------------
+
+LinearArgs Passes::layer_args(const DeviceLinear& layer, int64_t n_row) const {
+    LinearArgs args;
+    args.operand = weights_->operand();
+    args.n_tile = whole_tiles(n_row) / tile_rows;
+    args.layer = layer;
+    return args;
+}
+
+void Passes::embed(Stream stream) const {
+    const DeviceLayers& layers = weights_->layers();
+    using Encoding = BeginArgs::Features;
+    BeginArgs begin;
+    begin.features = config_.features == Features::fourier  ? Encoding::fourier
+                     : config_.features == Features::linear ? Encoding::linear
+                                                            : Encoding::given;
+    begin.n_slot = n_slot();
+    begin.n_axis = config_.n_axis;
+    begin.points = at<int64_t>(points_);
+    begin.positions = at<float>(positions_);
+    begin.columns = columns_.inputs;
+    begin.weight = layers.encoding;
+    begin.bias = layers.encoding_bias;
+    begin.n_feature = config_.n_feature;
+    begin.width = widths().features.width;
+    begin.to = at<float>(work_);
+    begin.findings = columns_.findings;
+    begin.outside = columns_.outside;
+    kernels_.begin(device_.properties(), begin, stream);
+
+    LinearArgs embedding = layer_args(layers.embedding, n_slot());
+    embedding.stream = at<float>(work_);
+    embedding.to_stream = at<float>(x_);
+    run(embedding, stream);
+    if (config_.residual_every > 0) add_residual(false, stream);
+}
+
+void Passes::add_residual(bool adds, Stream stream) const {
+    ResidualArgs args;
+    args.n = whole_tiles(n_slot()) * widths().nodes.width;
+    args.x = at<float>(x_);
+    args.residual = at<float>(residual_);
+    args.adds = adds;
+    kernels_.residual(device_.properties(), args, stream);
+}
+
+HeadRows Passes::slot_rows(int64_t part) const {
+    const DeviceWidths& w = widths();
+    const auto head = static_cast<int32_t>(w.heads.n_dim_padded);
+    return {at<float>(work_),
+            w.qkv.width,
+            1,
+            0,
+            static_cast<int32_t>(part * config_.n_head * head),
+            head};
+}
+
+HeadRows Passes::coarse_rows(int64_t place) const {
+    return {at<float>(place), widths().coarse.width, static_cast<int32_t>(config_.n_head), 1, 0, 0};
+}
+
+/// Queries, keys, values and gates of the slots in the layer's order.
+void Passes::project(const DeviceLayer& layer, bool rotated, Stream stream) const {
+    const DeviceWidths& w = widths();
+    StartArgs start;
+    start.operand = weights_->operand();
+    start.n_slot = n_slot();
+    start.n_axis = config_.n_axis;
+    start.slots = order(rotated);
+    start.x = at<float>(x_);
+    start.width = w.nodes.width;
+    start.norm = layer.norm1;
+    start.n_norm = static_cast<int32_t>(config_.n_channel);
+    if (config_.has_balls()) start.relative = at<float>(relative_[rotated]);
+    start.weight = layer.position;
+    start.bias = layer.position_bias;
+    start.to = at<void>(u_);
+    kernels_.start(device_.properties(), start, stream);
+
+    const auto from_u = [&](const DeviceLinear& to_layer, int64_t to) {
+        LinearArgs args = layer_args(to_layer, n_slot());
+        args.pieces = at<void>(u_);
+        args.in_groups = w.nodes.width / 8;
+        args.to_stream = at<float>(to);
+        run(args, stream);
+    };
+    from_u(layer.qkv, work_);
+    if (layer.gates.layer) from_u(layer.gates, gates_);
+}
+
+void Passes::compress(const Compression& compression, Stream stream) const {
+    const DeviceWidths& w = widths();
+    const DeviceCoarse& by = compression.by;
+    FoldArgs fold;
+    fold.is_mean = by.is_mean();
+    fold.n_block = n_block();
+    fold.l = config_.block_size;
+    fold.n_head = static_cast<int32_t>(config_.n_head);
+    fold.n_dim = static_cast<int32_t>(config_.head_dim());
+    fold.from = slot_rows(compression.part);
+    fold.to = at<float>(fold.is_mean ? compression.to : folded_);
+    fold.width = fold.is_mean ? w.coarse.width : w.folded.width;
+    kernels_.fold(device_.properties(), fold, stream);
+    if (fold.is_mean) return;
+
+    LinearArgs in = layer_args(by.in, n_block() * config_.n_head);
+    in.stream = at<float>(folded_);
+    in.activation = DeviceActivation::relu;
+    in.to_pieces = at<void>(coarse_hidden_);
+    in.out_groups = w.coarse_hidden.width / 8;
+    run(in, stream);
+    LinearArgs out = layer_args(by.out, n_block() * config_.n_head);
+    out.pieces = in.to_pieces;
+    out.in_groups = in.out_groups;
+    out.to_stream = at<float>(compression.to);
+    run(out, stream);
+}
+
+void Passes::choose(Stream stream) const {
+    ChooseArgs args;
+    args.n_group = n_slot() / config_.group_size;
+    args.g = config_.has_query_mlp ? 1 : config_.group_size;
+    args.n_block = n_block();
+    args.n_choice = static_cast<int32_t>(n_choice());
+    args.n_head = static_cast<int32_t>(config_.n_head);
+    args.n_dim = static_cast<int32_t>(config_.head_dim());
+    if (config_.avoids_own_ball) {
+        args.groups_of_ball = plan_.shape().ball / config_.group_size;
+        args.blocks_of_ball = plan_.shape().ball / config_.block_size;
+    }
+    args.queries = config_.has_query_mlp ? coarse_rows(coarse_q_) : slot_rows(0);
+    args.keys = coarse_rows(coarse_k_);
+    args.to = at<int32_t>(chosen_);
+    args.findings = columns_.findings;
+    kernels_.choose(device_.properties(), args, stream);
+}
+
+/// Attention of the slots to all slots.
+AttendArgs Passes::to_slots(bool rotated) const {
+    AttendArgs args;
+    args.operand = weights_->operand();
+    args.n_query = args.n_key = n_slot();
+    args.n_head = static_cast<int32_t>(config_.n_head);
+    args.head_groups = static_cast<int32_t>(widths().head_groups());
+    args.queries = slot_rows(0);
+    args.keys = slot_rows(1);
+    args.values = slot_rows(2);
+    args.slots = order(rotated);
+    args.to = at<float>(y_);
+    return args;
+}
+
+AttendArgs Passes::to_ball(const DeviceLayer& layer, bool rotated) const {
+    AttendArgs args = to_slots(rotated);
+    args.kind = AttendArgs::Keys::ball;
+    args.ball = plan_.shape().ball;
+    args.relative = at<float>(relative_[rotated]);
+    args.n_axis = static_cast<int32_t>(config_.n_axis);
+    args.sigma = layer.sigma;
+    return args;
+}
+
+/// branch: 0 ball, 1 compressed, 2 selected.
+void Passes::set_gate(const DeviceLayer& layer, int64_t branch, AttendArgs& args) const {
+    const GateRows rows{config_.n_head};
+    args.gates = layer.static_gates ? layer.static_gates : at<float>(gates_);
+    args.gate_width = layer.static_gates ? 0 : widths().gates.width;
+    args.gate_first = static_cast<int32_t>(rows.row(0, branch));
+    args.gate_step = branch < 2 ? 2 : 1;
+    args.adds = branch > 0;
+}
+
+void Passes::attend_sparsely(const DeviceLayer& layer, bool rotated, Stream stream) const {
+    compress({layer.k_coarse, 1, coarse_k_}, stream);
+    compress({layer.v_coarse, 2, coarse_v_}, stream);
+    if (config_.has_query_mlp) compress({layer.q_coarse, 0, coarse_q_}, stream);
+    choose(stream);
+
+    AttendArgs ball = to_ball(layer, rotated);
+    set_gate(layer, 0, ball);
+    kernels_.attend(device_.properties(), ball, stream);
+
+    AttendArgs compressed = to_slots(rotated);
+    compressed.n_key = n_block();
+    compressed.keys = coarse_rows(coarse_k_);
+    compressed.values = coarse_rows(coarse_v_);
+    if (config_.compresses_groups) {
+        compressed.n_query = n_block();
+        compressed.queries = coarse_rows(coarse_q_);
+        compressed.repeats = config_.block_size;
+    }
+    set_gate(layer, 1, compressed);
+    kernels_.attend(device_.properties(), compressed, stream);
+
+    AttendArgs selected = to_slots(rotated);
+    selected.kind = AttendArgs::Keys::chosen;
+    selected.chosen = at<int32_t>(chosen_);
+    selected.g = config_.group_size;
+    selected.l = config_.block_size;
+    selected.n_choice = static_cast<int32_t>(n_choice());
+    set_gate(layer, 2, selected);
+    kernels_.attend(device_.properties(), selected, stream);
+}
+
+void Passes::run_layer(int64_t index, Stream stream) const {
+    const DeviceLayer& layer = weights_->layers().layers[static_cast<size_t>(index)];
+    const bool rotated = config_.is_layer_rotated(index);
+    project(layer, rotated, stream);
+    if (config_.is_sparse()) {
+        attend_sparsely(layer, rotated, stream);
+    } else {
+        kernels_.attend(device_.properties(),
+                        config_.has_balls() ? to_ball(layer, rotated) : to_slots(rotated), stream);
+    }
+    finish(layer, stream);
+    if (config_.adds_residual(index)) add_residual(true, stream);
+}
+
+/// x += out(y), x += mlp(norm2(x)): the hidden channels lie where q, k and v were.
+void Passes::finish(const DeviceLayer& layer, Stream stream) const {
+    const DeviceWidths& w = widths();
+    LinearArgs out = layer_args(layer.out, n_slot());
+    out.stream = at<float>(y_);
+    out.to_stream = at<float>(x_);
+    out.adds = true;
+    run(out, stream);
+
+    LinearArgs in = layer_args(layer.mlp_in, n_slot());
+    in.stream = at<float>(x_);
+    in.norm = layer.norm2;
+    in.n_norm = static_cast<int32_t>(config_.n_channel);
+    in.activation = DeviceActivation::swiglu;
+    in.to_pieces = at<void>(work_);
+    in.out_groups = w.hidden.width / 8;
+    run(in, stream);
+
+    LinearArgs back = layer_args(layer.mlp_out, n_slot());
+    back.pieces = in.to_pieces;
+    back.in_groups = in.out_groups;
+    back.to_stream = at<float>(x_);
+    back.adds = true;
+    run(back, stream);
+}
+
+void Passes::read_out(Stream stream) const {
+    const DeviceLayers& layers = weights_->layers();
+    LinearArgs in = layer_args(layers.head_in, n_slot());
+    in.stream = at<float>(x_);
+    in.activation = DeviceActivation::gelu;
+    in.to_pieces = at<void>(u_);
+    in.out_groups = widths().nodes.width / 8;
+    run(in, stream);
+
+    LinearArgs out = layer_args(layers.head_out, n_slot());
+    out.pieces = in.to_pieces;
+    out.in_groups = in.out_groups;
+    out.to_stream = at<float>(work_);
+    run(out, stream);
+
+    EndArgs end;
+    end.n_slot = n_slot();
+    end.points = at<int64_t>(points_);
+    end.y = at<float>(work_);
+    end.width = widths().outputs.width;
+    end.columns = columns_.outputs;
+    end.n_column = columns_.n_output;
+    end.findings = columns_.findings;
+    kernels_.end(device_.properties(), end, stream);
+}
+
+void Passes::enqueue(DeviceSteps& steps) const {
+    if (n_slot() == 0) return;
+    steps.compute([&] {
+        embed(steps.stream());
+        for (int64_t i = 0; i < config_.depth; ++i) run_layer(i, steps.stream());
+        read_out(steps.stream());
+    });
+}
+
+// ---- the table of the plan ---------------------------------------------------------------------
+
+std::vector<LayerCost> Passes::costs() const {
+    Work work;
+    work.n_point = work.n_solver = n_point();
+    work.n_slot = work.n_slot_global = n_slot();
+    work.ball = plan_.shape().ball;
+    work.n_choice = config_.is_sparse() ? n_choice() : 0;
+    work.fetches.resize(static_cast<size_t>(config_.depth));
+    std::vector<LayerCost> list = costs_of(config_, work);
+    // One rank sends nothing, and points are read where they lie.
+    std::erase_if(list, [](const LayerCost& cost) { return cost.flops == 0; });
+    for (LayerCost& cost : list) cost.bytes_sent = cost.collectives = cost.messages = 0;
+    return list;
+}
+
+}  // namespace
+
+std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
+                                                   std::shared_ptr<const DeviceWeights> weights,
+                                                   const PointDomain& domain,
+                                                   const PlanRequest& request) {
+    return std::make_unique<Passes>(config, std::move(weights), domain, request);
+}
+
+}  // namespace surrogate::impl::bsa

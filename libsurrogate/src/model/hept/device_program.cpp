@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/hept/device_program.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "libsurrogate/src/model/device_limits.hpp"
+#include "libsurrogate/src/model/hept/costs.hpp"
+#include "libsurrogate/src/model/hept/device_tokens.hpp"
+#include "libsurrogate/src/model/hept/home_order.hpp"
+
+namespace surrogate::impl::hept {
+
+using kernels::DeviceActivation;
+using kernels::LinearArgs;
+using kernels::Stream;
+using kernels::tile_rows;
+using kernels::hept::AttendArgs;
+using kernels::hept::AugmentArgs;
+using kernels::hept::BeginArgs;
+using kernels::hept::CombineArgs;
+using kernels::hept::DeviceKernels;
+using kernels::hept::EndArgs;
+using kernels::hept::OrderArgs;
+using kernels::hept::SquashArgs;
+
+namespace {
+
+/// Tokens pass through the layers together, all heads at once. Which tokens a cell and a block hold
+/// is planned; their order within a cell is found in every layer.
+class Passes final : public DeviceProgram {
+public:
+    Passes(const Config& config, const Layers<float>& layers,
+           std::shared_ptr<const DeviceWeights> weights, const PointDomain& domain,
+           const PlanRequest& request)
+        : config_(config),
+          regions_(layers.regions),
+          domain_(domain),
+          request_(request),
+          device_(request.device->device()),
+          kernels_(request.device->kernels<DeviceKernels>("hept")),
+          weights_(std::move(weights)) {}
+
+    void connect(const DeviceColumns& columns) override;
+
+    /// Rows, which no pass reads before the columns are read, or after the last layer.
+    float* staging() const override { return arena_.at<float>(rows_); }
+    void enqueue(DeviceSteps& steps) const override;
+
+    int64_t bytes() const override { return arena_.bytes(); }
+    int64_t weight_bytes() const override { return weights_->bytes(); }
+    int64_t n_point() const override { return plan_.n_point(); }
+    std::vector<LayerCost> costs() const override { return costs_of(config_, work()); }
+    std::vector<std::string> notes() const override { return notes_of(config_, work()); }
+
+private:
+    /// A list in the arena.
+    template <class T>
+    struct List {
+        int64_t place = 0, n = 0;
+    };
+    template <class T>
+    List<T> add(const std::vector<T>& list) {
+        return {arena_.add(bytes_of(list)), std::ssize(list)};
+    }
+    template <class T>
+    const T* at(const List<T>& list) const {
+        return arena_.at<T>(list.place);
+    }
+    template <class T>
+    static int64_t bytes_of(const std::vector<T>& list) {
+        return static_cast<int64_t>(list.size() * sizeof(T));
+    }
+
+    void add_memory(const DeviceTokens& tokens);
+    int64_t work_bytes() const;
+    void fill_memory(const DeviceTokens& tokens) const;
+    void set_order(const DeviceTokens& tokens);
+
+    void embed(Stream stream) const;
+    void run_layer(const DeviceLayer& layer, Stream stream) const;
+    void attend(const DeviceLayer& layer, Stream stream) const;
+    void feed_forward(const DeviceLayer& layer, Stream stream) const;
+    void leave(const kernels::DeviceLinear& states, bool is_first, Stream stream) const;
+    void read_out(Stream stream) const;
+
+    LinearArgs layer_args(const kernels::DeviceLinear& layer) const;
+    void from_tokens(LinearArgs& args, const kernels::DeviceNorm& norm) const;
+    void run(const LinearArgs& args, Stream stream) const {
+        kernels_.linear(device_.properties(), args, stream);
+    }
+    AugmentArgs augment_args(const DeviceLayer& layer) const;
+    AttendArgs attend_args() const;
+    CombineArgs combine_args() const;
+
+    Work work() const {
+        Work work{plan_, domain_.n_local()};
+        work.is_on_device = true;
+        return work;
+    }
+    int64_t n_token() const { return plan_.n_token(); }
+    int64_t n_tile() const { return (n_token() + tile_rows - 1) / tile_rows; }
+    int64_t n_row() const { return n_tile() * tile_rows; }
+    int64_t operand_bytes() const { return kernels::operand_bytes(weights_->operand()); }
+    const DeviceWidths& widths() const { return weights_->widths(); }
+
+    const Config& config_;
+    const std::vector<float>& regions_;
+    const PointDomain& domain_;
+    const PlanRequest request_;
+    kernels::Device& device_;
+    const DeviceKernels& kernels_;
+    std::shared_ptr<const DeviceWeights> weights_;
+    TokenPlan plan_;
+    DeviceColumns columns_;
+    OrderArgs order_;
+    DeviceArena arena_;
+    // In arena_. work_: features and what follows them; projections, then sums and heads_; hidden
+    // channels; hidden_ and squashed_ of the output MLP, and y_.
+    int64_t h_ = 0, e_ = 0, coordinates_ = 0, rows_ = 0, hashes_ = 0, orders_ = 0, keys_ = 0;
+    int64_t work_ = 0, hidden_ = 0, heads_ = 0, squashed_ = 0, y_ = 0;
+    List<int64_t> points_;
+    List<kernels::hept::DeviceBlock> blocks_;
+    List<int32_t> members_;
+    List<kernels::hept::DeviceCell> small_, middle_, parts_;
+    List<kernels::hept::DeviceLargeCell> large_;
+};
+
+void Passes::connect(const DeviceColumns& columns) {
+    columns_ = columns;
+    Communicator& comm = domain_.context().comm();
+    const HomeOrder home = home_order(config_, domain_, request_);
+    plan_.connect(comm, config_, regions_, home);
+    comm.agree([&] {
+        kernels_.load(device_.properties(), weights_->operand(), widths().head);
+        const DeviceTokens tokens(config_, plan_, home.positions);
+        add_memory(tokens);
+        fill_memory(tokens);
+        set_order(tokens);
+    });
+}
+
+/// Places within work_ follow: whatever is read together does not overlap.
+int64_t Passes::work_bytes() const {
+    const DeviceWidths& w = widths();
+    const int64_t features = 4 * n_row() * w.features.width;
+    const int64_t hidden = operand_bytes() * n_row() * w.tokens.width;
+    const int64_t projections = 4 * n_row() * w.qkv.width;
+    const int64_t sums = 4 * config_.num_heads * n_token() * w.head.n_sum();
+    const int64_t heads = operand_bytes() * n_row() * w.heads.width;
+    const int64_t wide = 4 * n_row() * w.wide.width;
+    const int64_t squashed = operand_bytes() * n_row() * w.wide.width;
+    return std::max({features + hidden, projections, sums + 256 + heads, wide + squashed,
+                     4 * n_row() * w.outputs.width});
+}
+
+void Passes::add_memory(const DeviceTokens& tokens) {
+    const DeviceWidths& w = widths();
+    const int64_t staging = 4 * plan_.n_point() * std::max(columns_.n_input, columns_.n_output);
+    const int64_t rows = 4 * config_.num_heads * n_token() * w.head.stride();
+    h_ = arena_.add(4 * n_row() * w.tokens.width);
+    e_ = arena_.add(4 * n_row() * w.embedding.width);
+    coordinates_ = arena_.add(4 * n_row() * w.head.coordinate_width);
+    rows_ = arena_.add(std::max(rows, staging));
+    hashes_ = arena_.add(2 * 4 * config_.n_row() * n_token());
+    orders_ = arena_.add(2 * 4 * config_.n_row() * n_token());
+    keys_ = arena_.add(4 * 8 * tokens.n_key);
+    work_ = arena_.add(work_bytes());
+    hidden_ = work_ + 4 * n_row() * w.features.width;
+    heads_ = work_ + kernels::round_up(4 * config_.num_heads * n_token() * w.head.n_sum(), 256);
+    squashed_ = work_ + 4 * n_row() * w.wide.width;
+    y_ = work_;
+    points_ = add(tokens.points);
+    blocks_ = add(tokens.blocks);
+    members_ = add(tokens.members);
+    small_ = add(tokens.small);
+    middle_ = add(tokens.middle);
+    parts_ = add(tokens.parts);
+    large_ = add(tokens.large);
+    arena_.take(device_);
+}
+
+void Passes::fill_memory(const DeviceTokens& tokens) const {
+    if (arena_.bytes() == 0) return;
+    DeviceUpload upload(device_);
+    upload.clear(arena_.at<void>(0), arena_.bytes());
+    const auto put = [&]<class T>(const List<T>& to, const std::vector<T>& list) {
+        upload.put(arena_.at<void>(to.place), list);
+    };
+    put(points_, tokens.points);
+    put(blocks_, tokens.blocks);
+    put(members_, tokens.members);
+    put(small_, tokens.small);
+    put(middle_, tokens.middle);
+    put(parts_, tokens.parts);
+    put(large_, tokens.large);
+    upload.finish();
+}
+
+void Passes::set_order(const DeviceTokens& tokens) {
+    order_ = {.n_row = config_.n_row(),
+              .n_token = n_token(),
+              .members = at(members_),
+              .hashes = arena_.at<uint32_t>(hashes_),
+              .orders = arena_.at<int32_t>(orders_),
+              .small = at(small_),
+              .n_small = small_.n,
+              .middle = at(middle_),
+              .n_middle = middle_.n,
+              .largest_middle = tokens.largest_middle,
+              .parts = at(parts_),
+              .n_part = parts_.n,
+              .large = at(large_),
+              .n_large = large_.n,
+              .largest = tokens.largest,
+              .n_key = tokens.n_key,
+              .keys = arena_.at<uint64_t>(keys_)};
+}
+
+// ---- what an evaluation enqueues ---------------------------------------------------------------
+
+LinearArgs Passes::layer_args(const kernels::DeviceLinear& layer) const {
+    LinearArgs args;
+    args.operand = weights_->operand();
+    args.n_tile = n_tile();
+    args.layer = layer;
+    return args;
+}
+
+void Passes::from_tokens(LinearArgs& args, const kernels::DeviceNorm& norm) const {
+    args.stream = arena_.at<float>(h_);
+    args.norm = norm;
+    args.n_norm = static_cast<int32_t>(config_.h_dim);
+}
+
+void Passes::embed(Stream stream) const {
+    const DeviceWidths& w = widths();
+    const DeviceLayers& layers = weights_->layers();
+    BeginArgs begin;
+    begin.n_point = plan_.n_point();
+    begin.n_token = n_token();
+    begin.points = at(points_);
+    begin.columns = columns_.inputs;
+    begin.n_coordinate = config_.coords_dim;
+    begin.n_feature = config_.in_dim;
+    begin.width = w.features.width;
+    begin.coordinate_width = w.head.coordinate_width;
+    begin.features = arena_.at<float>(work_);
+    begin.coordinates = arena_.at<float>(coordinates_);
+    begin.findings = columns_.findings;
+    begin.outside = columns_.outside;
+    kernels_.begin(device_.properties(), begin, stream);
+
+    LinearArgs in = layer_args(layers.encoder_in);
+    in.stream = arena_.at<float>(work_);
+    in.activation = DeviceActivation::relu;
+    in.to_pieces = arena_.at<void>(hidden_);
+    in.out_groups = w.tokens.width / 8;
+    run(in, stream);
+
+    LinearArgs out = layer_args(layers.encoder_out);
+    out.pieces = in.to_pieces;
+    out.in_groups = in.out_groups;
+    out.to_stream = arena_.at<float>(h_);
+    run(out, stream);
+    leave(layers.states, true, stream);
+}
+
+/// e = or += W_l h.
+void Passes::leave(const kernels::DeviceLinear& states, bool is_first, Stream stream) const {
+    LinearArgs args = layer_args(states);
+    args.stream = arena_.at<float>(h_);
+    args.to_stream = arena_.at<float>(e_);
+    args.adds = !is_first;
+    run(args, stream);
+}
+
+AugmentArgs Passes::augment_args(const DeviceLayer& layer) const {
+    return {.head = widths().head,
+            .n_head = static_cast<int32_t>(config_.num_heads),
+            .n_table = static_cast<int32_t>(config_.n_hashes),
+            .n_token = n_token(),
+            .qkv = arena_.at<float>(work_),
+            .width = widths().qkv.width,
+            .coordinates = arena_.at<float>(coordinates_),
+            .scale = layer.scale,
+            .alpha = layer.alpha,
+            .rows = arena_.at<float>(rows_),
+            .hashes = arena_.at<uint32_t>(hashes_),
+            .findings = columns_.findings};
+}
+
+AttendArgs Passes::attend_args() const {
+    return {.head = widths().head,
+            .n_head = static_cast<int32_t>(config_.num_heads),
+            .n_table = static_cast<int32_t>(config_.n_hashes),
+            .n_token = n_token(),
+            .blocks = at(blocks_),
+            .n_block = blocks_.n,
+            .block_size = config_.block_size,
+            .rows = arena_.at<float>(rows_),
+            .orders = arena_.at<int32_t>(orders_),
+            .sums = arena_.at<float>(work_)};
+}
+
+CombineArgs Passes::combine_args() const {
+    return {.head = widths().head,
+            .n_head = static_cast<int32_t>(config_.num_heads),
+            .n_token = n_token(),
+            .sums = arena_.at<float>(work_),
+            .operand = weights_->operand(),
+            .to = arena_.at<void>(heads_),
+            .n_group = widths().heads.width / 8};
+}
+
+void Passes::attend(const DeviceLayer& layer, Stream stream) const {
+    LinearArgs project = layer_args(layer.qkv);
+    from_tokens(project, layer.norm1);
+    project.to_stream = arena_.at<float>(work_);
+    run(project, stream);
+    kernels_.augment(device_.properties(), augment_args(layer), stream);
+    kernels_.order(device_.properties(), order_, stream);
+    kernels_.attend(device_.properties(), attend_args(), stream);
+    kernels_.combine(device_.properties(), combine_args(), stream);
+
+    LinearArgs out = layer_args(layer.out);
+    out.pieces = arena_.at<void>(heads_);
+    out.in_groups = widths().heads.width / 8;
+    out.to_stream = arena_.at<float>(h_);
+    out.adds = true;
+    run(out, stream);
+}
+
+void Passes::feed_forward(const DeviceLayer& layer, Stream stream) const {
+    LinearArgs in = layer_args(layer.ff_in);
+    from_tokens(in, layer.norm2);
+    in.activation = DeviceActivation::relu;
+    in.to_pieces = arena_.at<void>(work_);
+    in.out_groups = widths().tokens.width / 8;
+    run(in, stream);
+
+    LinearArgs out = layer_args(layer.ff_out);
+    out.pieces = in.to_pieces;
+    out.in_groups = in.out_groups;
+    out.to_stream = arena_.at<float>(h_);
+    out.adds = true;
+    run(out, stream);
+}
+
+void Passes::run_layer(const DeviceLayer& layer, Stream stream) const {
+    attend(layer, stream);
+    feed_forward(layer, stream);
+    leave(layer.states, false, stream);
+}
+
+/// e += mlp(e), then the classes.
+void Passes::read_out(Stream stream) const {
+    const DeviceLayers& layers = weights_->layers();
+    for (size_t j = 0; j < layers.mlp.size(); ++j) {
+        LinearArgs args = layer_args(layers.mlp[j]);
+        if (j == 0) {
+            args.stream = arena_.at<float>(e_);
+        } else {
+            args.pieces = arena_.at<void>(squashed_);
+            args.in_groups = widths().wide.width / 8;
+        }
+        const bool is_last = j + 1 == layers.mlp.size();
+        args.to_stream = arena_.at<float>(is_last ? e_ : work_);
+        args.adds = is_last;
+        run(args, stream);
+        if (is_last) continue;
+        const SquashArgs squash{.n_tile = n_tile(),
+                                .width = widths().wide.width,
+                                .n_channel = static_cast<int32_t>(Config::mlp_width),
+                                .x = arena_.at<float>(work_),
+                                .norm = layers.mlp_norm[j],
+                                .operand = weights_->operand(),
+                                .to = arena_.at<void>(squashed_)};
+        kernels_.squash(device_.properties(), squash, stream);
+    }
+    const bool has_classes = config_.num_classes > 0;
+    if (has_classes) {
+        LinearArgs out = layer_args(layers.out);
+        out.stream = arena_.at<float>(e_);
+        out.to_stream = arena_.at<float>(y_);
+        run(out, stream);
+    }
+    EndArgs end;
+    end.n_point = plan_.n_point();
+    end.points = at(points_);
+    end.y = arena_.at<float>(has_classes ? y_ : e_);
+    end.width = has_classes ? widths().outputs.width : widths().embedding.width;
+    end.columns = columns_.outputs;
+    end.n_column = columns_.n_output;
+    end.findings = columns_.findings;
+    kernels_.end(device_.properties(), end, stream);
+}
+
+void Passes::enqueue(DeviceSteps& steps) const {
+    steps.compute([&] { embed(steps.stream()); });
+    for (const DeviceLayer& layer : weights_->layers().layers)
+        steps.compute([&] { run_layer(layer, steps.stream()); });
+    steps.compute([&] { read_out(steps.stream()); });
+}
+
+}  // namespace
+
+std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
+                                                   const Layers<float>& layers,
+                                                   std::shared_ptr<const DeviceWeights> weights,
+                                                   const PointDomain& domain,
+                                                   const PlanRequest& request) {
+    require_one_rank_on_device("HEPT", domain.context().comm().size());
+    return std::make_unique<Passes>(config, layers, std::move(weights), domain, request);
+}
+
+}  // namespace surrogate::impl::hept

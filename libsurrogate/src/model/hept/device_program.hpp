@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "libsurrogate/src/domain/domain.hpp"
+#include "libsurrogate/src/model/device_program.hpp"
+#include "libsurrogate/src/model/hept/device_weights.hpp"
+
+namespace surrogate::impl::hept {
+
+/// Kernels of kernels/hept on one rank. `config`, `layers` and the domain must outlive it. Local;
+/// throws not_supported for more ranks.
+std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
+                                                   const Layers<float>& layers,
+                                                   std::shared_ptr<const DeviceWeights> weights,
+                                                   const PointDomain& domain,
+                                                   const PlanRequest& request);
+
+}  // namespace surrogate::impl::hept
