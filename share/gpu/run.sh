@@ -151,7 +151,7 @@ part_library() {
     failed=0
     for file in "$root"/tests/data/flare/*.safetensors "$root"/tests/data/sequoia/points_*.safetensors \
         "$root"/tests/data/bsa/*.safetensors "$root"/tests/data/hept/*.safetensors \
-        "$root"/tests/data/sphere/transformer_*.safetensors \
+        "$root"/tests/data/sphere/*former_*.safetensors \
         "$root/share/models/darcy_flow.safetensors" "$root/share/models/shallow_water.safetensors"; do
         for precision in fp32 tf32 fp16 bf16; do
             "$BUILD/library/bin/surrogate" check "$file" --backend cuda --precision $precision --json "$logs/golden.json"

@@ -5,7 +5,10 @@
 #include <cstring>
 #include <memory>
 
+#include "kernels/bsa/bsa_device.hpp"
 #include "kernels/flare/flare_device.hpp"
+#include "kernels/hept/hept_device.hpp"
+#include "kernels/sequoia/sequoia_device.hpp"
 #include "kernels/sphere/sphere_device.hpp"
 #include "libsurrogate/src/device/device_plugin.hpp"
 
@@ -55,49 +58,37 @@ private:
     kernels::DeviceProperties properties_ = null_properties();
 };
 
-inline const kernels::sphere::DeviceKernels& null_sphere_kernels() {
-    using kernels::DeviceProperties;
-    using kernels::Stream;
-    using namespace kernels::sphere;
-    static const DeviceKernels nothing{
-        [](const DeviceProperties&, const ReadArgs&, Stream) {},
-        [](const DeviceProperties&, const GatherArgs&, Stream) {},
-        [](const DeviceProperties&, const MixArgs&, Stream) {},
-        [](const DeviceProperties&, const CopyArgs&, Stream) {},
-        [](const DeviceProperties&, const kernels::LinearArgs&, Stream) {},
-        [](const DeviceProperties&, const NormArgs&, Stream) {},
-        [](const DeviceProperties&, const MomentsArgs&, Stream) {},
-        [](const DeviceProperties&, const InstanceNormArgs&, Stream) {},
-        [](const DeviceProperties&, const AttendArgs&, Stream) {},
-        [](const DeviceProperties&, const PlanesArgs&, Stream) {},
-        [](const DeviceProperties&, const WriteArgs&, Stream) {},
-        [](const DeviceProperties&, kernels::Operand) {}};
-    return nothing;
-}
+/// A pass, or the loading of passes.
+template <class... Args>
+void null_pass(const kernels::DeviceProperties&, Args...) {}
 
 inline const impl::DevicePlugin& null_plugin() {
-    using kernels::DeviceProperties;
-    using kernels::Stream;
-    using namespace kernels::flare;
-    using kernels::Operand;
-    static const DeviceKernels nothing{[](const DeviceProperties&, const BeginArgs&, Stream) {},
-                                       [](const DeviceProperties&, const EncodeArgs&, Stream) {},
-                                       [](const DeviceProperties&, const LatentArgs&, Stream) {},
-                                       [](const DeviceProperties&, const LatentArgs&, Stream) {},
-                                       [](const DeviceProperties&, const LatentArgs&, Stream) {},
-                                       [](const DeviceProperties&, const LatentArgs&, Stream) {},
-                                       [](const DeviceProperties&, const DecodeArgs&, Stream) {},
-                                       [](const DeviceProperties&, const EndArgs&, Stream) {},
-                                       [](const DeviceProperties&, Operand, int64_t) {}};
+    static const kernels::flare::DeviceKernels flare{null_pass, null_pass, null_pass,
+                                                     null_pass, null_pass, null_pass,
+                                                     null_pass, null_pass, null_pass};
+    static const kernels::sequoia::DeviceKernels sequoia{null_pass, null_pass, null_pass, null_pass,
+                                                         null_pass, null_pass, null_pass, null_pass,
+                                                         null_pass, null_pass};
+    static const kernels::bsa::DeviceKernels bsa{null_pass, null_pass, null_pass,
+                                                 null_pass, null_pass, null_pass,
+                                                 null_pass, null_pass, null_pass};
+    static const kernels::hept::DeviceKernels hept{null_pass, null_pass, null_pass,
+                                                   null_pass, null_pass, null_pass,
+                                                   null_pass, null_pass, null_pass};
+    static const kernels::sphere::DeviceKernels sphere{null_pass, null_pass, null_pass, null_pass,
+                                                       null_pass, null_pass, null_pass, null_pass,
+                                                       null_pass, null_pass, null_pass, null_pass};
+    static const kernels::DeviceTable tables[] = {{"flare", sizeof flare, &flare},
+                                                  {"sequoia", sizeof sequoia, &sequoia},
+                                                  {"bsa", sizeof bsa, &bsa},
+                                                  {"hept", sizeof hept, &hept},
+                                                  {"sphere", sizeof sphere, &sphere}};
     static const impl::DevicePlugin plugin = [] {
         impl::DevicePlugin made;
         made.open = [](int) -> std::unique_ptr<kernels::Device> {
             return std::make_unique<NullDevice>();
         };
         made.n_device = [] { return 1; };
-        static const kernels::DeviceTable tables[] = {
-            {"flare", sizeof nothing, &nothing},
-            {"sphere", sizeof null_sphere_kernels(), &null_sphere_kernels()}};
         made.tables = tables;
         return made;
     }();

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/support/bsa_models.hpp"
 #include "tests/support/darcy_case.hpp"
 #include "tests/support/device_case.hpp"
 #include "tests/support/memory_meter.hpp"
 #include "tests/support/null_device.hpp"
+#include "tests/support/sequoia_case.hpp"
 #include "tests/support/sphere_case.hpp"
 #include "tests/support/sphere_models.hpp"
 #include "tests/support/trap_guard.hpp"
@@ -68,6 +70,28 @@ TEST(DeviceManners, RunsOnTheSphereTakeNoMemoryOnTheHost) {
         const int64_t n_allocation = meter.n_allocation();
         EXPECT_EQ(n_allocation, 0) << network;
         EXPECT_EQ(plan.plan.counter("runs"), 21);
+    }
+}
+
+TEST(DeviceManners, RunsOfFamiliesOnTreesTakeNoMemoryOnTheHost) {
+    const Context context = device_context(null_kind, impl::self_communicator());
+    for (const std::string& bytes :
+         {sequoia_model(small_sequoia()), bsa_network(small_bsa()).bytes()}) {
+        const ModelOnDisk disk(bytes);
+        const Model model(context, disk.path());
+        const SequoiaCase points = SequoiaCase::wave(500);
+        const Domain domain = points.domain(context);
+        Plan plan(model, domain, {{"backend", "cuda"}, {"threads", "1"}});
+        std::vector<double> y(500);
+        const surrogate_named_array out{"y", matrix(y.data(), 500, 1)};
+        check(surrogate_plan_run_network(plan.get(), 0, nullptr, 1, &out));
+        const TrapGuard traps;
+        const MemoryMeter meter;
+        for (int step = 0; step < 20; ++step)
+            surrogate_plan_run_network(plan.get(), 0, nullptr, 1, &out);
+        const int64_t n_allocation = meter.n_allocation();
+        EXPECT_EQ(n_allocation, 0) << model.describe();
+        EXPECT_EQ(plan.counter("runs"), 21);
     }
 }
 
