@@ -15,6 +15,7 @@
 
 #include "libsurrogate/src/api/handles.hpp"
 #include "libsurrogate/src/device/device_plugin.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/emulation/emulated_plugin.hpp"
 #include "tests/support/golden_file.hpp"
 #include "tests/support/small_darcy_model.hpp"
@@ -74,6 +75,17 @@ protected:
     std::unique_ptr<Context> context;
     std::unique_ptr<kernels::Device> device;
 };
+
+/// What a plan with backend cuda answers; it must not be made.
+inline Answer refusal_on_device(const Model& model, const Domain& domain) {
+    surrogate_plan* plan = nullptr;
+    const Options options{{"backend", "cuda"}};
+    const Answer found =
+        answer(surrogate_plan_create(model.get(), domain.get(), nullptr, options.get(), &plan));
+    EXPECT_EQ(found.status, SURROGATE_NOT_SUPPORTED) << found;
+    surrogate_plan_destroy(&plan);
+    return found;
+}
 
 /// For names of tests.
 inline const auto name_of_device = [](const auto& tested) {

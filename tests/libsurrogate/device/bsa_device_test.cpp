@@ -1,30 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ball Sparse Attention with backend cuda on one rank: every variant against the host in double,
 // stored cases in every precision. On an emulated device, and on a real one where there is one.
-#include <cmath>
+#include <cstring>
 
-#include "tests/support/answer.hpp"
 #include "tests/support/bsa_models.hpp"
-#include "tests/support/device_accuracy.hpp"
-#include "tests/support/device_case.hpp"
-#include "tests/support/sequoia_case.hpp"
-#include "tests/support/sphere_models.hpp"
+#include "tests/support/tree_device.hpp"
 
 namespace surrogate::test {
 namespace {
 
 using nlohmann::json;
 
-class BsaDevice : public OnDevice {
-protected:
-    std::vector<double> on_device(const Model& model, const SequoiaCase& points,
-                                  const std::string& precision = "fp32") {
-        return run(*context, model, points, {{"backend", "cuda"}, {"precision", precision}});
-    }
-    std::vector<double> in_double(const Model& model, const SequoiaCase& points) {
-        return run(*context, model, points, {{"precision", "fp64"}});
-    }
-};
+class BsaDevice : public TreeDevice {};
 INSTANTIATE_TEST_SUITE_P(On, BsaDevice, testing::Values(emulated_kind, real_kind), name_of_device);
 
 struct Variant {
@@ -61,13 +48,6 @@ const std::vector<Variant>& variants() {
     return list;
 }
 
-SequoiaCase points_for(const json& network, int64_t n) {
-    SequoiaCase points = SequoiaCase::wave(n, network.value("dimensionality", 3));
-    if (network.value("pos_enc", "fourier") == "none")
-        points.features = SequoiaCase::wave(n, network.at("c_in").get<int64_t>()).positions;
-    return points;
-}
-
 /// Products drop 2^-21 of either operand, 8 times what single precision rounds by. Where the host errs
 /// less than that, by few points or luck: two operands, four products in each of four layers make
 /// sqrt(32) 2^-21, taken twice.
@@ -81,7 +61,7 @@ TEST_P(BsaDevice, EveryVariantIsThatOfTheHost) {
         const ModelOnDisk disk(bsa_network(network).bytes());
         const Model model(*context, disk.path());
         for (const int64_t n : {1, 2, 23, 130}) {
-            const SequoiaCase points = points_for(network, n);
+            const SequoiaCase points = wave_for(network, n);
             const std::vector<double> exact = in_double(model, points);
             const double host = relative_l2(run(*context, model, points), exact);
             EXPECT_LE(relative_l2(on_device(model, points), exact), bound_of_products(host))
@@ -91,58 +71,27 @@ TEST_P(BsaDevice, EveryVariantIsThatOfTheHost) {
 }
 
 TEST_P(BsaDevice, NoPointsAreNoWork) {
-    const ModelOnDisk disk(bsa_network(small_bsa()).bytes());
-    const Model model(*context, disk.path());
-    EXPECT_TRUE(on_device(model, SequoiaCase::wave(0)).empty());
+    expect_no_work_without_points(bsa_network(small_bsa()).bytes());
 }
 
 TEST_P(BsaDevice, StoredCasesAreAsCloseAsPyTorch) {
-    for (const char* name :
-         {"ball_baseline", "bsa_1d", "bsa_features_rotated_ball", "bsa_group8_block4",
-          "bsa_group_compression_grad", "bsa_mean_static_sigma_grad", "bsa_n5", "bsa_no_group",
-          "bsa_paper_width_2d", "bsa_small_grad", "full_baseline"}) {
-        const std::string path = SURROGATE_TEST_DATA "/bsa/" + std::string(name) + ".safetensors";
-        const GoldenFile file(path);
-        const Model model(*context, path);
-        const std::vector<double> truth = file.tensor("check/output64/y").values;
-        const double official = relative_l2(file.tensor("check/output/y").values, truth);
-        EXPECT_LE(relative_l2(on_device(model, SequoiaCase(file)), truth), bound_of_fp32(official))
-            << name;
-    }
+    expect_close_as_pytorch(
+        "bsa", {"ball_baseline", "bsa_1d", "bsa_features_rotated_ball", "bsa_group8_block4",
+                "bsa_group_compression_grad", "bsa_mean_static_sigma_grad", "bsa_n5",
+                "bsa_no_group", "bsa_paper_width_2d", "bsa_small_grad", "full_baseline"});
 }
 
-// Where all blocks are chosen no rounding changes a choice. As in Sequoia: about four independent
-// errors of the size that rounding the weights alone makes, which is computed here.
+// Where all blocks are chosen no rounding changes a choice.
 TEST_P(BsaDevice, NarrowOperandsCostWhatRoundingCosts) {
     for (const json& changes : {json::object(), json{{"c_hidden", 48}, {"num_heads", 1}}}) {
-        const ModelWriter writer =
-            bsa_network(small_bsa(changes, {{"selected_blocks_number", 16}}));
-        const ModelOnDisk disk(writer.bytes());
-        const Model model(*context, disk.path());
-        const SequoiaCase points = SequoiaCase::wave(60);
-        const std::vector<double> exact = in_double(model, points);
-        for (const auto& [precision, n_bit] :
-             {std::pair("tf32", 10), std::pair("fp16", 10), std::pair("bf16", 7)}) {
-            const ModelOnDisk narrow(rounded(writer, n_bit).bytes());
-            const double cost =
-                relative_l2(in_double(Model(*context, narrow.path()), points), exact);
-            const double error = relative_l2(on_device(model, points, precision), exact);
-            EXPECT_LE(error, 4 * cost) << precision << " " << changes;
-            EXPECT_GE(error, cost / 8) << precision << " " << changes;  // really used
-        }
+        SCOPED_TRACE(changes.dump());
+        expect_cost_of_rounding(bsa_network(small_bsa(changes, {{"selected_blocks_number", 16}})),
+                                60);
     }
 }
 
 TEST_P(BsaDevice, BitsDoNotDependOnTheOrderOfPoints) {
-    const ModelOnDisk disk(bsa_network(small_bsa()).bytes());
-    const Model model(*context, disk.path());
-    const SequoiaCase points = SequoiaCase::wave(70);
-    std::vector<int64_t> rows = points.all();
-    std::reverse(rows.begin(), rows.end());
-    const std::vector<double> ordered = on_device(model, points);
-    std::vector<double> reversed = on_device(model, points.rows(rows));
-    std::reverse(reversed.begin(), reversed.end());
-    EXPECT_EQ(ordered, reversed);
+    expect_bits_of_any_order(bsa_network(small_bsa()).bytes());
 }
 
 TEST_P(BsaDevice, PointsMayMove) {
@@ -181,31 +130,7 @@ TEST_P(BsaDevice, NothingIsAllocatedInARunAndNothingIsSent) {
 
 TEST_P(BsaDevice, ArraysOnTheDeviceAreReadWhereTheyLieAndBadOnesNamed) {
     const json network = small_bsa({{"pos_enc", "none"}});
-    const ModelOnDisk disk(bsa_network(network).bytes());
-    const Model model(*context, disk.path());
-    const SequoiaCase points = points_for(network, 37);
-    const std::vector<double> expected = on_device(model, points);
-    const Domain domain = points.domain(*context);
-    Plan plan(model, domain, {{"backend", "cuda"}});
-    DeviceArray<double> features(*device, points.features);
-    const DeviceArray<double> y(*device, std::vector<double>(37, -1));
-    const auto run_there = [&] {
-        const surrogate_named_array in{"features", features.matrix(37, 16)};
-        const surrogate_named_array out{"y", y.matrix(37, 1)};
-        return answer(surrogate_plan_run_network(plan.get(), 1, &in, 1, &out));
-    };
-    EXPECT_EQ(run_there().status, SURROGATE_SUCCESS);
-    EXPECT_LE(relative_l2(y.get(), expected), 1e-7);  // float's rounding of what is a double there
-    std::vector<double> bad = points.features;
-    bad[16 * 11 + 5] = NAN;
-    features.put(bad);
-    const Answer found = run_there();
-    EXPECT_EQ(found.status, SURROGATE_NOT_FINITE) << found;
-    EXPECT_TRUE(found.says("point with id 11")) << found;
-    for (const double value : y.get()) EXPECT_TRUE(std::isnan(value));
-    features.put(points.features);
-    EXPECT_EQ(run_there().status, SURROGATE_SUCCESS);
-    EXPECT_LE(relative_l2(y.get(), expected), 1e-7);
+    expect_device_arrays(bsa_network(network).bytes(), wave_for(network, 37));
 }
 
 TEST_P(BsaDevice, ScoresThatAreNotFiniteEndTheRun) {
@@ -234,22 +159,12 @@ TEST_P(BsaDevice, ScoresThatAreNotFiniteEndTheRun) {
 }
 
 TEST_P(BsaDevice, SizesThatAreNotTakenAreNamedWithTheLimit) {
-    const std::vector<std::tuple<json, const char*, const char*>> refused = {
-        {small_bsa({{"c_hidden", 136}, {"num_heads", 1}}), "channels of a head up to 128", "136"},
-        {small_bsa({}, {{"selected_blocks_number", 33}}), "selected_blocks_number up to 32", "33"},
-    };
-    for (const auto& [network, limit, value] : refused) {
-        const ModelOnDisk disk(bsa_network(network).bytes());
-        const Model model(*context, disk.path());
-        const Domain domain = SequoiaCase::wave(20).domain(*context);
-        surrogate_plan* plan = nullptr;
-        const Options options{{"backend", "cuda"}};
-        const Answer found =
-            answer(surrogate_plan_create(model.get(), domain.get(), nullptr, options.get(), &plan));
-        EXPECT_EQ(found.status, SURROGATE_NOT_SUPPORTED) << found;
-        EXPECT_TRUE(found.says(limit) && found.says(value)) << found;
-        surrogate_plan_destroy(&plan);
-    }
+    const json wide = small_bsa({{"c_hidden", 136}, {"num_heads", 1}});
+    const json many = small_bsa({}, {{"selected_blocks_number", 33}});
+    expect_refused({
+        {bsa_network(wide).bytes(), "channels of a head up to 128", "136"},
+        {bsa_network(many).bytes(), "selected_blocks_number up to 32", "33"},
+    });
 }
 
 }  // namespace

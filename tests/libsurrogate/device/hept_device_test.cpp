@@ -335,13 +335,8 @@ TEST_P(HeptDevice, WhatIsNotTakenIsNamedWithTheLimit) {
         const Model model(*context, disk.path());
         const Hits hits = Hits::random(network, 20);
         const Domain domain(*context, hits.points());
-        surrogate_plan* plan = nullptr;
-        const Options options{{"backend", "cuda"}};
-        const Answer found =
-            answer(surrogate_plan_create(model.get(), domain.get(), nullptr, options.get(), &plan));
-        EXPECT_EQ(found.status, SURROGATE_NOT_SUPPORTED) << found;
+        const Answer found = refusal_on_device(model, domain);
         EXPECT_TRUE(found.says(limit) && found.says(value)) << found;
-        surrogate_plan_destroy(&plan);
     }
 }
 
