@@ -13,6 +13,8 @@ using kernels::plain_channels;
 
 namespace {
 
+constexpr int64_t group_width = 8;  // of operands
+
 /// n_part times the heads.
 DeviceChannels channels_of(const Attention& attention, int64_t n_part) {
     return kernels::head_channels(n_part * attention.n_head, attention.key_dim());
