@@ -13,10 +13,8 @@ set(exceptions)
 list(APPEND exceptions "encode_kernel.*OperandE0ELi128E=136=584" "encode_kernel.*OperandE[123]ELi128E=8=32"
     "decode_kernel.*OperandE0ELi128E=56=172" "begin_kernel.*OperandE0ELi128E=56=164" "end_kernel.*OperandE0ELi128E=16=52")
 
-# Wide layers on compute capability 8.0 keep two words of a tile's rows in memory, read once a tile.
-list(APPEND exceptions "linear_kernel.*OperandE[23]ELb0E=8=48")
 # Sine and cosine of any angle: the reduction of angles beyond 105615 works on an array, and so do the positions of a leaf.
-list(APPEND exceptions "sequoia.*begin_kernel=64=0")
+list(APPEND exceptions "sequoia.*begin_kernel=64=0" "bsa.*begin_kernel=32=0")
 
 foreach(list REPORTS SOURCES IMAGES)
     string(REPLACE "," ";" ${list} "${${list}}")
