@@ -22,8 +22,8 @@ struct DeviceParts {
 };
 
 /// Reductions, gathers and exchanges over the ranks of numbers that lie on a device: what a run on
-/// devices asks of the transport. One transport a context: NCCL, MPI through pinned host memory, or none (one
-/// rank). All are collective, in the same order on all ranks, with the same counts. Two of them are
+/// devices asks of the transport. One transport a context: NCCL, MPI through pinned host memory, or
+/// none (one rank). All are collective, in the same order on all ranks, with the same counts. Two of them are
 /// never under way at once: before a call on another stream than the last one's, the caller lets
 /// that stream wait for the last one (Device::wait on an event).
 ///

@@ -13,7 +13,8 @@ namespace surrogate::impl {
 class DeviceRecording {
 public:
     /// Collective, with agreement: each kind of reduction, gather and exchange once, so that
-    /// connections are made, then the recording. The collectives have room for them. `stream`: one of the plan's own.
+    /// connections are made, then the recording. The collectives have room for them. `stream`: one
+    /// of the plan's own.
     void prepare(DeviceContext& context, Communicator& comm, const DeviceProgram& program,
                  kernels::Stream stream);
 
