@@ -199,11 +199,7 @@ void Passes::fill_memory(const std::vector<int64_t>& points) {
 // ---- what an evaluation enqueues ---------------------------------------------------------------
 
 LinearArgs Passes::layer_args(const DeviceLinear& layer, int64_t n_row) const {
-    LinearArgs args;
-    args.operand = weights_->operand();
-    args.n_tile = whole_tiles(n_row) / tile_rows;
-    args.layer = layer;
-    return args;
+    return pass_of(layer, weights_->operand(), whole_tiles(n_row) / tile_rows);
 }
 
 void Passes::embed(Stream stream) const {

@@ -217,11 +217,7 @@ void Passes::set_order(const DeviceTokens& tokens) {
 // ---- what an evaluation enqueues ---------------------------------------------------------------
 
 LinearArgs Passes::layer_args(const kernels::DeviceLinear& layer) const {
-    LinearArgs args;
-    args.operand = weights_->operand();
-    args.n_tile = n_tile();
-    args.layer = layer;
-    return args;
+    return pass_of(layer, weights_->operand(), n_tile());
 }
 
 void Passes::from_tokens(LinearArgs& args, const kernels::DeviceNorm& norm) const {

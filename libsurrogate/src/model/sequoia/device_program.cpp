@@ -229,11 +229,7 @@ void Passes::gather(size_t which, DeviceSteps& steps) const {
 }
 
 LinearArgs Passes::layer_args(const kernels::DeviceLinear& layer, int64_t n_tile) const {
-    LinearArgs args;
-    args.operand = weights_->operand();
-    args.n_tile = n_tile;
-    args.layer = layer;
-    return args;
+    return pass_of(layer, weights_->operand(), n_tile);
 }
 
 void Passes::from_nodes(LinearArgs& args, const kernels::DeviceNorm& norm) const {

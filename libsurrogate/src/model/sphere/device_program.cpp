@@ -146,11 +146,7 @@ void Passes::fill_memory() {
 // ---- what an evaluation enqueues ---------------------------------------------------------------
 
 LinearArgs Passes::layer_args(const kernels::DeviceLinear& layer) const {
-    LinearArgs args;
-    args.operand = weights_->operand();
-    args.n_tile = grid_.n_tile();
-    args.layer = layer;
-    return args;
+    return pass_of(layer, weights_->operand(), grid_.n_tile());
 }
 
 /// The columns to x.

@@ -206,11 +206,7 @@ void Passes::fill_memory() {
 // ---- what an evaluation enqueues ---------------------------------------------------------------
 
 LinearArgs Passes::layer_args(size_t i, const kernels::DeviceLinear& layer) const {
-    LinearArgs args;
-    args.operand = weights_->operand();
-    args.n_tile = tables_[i].grid.n_tile();
-    args.layer = layer;
-    return args;
+    return pass_of(layer, weights_->operand(), tables_[i].grid.n_tile());
 }
 
 void Passes::normalise(size_t i, const kernels::DeviceNorm& norm, Stream stream) const {
