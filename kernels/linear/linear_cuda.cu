@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocked products of tensor cores with what surrounds a layer fused: the norm of the rows before
 // it, bias and activation behind it, and the layouts that the next kernel reads.
+#include <algorithm>
+
 #include "kernels/device/launch.cuh"
 #include "kernels/device/products.cuh"
 #include "kernels/linear/linear_cuda.hpp"
@@ -11,75 +13,93 @@ namespace surrogate::kernels::cuda {
 namespace {
 
 /// A block has 4 x 2 warps: rows x outputs.
-constexpr int row_warps = 4, out_warps = 2, n_thread = 32 * row_warps * out_warps;
+constexpr int row_warps = 4, out_warps = 2, n_warp = row_warps * out_warps, n_thread = 32 * n_warp;
 constexpr int n_group = static_cast<int>(linear_block / 8);
 
 template <Operand operand>
 struct Shape {
     using P = Products<operand>;
-    static constexpr int n_tile = 2;                        // of 16 rows, a warp
-    static constexpr int block_tiles = row_warps * n_tile;  // of a block
+    using Piece = typename P::Piece;
+    static constexpr int n_tile = 2;  // of 16 rows, a warp
+    static constexpr int block_tiles = row_warps * n_tile;
     static constexpr int chunk_in =
         is_wide(operand) ? 32 : 64;  // inputs whose weights come at once
+    static constexpr int chunk_groups = chunk_in / 8;
     static constexpr int chunk_steps = chunk_in / P::step;
     static constexpr int step_groups = P::step / 8;
     static constexpr int step_bytes = P::step_vectors(n_group) * 16;
     static constexpr int chunk_bytes = chunk_steps * step_bytes;  // of one warp's outputs
     static constexpr int slot_bytes = out_warps * chunk_bytes;
-    static constexpr int shared_bytes = 2 * slot_bytes;
+    static constexpr int weight_bytes = 2 * slot_bytes;
+    static constexpr int group_bytes = block_tiles * 32 * static_cast<int>(sizeof(Piece));
+    static constexpr int scale_bytes = block_tiles * 8 * 16;  // of the norm of a block's rows
+};
+static_assert(Shape<Operand::fp16>::block_tiles == n_warp);  // each warp prepares one tile
+
+/// Inputs of a block's rows that lie in shared memory at once, in groups of 8 channels: all of a
+/// layer, or equal parts of it.
+struct Slab {
+    int n_group = 0;
+    int n_slab = 0;
 };
 
 /// Weights of a block's outputs, chunk after chunk through two slots: the next one on its way while
-/// one is used. Every thread of the block calls next() for every chunk.
+/// one is used. Every thread of the block calls next() for every chunk of every tile of outputs.
 template <Operand operand>
 class ChunkFeed {
     using S = Shape<operand>;
+    static constexpr int n_copy = S::chunk_bytes / 16 / n_thread;  // of a thread and warp column
+    static_assert(n_copy * n_thread * 16 == S::chunk_bytes);
 
 public:
-    __device__ ChunkFeed(unsigned char* shared, const DeviceLinear& layer, int first_block)
-        : shared_(shared),
-          weights_(static_cast<const unsigned char*>(layer.layer)),
-          block_bytes_(linear_block_bytes(operand, layer.n_in)),
-          n_out_block_(static_cast<int>(linear_blocks(layer.n_out))),
-          first_block_(first_block),
-          n_step_(layer.n_in / S::P::step) {
-        fetch(0);
+    __device__ ChunkFeed(unsigned char* shared, const DeviceLinear& layer)
+        : shared_(shared), layer_(layer), block_(static_cast<int>(blockIdx.y) * out_warps) {
+        fetch();
     }
 
-    /// The weights of chunk `chunk` for outputs of warp column `column`.
-    __device__ const uint4* next(int chunk, int column) {
+    /// The weights of the next chunk for outputs of warp column `column`.
+    __device__ const uint4* next(int column) {
         wait_copies();
         __syncthreads();  // the copies of all threads are there, and nobody reads the other slot
-        fetch(chunk + 1);
-        return reinterpret_cast<const uint4*>(slot(chunk) + column * S::chunk_bytes);
+        const unsigned char* slot = shared_ + slot_ * S::slot_bytes + column * S::chunk_bytes;
+        slot_ = 1 - slot_;
+        fetch();
+        return reinterpret_cast<const uint4*>(slot);
     }
 
 private:
-    __device__ unsigned char* slot(int chunk) const { return shared_ + chunk % 2 * S::slot_bytes; }
-    __device__ void fetch(int chunk) const {
-        const int first_step = chunk * S::chunk_steps;
-        if (first_step >= n_step_) return;
-        const int steps = min(S::chunk_steps, n_step_ - first_step);
-        const int n_vector = steps * S::step_bytes / 16;
+    __device__ void fetch() {
+        const auto n_block = static_cast<int>(linear_blocks(layer_.n_out));
+        const auto block_bytes = static_cast<int>(linear_block_bytes(operand, layer_.n_in));
+        if (block_ >= n_block) return;
+        const int own = static_cast<int>(threadIdx.x) * 16, left = block_bytes - at_ - own;
 #pragma unroll
         for (int column = 0; column < out_warps; ++column) {
-            if (first_block_ + column >= n_out_block_) continue;
-            const unsigned char* from = weights_ + (first_block_ + column) * block_bytes_ +
-                                        static_cast<int64_t>(first_step) * S::step_bytes;
-            unsigned char* to = slot(chunk) + column * S::chunk_bytes;
-            for (int i = static_cast<int>(threadIdx.x); i < n_vector; i += n_thread)
-                copy_async_16(to + i * 16, from + static_cast<int64_t>(i) * 16);
+            if (block_ + column >= n_block) break;
+            const unsigned char* from = static_cast<const unsigned char*>(layer_.layer) +
+                                        int64_t{block_ + column} * block_bytes + at_ + own;
+            unsigned char* to = shared_ + slot_ * S::slot_bytes + column * S::chunk_bytes + own;
+#pragma unroll
+            for (int i = 0; i < n_copy; ++i) {
+                constexpr int stride = n_thread * 16;
+                if (i * stride < left) copy_async_16(to + i * stride, from + i * stride);
+            }
         }
+        at_ += S::chunk_bytes;
+        if (at_ < block_bytes) return;
+        at_ = 0;
+        block_ += static_cast<int>(gridDim.y) * out_warps;
     }
 
     unsigned char* shared_;
-    const unsigned char* weights_;
-    int64_t block_bytes_;
-    int n_out_block_, first_block_, n_step_;
+    const DeviceLinear& layer_;
+    int block_;     // where the chunk to be fetched begins
+    int at_ = 0;    // in its blocks
+    int slot_ = 0;  // of the chunk to be fetched
 };
 
 /// Mean and scale of the rows that a lane holds of a tile: g and g + 8.
-struct RowScale {
+struct alignas(16) RowScale {
     float mean[2], scale[2];
 };
 
@@ -163,99 +183,174 @@ __device__ void activate(DeviceActivation activation, float (&y)[n_tile][n_group
     }
 }
 
+/// Inputs of a block's rows as operands in shared memory, (block_tiles, slab.n_group, 32) pieces.
+/// Each warp brings those of one tile.
 template <Operand operand, bool reads_pieces>
-__global__ void __launch_bounds__(n_thread) linear_kernel(const LinearArgs args) {
+struct Inputs {
+    using S = Shape<operand>;
+    using Piece = typename S::Piece;
+    /// Mean and scale of rows g and g + 8 of all tiles, in front of the pieces.
+    static constexpr int scale_bytes = reads_pieces ? 0 : S::scale_bytes;
+
+    const LinearArgs& args;
+    const Slab& slab;
+    unsigned char* shared;
+
+    __device__ int warp() const { return static_cast<int>(threadIdx.x) / 32; }
+    __device__ int lane() const { return static_cast<int>(threadIdx.x) % 32; }
+    __device__ int64_t tile() const {
+        const int64_t tile = static_cast<int64_t>(blockIdx.x) * S::block_tiles + warp();
+        return tile < args.n_tile ? tile : args.n_tile - 1;
+    }
+    __device__ Piece* pieces() const { return reinterpret_cast<Piece*>(shared + scale_bytes); }
+    __device__ RowScale& scale() const {
+        return reinterpret_cast<RowScale*>(shared)[warp() * 8 + lane() / 4];
+    }
+
+    /// Before the first fill().
+    __device__ void take_scale() const {
+        if (reads_pieces || !args.norm.weight) return;
+        const RowScale rows = scale_of(args, tile(), args.layer.n_in / 8, lane());
+        if (lane() % 4 == 0) scale() = rows;
+        __syncwarp();
+    }
+
+    /// Groups first_group .. of all channels.
+    __device__ void fill(int first_group) const {
+        const int n_in_group = args.layer.n_in / 8, n = min(slab.n_group, n_in_group - first_group);
+        Piece* const to = pieces() + warp() * slab.n_group * 32;
+        if constexpr (reads_pieces) {
+            const auto* from =
+                reinterpret_cast<const uint4*>(static_cast<const Piece*>(args.pieces) +
+                                               (tile() * args.in_groups + first_group) * 32);
+            for (int i = lane(); i < n * 32 * static_cast<int>(sizeof(Piece)) / 16; i += 32)
+                copy_async_16(reinterpret_cast<uint4*>(to) + i, from + i);
+        } else {
+            const RowScale rows = args.norm.weight ? scale() : RowScale{};
+            const int64_t from = tile() * n_in_group + first_group;
+#pragma unroll 2
+            for (int group = 0; group < n; ++group) {
+                float x[4];
+                load_piece(args.stream, from + group, lane(), x);
+                if (args.norm.weight)
+                    normalise_piece(args.norm, rows, 8 * (first_group + group) + 2 * (lane() % 4),
+                                    x);
+                to[group * 32 + lane()] = S::P::piece(x);
+            }
+        }
+    }
+};
+
+/// What a warp computed of a tile of rows, to where the next pass reads it.
+template <Operand operand>
+__device__ void store(const LinearArgs& args, int64_t tile, int first_group, int lane,
+                      const float (&y)[n_group][4]) {
+    using P = Products<operand>;
+    const int n_out_group = args.layer.n_out / 8;
+    // Of pairs the first holds what comes out.
+    const int per_group = args.activation == DeviceActivation::swiglu ? 2 : 1;
+#pragma unroll
+    for (int group = 0; group < n_group; ++group) {
+        if (first_group + group >= n_out_group || group % per_group != 0) continue;
+        const int out_group = (first_group + group) / per_group;
+        const float(&v)[4] = y[group];
+        if (args.to_pieces) {
+            const int64_t at = tile * args.out_groups + out_group;
+            static_cast<typename P::Piece*>(args.to_pieces)[at * 32 + lane] = P::piece(v);
+            continue;
+        }
+        const int64_t at = tile * (n_out_group / per_group) + out_group;
+        float4& to = reinterpret_cast<float4*>(args.to_stream)[at * 32 + lane];
+        const float4 before = args.adds ? to : make_float4(0, 0, 0, 0);
+        to = args.adds
+                 ? make_float4(before.x + v[0], before.y + v[1], before.z + v[2], before.w + v[3])
+                 : make_float4(v[0], v[1], v[2], v[3]);
+    }
+}
+
+/// A block takes its rows through every gridDim.y-th tile of outputs: inputs are normalised and
+/// rounded once, and stay where they are if a slab holds them all.
+template <Operand operand, bool reads_pieces>
+__global__ void __launch_bounds__(n_thread, 2)
+    linear_kernel(const LinearArgs args, const Slab slab) {
     SURROGATE_SHARED(shared);
     using S = Shape<operand>;
     using P = typename S::P;
     using Piece = typename P::Piece;
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const int lane = static_cast<int>(threadIdx.x) % 32, t = lane % 4;
-    const int column = warp % out_warps;
-    const int first_block = static_cast<int>(blockIdx.y) * out_warps;
-    const int first_group = (first_block + column) * n_group;
-    const int n_in_group = args.layer.n_in / 8, n_out_group = args.layer.n_out / 8;
-    const int n_step = args.layer.n_in / P::step;
-    const int64_t first_tile =
-        static_cast<int64_t>(blockIdx.x) * S::block_tiles + warp / out_warps * S::n_tile;
-    ChunkFeed<operand> feed(shared, args.layer, first_block);
-
-    // Warps without rows or outputs go along with the others: all meet at barriers.
-    const bool has_outputs = first_group < n_out_group;
-    int64_t tiles[S::n_tile];
-    RowScale rows[S::n_tile];
-    float y[S::n_tile][n_group][4];
+    const int column = warp % out_warps, row = warp / out_warps;
+    const int n_out_group = args.layer.n_out / 8, n_in_group = args.layer.n_in / 8;
+    const int64_t first_tile = static_cast<int64_t>(blockIdx.x) * S::block_tiles + row * S::n_tile;
     const auto* bias = reinterpret_cast<const float2*>(
         static_cast<const unsigned char*>(args.layer.layer) +
         linear_blocks(args.layer.n_out) * linear_block_bytes(operand, args.layer.n_in));
-#pragma unroll
-    for (int i = 0; i < S::n_tile; ++i) {
-        tiles[i] = first_tile + i < args.n_tile ? first_tile + i : args.n_tile - 1;
-        if constexpr (!reads_pieces) rows[i] = scale_of(args, tiles[i], n_in_group, lane);
+
+    ChunkFeed<operand> feed(shared, args.layer);
+    const Inputs<operand, reads_pieces> inputs{args, slab, shared + S::weight_bytes};
+    const Piece* const own = inputs.pieces() + row * S::n_tile * slab.n_group * 32 + lane;
+    inputs.take_scale();
+    bool is_filled = false;
+
+    for (int block = static_cast<int>(blockIdx.y) * out_warps;
+         block < static_cast<int>(linear_blocks(args.layer.n_out));
+         block += static_cast<int>(gridDim.y) * out_warps) {
+        // Warps without outputs go along with the others: all meet at barriers.
+        const int first_group = (block + column) * n_group;
+        const bool has_outputs = first_group < n_out_group;
+        float y[S::n_tile][n_group][4];
 #pragma unroll
         for (int group = 0; group < n_group; ++group) {
             const float2 b = has_outputs ? bias[(first_group + group) * 4 + t] : make_float2(0, 0);
-            y[i][group][0] = y[i][group][2] = b.x;
-            y[i][group][1] = y[i][group][3] = b.y;
-        }
-    }
-
-    for (int chunk = 0; chunk * S::chunk_steps < n_step; ++chunk) {
-        const uint4* weights = feed.next(chunk, column);
-        const int end = min(S::chunk_steps, n_step - chunk * S::chunk_steps);
-        for (int step = 0; step < end && has_outputs; ++step) {
-            const int group = (chunk * S::chunk_steps + step) * S::step_groups;
 #pragma unroll
             for (int i = 0; i < S::n_tile; ++i) {
-                if constexpr (reads_pieces) {
-                    Piece x[S::step_groups];
+                y[i][group][0] = y[i][group][2] = b.x;
+                y[i][group][1] = y[i][group][3] = b.y;
+            }
+        }
+        for (int first = 0; first < n_in_group; first += slab.n_group) {
+            if (!is_filled || slab.n_slab > 1) {
+                __syncthreads();  // nobody reads the inputs before
+                inputs.fill(first);
+                is_filled = true;
+            }
+            const int n_in_slab = min(slab.n_group, n_in_group - first);
+            for (int group = 0; group < n_in_slab; group += S::chunk_groups) {
+                const uint4* weights = feed.next(column);
+                const int end = has_outputs ? min(group + S::chunk_groups, n_in_slab) : 0;
+#pragma unroll 1  // what two steps load at once would not fit the registers
+                for (int at = group; at < end; at += S::step_groups) {
 #pragma unroll
-                    for (int j = 0; j < S::step_groups; ++j)
-                        x[j] = static_cast<const Piece*>(
-                            args.pieces)[(tiles[i] * args.in_groups + group + j) * 32 + lane];
-                    P::add_step(y[i], P::step_inputs(x), weights, lane);
-                } else {
-                    float x[S::step_groups][4];
+                    for (int i = 0; i < S::n_tile; ++i) {
+                        Piece x[S::step_groups];
 #pragma unroll
-                    for (int j = 0; j < S::step_groups; ++j) {
-                        load_piece(args.stream, tiles[i] * n_in_group + group + j, lane, x[j]);
-                        if (args.norm.weight)
-                            normalise_piece(args.norm, rows[i], 8 * (group + j) + 2 * t, x[j]);
+                        for (int j = 0; j < S::step_groups; ++j)
+                            x[j] = own[(i * slab.n_group + at + j) * 32];
+                        P::add_step(y[i], P::step_inputs(x), weights, lane);
                     }
-                    P::add_step(y[i], P::step_inputs(x), weights, lane);
+                    weights += P::step_vectors(n_group);
                 }
             }
-            weights += P::step_vectors(n_group);
+        }
+        if (!has_outputs) continue;
+        activate(args.activation, y);
+#pragma unroll
+        for (int i = 0; i < S::n_tile; ++i) {
+            if (first_tile + i < args.n_tile)
+                store<operand>(args, first_tile + i, first_group, lane, y[i]);
         }
     }
+}
 
-    activate(args.activation, y);
-    // Of pairs the first holds what comes out.
-    const int per_group = args.activation == DeviceActivation::swiglu ? 2 : 1;
-#pragma unroll
-    for (int i = 0; i < S::n_tile; ++i) {
-        if (first_tile + i >= args.n_tile) continue;
-#pragma unroll
-        for (int group = 0; group < n_group; ++group) {
-            if (first_group + group >= n_out_group || group % per_group != 0) continue;
-            const int out_group = (first_group + group) / per_group;
-            const float(&v)[4] = y[i][group];
-            if (args.to_pieces) {
-                const int64_t at = tiles[i] * args.out_groups + out_group;
-                static_cast<Piece*>(args.to_pieces)[at * 32 + lane] = P::piece(v);
-                continue;
-            }
-            const int64_t at = tiles[i] * (n_out_group / per_group) + out_group;
-            float4& to = reinterpret_cast<float4*>(args.to_stream)[at * 32 + lane];
-            if (args.adds) {
-                const float4 before = to;
-                to =
-                    make_float4(before.x + v[0], before.y + v[1], before.z + v[2], before.w + v[3]);
-            } else {
-                to = make_float4(v[0], v[1], v[2], v[3]);
-            }
-        }
-    }
+/// Slabs with which two blocks share a multiprocessor, if there is room for the smallest.
+template <Operand operand>
+Slab slab_of(const DeviceProperties& device, int n_in) {
+    using S = Shape<operand>;
+    const int64_t room = device.shared_bytes / 2 - 1024 - S::weight_bytes - S::scale_bytes;
+    const auto fits = static_cast<int>(room / S::group_bytes) / S::chunk_groups;
+    const int n_chunk = (n_in / 8 + S::chunk_groups - 1) / S::chunk_groups;
+    const int n_slab = (n_chunk + std::max(1, fits) - 1) / std::max(1, fits);
+    return {(n_chunk + n_slab - 1) / n_slab * S::chunk_groups, n_slab};
 }
 
 }  // namespace
@@ -267,16 +362,22 @@ void load_linear(const DeviceProperties& device, Operand operand_) {
     });
 }
 
-void linear(const DeviceProperties&, const LinearArgs& args, Stream stream) {
+void linear(const DeviceProperties& device, const LinearArgs& args, Stream stream) {
     if (args.n_tile == 0) return;
     with_operand(args.operand, [&]<Operand operand>() {
         using S = Shape<operand>;
-        const dim3 grid(
-            static_cast<unsigned>((args.n_tile + S::block_tiles - 1) / S::block_tiles),
-            static_cast<unsigned>((linear_blocks(args.layer.n_out) + out_warps - 1) / out_warps));
+        const Slab slab = slab_of<operand>(device, args.layer.n_in);
+        const int64_t n_block = (args.n_tile + S::block_tiles - 1) / S::block_tiles;
+        const int64_t n_out = (linear_blocks(args.layer.n_out) + out_warps - 1) / out_warps;
+        // Few rows share their outputs among more blocks: eight for each multiprocessor.
+        const int64_t most_split = (8 * device.n_multiprocessor + n_block - 1) / n_block;
+        const int64_t n_split = std::clamp<int64_t>(most_split, 1, n_out);
+        const dim3 grid(static_cast<unsigned>(n_block), static_cast<unsigned>(n_split));
+        const int64_t n_byte =
+            S::weight_bytes + S::scale_bytes + int64_t{slab.n_group} * S::group_bytes;
         const auto launch = [&](auto kernel) {
-            SURROGATE_LAUNCH(kernel, grid, n_thread, static_cast<size_t>(S::shared_bytes), stream,
-                             args);
+            SURROGATE_LAUNCH(kernel, grid, n_thread, static_cast<size_t>(n_byte), stream, args,
+                             slab);
         };
         if (args.pieces) {
             launch(linear_kernel<operand, true>);

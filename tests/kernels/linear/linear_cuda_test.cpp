@@ -48,9 +48,16 @@ private:
     int64_t n_;
 };
 
-void run(const kernels::LinearArgs& args) {
+/// The smaller of the two architectures, one multiprocessor.
+kernels::DeviceProperties small_device() {
     kernels::DeviceProperties device;
-    device.shared_bytes = 163 * 1024;  // of the smaller of the two architectures
+    device.shared_bytes = 163 * 1024;
+    device.n_multiprocessor = 1;
+    return device;
+}
+
+void run(const kernels::LinearArgs& args,
+         const kernels::DeviceProperties& device = small_device()) {
     kernels::cuda::load_linear(device, args.operand);
     kernels::cuda::linear(device, args, nullptr);
 }
@@ -153,7 +160,8 @@ public:
 
 /// What the pass gives, (n_row, n_given()). first_row: where the rows begin in their tiles.
 std::vector<float> run(const LayerCase& c, const Layer& layer, Operand operand,
-                       int64_t first_row = 0) {
+                       int64_t first_row = 0,
+                       const kernels::DeviceProperties& device = small_device()) {
     const DeviceChannels in = plain(c.n_in), out = plain(c.n_out);
     const int64_t n_tile = (first_row + c.n_row + 15) / 16;
     const int64_t y_width = c.activation == DeviceActivation::swiglu ? out.width / 2 : out.width;
@@ -182,7 +190,7 @@ std::vector<float> run(const LayerCase& c, const Layer& layer, Operand operand,
     args.activation = c.activation;
     args.to_stream = y.data();
     args.adds = c.adds;
-    run(args);
+    run(args, device);
     std::vector<float> found;
     for (int64_t row = 0; row < c.n_row; ++row)
         for (int64_t o = 0; o < c.n_given(); ++o)
@@ -244,6 +252,21 @@ TEST(WideLayer, BitsOfARowDoNotDependOnItsPlace) {
     const Layer layer(c);
     for (const Operand operand : {Operand::fp32, Operand::fp16})
         EXPECT_EQ(run(c, layer, operand, 7), run(c, layer, operand)) << kernels::name(operand);
+}
+
+// Inputs in parts that fit shared memory, outputs shared among blocks of threads: a device decides.
+TEST(WideLayer, BitsDoNotDependOnTheDevice) {
+    const LayerCase c{.n_in = 250, .n_out = 300, .n_row = 150, .has_norm = true};
+    const Layer layer(c);
+    kernels::DeviceProperties tight = small_device(), many = small_device();
+    tight.shared_bytes = 99 * 1024;  // one chunk of inputs beside the weights
+    many.n_multiprocessor = 108;     // a block for each 128 outputs
+    many.shared_bytes = 227 * 1024;  // all inputs at once, of 16 bits
+    for (const Operand operand : {Operand::fp32, Operand::tf32, Operand::fp16}) {
+        const std::vector<float> found = run(c, layer, operand);
+        EXPECT_EQ(run(c, layer, operand, 0, tight), found) << kernels::name(operand);
+        EXPECT_EQ(run(c, layer, operand, 0, many), found) << kernels::name(operand);
+    }
 }
 
 // A layer that gives operands, and one that takes some of them: as if the stream had been rounded.
