@@ -171,6 +171,12 @@ def linear(title, n_row, n_in, n_out, operand, reads_pieces):
                 floor(multiply_adds=n_row * n_in * n_out, operand=operand))
 
 
+def row_sums(operand):
+    """Multiply-adds with which a tile of 16-bit probabilities is summed, and the share of powers of two that their unit takes:
+    one score in four goes by a polynomial."""
+    return (0, 1) if wide(operand) else (16 * 8 * 16, 0.75)
+
+
 @functools.lru_cache
 def neighborhood(n_lat, n_lon, cutoff):
     """(pairs, key tiles seen by all tiles of 16 queries) of an equiangular grid with both poles."""
@@ -192,9 +198,6 @@ def neighborhood(n_lat, n_lon, cutoff):
     return pairs, tiles
 
 
-PEELED = {"fp16": 1, "bf16": 1}  # passages of the loop over channels that stand before it
-
-
 def sphere(title, n_lat, n_lon, channels, n_head, cutoff, operand):
     dim = channels // n_head
     groups = dim // 8
@@ -204,11 +207,12 @@ def sphere(title, n_lat, n_lon, channels, n_head, cutoff, operand):
         pairs, tiles = neighborhood(n_lat, n_lon, cutoff)
     else:
         pairs, tiles = (n_lat * n_lon) ** 2, n_tile * n_tile
+    sums, share = row_sums(operand)
     # Four warps of a block share the tiles of keys of 16 queries, two of them a passage.
     passages = tiles / n_tile / 8
     return Loop(f"attend, head of {dim}: {title}", rf"sphere_attend.*OperandE{OPERANDS.index(operand)}ELi{n_value}E", (0,),
-                [0, 0, groups - PEELED.get(operand, 0)], passages, 4 * n_tile * n_head, 4, (17 if n_value == 8 else 33) * 1024,
-                2 * 16 * 16 * dim * 2 * factor(operand), 2 * 256,
+                [0, 0, groups], passages, 4 * n_tile * n_head, 4, (17 if n_value == 8 else 33) * 1024,
+                2 * (256 * dim * 2 * factor(operand) + sums), share * 2 * 256,
                 floor(pairs * n_head, pairs * n_head * dim * 2, operand=operand),
                 note=f"{100 * pairs / (tiles * 256):.0f} % of pairs seen")
 
@@ -218,17 +222,20 @@ def bsa(title, kind, n, channels, n_head, operand, ball=256, block=8, group=8, n
     if dim > 16:
         raise ValueError("heads up to 16 channels")
     n_query = n // coarse_queries
-    nth, keys, trips = {"coarse": (2, n / block, []), "ball": (1, ball, [0, 0, 1]), "chosen": (0, n_choice * block, [1])}[kind]
-    warps = n_head * n_query / 32
-    tiles = 2 if kind != "chosen" else 1
-    passages = keys / 16
-    if kind == "ball":  # a passage of the loop over chunks of 64 keys: four of the inner one, and the distances
-        passages, trips = keys / 64, [64 * 32 / 256, 3, 4]
-    if kind == "chosen":  # a passage is a group: a tile of 16 queries, of which it fills half
-        passages, trips, tiles = 32 / group, [n_choice * block / 16], n_choice * block / 16
-    scores = {"ball": 4 * 2}.get(kind, tiles) * 256
-    return Loop(f"attend, {kind}, head of {dim}: {title}", rf"bsa_attend.*OperandE{OPERANDS.index(operand)}ELi2ELi2E", (nth,), trips,
-                passages, warps, n_head, 4 * 32 * 72 if kind == "ball" else 0, scores * dim * 2 * factor(operand), scores,
+    key_tiles = 1 if wide(operand) else 2  # of a step
+    keys = {"coarse": n / block, "ball": ball, "chosen": n_choice * block}[kind]
+    steps = keys / 16 / key_tiles
+    kinds = ["coarse", "ball", "chosen"]
+    # A passage: a step; of a ball 64 keys, with their distances; of chosen blocks a group, which fills half of one tile of 16 queries.
+    passages, trips, tiles = {"coarse": (steps, [], 2 * key_tiles),
+                              "ball": (keys / 64, [32 / n_head, 4 / key_tiles], 8),
+                              "chosen": (32 / group, [steps], n_choice * block / 16)}[kind]
+    seen = 2 if kind == "chosen" else 1  # tiles of queries in the code of which a group visits one
+    sums, share = row_sums(operand)
+    return Loop(f"attend, {kind}, head of {dim}: {title}",
+                rf"bsa_attend.*OperandE{OPERANDS.index(operand)}ELi2ELi2.*KeysE{kinds.index(kind)}E", (0,), trips, passages,
+                n_head * n_query / 32, n_head, 4 * 32 * 72 if kind == "ball" else 0,
+                seen * tiles * (256 * dim * 2 * factor(operand) + sums), share * seen * tiles * 256,
                 floor(n_query * n_head * keys, n_query * n_head * keys * dim * 2, operand=operand))
 
 

@@ -18,17 +18,25 @@ constexpr int most_warps = 8;        // of a block: heads of the same queries
 constexpr int chunk_distances = 64;  // keys whose distances the warps of a block share
 constexpr int distance_row = chunk_distances + 8;  // lanes read 8 rows of pairs: other banks
 
-/// 2^(score - maximum), 0 for what is hidden; NaN stays.
-__device__ float power(float score, float maximum) {
-    return score == -infinity ? 0.0F : fast_exp2(score - maximum);
-}
+/// Of a query and a key: what is added to their score, and whether they see each other.
+struct Pair {
+    float added = 0;
+    bool sees = true;
+};
+/// For keys that all queries see, with the scores as they are.
+struct SeesAll {
+    __device__ Pair operator()(int, int, int) const { return {}; }
+};
 
-/// n_tile tiles of queries, heads of up to 8 most_groups channels.
+/// n_tile tiles of queries, heads of up to 8 most_groups channels. A lane has 2 n_tile rows.
 template <Operand operand, int most_groups, int n_tile>
 struct Pass {
     using P = Products<operand>;
     using Piece = typename P::Piece;
     static constexpr int n_query = 16 * n_tile;
+    static constexpr int n_row = 2 * n_tile;
+    static constexpr int key_tiles = most_groups <= 2 && !is_wide(operand) ? 2 : 1;  // of a step
+    static constexpr int n_key = 16 * key_tiles;
     static constexpr bool keeps_queries = most_groups <= 4;  // in registers
 
     const AttendArgs& args;
@@ -54,6 +62,11 @@ struct Pass {
                     if (c < args.head_groups) queries[i][c] = load_query(i, c);
             }
         }
+    }
+
+    /// The query of one of this lane's rows.
+    __device__ int row_query(int row) const {
+        return row / 2 * 16 + g + row % 2 * 8;
     }
 
     /// Two rows of a group; -1: no such row.
@@ -86,79 +99,111 @@ struct Pass {
         }
     }
 
-    /// 16 keys: item_at(0 .. 15), -1: none. weight(query of the pass, key): what to add to a score,
-    /// -infinity to hide the pair. Tiles first_tile .. end_tile - 1 see some of them.
-    template <class ItemAt, class Weight>
-    __device__ void step(const ItemAt& item_at, const Weight& weight, int first_tile = 0,
+    /// Where this lane's rows of n_key keys lie, and of their values; -1: no such key.
+    struct Places {
+        int64_t keys[key_tiles][2], values[key_tiles][2];
+    };
+    /// item_at(0 ..) are the keys, -1: none.
+    template <class ItemAt>
+    __device__ Places places(const ItemAt& item_at) const {
+        Places at;
+#pragma unroll
+        for (int k = 0; k < key_tiles; ++k) {
+#pragma unroll
+            for (int r = 0; r < 2; ++r) {
+                const int64_t item = item_at(16 * k + g + 8 * r);
+                at.keys[k][r] = item < 0 ? -1 : place_in(args.keys, item, head, t);
+                at.values[k][r] = item < 0 ? -1 : place_in(args.values, item, head, t);
+            }
+        }
+        return at;
+    }
+    /// The next n_key keys: whole tiles of rows further.
+    __device__ void advance(Places& at) const {
+        const int64_t key_step = int64_t{n_key} * args.keys.items * args.keys.width;
+        const int64_t value_step = int64_t{n_key} * args.values.items * args.values.width;
+#pragma unroll
+        for (int k = 0; k < key_tiles; ++k) {
+#pragma unroll
+            for (int r = 0; r < 2; ++r) {
+                at.keys[k][r] += key_step;
+                at.values[k][r] += value_step;
+            }
+        }
+    }
+
+    /// n_key keys. pair(row, query, key), all of the pass. Tiles first_tile .. end_tile - 1 see some
+    /// of them.
+    template <class PairOf>
+    __device__ void step(const Places& at, const PairOf& pair, int first_tile = 0,
                          int end_tile = n_tile) {
         const auto sees = [&](int tile) { return tile >= first_tile && tile < end_tile; };
-        const int64_t items[2] = {item_at(g), item_at(g + 8)};
-        int64_t keys[2], values[2];
-#pragma unroll
-        for (int r = 0; r < 2; ++r) {
-            keys[r] = items[r] < 0 ? -1 : place_in(args.keys, items[r], head, t);
-            values[r] = items[r] < 0 ? -1 : place_in(args.values, items[r], head, t);
-        }
-        float s[n_tile][2][4] = {};
+        float s[n_tile][2 * key_tiles][4] = {};
 #pragma unroll
         for (int c = 0; c < most_groups; ++c) {
             if (c >= args.head_groups) break;
-            const Piece key = load(args.keys, keys, c);
 #pragma unroll
-            for (int i = 0; i < n_tile; ++i)
-                if (sees(i)) P::scores(s[i][0], s[i][1], query(i, c), key);
+            for (int k = 0; k < key_tiles; ++k) {
+                const Piece key = load(args.keys, at.keys[k], c);
+#pragma unroll
+                for (int i = 0; i < n_tile; ++i)
+                    if (sees(i)) P::scores(s[i][2 * k], s[i][2 * k + 1], query(i, c), key);
+            }
         }
-        typename P::Left left[n_tile];
+        typename P::Left left[n_tile][key_tiles];
 #pragma unroll
         for (int i = 0; i < n_tile; ++i) {
             if (!sees(i)) continue;
-            weigh_scores(i, weight, s[i]);
-            left[i] = P::left(s[i][0], s[i][1]);
+            weigh_scores(i, pair, s[i]);
+#pragma unroll
+            for (int k = 0; k < key_tiles; ++k) left[i][k] = P::left(s[i][2 * k], s[i][2 * k + 1]);
         }
 #pragma unroll
         for (int c = 0; c < most_groups; ++c) {
             if (c >= args.head_groups) break;
-            const Piece value = P::transpose(load(args.values, values, c));
 #pragma unroll
-            for (int i = 0; i < n_tile; ++i)
-                if (sees(i)) P::weigh(y[i][c], left[i], value);
+            for (int k = 0; k < key_tiles; ++k) {
+                const Piece value = P::transpose(load(args.values, at.values[k], c));
+#pragma unroll
+                for (int i = 0; i < n_tile; ++i)
+                    if (sees(i)) P::weigh(y[i][c], left[i][k], value);
+            }
         }
     }
 
     /// Scores of a tile become probabilities beside the largest so far, which puts what was summed in
     /// its place.
-    template <class Weight>
-    __device__ void weigh_scores(int i, const Weight& weight, float (&s)[2][4]) {
+    template <class PairOf>
+    __device__ void weigh_scores(int i, const PairOf& pair, float (&s)[2 * key_tiles][4]) {
 #pragma unroll
-        for (int j = 0; j < 2; ++j) {
+        for (int j = 0; j < 2 * key_tiles; ++j) {
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
-                const float w = weight(16 * i + g + k / 2 * 8, 8 * j + 2 * t + k % 2);
-                s[j][k] = w == -infinity ? w : s[j][k] + w;
+                const int row = 2 * i + k / 2;
+                const Pair p = pair(row, row_query(row), 8 * j + 2 * t + k % 2);
+                s[j][k] = p.sees ? s[j][k] + p.added : -infinity;
             }
         }
+        float base[2], kept[2];
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
-            const float before = maximum[i][r];
-            const float highest =
-                max_of_quad(fmaxf(fmaxf(before, fmaxf(s[0][2 * r], s[0][2 * r + 1])),
-                                  fmaxf(s[1][2 * r], s[1][2 * r + 1])));
+            float highest = maximum[i][r];
+#pragma unroll
+            for (int j = 0; j < 2 * key_tiles; ++j)
+                highest = fmaxf(highest, fmaxf(s[j][2 * r], s[j][2 * r + 1]));
+            highest = max_of_quad(highest);
+            // Before the first key there is nothing to keep.
+            kept[r] = maximum[i][r] == highest ? 1.0F : fast_exp2(maximum[i][r] - highest);
             maximum[i][r] = highest;
-            const float kept = power(before, highest);
-            const float peak = highest - peak_of_points(operand);
-            float added = 0;
+            base[r] = (highest == -infinity ? 0.0F : highest) - peak_of_points(operand);
+            sum[i][r] *= kept[r];
+        }
+        exponentiate<operand>(base[0], base[1], s, sum[i][0], sum[i][1]);
+        if (!__any_sync(~0U, kept[0] != 1.0F || kept[1] != 1.0F)) return;
 #pragma unroll
-            for (int j = 0; j < 2; ++j) {
+        for (int c = 0; c < most_groups; ++c) {
 #pragma unroll
-                for (int k = 2 * r; k < 2 * r + 2; ++k) added += s[j][k] = power(s[j][k], peak);
-            }
-            sum[i][r] = sum[i][r] * kept + sum_of_quad(added);
-            if (kept == 1.0F) continue;
-#pragma unroll
-            for (int c = 0; c < most_groups; ++c) {
-                y[i][c][2 * r] *= kept;
-                y[i][c][2 * r + 1] *= kept;
-            }
+            for (int k = 0; k < 4; ++k) y[i][c][k] *= kept[k / 2];
         }
     }
 
@@ -168,9 +213,10 @@ struct Pass {
         for (int i = 0; i < n_tile; ++i) {
 #pragma unroll
             for (int r = 0; r < 2; ++r) {
+                const float whole = whole_sum<operand>(sum[i][r]);
                 const int64_t query = first_query + 16 * i + g + 8 * r;
                 if (query >= args.n_query) continue;
-                const float share = sum[i][r] == 0 ? 0.0F : 1.0F / sum[i][r];
+                const float share = whole == 0 ? 0.0F : 1.0F / whole;
                 for (int64_t k = 0; k < args.repeats; ++k) {
                     const int64_t row = query * args.repeats + k;
                     const float factor = gate(row) * share;
@@ -202,28 +248,50 @@ struct Pass {
 
 template <class Pass>
 __device__ void attend_all(const AttendArgs& args, Pass& pass) {
-    for (int64_t first = 0; first < args.n_key; first += 16) {
-        pass.step([&](int j) { return first + j < args.n_key ? first + j : -1; },
-                  [&](int, int key) { return first + key < args.n_key ? 0.0F : -infinity; });
+    int64_t first = 0;
+    auto at = pass.places([](int j) { return int64_t{j}; });
+    for (; first + Pass::n_key <= args.n_key; first += Pass::n_key) {
+        pass.step(at, SeesAll{});
+        pass.advance(at);
     }
+    if (first == args.n_key) return;
+    const int n = static_cast<int>(args.n_key - first);
+    pass.step(pass.places([&](int j) { return j < n ? first + j : -1; }), [&](int, int, int key) {
+        return Pair{0, key < n};
+    });
 }
 
 /// Distances of the pass's queries to chunk_distances keys from `first` on, to shared memory, by all
-/// threads of the block.
+/// threads of the block: lanes along keys, warps along queries.
 template <int n_query>
 __device__ void share_distances(const AttendArgs& args, int64_t first_query, int64_t first,
                                 float* shared) {
+    constexpr int n_lane = 32, n_own = chunk_distances / n_lane, most_axes = 3;
+    const int lane = static_cast<int>(threadIdx.x) % n_lane;
+    const int n_warp = static_cast<int>(blockDim.x) / n_lane;
+    const auto position = [&](int64_t slot, float(&x)[most_axes]) {
+        const float* const from = args.relative + slot * args.n_axis;
+#pragma unroll
+        for (int k = 0; k < most_axes; ++k)
+            x[k] = k < args.n_axis && slot < args.n_query ? from[k] : 0.0F;
+    };
+    float keys[n_own][most_axes];
+#pragma unroll
+    for (int i = 0; i < n_own; ++i) position(first + lane + i * n_lane, keys[i]);
     __syncthreads();  // nobody reads those of the chunk before
-    for (int i = static_cast<int>(threadIdx.x); i < n_query * chunk_distances;
-         i += static_cast<int>(blockDim.x)) {
-        const int64_t query = first_query + i / chunk_distances, key = first + i % chunk_distances;
-        float square = 0;
-        for (int k = 0; k < args.n_axis && query < args.n_query && key < args.n_query; ++k) {
-            const float d =
-                args.relative[key * args.n_axis + k] - args.relative[query * args.n_axis + k];
-            square = fmaf(d, d, square);
+    for (int query = static_cast<int>(threadIdx.x) / n_lane; query < n_query; query += n_warp) {
+        float x[most_axes];
+        position(first_query + query, x);
+#pragma unroll
+        for (int i = 0; i < n_own; ++i) {
+            float square = 0;
+#pragma unroll
+            for (int k = 0; k < most_axes; ++k) {
+                const float d = keys[i][k] - x[k];
+                square = fmaf(d, d, square);
+            }
+            shared[query * distance_row + i * n_lane + lane] = sqrtf(square);
         }
-        shared[i / chunk_distances * distance_row + i % chunk_distances] = sqrtf(square);
     }
     __syncthreads();
 }
@@ -235,18 +303,38 @@ __device__ void attend_ball(const AttendArgs& args, Pass& pass, float* shared) {
         first_query + Pass::n_query < args.n_query ? first_query + Pass::n_query : args.n_query;
     const int64_t begin = first_query / args.ball * args.ball;
     const int64_t end = ((end_query - 1) / args.ball + 1) * args.ball;
+    const auto n_ball = static_cast<int>(args.ball), n_slot = static_cast<int>(end - begin);
+    // Where the balls of this lane's rows begin, behind `begin`.
+    int row_begin[Pass::n_row];
+#pragma unroll
+    for (int row = 0; row < Pass::n_row; ++row) {
+        const auto from = static_cast<int>(first_query - begin) + pass.row_query(row);
+        row_begin[row] = from / n_ball * n_ball;
+    }
+    const bool is_one_ball = n_slot == n_ball;
     const float sigma = args.sigma[pass.head];
-    for (int64_t chunk = begin; chunk < end; chunk += chunk_distances) {
-        share_distances<Pass::n_query>(args, first_query, chunk, shared);
-        for (int first = 0; first < chunk_distances && chunk + first < end; first += 16) {
-            const int64_t first_key = chunk + first;
-            pass.step(
-                [&](int j) { return first_key + j < end ? first_key + j : -1; },
-                [&](int query, int key) {
-                    const bool sees = first_key + key < end && (first_query + query) / args.ball ==
-                                                                   (first_key + key) / args.ball;
-                    return sees ? sigma * shared[query * distance_row + first + key] : -infinity;
+    auto at = pass.places([&](int j) { return begin + j; });
+    for (int chunk = 0; chunk < n_slot; chunk += chunk_distances) {
+        share_distances<Pass::n_query>(args, first_query, begin + chunk, shared);
+        for (int first = chunk; first < chunk + chunk_distances && first < n_slot;
+             first += Pass::n_key) {
+            const auto weight = [&](int query, int key) {
+                return sigma * shared[query * distance_row + first - chunk + key];
+            };
+            if (is_one_ball && first + Pass::n_key <= n_slot) {
+                pass.step(at, [&](int, int query, int key) {
+                    return Pair{weight(query, key), true};
                 });
+            } else {
+                const auto some =
+                    pass.places([&](int j) { return first + j < n_slot ? begin + first + j : -1; });
+                pass.step(some, [&](int row, int query, int key) {
+                    const int from = first + key - row_begin[row];
+                    return Pair{weight(query, key),
+                                from >= 0 && from < n_ball && first + key < n_slot};
+                });
+            }
+            pass.advance(at);
         }
     }
 }
@@ -261,25 +349,30 @@ __device__ void attend_chosen(const AttendArgs& args, Pass& pass) {
         const int32_t* const blocks =
             args.chosen + (group * args.n_head + pass.head) * args.n_choice;
         const int64_t begin = group * args.g - first_query, end = begin + args.g;
+        bool is_member[Pass::n_row];  // of the group, this lane's rows
+#pragma unroll
+        for (int row = 0; row < Pass::n_row; ++row)
+            is_member[row] = pass.row_query(row) >= begin && pass.row_query(row) < end;
         const int first_tile = begin <= 0 ? 0 : static_cast<int>(begin / 16);
         const int end_tile =
             end >= Pass::n_query ? Pass::n_query / 16 : static_cast<int>((end + 15) / 16);
-        for (int first = 0; first < n_key; first += 16) {
+        for (int first = 0; first < n_key; first += Pass::n_key) {
             pass.step(
-                [&](int j) -> int64_t {
+                pass.places([&](int j) -> int64_t {
                     const int i = first + j;
                     return i < n_key ? int64_t{blocks[i / l]} * l + i % l : -1;
-                },
-                [&](int query, int key) {
-                    const bool sees = first + key < n_key && query >= begin && query < end;
-                    return sees ? 0.0F : -infinity;
+                }),
+                [&](int row, int, int key) {
+                    return Pair{0, is_member[row] && first + key < n_key};
                 },
                 first_tile, end_tile);
         }
     }
 }
 
-template <Operand operand, int most_groups, int n_tile>
+using Keys = AttendArgs::Keys;
+
+template <Operand operand, int most_groups, int n_tile, Keys kind>
 __global__ void __launch_bounds__(32 * most_warps) attend_kernel(const AttendArgs args) {
     SURROGATE_SHARED(shared);
     const int n_warp = static_cast<int>(blockDim.x) / 32;
@@ -287,48 +380,55 @@ __global__ void __launch_bounds__(32 * most_warps) attend_kernel(const AttendArg
     // Warps without a head go along with the last one: all meet at barriers.
     Pass<operand, most_groups, n_tile> pass(args, static_cast<int64_t>(blockIdx.x) * 16 * n_tile,
                                             min(head, args.n_head - 1));
-    switch (args.kind) {
-        case AttendArgs::Keys::all: attend_all(args, pass); break;
-        case AttendArgs::Keys::ball:
-            attend_ball(args, pass, reinterpret_cast<float*>(shared));
-            break;
-        case AttendArgs::Keys::chosen: attend_chosen(args, pass); break;
-    }
+    if constexpr (kind == Keys::all) attend_all(args, pass);
+    if constexpr (kind == Keys::ball) attend_ball(args, pass, reinterpret_cast<float*>(shared));
+    if constexpr (kind == Keys::chosen) attend_chosen(args, pass);
     if (head < args.n_head) pass.finish();
 }
 
 constexpr int64_t small_head = 16;  // channels, of heads of which a warp takes two tiles
 
+/// Calls body(kernel, tiles of queries) for the instance that fits.
 template <class Body>
-void with_attend(Operand operand_, int64_t n_channel, const Body& body) {
-    with_operand(operand_, [&]<Operand operand>() {
-        if (n_channel <= small_head) {
-            body(attend_kernel<operand, 2, 2>, 2);
-        } else {
-            body(attend_kernel<operand, 16, 1>, 1);
-        }
-    });
+void with_attend(Keys kind_, Operand operand_, int64_t n_channel, const Body& body) {
+    const auto with_kind = [&]<Keys kind>() {
+        with_operand(operand_, [&]<Operand operand>() {
+            if (n_channel <= small_head) {
+                body(attend_kernel<operand, 2, 2, kind>, 2);
+            } else {
+                body(attend_kernel<operand, 16, 1, kind>, 1);
+            }
+        });
+    };
+    switch (kind_) {
+        case Keys::all: return with_kind.template operator()<Keys::all>();
+        case Keys::ball: return with_kind.template operator()<Keys::ball>();
+        case Keys::chosen: return with_kind.template operator()<Keys::chosen>();
+    }
 }
 
 }  // namespace
 
 void load_attention(const DeviceProperties& device, Operand operand) {
-    for (const int64_t n_channel : {small_head, largest_head})
-        with_attend(operand, n_channel,
-                    [&](auto kernel, int) { load_kernel(device, kernel, "bsa attend"); });
+    for (const Keys kind : {Keys::all, Keys::ball, Keys::chosen}) {
+        for (const int64_t n_channel : {small_head, largest_head})
+            with_attend(kind, operand, n_channel,
+                        [&](auto kernel, int) { load_kernel(device, kernel, "bsa attend"); });
+    }
 }
 
 void attend(const DeviceProperties&, const AttendArgs& args, Stream stream) {
     if (args.n_query == 0) return;
-    with_attend(args.operand, int64_t{args.head_groups} * 8, [&](auto kernel, int n_tile) {
-        const int n_warp = std::min<int>(args.n_head, most_warps);
-        const int64_t n_query = 16 * n_tile;
-        const dim3 grid(static_cast<unsigned>((args.n_query + n_query - 1) / n_query),
-                        static_cast<unsigned>((args.n_head + n_warp - 1) / n_warp));
-        const int64_t n_distance = args.kind == AttendArgs::Keys::ball ? n_query * distance_row : 0;
-        SURROGATE_LAUNCH(kernel, grid, static_cast<unsigned>(32 * n_warp),
-                         static_cast<size_t>(4 * n_distance), stream, args);
-    });
+    with_attend(args.kind, args.operand, int64_t{args.head_groups} * 8,
+                [&](auto kernel, int n_tile) {
+                    const int n_warp = std::min<int>(args.n_head, most_warps);
+                    const int64_t n_query = 16 * n_tile;
+                    const dim3 grid(static_cast<unsigned>((args.n_query + n_query - 1) / n_query),
+                                    static_cast<unsigned>((args.n_head + n_warp - 1) / n_warp));
+                    const int64_t n_distance = args.kind == Keys::ball ? n_query * distance_row : 0;
+                    SURROGATE_LAUNCH(kernel, grid, static_cast<unsigned>(32 * n_warp),
+                                     static_cast<size_t>(4 * n_distance), stream, args);
+                });
     check_launch("bsa attend");
 }
 

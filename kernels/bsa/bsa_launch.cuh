@@ -11,8 +11,9 @@ using namespace surrogate::kernels::cuda;
 
 /// Where a lane's two channels (2t, 2t + 1) of group 0 of a row begin.
 __device__ inline int64_t place_in(int64_t row, int64_t width, int t) {
-    const int64_t r = row % tile_rows;
-    return (row / tile_rows * (width / 8) * 32 + r % 8 * 4 + t) * 4 + r / 8 * 2;
+    const auto tile = static_cast<int64_t>(static_cast<uint64_t>(row) / tile_rows);
+    const int r = static_cast<int>(row) & (static_cast<int>(tile_rows) - 1);
+    return tile * width * tile_rows + ((r & 7) * 4 + t) * 4 + (r >> 3) * 2;
 }
 constexpr int64_t group_step = 128;  ///< floats from a group of 8 channels to the next
 
