@@ -46,6 +46,7 @@ class Loop:
     powers: float  # of two, likewise
     floor: dict  # milliseconds by unit: the algorithm's own, without what is hidden or padded
     mark: str = "HMMA"
+    hides: bool = True  # pairs: the way that asks for each counts
     note: str = ""
 
 
@@ -54,6 +55,7 @@ class LoopWalk(Walk):
 
     def __init__(self, graph, loop, header):
         super().__init__(graph, None, 0)
+        self.hides = loop.hides
         self.trips_by_header = dict(zip(self.preorder(header), loop.trips))
 
     def preorder(self, header):
@@ -71,9 +73,12 @@ class LoopWalk(Walk):
         return self.trips_by_header[header]
 
     def is_tail(self, block):
-        """Sums that shrink because a maximum grew: products with one factor, and nothing else."""
+        """Sums that shrink because a maximum grew: products with one factor, and nothing else. Where nothing is hidden,
+        comparisons of columns."""
         counts = self.graph.count(block)
-        return self.number(counts, "FMUL") >= 8 and self.number(counts, "FMUL") >= 0.7 * sum(counts.values())
+        asks = self.number(counts, "ISETP") >= 3 and not self.number(counts, "HMMA|MUFU|LDG|LDS")
+        shrinks = self.number(counts, "FMUL") >= 8 and self.number(counts, "FMUL") >= 0.7 * sum(counts.values())
+        return shrinks or (asks and not self.hides)
 
     def is_remainder(self, header, block, inner):
         return False
@@ -211,10 +216,10 @@ def sphere(title, n_lat, n_lon, channels, n_head, cutoff, operand):
     # Four warps of a block share the tiles of keys of 16 queries, two of them a passage.
     passages = tiles / n_tile / 8
     return Loop(f"attend, head of {dim}: {title}", rf"sphere_attend.*OperandE{OPERANDS.index(operand)}ELi{n_value}E", (0,),
-                [0, 0, groups], passages, 4 * n_tile * n_head, 4, (17 if n_value == 8 else 33) * 1024,
+                [0, 0, groups / (4 if wide(operand) else 8)], passages, 4 * n_tile * n_head, 4, (17 if n_value == 8 else 33) * 1024,
                 2 * (256 * dim * 2 * factor(operand) + sums), share * 2 * 256,
                 floor(pairs * n_head, pairs * n_head * dim * 2, operand=operand),
-                note=f"{100 * pairs / (tiles * 256):.0f} % of pairs seen")
+                hides=bool(cutoff), note=f"{100 * pairs / (tiles * 256):.0f} % of pairs seen")
 
 
 def bsa(title, kind, n, channels, n_head, operand, ball=256, block=8, group=8, n_choice=4, coarse_queries=1):
@@ -290,6 +295,8 @@ def main():
             if options.only not in loop.title:
                 continue
             found = [n for n in code if re.search(loop.kernel, n)]
+            if not found:
+                continue
             if len(found) != 1:
                 sys.exit(f"{len(found)} functions match {loop.kernel}")
             print(f"{operand}, {loop.title}: {registers[found[0]]} registers")

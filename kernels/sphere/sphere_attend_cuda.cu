@@ -2,6 +2,7 @@
 // Attention on a grid of rings: a block takes one head of a tile of 16 queries; its warps share the
 // tiles of keys in turn and join their sums at the end. Nothing is gathered: the neighbors of a
 // tile are runs of whole tiles, whose ends are masked.
+#include <algorithm>
 #include <limits>
 
 #include "kernels/attention/softmax_cuda.cuh"
@@ -79,78 +80,92 @@ private:
     int first_tile_ = 0, n_tile_ = 0;
 };
 
-/// What a warp knows of its queries: n_value groups of values are its part of the head.
+/// What a warp knows of the block's queries: n_value groups of values are its part of the head.
 template <Operand operand, int n_value>
 struct Part {
     using P = Products<operand>;
     using Piece = typename P::Piece;
     static constexpr int n_piece = 4;  // of scores: two tiles of keys at once
+    static constexpr int n_ahead = is_wide(operand) ? 4 : 8;  // groups asked for at once
 
     const AttendArgs& args;
+    const Piece* queries;  // this lane's of all groups of the head, 32 apart, in shared memory
     int lane, g, t;
-    int64_t query, key, value;  // first groups
-    int values;                 // groups of the part
-    int64_t tile;               // of the queries
-    int lon;                    // of the first of them
+    int64_t key, value;  // first groups
+    int values;          // groups of the part
+    int lon;             // of the first query
     float maximum[2] = {-infinity, -infinity}, sum[2] = {};
     float y[n_value][4] = {};
 
-    __device__ Part(const AttendArgs& args_, int64_t tile_, int lon_, int head, int part)
+    __device__ Part(const AttendArgs& args_, const Piece* queries_, int lon_, int head, int part)
         : args(args_),
+          queries(queries_ + threadIdx.x % 32),
           lane(static_cast<int>(threadIdx.x) % 32),
           g(lane / 4),
           t(lane % 4),
-          query(static_cast<int64_t>(head) * args_.head_groups),
-          key(query + static_cast<int64_t>(args_.n_head) * args_.head_groups),
+          key(static_cast<int64_t>(args_.n_head + head) * args_.head_groups),
           value(key + static_cast<int64_t>(args_.n_head) * args_.head_groups + part * n_value),
           values(min(n_value, args_.head_groups - part * n_value)),
-          tile(tile_),
           lon(lon_) {}
 
-    __device__ Piece piece(int64_t of_tile, int64_t group) const {
-        return static_cast<const Piece*>(args.qkv)[(of_tile * args.n_group + group) * 32 + lane];
+    /// This lane's pieces of a tile from a group on, 32 apart.
+    __device__ const Piece* pieces(int64_t tile, int64_t group) const {
+        return static_cast<const Piece*>(args.qkv) + (tile * args.n_group + group) * 32 + lane;
     }
 
     /// Weighted scores of a tile of keys, -infinity where a query does not see a key.
     __device__ void weigh_scores(const KeyTile& keys, float (&first)[4], float (&second)[4]) const {
+        constexpr int last = static_cast<int>(tile_rows) - 1;
         const int n_lon = args.grid.n_lon;
         const float weight = args.log_weight[keys.ring];
+        int start = keys.lon - lon - keys.first;  // of the first key, as the first query counts
+        if (start < 0) start += n_lon;
+        if (start < 0) start += n_lon;
+        const bool sees_all = max(lon, keys.lon) + last < n_lon &&
+                              (keys.count >= n_lon || (start >= last && start + last < keys.count));
+        if (sees_all) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                first[i] += weight;
+                second[i] += weight;
+            }
+            return;
+        }
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-            const int u = lon + g + i / 2 * 8;
+            const int row = g + i / 2 * 8;
 #pragma unroll
             for (int half = 0; half < 2; ++half) {
-                const int column = keys.lon + 8 * half + 2 * t + i % 2;
-                int offset = column - u - keys.first;
+                const int column = 8 * half + 2 * t + i % 2;
+                int offset = start + column - row;
                 if (offset < 0) offset += n_lon;
-                if (offset < 0) offset += n_lon;
-                const bool sees = column < n_lon && u < n_lon && offset < keys.count;
+                if (offset >= n_lon) offset -= n_lon;
+                const bool sees =
+                    lon + row < n_lon && keys.lon + column < n_lon && offset < keys.count;
                 float& s = half == 0 ? first[i] : second[i];
                 s = sees ? s + weight : -infinity;
             }
         }
     }
 
-    /// Two tiles of keys, or one: the sums over them, beside those so far.
-    __device__ void add(const KeyTile& one, const KeyTile& other, bool has_other) {
+    /// Two tiles of keys: the sums over them, beside those so far.
+    __device__ void add(const KeyTile& one, const KeyTile& other) {
         float s[n_piece][4] = {};
+        const Piece* const first = pieces(one.tile, key);
+        const Piece* const second = pieces(other.tile, key);
+#pragma unroll n_ahead
         for (int c = 0; c < args.head_groups; ++c) {
-            const Piece q = piece(tile, query + c);
-            P::scores(s[0], s[1], q, piece(one.tile, key + c));
-            if (has_other) P::scores(s[2], s[3], q, piece(other.tile, key + c));
+            const Piece q = queries[c * 32];
+            P::scores(s[0], s[1], q, first[c * 32]);
+            P::scores(s[2], s[3], q, second[c * 32]);
         }
         weigh_scores(one, s[0], s[1]);
-        if (has_other) {
-            weigh_scores(other, s[2], s[3]);
-        } else {
-#pragma unroll
-            for (int i = 0; i < 4; ++i) s[2][i] = s[3][i] = -infinity;
-        }
+        weigh_scores(other, s[2], s[3]);
         float base[2];
         raise(s, base);
         exponentiate<operand>(base[0], base[1], s, sum[0], sum[1]);
         take_values(one, s[0], s[1]);
-        if (has_other) take_values(other, s[2], s[3]);
+        take_values(other, s[2], s[3]);
     }
 
 private:
@@ -181,9 +196,18 @@ private:
     __device__ void take_values(const KeyTile& keys, const float (&first)[4],
                                 const float (&second)[4]) {
         const auto left = P::left(first, second);
+        const Piece* const from = pieces(keys.tile, value);
+        // Groups behind the last are the last once more: nobody asks for their sums.
 #pragma unroll
-        for (int c = 0; c < n_value; ++c)
-            if (c < values) P::weigh(y[c], left, P::transpose(piece(keys.tile, value + c)));
+        for (int first_group = 0; first_group < n_value; first_group += n_ahead) {
+            if (first_group >= values) break;
+            Piece v[n_ahead];
+#pragma unroll
+            for (int c = 0; c < n_ahead; ++c) v[c] = from[min(first_group + c, values - 1) * 32];
+#pragma unroll
+            for (int c = 0; c < n_ahead; ++c)
+                P::weigh(y[first_group + c], left, P::transpose(v[c]));
+        }
     }
 };
 
@@ -207,13 +231,24 @@ __global__ void __launch_bounds__(32 * n_warp) attend_kernel(const AttendArgs ar
     const int ring = tile / ring_tiles, lon = tile % ring_tiles * static_cast<int>(tile_rows);
     const int warp = static_cast<int>(threadIdx.x) / 32;
 
-    Warp own(args, tile, lon, head, part);
+    auto* const queries = reinterpret_cast<typename Warp::Piece*>(shared);
+    const auto* const from = static_cast<const typename Warp::Piece*>(args.qkv) +
+                             (int64_t{tile} * args.n_group + head * args.head_groups) * 32;
+    for (int i = static_cast<int>(threadIdx.x); i < args.head_groups * 32; i += 32 * n_warp)
+        queries[i] = from[i];
+    __syncthreads();
+
+    Warp own(args, queries, lon, head, part);
     KeyWalk walk(args, ring, lon, warp);
     KeyTile one, other;
     while (walk.next(one)) {
-        const bool has_other = walk.next(other);
-        own.add(one, other, has_other);
+        if (!walk.next(other)) {  // once more, seen by nobody
+            other = one;
+            other.count = 0;
+        }
+        own.add(one, other);
     }
+    __syncthreads();  // queries are read no more
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
         const float whole = whole_sum<operand>(own.sum[r]);
@@ -289,8 +324,10 @@ void attend(const DeviceProperties&, const AttendArgs& args, Stream stream) {
         const int32_t n_part = (args.head_groups + n_value - 1) / n_value;
         const dim3 grid(static_cast<unsigned>(args.grid.n_tile()),
                         static_cast<unsigned>(args.n_head * n_part));
+        const auto query_bytes =
+            static_cast<size_t>(args.head_groups) * 32 * sizeof(typename Products<operand>::Piece);
         SURROGATE_LAUNCH((attend_kernel<operand, n_value>), grid, 32 * n_warp,
-                         sizeof(Joined<n_value>), stream, args);
+                         std::max(sizeof(Joined<n_value>), query_bytes), stream, args);
     });
     check_launch("sphere attend");
 }
