@@ -30,7 +30,7 @@ public:
           ring_tiles_(static_cast<int>(args.grid.ring_tiles())),
           first_lon_(first_lon),
           strip_(args.strips ? args.begin[ring] : 0),
-          end_(args.strips ? args.begin[ring + 1] : args.grid.n_ring),
+          end_(args.strips ? args.begin[ring + 1] : args.n_key_ring),
           next_(first) {
         open();
     }
@@ -207,7 +207,7 @@ __global__ void __launch_bounds__(32 * n_warp) attend_kernel(const AttendArgs ar
     const int ring = tile / ring_tiles, lon = tile % ring_tiles * static_cast<int>(tile_rows);
     const int warp = static_cast<int>(threadIdx.x) / 32;
 
-    Warp own(args, tile, lon, head, part);
+    Warp own(args, int64_t{args.first_ring} * ring_tiles + tile, lon, head, part);
     KeyWalk walk(args, ring, lon, warp);
     KeyTile one, other;
     while (walk.next(one)) {
@@ -285,6 +285,7 @@ void load_attention(const DeviceProperties& device, Operand operand_) {
 }
 
 void attend(const DeviceProperties&, const AttendArgs& args, Stream stream) {
+    if (args.grid.n_ring == 0) return;
     with_part(args.operand, args.head_groups, [&]<Operand operand, int n_value>() {
         const int32_t n_part = (args.head_groups + n_value - 1) / n_value;
         const dim3 grid(static_cast<unsigned>(args.grid.n_tile()),
