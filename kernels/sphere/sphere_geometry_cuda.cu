@@ -273,8 +273,9 @@ void load(const DeviceProperties& device, Operand operand) {
 
 const DeviceKernels& kernels() {
     static const DeviceKernels table = {
-        read,   gather, mix,   copy, surrogate::kernels::cuda::linear, norm, moments, instance_norm,
-        attend, rings, planes, write, load};
+        read,   gather,  mix,           copy,   surrogate::kernels::cuda::linear,
+        norm,   moments, instance_norm, attend, rings,
+        planes, write,   load};
     return table;
 }
 

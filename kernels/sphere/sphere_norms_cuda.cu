@@ -173,8 +173,7 @@ void norm(const DeviceProperties&, const NormArgs& args, Stream stream) {
 
 void moments(const DeviceProperties&, const MomentsArgs& args, Stream stream) {
     if (args.grid.n_ring == 0) return;
-    const dim3 grid(static_cast<unsigned>(args.grid.n_ring),
-                    static_cast<unsigned>(args.width / 8));
+    const dim3 grid(static_cast<unsigned>(args.grid.n_ring), static_cast<unsigned>(args.width / 8));
     SURROGATE_LAUNCH(moments_kernel, grid, n_thread, 0, stream, args);
     check_launch("sphere moments");
 }

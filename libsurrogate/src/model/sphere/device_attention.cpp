@@ -130,7 +130,8 @@ kernels::sphere::AttendArgs AttentionStage::args(const DeviceArena& arena, const
 LayerCost AttentionStage::cost(const std::string& name) const {
     const auto n = static_cast<double>(grid_.n_point());
     const auto c = static_cast<double>(attention_.n_value);
-    const double pairs = neighbors_ ? neighbors_->n_pair() : n * static_cast<double>(held_.size() * grid_.n_lon);
+    const double pairs =
+        neighbors_ ? neighbors_->n_pair() : n * static_cast<double>(held_.size() * grid_.n_lon);
     return {.name = name,
             .flops = 8 * n * c * c + 4 * pairs * c,
             .exponentials = pairs * static_cast<double>(attention_.n_head)};

@@ -202,8 +202,8 @@ void Passes::add_memory() {
     if (!is_alone()) {
         image_read_ =
             arena_.add(4 * image_held_.size() * config_.image.n_lon * config_.encoder.n_in);
-        expanded_read_ = arena_.add(4 * expanded_held_.size() * config_.inner.n_lon *
-                                    w.expanded.n_channel);
+        expanded_read_ =
+            arena_.add(4 * expanded_held_.size() * config_.inner.n_lon * w.expanded.n_channel);
         int64_t given = 0, taken = 0;
         for (auto* exchange : {&image_exchange_, &key_exchange_, &expanded_exchange_}) {
             if (!*exchange) continue;
@@ -285,7 +285,8 @@ void Passes::encode(Stream stream) const {
     float* const x = arena_.at<float>(x_);
     const int64_t width = widths().points.width;
     if (layers.embedding)
-        kernels_.copy(device_.properties(), {layers.embedding + grid_.row(inner_.begin, 0) * width, x, n_row() * width},
+        kernels_.copy(device_.properties(),
+                      {layers.embedding + grid_.row(inner_.begin, 0) * width, x, n_row() * width},
                       stream);
     LinearArgs encoder = layer_args(layers.encoder);
     encoder.stream = gather.to;
@@ -365,8 +366,7 @@ void Passes::project(const DeviceBlock& block, DeviceSteps& steps) const {
 }
 
 void Passes::attend(const DeviceBlock& block, Stream stream) const {
-    const kernels::sphere::AttendArgs attend =
-        attention_->args(arena_, arena_.at<void>(work_));
+    const kernels::sphere::AttendArgs attend = attention_->args(arena_, arena_.at<void>(work_));
     kernels_.attend(device_.properties(), attend, stream);
     add_pieces(block.attention.proj, attend.to, attention_->width(), stream);
 }

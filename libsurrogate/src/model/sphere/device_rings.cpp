@@ -15,7 +15,8 @@ Wanted wanted_of_all(Communicator& comm, Range own) {
 
 Range rows_read(const kernels::sphere::Stencil& stencil) {
     if (stencil.strips.empty()) return {};
-    const auto [least, most] = std::ranges::minmax(stencil.strips, {}, &kernels::sphere::Strip::row);
+    const auto [least, most] =
+        std::ranges::minmax(stencil.strips, {}, &kernels::sphere::Strip::row);
     return {least.row / stencil.n_phase_in, most.row / stencil.n_phase_in + 1};
 }
 

@@ -70,8 +70,8 @@ private:
 
     Range own_, wanted_;
     int64_t n_run_, n_word_;
-    std::vector<int64_t> given_rings_, taken_rings_;    // by ranks
-    std::vector<int64_t> given_bytes_, taken_bytes_;    // (ranks)
+    std::vector<int64_t> given_rings_, taken_rings_;  // by ranks
+    std::vector<int64_t> given_bytes_, taken_bytes_;  // (ranks)
     int64_t given_at_ = 0, taken_at_ = 0;
 };
 

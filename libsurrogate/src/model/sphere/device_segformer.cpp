@@ -51,8 +51,7 @@ Stencil identity(const Grid& grid, Range rows) {
 Stencil upsampling(const Segformer& config, const SegformerLevel& level, Range rows) {
     const Convolution& c = level.upsample;
     if (config.upsamples_by_convolution)
-        return kernels::sphere::transposed_convolution(c.out, c.in, c.filter, rows.begin,
-                                                       rows.end);
+        return kernels::sphere::transposed_convolution(c.out, c.in, c.filter, rows.begin, rows.end);
     return upsampled(identity(config.image, rows),
                      kernels::sphere::resampling(config.image, level.grid(),
                                                  kernels::sphere::Interpolation::bilinear));
@@ -302,10 +301,10 @@ void Passes::add_memory() {
             const LevelTables& level = tables_[i];
             const Convolution& merge = config_.levels[i].merge;
             const int64_t n_lon = level.grid.n_lon;
-            read = std::max({read, 4 * level.merge.held.size() * merge.in.n_lon * merge.n_in,
-                             4 * level.upsample.held.size() * n_lon *
-                                 SegformerWeights::n_expanded(config_, i),
-                             level.mix ? 4 * level.mix->held.size() * n_lon * n_channel(i) : 0});
+            read = std::max(
+                {read, 4 * level.merge.held.size() * merge.in.n_lon * merge.n_in,
+                 4 * level.upsample.held.size() * n_lon * SegformerWeights::n_expanded(config_, i),
+                 level.mix ? 4 * level.mix->held.size() * n_lon * n_channel(i) : 0});
             for (const RingExchange* exchange : level.exchanges()) {
                 given = std::max(given, exchange->given_bytes());
                 taken = std::max(taken, exchange->taken_bytes());
@@ -354,11 +353,10 @@ void Passes::exchange_planes(const Geometry& geometry, Range own, int64_t n_lon,
                              DeviceSteps& steps) const {
     if (!geometry.exchange) return;
     const Range held = geometry.held;
-    geometry.exchange->enqueue(
-        kernels_, device_, arena_, ring_staging(),
-        {arena_.at<uint32_t>(planes_), own.begin, n_lon, own.size() * n_lon},
-        {arena_.at<uint32_t>(read_), held.begin, n_lon, held.size() * n_lon}, columns_.findings,
-        steps);
+    geometry.exchange->enqueue(kernels_, device_, arena_, ring_staging(),
+                               {arena_.at<uint32_t>(planes_), own.begin, n_lon, own.size() * n_lon},
+                               {arena_.at<uint32_t>(read_), held.begin, n_lon, held.size() * n_lon},
+                               columns_.findings, steps);
 }
 
 void Passes::read(Stream stream) const {
@@ -425,8 +423,7 @@ void Passes::attend(size_t i, const DeviceRepetition& repetition, Stream stream)
     run(out, stream);
 }
 
-void Passes::begin_feed_forward(size_t i, const DeviceRepetition& repetition,
-                                Stream stream) const {
+void Passes::begin_feed_forward(size_t i, const DeviceRepetition& repetition, Stream stream) const {
     auto* const hidden = arena_.at<float>(work_);
     LinearArgs in = layer_args(i, repetition.mlp_in);
     in.stream = x();
@@ -572,7 +569,8 @@ std::vector<LayerCost> Passes::costs() const {
 std::vector<std::string> Passes::notes() const {
     std::vector<std::string> list = notes_;
     if (is_alone()) list.clear();
-    list.push_back("levels share their memory: each adds its part to the image before the next one");
+    list.push_back(
+        "levels share their memory: each adds its part to the image before the next one");
     if (image_rows_->travels())
         list.push_back("points travel to their bands and predictions back over the host");
     return list;
