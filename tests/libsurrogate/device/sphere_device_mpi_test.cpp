@@ -161,6 +161,24 @@ TEST(SphereRanks, TheTableSaysWhatWasSent) {
     }
 }
 
+TEST(SphereRanks, InputAndOutputThatAreDividedDifferentlyAreRefusedByAll) {
+    if (size_of(world) == 1) GTEST_SKIP() << "one rank has all points";
+    const Context context = ranks_context(false);
+    const ModelOnDisk disk(small_transformer());
+    const Model model(context, disk.path());
+    const SphereLayout bands, blocks{.name = "", .partition = "uneven"};
+    const SphereBlock in(model.input_domain(), bands, context.rank(), context.size());
+    const SphereBlock out(model.output_domain(), blocks, context.rank(), context.size());
+    const Domain input(context, in.sphere()), output(context, out.sphere());
+    surrogate_plan* plan = nullptr;
+    const Options options = by_cuda();
+    const Answer found =
+        answer(surrogate_plan_create(model.get(), input.get(), output.get(), options.get(), &plan));
+    EXPECT_EQ(found.status, SURROGATE_NOT_SUPPORTED) << found;
+    EXPECT_TRUE(found.says("distributed differently") && found.says("simd")) << found;
+    surrogate_plan_destroy(&plan);
+}
+
 // Global attention and sums over the grid reach everybody. With neighborhoods alone, ranks far away
 // may know nothing of it.
 TEST(SphereRanks, BadInputOfOneRankIsSeenByThoseThatDependOnItAndLeavesNoTrace) {
