@@ -23,7 +23,7 @@ Range rows_read(const kernels::sphere::Stencil& stencil);
 /// Of each ring of a grid, its place among parts of most_rows rings of each rank.
 std::vector<int64_t> places_of(const Bands& bands, int64_t most_rows);
 
-/// Where rings lie: word `place` is the first of ring `first`.
+/// Where rings lie: `words` begins with ring `first`.
 struct RingMemory {
     uint32_t* words = nullptr;
     int64_t first = 0;  ///< ring
@@ -55,7 +55,8 @@ public:
     DeviceExchange exchange(const RingStaging& staging) const;
 
     /// Own rings of `from` to all that want them, also to `to` of this rank unless both are the
-    /// same memory; those of others to `to`. Columns: of the findings.
+    /// same memory; those of others to `to`. A lost run gives NaN, and
+    /// taking that is a finding.
     void enqueue(const kernels::sphere::DeviceKernels& kernels, kernels::Device& device,
                  const DeviceArena& arena, const RingStaging& staging, const RingMemory& from,
                  const RingMemory& to, kernels::DeviceFindings* findings, DeviceSteps& steps) const;
