@@ -31,7 +31,7 @@ public:
           ring_tiles_(static_cast<int>(args.grid.ring_tiles())),
           first_lon_(first_lon),
           strip_(args.strips ? args.begin[ring] : 0),
-          end_(args.strips ? args.begin[ring + 1] : args.grid.n_ring),
+          end_(args.strips ? args.begin[ring + 1] : args.n_key_ring),
           next_(first) {
         open();
     }
@@ -233,7 +233,9 @@ __global__ void __launch_bounds__(32 * n_warp) attend_kernel(const AttendArgs ar
 
     auto* const queries = reinterpret_cast<typename Warp::Piece*>(shared);
     const auto* const from = static_cast<const typename Warp::Piece*>(args.qkv) +
-                             (int64_t{tile} * args.n_group + head * args.head_groups) * 32;
+                             ((int64_t{args.first_ring} * ring_tiles + tile) * args.n_group +
+                              int64_t{head} * args.head_groups) *
+                                 32;
     for (int i = static_cast<int>(threadIdx.x); i < args.head_groups * 32; i += 32 * n_warp)
         queries[i] = from[i];
     __syncthreads();
@@ -320,6 +322,7 @@ void load_attention(const DeviceProperties& device, Operand operand_) {
 }
 
 void attend(const DeviceProperties&, const AttendArgs& args, Stream stream) {
+    if (args.grid.n_ring == 0) return;
     with_part(args.operand, args.head_groups, [&]<Operand operand, int n_value>() {
         const int32_t n_part = (args.head_groups + n_value - 1) / n_value;
         const dim3 grid(static_cast<unsigned>(args.grid.n_tile()),

@@ -86,7 +86,7 @@ struct MixArgs {
     DeviceStencil stencil;  ///< no phases
     DeviceGrid grid;
     const float* x = nullptr;  ///< planes
-    int64_t n_channel = 0;
+    int64_t n_channel = 0, n_in_point = 0;
     const float* weight = nullptr;  ///< (n_channel, n_basis)
     DeviceActivation activation = DeviceActivation::none;
     float* to = nullptr;  ///< stream
@@ -109,20 +109,31 @@ struct CopyArgs {
     int64_t n = 0;  ///< a multiple of 4
 };
 
-/// Sums over the grid of each channel of a stream, in double, in parts whose borders depend on the
-/// grid alone:   parts (n_part, 2, width): sums, sums of squares.
+/// Words of whole rings from one memory to another: what ranks give each other, packed or put where
+/// it is read. Ring i is ring from_rings[i] of `from` and to_rings[i] of `to`; its words are n_run
+/// runs of n_word. Steps are in words.
+struct RingsArgs {
+    int64_t n_ring = 0, n_run = 0, n_word = 0;
+    const uint32_t* from = nullptr;
+    int64_t from_ring = 0, from_run = 0;
+    const int32_t* from_rings = nullptr;  ///< (n_ring); null: 0, 1, ..
+    uint32_t* to = nullptr;
+    int64_t to_ring = 0, to_run = 0;
+    const int32_t* to_rings = nullptr;
+    bool gives = false;  ///< a run that is lost gives words of ones, which are NaN
+    bool takes = false;  ///< such words are a finding
+    DeviceFindings* findings = nullptr;
+};
+
+/// Sums over each ring of each channel of a stream, in double:
+///   parts (n_ring, 2, width): sums, sums of squares; NaN of a run that is lost.
 struct MomentsArgs {
     DeviceGrid grid;
     const float* x = nullptr;
     int64_t width = 0;
     double* parts = nullptr;
+    const DeviceFindings* findings = nullptr;
 };
-/// Parts of the sums over a grid of n_tile tiles.
-constexpr int64_t moment_parts(int64_t n_tile) {
-    const int64_t tiles_a_part = 16, most = 128;
-    const int64_t n = (n_tile + tiles_a_part - 1) / tiles_a_part;
-    return n < most ? n : most;
-}
 
 /// Instance norm by those sums: operands of (x - mean) / sqrt(variance + eps) * weight + bias. Sums
 /// that are not finite are a finding.
@@ -132,24 +143,28 @@ struct InstanceNormArgs {
     const float* x = nullptr;
     int64_t width = 0;
     const double* parts = nullptr;
+    const int64_t* places = nullptr;  ///< (n_part) of each ring of all ranks, in `parts`
+    int64_t n_part = 0;
     const float *weight = nullptr, *bias = nullptr;  ///< (width)
     float eps = 0;
     void* to = nullptr;  ///< width / 8 groups
     DeviceFindings* findings = nullptr;
 };
 
-/// Attention: queries, keys and values of all rows, operands first of the queries of all heads,
+/// Attention: queries, keys and values of the rings that a rank holds, operands first of the queries of all heads,
 /// then keys, then values; head_groups groups a head, scores are exponents of two.
+/// Rings are counted in what is held; the queries of `grid` begin at ring first_ring.
 ///   neighborhood  strips of a row, of whole rings   global  all rings
 struct AttendArgs {
     Operand operand = Operand::fp32;
-    DeviceGrid grid;
+    DeviceGrid grid;  ///< of the queries
+    int32_t first_ring = 0, n_key_ring = 0;
     const void* qkv = nullptr;
     int64_t n_group = 0;
     int32_t n_head = 0, head_groups = 0;
     const DeviceStrip* strips = nullptr;  ///< null: global
     const int64_t* begin = nullptr;       ///< (n_ring + 1)
-    const float* log_weight = nullptr;    ///< (n_ring) log2 of the quadrature weight of a point
+    const float* log_weight = nullptr;    ///< (n_key_ring) log2 of the quadrature weight of a point
     void* to = nullptr;                   ///< operands of to_groups groups, heads first
     int64_t to_groups = 0;
 };
@@ -193,6 +208,7 @@ struct DeviceKernels {
     void (*moments)(const DeviceProperties&, const MomentsArgs&, Stream) = nullptr;
     void (*instance_norm)(const DeviceProperties&, const InstanceNormArgs&, Stream) = nullptr;
     void (*attend)(const DeviceProperties&, const AttendArgs&, Stream) = nullptr;
+    void (*rings)(const DeviceProperties&, const RingsArgs&, Stream) = nullptr;
     void (*planes)(const DeviceProperties&, const PlanesArgs&, Stream) = nullptr;
     void (*write)(const DeviceProperties&, const WriteArgs&, Stream) = nullptr;
     void (*load)(const DeviceProperties&, Operand) = nullptr;

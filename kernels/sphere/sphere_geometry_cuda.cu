@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(n_thread) mix_kernel(const MixArgs args) {
     const int64_t ring = blockIdx.x / n_chunk, u = blockIdx.x % n_chunk * 32 + lane;
     const int64_t first = (int64_t{blockIdx.y} * n_warp + warp) * n_together;
     if (u >= n_row || first >= args.width) return;
-    const int64_t n_basis = args.stencil.n_basis, n_point = args.grid.n_point();
+    const int64_t n_basis = args.stencil.n_basis, n_point = args.n_in_point;
     const auto n =
         static_cast<int>(max(int64_t{0}, min(int64_t{n_together}, args.n_channel - first)));
     float y[n_together] = {};
@@ -118,6 +118,22 @@ __global__ void __launch_bounds__(n_thread) mix_kernel(const MixArgs args) {
 __global__ void __launch_bounds__(n_thread) copy_kernel(const CopyArgs args) {
     for (int64_t i = first_item(); i < args.n / 4; i += item_step())
         reinterpret_cast<float4*>(args.to)[i] = reinterpret_cast<const float4*>(args.from)[i];
+}
+
+__global__ void __launch_bounds__(n_thread) rings_kernel(const RingsArgs args) {
+    constexpr uint32_t lost_word = ~uint32_t{0};
+    const bool lost = args.gives && is_lost(*args.findings);
+    const int64_t n = args.n_ring * args.n_run * args.n_word;
+    for (int64_t i = first_item(); i < n; i += item_step()) {
+        const int64_t word = i % args.n_word, run = i / args.n_word % args.n_run;
+        const int64_t ring = i / args.n_word / args.n_run;
+        const int64_t from = args.from_rings ? args.from_rings[ring] : ring;
+        const int64_t to = args.to_rings ? args.to_rings[ring] : ring;
+        const uint32_t value =
+            lost ? lost_word : args.from[from * args.from_ring + run * args.from_run + word];
+        if (args.takes && value == lost_word) atomicMax(&args.findings->not_finite, 1);
+        args.to[to * args.to_ring + run * args.to_run + word] = value;
+    }
 }
 
 /// A warp takes 8 channels of a tile.
@@ -188,22 +204,26 @@ void load_geometry(const DeviceProperties&) {
     load(gather_kernel);
     load(mix_kernel);
     load(copy_kernel);
+    load(rings_kernel);
     load(planes_kernel);
     load(write_kernel);
 }
 
 void read(const DeviceProperties&, const ReadArgs& args, Stream stream) {
+    if (args.n_point == 0) return;
     SURROGATE_LAUNCH(read_kernel, item_blocks(args.n_point), n_thread, 0, stream, args);
     check_launch("sphere read");
 }
 
 void gather(const DeviceProperties&, const GatherArgs& args, Stream stream) {
+    if (args.grid.n_ring == 0) return;
     const int64_t n_block = args.grid.n_ring * chunks_of(args.grid.ring_tiles() * tile_rows);
     SURROGATE_LAUNCH(gather_kernel, static_cast<unsigned>(n_block), n_thread, 0, stream, args);
     check_launch("sphere gather");
 }
 
 void mix(const DeviceProperties&, const MixArgs& args, Stream stream) {
+    if (args.grid.n_ring == 0) return;
     constexpr int64_t block_channels = n_warp * n_together;
     const int64_t n_block = args.grid.n_ring * chunks_of(args.grid.ring_tiles() * tile_rows);
     const dim3 grid(static_cast<unsigned>(n_block),
@@ -213,17 +233,27 @@ void mix(const DeviceProperties&, const MixArgs& args, Stream stream) {
 }
 
 void copy(const DeviceProperties&, const CopyArgs& args, Stream stream) {
+    if (args.n == 0) return;
     SURROGATE_LAUNCH(copy_kernel, item_blocks(args.n / 4), n_thread, 0, stream, args);
     check_launch("sphere copy");
 }
 
+void rings(const DeviceProperties&, const RingsArgs& args, Stream stream) {
+    const int64_t n = args.n_ring * args.n_run * args.n_word;
+    if (n == 0) return;
+    SURROGATE_LAUNCH(rings_kernel, item_blocks(n), n_thread, 0, stream, args);
+    check_launch("sphere rings");
+}
+
 void planes(const DeviceProperties&, const PlanesArgs& args, Stream stream) {
+    if (args.grid.n_ring == 0) return;
     const int64_t n_item = args.grid.n_tile() * ((args.n_channel + 7) / 8);
     SURROGATE_LAUNCH(planes_kernel, item_blocks(32 * n_item), n_thread, 0, stream, args);
     check_launch("sphere planes");
 }
 
 void write(const DeviceProperties&, const WriteArgs& args, Stream stream) {
+    if (args.n_row == 0) return;
     const int64_t n_block =
         int64_t{args.n_row} * args.stencil.n_phase_out * chunks_of(args.stencil.n_column);
     SURROGATE_LAUNCH(write_kernel, static_cast<unsigned>(n_block), n_thread, 0, stream, args);
@@ -243,8 +273,9 @@ void load(const DeviceProperties& device, Operand operand) {
 
 const DeviceKernels& kernels() {
     static const DeviceKernels table = {
-        read,   gather, mix,   copy, surrogate::kernels::cuda::linear, norm, moments, instance_norm,
-        attend, planes, write, load};
+        read,   gather,  mix,           copy,   surrogate::kernels::cuda::linear,
+        norm,   moments, instance_norm, attend, rings,
+        planes, write,   load};
     return table;
 }
 
@@ -258,6 +289,7 @@ DeviceTable device_table() {
                                         &OnDevice<moments>::call,
                                         &OnDevice<instance_norm>::call,
                                         &OnDevice<attend>::call,
+                                        &OnDevice<rings>::call,
                                         &OnDevice<planes>::call,
                                         &OnDevice<write>::call,
                                         &OnDevice<load>::call};

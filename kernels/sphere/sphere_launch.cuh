@@ -13,6 +13,7 @@ void read(const DeviceProperties& device, const ReadArgs& args, Stream stream);
 void gather(const DeviceProperties& device, const GatherArgs& args, Stream stream);
 void mix(const DeviceProperties& device, const MixArgs& args, Stream stream);
 void copy(const DeviceProperties& device, const CopyArgs& args, Stream stream);
+void rings(const DeviceProperties& device, const RingsArgs& args, Stream stream);
 void norm(const DeviceProperties& device, const NormArgs& args, Stream stream);
 void moments(const DeviceProperties& device, const MomentsArgs& args, Stream stream);
 void instance_norm(const DeviceProperties& device, const InstanceNormArgs& args, Stream stream);

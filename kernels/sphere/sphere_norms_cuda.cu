@@ -62,15 +62,14 @@ __device__ double sum_of_rows(double value) {
     return value;
 }
 
-/// A block takes a part of the tiles and 8 channels.
+/// A block takes a ring and 8 channels.
 __global__ void __launch_bounds__(n_thread) moments_kernel(const MomentsArgs args) {
     __shared__ double sums[n_warp][2][8];
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
     const int g = lane / 4, t = lane % 4;
     const int64_t n_group = args.width / 8, group = blockIdx.y;
-    const int64_t n_tile = args.grid.n_tile(), ring_tiles = args.grid.ring_tiles();
-    const int64_t begin = n_tile * blockIdx.x / gridDim.x;
-    const int64_t end = n_tile * (blockIdx.x + 1) / gridDim.x;
+    const int64_t ring_tiles = args.grid.ring_tiles();
+    const int64_t begin = ring_tiles * blockIdx.x, end = begin + ring_tiles;
     double sum[2] = {}, square[2] = {};
     for (int64_t tile = begin + warp; tile < end; tile += n_warp) {
         const int64_t lon = tile % ring_tiles * tile_rows + g;
@@ -99,26 +98,42 @@ __global__ void __launch_bounds__(n_thread) moments_kernel(const MomentsArgs arg
     const int which = static_cast<int>(threadIdx.x) / 8, c = static_cast<int>(threadIdx.x) % 8;
     double total = 0;
     for (int w = 0; w < n_warp; ++w) total += sums[w][which][c];
+    if (is_lost(*args.findings)) total = static_cast<double>(as_float(0x7fc00000U));
     args.parts[(2 * int64_t{blockIdx.x} + which) * args.width + 8 * group + c] = total;
 }
 
-/// A block takes 8 channels and a share of the tiles; it adds up the parts of its channels itself.
+/// A block takes 8 channels and a share of the tiles; it adds up the parts of its channels itself,
+/// in an order that the rings alone decide.
 template <Operand operand>
 __global__ void __launch_bounds__(n_thread) instance_norm_kernel(const InstanceNormArgs args) {
     using P = Products<operand>;
+    constexpr int n_lane = n_thread / 8;  // that share the parts of a channel
+    __shared__ double sums[2][n_lane][8];
     __shared__ float scale[8], shift[8];
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
     const int t = lane % 4;
     const int64_t n_group = args.width / 8, group = blockIdx.y, n_tile = args.grid.n_tile();
-    if (threadIdx.x < 8) {
-        const auto c = static_cast<int>(threadIdx.x);
-        const int64_t channel = 8 * group + c, n_part = moment_parts(n_tile);
+    const auto c = static_cast<int>(threadIdx.x) % 8;
+    const int64_t channel = 8 * group + c;
+    {
+        const int first = static_cast<int>(threadIdx.x) / 8;
         double sum = 0, square = 0;
-        for (int64_t part = 0; part < n_part; ++part) {
-            sum += args.parts[2 * part * args.width + channel];
-            square += args.parts[(2 * part + 1) * args.width + channel];
+        for (int64_t part = first; part < args.n_part; part += n_lane) {
+            const double* of_ring = args.parts + 2 * args.places[part] * args.width + channel;
+            sum += of_ring[0];
+            square += of_ring[args.width];
         }
-        const auto n = static_cast<double>(args.grid.n_point());
+        sums[0][first][c] = sum;
+        sums[1][first][c] = square;
+    }
+    __syncthreads();
+    if (threadIdx.x < 8) {
+        double sum = 0, square = 0;
+        for (int i = 0; i < n_lane; ++i) {
+            sum += sums[0][i][c];
+            square += sums[1][i][c];
+        }
+        const auto n = static_cast<double>(args.n_part * args.grid.n_lon);
         const double mean = sum / n, variance = square / n - mean * mean;
         const double factor = static_cast<double>(args.weight[channel]) /
                               sqrt((variance > 0 ? variance : 0) + static_cast<double>(args.eps));
@@ -150,19 +165,21 @@ void load_norms(const DeviceProperties&, Operand operand_) {
 }
 
 void norm(const DeviceProperties&, const NormArgs& args, Stream stream) {
+    if (args.grid.n_ring == 0) return;
     const auto n_block = static_cast<unsigned>((args.grid.n_tile() + n_warp - 1) / n_warp);
     SURROGATE_LAUNCH(norm_kernel, n_block, n_thread, 0, stream, args);
     check_launch("sphere norm");
 }
 
 void moments(const DeviceProperties&, const MomentsArgs& args, Stream stream) {
-    const dim3 grid(static_cast<unsigned>(moment_parts(args.grid.n_tile())),
-                    static_cast<unsigned>(args.width / 8));
+    if (args.grid.n_ring == 0) return;
+    const dim3 grid(static_cast<unsigned>(args.grid.n_ring), static_cast<unsigned>(args.width / 8));
     SURROGATE_LAUNCH(moments_kernel, grid, n_thread, 0, stream, args);
     check_launch("sphere moments");
 }
 
 void instance_norm(const DeviceProperties&, const InstanceNormArgs& args, Stream stream) {
+    if (args.grid.n_ring == 0) return;
     constexpr int64_t tiles_a_warp = 4;
     const int64_t n_block =
         (args.grid.n_tile() + n_warp * tiles_a_warp - 1) / (n_warp * tiles_a_warp);

@@ -3,7 +3,6 @@
 #include "tests/support/bsa_models.hpp"
 #include "tests/support/device_ranks.hpp"
 #include "tests/support/hept_models.hpp"
-#include "tests/support/sphere_case.hpp"
 #include "tests/support/sphere_models.hpp"
 
 namespace surrogate::test {
@@ -34,18 +33,6 @@ TEST(OnDevicesOfSeveralRanks, FamiliesOnPointsAreRefused) {
         const Model model(context, disk.path());
         const Domain domain(context, matrix(x.data(), 1, 2), &id);
         expect_made_on_one_rank_only(model, domain, nullptr);
-    }
-}
-
-TEST(OnDevicesOfSeveralRanks, TheSphereIsRefused) {
-    const Context context = ranks_context(false);
-    for (const nlohmann::json& network : {small_transformer(), small_segformer()}) {
-        const ModelOnDisk disk(sphere_model(sphere_card(network)).bytes());
-        const Model model(context, disk.path());
-        const SphereBlock in(model.input_domain(), {}, context.rank(), context.size());
-        const SphereBlock out(model.output_domain(), {}, context.rank(), context.size());
-        const Domain input(context, in.sphere()), output(context, out.sphere());
-        expect_made_on_one_rank_only(model, input, &output);
     }
 }
 

@@ -64,16 +64,36 @@ DeviceAttention lay_out_attention(DeviceImage& image, const Weights<float>& weig
                          proj)};
 }
 
-AttentionStage::AttentionStage(const Attention& attention, kernels::Operand operand)
+AttentionStage::AttentionStage(const Attention& attention, kernels::Operand operand, Range rows)
     : attention_(attention),
       operand_(operand),
-      grid_(device_grid(attention.out)),
+      own_(rows),
+      grid_(device_grid(attention.out, rows)),
       qkv_(channels_of(attention, 3)),
-      heads_(channels_of(attention, 1)),
-      log_weight_(log_weights(attention.in)) {
-    if (attention.is_global) return;
-    neighbors_.emplace(kernels::sphere::neighborhood(
-        attention.out, attention.in, attention.theta_cutoff, 0, attention.out.n_lat));
+      heads_(channels_of(attention, 1)) {
+    if (attention.is_global) {
+        held_ = rows.size() > 0 ? Range{0, attention.in.n_lat} : rows;
+    } else {
+        const kernels::sphere::Stencil seen = kernels::sphere::neighborhood(
+            attention.out, attention.in, attention.theta_cutoff, rows.begin, rows.end);
+        held_ = rows.size() > 0 ? hull(rows, rows_read(seen)) : rows;
+        neighbors_.emplace(seen, held_.begin);
+    }
+    const std::vector<float> weights = log_weights(attention.in);
+    log_weight_.assign(weights.begin() + held_.begin, weights.begin() + held_.end);
+}
+
+RingExchange AttentionStage::exchange(const Bands& bands, const Wanted& wanted, int rank) const {
+    return {bands, wanted, rank, grid_.ring_tiles(), 2 * query_words()};
+}
+
+RingMemory AttentionStage::rings(void* qkv) const {
+    return {static_cast<uint32_t*>(qkv) + query_words(), held_.begin, ring_bytes() / 4,
+            ring_bytes() / 4 / grid_.ring_tiles()};
+}
+
+void* AttentionStage::own(void* qkv) const {
+    return static_cast<char*>(qkv) + (own_.begin - held_.begin) * ring_bytes();
 }
 
 void AttentionStage::add_to(DeviceArena& arena) {
@@ -83,13 +103,15 @@ void AttentionStage::add_to(DeviceArena& arena) {
 }
 
 int64_t AttentionStage::qkv_bytes() const {
-    return kernels::operand_bytes(operand_) * device_rows(grid_) * qkv_.width;
+    return held_.size() * ring_bytes();
 }
 
 kernels::sphere::AttendArgs AttentionStage::args(const DeviceArena& arena, const void* qkv) const {
     kernels::sphere::AttendArgs args;
     args.operand = operand_;
     args.grid = grid_;
+    args.first_ring = static_cast<int32_t>(own_.begin - held_.begin);
+    args.n_key_ring = static_cast<int32_t>(held_.size());
     args.qkv = qkv;
     args.n_group = qkv_.width / group_width;
     args.n_head = static_cast<int32_t>(attention_.n_head);
@@ -108,7 +130,8 @@ kernels::sphere::AttendArgs AttentionStage::args(const DeviceArena& arena, const
 LayerCost AttentionStage::cost(const std::string& name) const {
     const auto n = static_cast<double>(grid_.n_point());
     const auto c = static_cast<double>(attention_.n_value);
-    const double pairs = neighbors_ ? neighbors_->n_pair() : n * n;
+    const double pairs =
+        neighbors_ ? neighbors_->n_pair() : n * static_cast<double>(held_.size() * grid_.n_lon);
     return {.name = name,
             .flops = 8 * n * c * c + 4 * pairs * c,
             .exponentials = pairs * static_cast<double>(attention_.n_head)};

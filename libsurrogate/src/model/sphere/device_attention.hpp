@@ -8,6 +8,7 @@
 
 #include "libsurrogate/src/layers/device_image.hpp"
 #include "libsurrogate/src/model/sphere/config.hpp"
+#include "libsurrogate/src/model/sphere/device_rings.hpp"
 #include "libsurrogate/src/model/sphere/device_tables.hpp"
 
 /// Attention of the blocks of a model on one internal grid of a device.
@@ -26,8 +27,17 @@ DeviceAttention lay_out_attention(DeviceImage& image, const Weights<float>& weig
 /// Tables and memory of the layers of a grid, in the arena of a program.
 class AttentionStage {
 public:
-    /// Local.
-    AttentionStage(const Attention& attention, kernels::Operand operand);
+    /// Queries of rows [rows.begin, rows.end). Local.
+    AttentionStage(const Attention& attention, kernels::Operand operand, Range rows);
+
+    /// Rows whose keys and values are read, the own ones among them; those of qkv.
+    Range held() const { return held_; }
+    /// Ranks' keys and values; where there are several. Local.
+    RingExchange exchange(const Bands& bands, const Wanted& wanted, int rank) const;
+    /// Keys and values in the queries, keys and values at `qkv`.
+    RingMemory rings(void* qkv) const;
+    /// Where the layer writes queries, keys and values of own rows.
+    void* own(void* qkv) const;
 
     /// Adds room; before the arena is taken.
     void add_to(DeviceArena& arena);
@@ -48,9 +58,20 @@ public:
     LayerCost cost(const std::string& name) const;
 
 private:
+    /// Of the queries of a tile, and of its keys, and of its values.
+    int64_t query_words() const {
+        return kernels::operand_bytes(operand_) * kernels::tile_rows * attention_.n_head *
+               heads_.n_dim_padded / 4;
+    }
+    int64_t ring_bytes() const {
+        return kernels::operand_bytes(operand_) * kernels::tile_rows * grid_.ring_tiles() *
+               qkv_.width;
+    }
+
     const Attention& attention_;
     kernels::Operand operand_;
-    kernels::sphere::DeviceGrid grid_;
+    Range own_, held_;
+    kernels::sphere::DeviceGrid grid_;  // own rows
     kernels::DeviceChannels qkv_, heads_;
     std::vector<float> log_weight_;
     std::optional<DeviceTable> neighbors_;

@@ -9,8 +9,8 @@
 
 namespace surrogate::impl::sphere {
 
-/// Kernels of kernels/sphere for a Transformer on one rank. `config` and the domains must outlive
-/// it. Local; throws not_supported, invalid_argument (longitudes).
+/// Kernels of kernels/sphere for a Transformer, between exchanges of rows. `config` and the domains
+/// must outlive it. Local; throws not_supported, invalid_argument (longitudes).
 std::unique_ptr<DeviceProgram> make_device_program(const Transformer& config,
                                                    std::shared_ptr<const DeviceWeights> weights,
                                                    const SphereDomain& input,

@@ -2,10 +2,13 @@
 #include "libsurrogate/src/model/sphere/device_segformer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <optional>
 #include <string>
 
+#include "libsurrogate/src/model/sphere/device_image_rows.hpp"
+#include "libsurrogate/src/model/sphere/segformer.hpp"
 #include "libsurrogate/src/model/sphere/upsampled_stencil.hpp"
 
 namespace surrogate::impl::sphere {
@@ -28,67 +31,108 @@ DeviceActivation activation_of(const Segformer& config) {
     }
 }
 
-/// Every point takes itself.
-Stencil identity(const Grid& grid) {
+/// Every point of some rows takes itself.
+Stencil identity(const Grid& grid, Range rows) {
     Stencil stencil;
     stencil.n_column = grid.n_lon;
-    stencil.end_row = grid.n_lat;
+    stencil.first_row = rows.begin;
+    stencil.end_row = rows.end;
     stencil.begin = stencil.value_begin = {0};
-    for (int64_t row = 0; row < grid.n_lat; ++row) {
+    for (int64_t row = rows.begin; row < rows.end; ++row) {
         stencil.strips.push_back({static_cast<int32_t>(row), 0, 1});
         stencil.values.push_back(1);
-        stencil.begin.push_back(row + 1);
-        stencil.value_begin.push_back(row + 1);
+        stencil.begin.push_back(row - rows.begin + 1);
+        stencil.value_begin.push_back(row - rows.begin + 1);
     }
     return stencil;
 }
 
 /// From a level to the image: what is left of upsampling when its weights were applied before.
-Stencil upsampling(const Segformer& config, const SegformerLevel& level) {
+Stencil upsampling(const Segformer& config, const SegformerLevel& level, Range rows) {
     const Convolution& c = level.upsample;
     if (config.upsamples_by_convolution)
-        return kernels::sphere::transposed_convolution(c.out, c.in, c.filter, 0, c.out.n_lat);
-    return upsampled(identity(config.image),
+        return kernels::sphere::transposed_convolution(c.out, c.in, c.filter, rows.begin, rows.end);
+    return upsampled(identity(config.image, rows),
                      kernels::sphere::resampling(config.image, level.grid(),
                                                  kernels::sphere::Interpolation::bilinear));
 }
 
-Stencil stencil_of(const Convolution& c) {
-    return kernels::sphere::convolution(c.out, c.in, c.filter, 0, c.out.n_lat);
+Stencil stencil_of(const Convolution& c, Range rows) {
+    return kernels::sphere::convolution(c.out, c.in, c.filter, rows.begin, rows.end);
 }
+
+/// A stencil, and the rows of its input that this rank holds for it.
+struct Geometry {
+    Range held;
+    DeviceTable table;
+    std::optional<RingExchange> exchange;  // several ranks
+
+    /// own: rows of its input that this rank computes.
+    Geometry(const Stencil& stencil, Range own, bool is_alone)
+        : held(is_alone ? own : rows_read(stencil)), table(stencil, held.begin) {}
+
+    void add_to(DeviceArena& arena) {
+        table.add_to(arena);
+        if (exchange) exchange->add_to(arena);
+    }
+    void move_to(ArenaWriter& put) {
+        table.move_to(put);
+        if (exchange) exchange->move_to(put);
+    }
+};
 
 /// Tables of a level; those of its repetitions only if it has some.
 struct LevelTables {
+    Range own;
     DeviceGrid grid;
-    DeviceTable merge, upsample;
+    Geometry merge, upsample;
     std::optional<AttentionStage> attention;
-    std::optional<DeviceTable> mix;
+    std::optional<RingExchange> keys;
+    std::optional<Geometry> mix;
 
-    LevelTables(const Segformer& config, const SegformerLevel& level, kernels::Operand operand)
-        : grid(device_grid(level.grid())),
-          merge(stencil_of(level.merge)),
-          upsample(upsampling(config, level)) {
+    /// above: own rows of what it merges; fine: of the image.
+    LevelTables(const Segformer& config, const SegformerLevel& level, kernels::Operand operand,
+                Range own_, Range above, Range fine, bool is_alone)
+        : own(own_),
+          grid(device_grid(level.grid(), own)),
+          merge(stencil_of(level.merge, own), above, is_alone),
+          upsample(upsampling(config, level, fine), own, is_alone) {
         if (level.depth == 0) return;
-        attention.emplace(level.attention, operand);
-        mix.emplace(stencil_of(level.mix));
+        attention.emplace(level.attention, operand, own);
+        mix.emplace(stencil_of(level.mix, own), own, is_alone);
     }
 
+    /// What this rank reads, in the order of make_exchanges().
+    std::array<Range, 4> held() const {
+        return {merge.held, attention ? attention->held() : own, mix ? mix->held : own,
+                upsample.held};
+    }
     void add_to(DeviceArena& arena) {
         merge.add_to(arena);
         upsample.add_to(arena);
         if (attention) attention->add_to(arena);
+        if (keys) keys->add_to(arena);
         if (mix) mix->add_to(arena);
     }
     void move_to(ArenaWriter& put) {
         merge.move_to(put);
         upsample.move_to(put);
         if (attention) attention->move_to(put);
+        if (keys) keys->move_to(put);
         if (mix) mix->move_to(put);
+    }
+    std::vector<const RingExchange*> exchanges() const {
+        std::vector<const RingExchange*> list;
+        for (const auto* exchange : {&merge.exchange, &keys, &upsample.exchange})
+            if (*exchange) list.push_back(&**exchange);
+        if (mix && mix->exchange) list.push_back(&*mix->exchange);
+        return list;
     }
 };
 
-/// A SegFormer on one rank: level after level, each of which adds its part to the image at once, so
-/// that all share the memory of the first.
+/// A SegFormer: level after level, each of which adds its part to the image at once, so that all
+/// share the memory of the first. Ranks compute bands of rows, as on the host; what a stencil reads
+/// of other ranks' rows is exchanged before it.
 class Passes final : public DeviceProgram {
 public:
     Passes(const Segformer& config, std::shared_ptr<const SegformerWeights> weights,
@@ -98,21 +142,28 @@ public:
           output_(output),
           device_(request.device->device()),
           kernels_(request.device->kernels<DeviceKernels>("sphere")),
-          weights_(std::move(weights)) {}
+          weights_(std::move(weights)),
+          comm_(output.context().comm()),
+          bands_(bands_of({comm_, request.queue, true}, config, input, output, notes_)),
+          fine_(bands_.fine.of(comm_.rank())) {}
 
     void connect(const DeviceColumns& columns) override;
 
     /// The stream, which is made when the columns were read and done with when they are written.
     float* staging() const override { return arena_.at<float>(x_); }
+    RowExchange<float>* rows() override { return image_rows_->rows(); }
+    std::span<const DeviceExchange> exchanges() const override { return exchanges_; }
     void enqueue(DeviceSteps& steps) const override;
 
     int64_t bytes() const override { return arena_.bytes(); }
     int64_t weight_bytes() const override { return weights_->bytes(); }
-    int64_t n_point() const override { return output_.own().size(); }
+    int64_t n_point() const override { return n_image_point(); }
     std::vector<LayerCost> costs() const override;
     std::vector<std::string> notes() const override;
 
 private:
+    void make_tables();
+    void make_exchanges(std::span<const std::array<Wanted, 4>> wanted);
     void add_memory();
     void fill_memory();
     int64_t work_bytes(size_t i) const;
@@ -120,9 +171,17 @@ private:
 
     void read(Stream stream) const;
     void merge(size_t i, Stream stream) const;
+    void project(size_t i, const DeviceRepetition& repetition, Stream stream) const;
+    void exchange_keys(size_t i, DeviceSteps& steps) const;
     void attend(size_t i, const DeviceRepetition& repetition, Stream stream) const;
-    void feed_forward(size_t i, const DeviceRepetition& repetition, Stream stream) const;
+    void begin_feed_forward(size_t i, const DeviceRepetition& repetition, Stream stream) const;
+    void end_feed_forward(size_t i, const DeviceRepetition& repetition, Stream stream) const;
+    void expand(size_t i, Stream stream) const;
     void upsample(size_t i, Stream stream) const;
+    void exchange_planes(const Geometry& geometry, Range own, int64_t n_lon,
+                         DeviceSteps& steps) const;
+    const Bands& above(size_t i) const { return i == 0 ? bands_.fine : bands_.levels[i - 1]; }
+    LayerCost exchanged(LayerCost cost, const std::optional<RingExchange>& exchange) const;
 
     LinearArgs layer_args(size_t i, const kernels::DeviceLinear& layer) const;
     void run(const LinearArgs& args, Stream stream) const {
@@ -133,7 +192,11 @@ private:
     int64_t n_channel(size_t i) const { return config_.levels[i].n_channel(); }
     int64_t width(size_t i) const { return plain_channels(n_channel(i)).width; }
     int64_t operand_bytes() const { return kernels::operand_bytes(weights_->operand()); }
-    int64_t n_image_point() const { return config_.image.n_lat * config_.image.n_lon; }
+    int64_t n_image_point() const { return fine_.size() * config_.image.n_lon; }
+    bool is_alone() const { return comm_.size() == 1; }
+    RingStaging ring_staging() const {
+        return {arena_.at<uint32_t>(given_), arena_.at<uint32_t>(taken_)};
+    }
     float* x() const { return arena_.at<float>(x_); }
 
     const Segformer& config_;
@@ -141,24 +204,68 @@ private:
     kernels::Device& device_;
     const DeviceKernels& kernels_;
     std::shared_ptr<const SegformerWeights> weights_;
+    Communicator& comm_;
+    std::vector<std::string> notes_;
+    SegformerBands bands_;
+    Range fine_;  // own rows
+    std::optional<DeviceImageRows> image_rows_;
+    std::vector<DeviceExchange> exchanges_;
     std::deque<LevelTables> tables_;
     DeviceColumns columns_;
     DeviceArena arena_;
     // In arena_. work_: a stream of gathered, hidden or expanded channels, or operands. planes_:
-    // what geometry reads: the image, then channels of a level.
-    int64_t x_ = 0, work_ = 0, planes_ = 0, sums_ = 0;
+    // own rows of what geometry reads: the image, then channels of a level; read_: held rows.
+    int64_t x_ = 0, work_ = 0, planes_ = 0, read_ = 0, sums_ = 0, given_ = 0, taken_ = 0;
     int64_t points_in_ = 0, points_out_ = 0;
 };
 
 void Passes::connect(const DeviceColumns& columns) {
     columns_ = columns;
-    input_.context().comm().agree([&] {
+    comm_.agree([&] {
         kernels_.load(device_.properties(), weights_->operand());
-        for (const SegformerLevel& level : config_.levels)
-            tables_.emplace_back(config_, level, weights_->operand());
+        make_tables();
+    });
+    image_rows_.emplace(input_, output_, bands_.fine,
+                        std::max(columns_.n_input, columns_.n_output));
+    std::vector<std::array<Wanted, 4>> wanted(is_alone() ? 0 : tables_.size());
+    for (size_t i = 0; i < wanted.size(); ++i) {
+        const std::array<Range, 4> held = tables_[i].held();
+        for (size_t k = 0; k < held.size(); ++k) wanted[i][k] = wanted_of_all(comm_, held[k]);
+    }
+    comm_.agree([&] {
+        make_exchanges(wanted);
         add_memory();
         fill_memory();
+        for (const LevelTables& level : tables_) {
+            for (const RingExchange* exchange : level.exchanges())
+                exchanges_.push_back(exchange->exchange(ring_staging()));
+        }
     });
+}
+
+void Passes::make_tables() {
+    for (size_t i = 0; i < config_.levels.size(); ++i)
+        tables_.emplace_back(config_, config_.levels[i], weights_->operand(),
+                             bands_.levels[i].of(comm_.rank()), above(i).of(comm_.rank()), fine_,
+                             is_alone());
+}
+
+void Passes::make_exchanges(std::span<const std::array<Wanted, 4>> wanted) {
+    const int rank = comm_.rank();
+    for (size_t i = 0; i < wanted.size(); ++i) {
+        const SegformerLevel& level = config_.levels[i];
+        const Bands& bands = bands_.levels[i];
+        LevelTables& tables = tables_[i];
+        tables.merge.exchange.emplace(above(i), wanted[i][0], rank, level.merge.n_in,
+                                      level.merge.in.n_lon);
+        if (tables.attention) tables.keys = tables.attention->exchange(bands, wanted[i][1], rank);
+        if (tables.mix)
+            tables.mix->exchange.emplace(bands, wanted[i][2], rank, n_channel(i),
+                                         level.grid().n_lon);
+        tables.upsample.exchange.emplace(bands, wanted[i][3], rank,
+                                         SegformerWeights::n_expanded(config_, i),
+                                         level.grid().n_lon);
+    }
 }
 
 int64_t Passes::work_bytes(size_t i) const {
@@ -187,7 +294,26 @@ void Passes::add_memory() {
     }
     x_ = arena_.add(x);
     work_ = arena_.add(work);
-    planes_ = arena_.add(planes);
+    planes_ = read_ = arena_.add(planes);
+    if (!is_alone()) {
+        int64_t read = 0, given = 0, taken = 0;
+        for (size_t i = 0; i < tables_.size(); ++i) {
+            const LevelTables& level = tables_[i];
+            const Convolution& merge = config_.levels[i].merge;
+            const int64_t n_lon = level.grid.n_lon;
+            read = std::max(
+                {read, 4 * level.merge.held.size() * merge.in.n_lon * merge.n_in,
+                 4 * level.upsample.held.size() * n_lon * SegformerWeights::n_expanded(config_, i),
+                 level.mix ? 4 * level.mix->held.size() * n_lon * n_channel(i) : 0});
+            for (const RingExchange* exchange : level.exchanges()) {
+                given = std::max(given, exchange->given_bytes());
+                taken = std::max(taken, exchange->taken_bytes());
+            }
+        }
+        read_ = arena_.add(read);
+        given_ = arena_.add(given);
+        taken_ = arena_.add(taken);
+    }
     sums_ = arena_.add(4 * n_image_point() * columns_.n_output);
     points_in_ = arena_.add(8 * n_image_point());
     points_out_ = arena_.add(8 * n_image_point());
@@ -197,8 +323,8 @@ void Passes::add_memory() {
 
 void Passes::fill_memory() {
     ArenaWriter put(device_, arena_);
-    put(points_in_, points_of(input_));
-    put(points_out_, points_of(output_));
+    put(points_in_, image_rows_->points_in());
+    put(points_out_, image_rows_->points_out());
     for (LevelTables& level : tables_) level.move_to(put);
     put.finish();
 }
@@ -222,6 +348,17 @@ void Passes::to_planes(size_t i, const float* from, int64_t n_channel, Stream st
                     stream);
 }
 
+/// Channels of own rows, to those of the rows that are held.
+void Passes::exchange_planes(const Geometry& geometry, Range own, int64_t n_lon,
+                             DeviceSteps& steps) const {
+    if (!geometry.exchange) return;
+    const Range held = geometry.held;
+    geometry.exchange->enqueue(kernels_, device_, arena_, ring_staging(),
+                               {arena_.at<uint32_t>(planes_), own.begin, n_lon, own.size() * n_lon},
+                               {arena_.at<uint32_t>(read_), held.begin, n_lon, held.size() * n_lon},
+                               columns_.findings, steps);
+}
+
 void Passes::read(Stream stream) const {
     kernels::sphere::ReadArgs read;
     read.n_point = n_image_point();
@@ -238,11 +375,11 @@ void Passes::read(Stream stream) const {
 void Passes::merge(size_t i, Stream stream) const {
     const Convolution& merge = config_.levels[i].merge;
     kernels::sphere::GatherArgs gather;
-    gather.stencil = tables_[i].merge.in(arena_);
+    gather.stencil = tables_[i].merge.table.in(arena_);
     gather.grid = tables_[i].grid;
-    gather.x = arena_.at<float>(planes_);
+    gather.x = arena_.at<float>(read_);
     gather.n_channel = merge.n_in;
-    gather.n_in_point = merge.in.n_lat * merge.in.n_lon;
+    gather.n_in_point = tables_[i].merge.held.size() * merge.in.n_lon;
     gather.to = arena_.at<float>(work_);
     gather.width = plain_channels(merge.n_in * merge.n_basis()).width;
     kernels_.gather(device_.properties(), gather, stream);
@@ -254,17 +391,28 @@ void Passes::merge(size_t i, Stream stream) const {
     normalise(i, weights_->level(i).merge_norm, stream);
 }
 
-void Passes::attend(size_t i, const DeviceRepetition& repetition, Stream stream) const {
+void Passes::project(size_t i, const DeviceRepetition& repetition, Stream stream) const {
     const AttentionStage& stage = *tables_[i].attention;
     LinearArgs project = layer_args(i, repetition.attention.qkv);
     project.stream = x();
     project.norm = repetition.attention_norm;
     project.n_norm = static_cast<int32_t>(n_channel(i));
-    project.to_pieces = arena_.at<void>(work_);
+    project.to_pieces = stage.own(arena_.at<void>(work_));
     project.out_groups = stage.qkv_width() / 8;
     run(project, stream);
+}
 
-    const kernels::sphere::AttendArgs attend = stage.args(arena_, project.to_pieces);
+void Passes::exchange_keys(size_t i, DeviceSteps& steps) const {
+    const LevelTables& tables = tables_[i];
+    if (!tables.keys) return;
+    const RingMemory rings = tables.attention->rings(arena_.at<void>(work_));
+    tables.keys->enqueue(kernels_, device_, arena_, ring_staging(), rings, rings, columns_.findings,
+                         steps);
+}
+
+void Passes::attend(size_t i, const DeviceRepetition& repetition, Stream stream) const {
+    const AttentionStage& stage = *tables_[i].attention;
+    const kernels::sphere::AttendArgs attend = stage.args(arena_, arena_.at<void>(work_));
     kernels_.attend(device_.properties(), attend, stream);
 
     LinearArgs out = layer_args(i, repetition.attention.proj);
@@ -275,7 +423,7 @@ void Passes::attend(size_t i, const DeviceRepetition& repetition, Stream stream)
     run(out, stream);
 }
 
-void Passes::feed_forward(size_t i, const DeviceRepetition& repetition, Stream stream) const {
+void Passes::begin_feed_forward(size_t i, const DeviceRepetition& repetition, Stream stream) const {
     auto* const hidden = arena_.at<float>(work_);
     LinearArgs in = layer_args(i, repetition.mlp_in);
     in.stream = x();
@@ -284,12 +432,16 @@ void Passes::feed_forward(size_t i, const DeviceRepetition& repetition, Stream s
     in.to_stream = hidden;
     run(in, stream);
     to_planes(i, hidden, n_channel(i), stream);
+}
 
+void Passes::end_feed_forward(size_t i, const DeviceRepetition& repetition, Stream stream) const {
+    auto* const hidden = arena_.at<float>(work_);
     kernels::sphere::MixArgs mix;
-    mix.stencil = tables_[i].mix->in(arena_);
+    mix.stencil = tables_[i].mix->table.in(arena_);
     mix.grid = tables_[i].grid;
-    mix.x = arena_.at<float>(planes_);
+    mix.x = arena_.at<float>(read_);
     mix.n_channel = n_channel(i);
+    mix.n_in_point = tables_[i].mix->held.size() * mix.grid.n_lon;
     mix.weight = repetition.mix;
     mix.activation = activation_of(config_);
     mix.to = hidden;
@@ -303,9 +455,8 @@ void Passes::feed_forward(size_t i, const DeviceRepetition& repetition, Stream s
     run(out, stream);
 }
 
-/// The level's part of the image is added to that of those before; the last goes to the columns. x
-/// stays.
-void Passes::upsample(size_t i, Stream stream) const {
+/// x to planes of what the level's weights make of it. x stays.
+void Passes::expand(size_t i, Stream stream) const {
     const int64_t n_expanded = SegformerWeights::n_expanded(config_, i);
     LinearArgs mlp = layer_args(i, weights_->level(i).mlp);
     mlp.stream = x();
@@ -319,13 +470,16 @@ void Passes::upsample(size_t i, Stream stream) const {
         arena_.at<char>(work_) + operand_bytes() * device_rows(tables_[i].grid) * width(i));
     run(head, stream);
     to_planes(i, head.to_stream, n_expanded, stream);
+}
 
+/// The level's part of the image is added to that of those before; the last goes to the columns.
+void Passes::upsample(size_t i, Stream stream) const {
     const bool is_last = i + 1 == tables_.size();
     kernels::sphere::WriteArgs write;
-    write.stencil = tables_[i].upsample.in(arena_);
-    write.n_row = static_cast<int32_t>(config_.image.n_lat);
-    write.t = arena_.at<float>(planes_);
-    write.n_in_point = tables_[i].grid.n_point();
+    write.stencil = tables_[i].upsample.table.in(arena_);
+    write.n_row = static_cast<int32_t>(fine_.size());
+    write.t = arena_.at<float>(read_);
+    write.n_in_point = tables_[i].upsample.held.size() * tables_[i].grid.n_lon;
     write.added = i > 0 ? arena_.at<float>(sums_) : nullptr;
     write.bias = i == 0 ? weights_->bias() : nullptr;
     write.to = is_last ? nullptr : arena_.at<float>(sums_);
@@ -339,13 +493,27 @@ void Passes::upsample(size_t i, Stream stream) const {
 void Passes::enqueue(DeviceSteps& steps) const {
     steps.compute([&] { read(steps.stream()); });
     for (size_t i = 0; i < tables_.size(); ++i) {
+        const LevelTables& tables = tables_[i];
+        const SegformerLevel& level = config_.levels[i];
+        const int64_t n_lon = level.grid().n_lon;
+        exchange_planes(tables.merge, above(i).of(comm_.rank()), level.merge.in.n_lon, steps);
         steps.compute([&] { merge(i, steps.stream()); });
         for (const DeviceRepetition& repetition : weights_->level(i).repetitions) {
-            steps.compute([&] { attend(i, repetition, steps.stream()); });
-            steps.compute([&] { feed_forward(i, repetition, steps.stream()); });
+            steps.compute([&] { project(i, repetition, steps.stream()); });
+            exchange_keys(i, steps);
+            steps.compute([&] {
+                attend(i, repetition, steps.stream());
+                begin_feed_forward(i, repetition, steps.stream());
+            });
+            exchange_planes(*tables.mix, tables.own, n_lon, steps);
+            steps.compute([&] { end_feed_forward(i, repetition, steps.stream()); });
         }
         steps.compute([&] {
             normalise(i, weights_->level(i).norm, steps.stream());
+            expand(i, steps.stream());
+        });
+        exchange_planes(tables.upsample, tables.own, n_lon, steps);
+        steps.compute([&] {
             upsample(i, steps.stream());
             if (i + 1 < tables_.size()) to_planes(i, x(), n_channel(i), steps.stream());
         });
@@ -354,32 +522,58 @@ void Passes::enqueue(DeviceSteps& steps) const {
 
 // ---- the table of the plan ---------------------------------------------------------------------
 
+LayerCost Passes::exchanged(LayerCost cost, const std::optional<RingExchange>& exchange) const {
+    if (exchange) cost.bytes_sent += exchange->given_bytes();
+    if (exchange) ++cost.collectives;
+    return cost;
+}
+
 std::vector<LayerCost> Passes::costs() const {
     const auto count = [](int64_t n) { return static_cast<double>(n); };
     std::vector<LayerCost> list;
+    const bool travels = image_rows_->travels();
+    if (travels)
+        list.push_back({.name = "inputs to the bands",
+                        .bytes_sent = 4 * input_.own().size() * columns_.n_input,
+                        .collectives = 1});
     for (size_t i = 0; i < tables_.size(); ++i) {
         const LevelTables& tables = tables_[i];
         const Convolution& merge = config_.levels[i].merge;
         const double n = count(tables.grid.n_point()), c = count(n_channel(i));
         const std::string name = "blocks." + std::to_string(i);
-        list.push_back({.name = name + " merge",
-                        .flops = 2 * tables.merge.n_pair() * count(merge.n_in) +
-                                 2 * n * c * count(merge.n_in * merge.n_basis())});
+        list.push_back(exchanged({.name = name + " merge",
+                                  .flops = 2 * tables.merge.table.n_pair() * count(merge.n_in) +
+                                           2 * n * c * count(merge.n_in * merge.n_basis())},
+                                 tables.merge.exchange));
         for (int64_t j = 0; j < config_.levels[i].depth; ++j) {
             const std::string repetition = name + "." + std::to_string(j);
-            list.push_back(tables.attention->cost(repetition + " attention"));
-            list.push_back({.name = repetition + " feed-forward",
-                            .flops = 4 * n * c * c + 2 * tables.mix->n_pair() * c});
+            list.push_back(
+                exchanged(tables.attention->cost(repetition + " attention"), tables.keys));
+            list.push_back(exchanged({.name = repetition + " feed-forward",
+                                      .flops = 4 * n * c * c + 2 * tables.mix->table.n_pair() * c},
+                                     tables.mix->exchange));
         }
-        list.push_back({.name = "upsamplers." + std::to_string(i),
-                        .flops = 2 * n * c * (c + count(SegformerWeights::n_expanded(config_, i))) +
-                                 2 * tables.upsample.n_pair() * count(config_.n_out)});
+        list.push_back(
+            exchanged({.name = "upsamplers." + std::to_string(i),
+                       .flops = 2 * n * c * (c + count(SegformerWeights::n_expanded(config_, i))) +
+                                2 * tables.upsample.table.n_pair() * count(config_.n_out)},
+                      tables.upsample.exchange));
     }
+    if (travels)
+        list.push_back({.name = "outputs to the solver",
+                        .bytes_sent = 4 * n_image_point() * columns_.n_output,
+                        .collectives = 1});
     return list;
 }
 
 std::vector<std::string> Passes::notes() const {
-    return {"levels share their memory: each adds its part to the image before the next one"};
+    std::vector<std::string> list = notes_;
+    if (is_alone()) list.clear();
+    list.push_back(
+        "levels share their memory: each adds its part to the image before the next one");
+    if (image_rows_->travels())
+        list.push_back("points travel to their bands and predictions back over the host");
+    return list;
 }
 
 }  // namespace

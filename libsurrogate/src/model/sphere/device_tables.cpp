@@ -35,7 +35,6 @@ void require_device_sizes(const Segformer& config) {
 }
 
 void require_device_grid(const SphereDomain& domain) {
-    require_one_rank_on_device(family, domain.context().comm().size());
     const surrogate_sphere block = domain.description();
     if (block.lon_step == 1 && block.lat_step == block.n_lon_local) return;
     refuse_on_device(family, "steps in memory between points of a block (lat_step " +
@@ -44,22 +43,16 @@ void require_device_grid(const SphereDomain& domain) {
                                  std::to_string(block.n_lon_local) + " and 1)");
 }
 
-std::vector<int64_t> points_of(const SphereDomain& domain) {
-    std::vector<int64_t> points(static_cast<size_t>(domain.own().size()));
-    for (int64_t i = 0; i < domain.own().size(); ++i)
-        points[static_cast<size_t>(domain.position(i))] = i;
-    return points;
-}
-
-DeviceTable::DeviceTable(const Stencil& stencil) : begin_(stencil.begin) {
+DeviceTable::DeviceTable(const Stencil& stencil, int64_t first_row) : begin_(stencil.begin) {
     shape_.n_column = static_cast<int32_t>(stencil.n_column);
     shape_.n_phase_in = static_cast<int32_t>(stencil.n_phase_in);
     shape_.n_phase_out = static_cast<int32_t>(stencil.n_phase_out);
     shape_.n_basis = static_cast<int32_t>(stencil.n_basis);
     const int32_t n = shape_.n_column;
+    const auto skipped = static_cast<int32_t>(first_row) * shape_.n_phase_in;
     int64_t value = 0;
     for (const kernels::sphere::Strip& strip : stencil.strips) {
-        strips_.push_back({strip.row, (strip.first % n + n) % n, strip.count, value});
+        strips_.push_back({strip.row - skipped, (strip.first % n + n) % n, strip.count, value});
         value += strip.count;
     }
     n_strip_ = std::ssize(strips_);

@@ -16,25 +16,23 @@ namespace surrogate::impl::sphere {
 /// Throws not_supported, with the limit, for models that kernels/sphere does not take.
 void require_device_sizes(const Transformer& config);
 void require_device_sizes(const Segformer& config);
-/// Throws not_supported for grids that a device does not take: of more than one rank, or whose
-/// points do not lie one behind the other in the caller's memory.
+/// Throws not_supported for grids whose points do not lie one behind the other in the caller's
+/// memory.
 void require_device_grid(const SphereDomain& domain);
 
-inline kernels::sphere::DeviceGrid device_grid(const Grid& grid) {
-    return {static_cast<int32_t>(grid.n_lat), static_cast<int32_t>(grid.n_lon)};
+/// Some rows of a grid.
+inline kernels::sphere::DeviceGrid device_grid(const Grid& grid, Range rows) {
+    return {static_cast<int32_t>(rows.size()), static_cast<int32_t>(grid.n_lon)};
 }
 constexpr int64_t device_rows(const kernels::sphere::DeviceGrid& grid) {
     return grid.n_tile() * kernels::tile_rows;
 }
 
-/// The points of a rank's grid: of each position, row by row from north to south, each from
-/// longitude 0, its number in the caller's block.
-std::vector<int64_t> points_of(const SphereDomain& domain);
-
 /// A stencil as a device holds it, made on the host and copied.
 class DeviceTable {
 public:
-    explicit DeviceTable(const kernels::sphere::Stencil& stencil);
+    /// Rows of its input are counted from `first_row`, that of the memory which it reads.
+    explicit DeviceTable(const kernels::sphere::Stencil& stencil, int64_t first_row = 0);
 
     /// Adds room; before the arena is taken.
     void add_to(DeviceArena& arena);

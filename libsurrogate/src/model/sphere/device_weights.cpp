@@ -33,7 +33,7 @@ const float* DeviceWeights::embedding(DeviceImage& image) const {
     if (config_.embedding == Embedding::none) return nullptr;
     const int64_t n = config_.n_channel(), width = widths_.points.width;
     const int64_t n_lat = config_.inner.n_lat, n_lon = config_.inner.n_lon;
-    const kernels::sphere::DeviceGrid grid = device_grid(config_.inner);
+    const kernels::sphere::DeviceGrid grid = device_grid(config_.inner, {0, config_.inner.n_lat});
     const DeviceImage::Place place = image.take(device_rows(grid) * width * int64_t{sizeof(float)});
     if (!place.host) return nullptr;
     auto* const to = reinterpret_cast<float*>(place.host);

@@ -246,21 +246,45 @@ void Upsampler<T>::fold_head(const Weights<T>& weights, const T* weight, int64_t
     });
 }
 
+namespace {
+
+std::vector<double> level_costs(const SegformerLevel& level) {
+    RowWork attention = attention_work(level.attention);
+    if (level.attention.is_global) attention.pair_flops = 0;
+    const double width = static_cast<double>(level.n_channel());
+    attention.point_flops += 4 * width * width;
+    std::vector<double> costs =
+        row_costs(level.grid(), level.grid(), level.attention.theta_cutoff, attention);
+    add_costs(costs, row_costs(level.grid(), level.grid(), level.mix.filter.theta_cutoff,
+                               convolution_work(level.mix)));
+    for (double& cost : costs) cost *= static_cast<double>(std::max<int64_t>(1, level.depth));
+    return costs;
+}
+
+}  // namespace
+
+SegformerBands bands_of(const Frame& frame, const Segformer& config, const SphereDomain& input,
+                        const SphereDomain& output, std::vector<std::string>& notes) {
+    SegformerBands bands;
+    for (const SegformerLevel& level : config.levels)
+        bands.levels.push_back(inner_bands(frame, level.grid(), input, level_costs(level), notes));
+    bands.fine = choose_bands(
+        frame, output,
+        row_costs(config.image, config.image, 0, {6.0 * static_cast<double>(config.n_out), 0}),
+        config.n_out, notes);
+    return bands;
+}
+
 template <class T>
 SegformerProgram<T>::SegformerProgram(const ProgramRequest& request, const Segformer& config,
                                       const Weights<T>& weights)
     : GridProgram<T>(request), bias_(weights.at("segmentation_head.bias")) {
     const Frame& frame = this->frame_;
-    for (size_t i = 0; i < config.levels.size(); ++i) {
-        const SegformerLevel& level = config.levels[i];
-        Bands bands =
-            inner_bands(frame, level.grid(), request.input, level_costs(level), this->notes_);
-        levels_.emplace_back(frame, level, weights, i, std::move(bands), config.activation);
-    }
-    fine_ = choose_bands(
-        frame, request.output,
-        row_costs(config.image, config.image, 0, {6.0 * static_cast<double>(config.n_out), 0}),
-        config.n_out, this->notes_);
+    SegformerBands bands = bands_of(frame, config, request.input, request.output, this->notes_);
+    for (size_t i = 0; i < config.levels.size(); ++i)
+        levels_.emplace_back(frame, config.levels[i], weights, i, std::move(bands.levels[i]),
+                             config.activation);
+    fine_ = std::move(bands.fine);
     const Range fine = fine_.of(frame.rank());
     for (size_t i = 0; i < config.levels.size(); ++i)
         upsamplers_.emplace_back(frame, config, weights, i, levels_[i], fine);
@@ -318,20 +342,6 @@ int64_t SegformerProgram<T>::bytes() const {
     for (const Level<T>& level : levels_) n += level.bytes();
     for (const Upsampler<T>& upsampler : upsamplers_) n += upsampler.bytes();
     return n;
-}
-
-template <class T>
-std::vector<double> SegformerProgram<T>::level_costs(const SegformerLevel& level) {
-    RowWork attention = attention_work(level.attention);
-    if (level.attention.is_global) attention.pair_flops = 0;
-    const double width = static_cast<double>(level.n_channel());
-    attention.point_flops += 4 * width * width;
-    std::vector<double> costs =
-        row_costs(level.grid(), level.grid(), level.attention.theta_cutoff, attention);
-    add_costs(costs, row_costs(level.grid(), level.grid(), level.mix.filter.theta_cutoff,
-                               convolution_work(level.mix)));
-    for (double& cost : costs) cost *= static_cast<double>(std::max<int64_t>(1, level.depth));
-    return costs;
 }
 
 template class Level<float>;

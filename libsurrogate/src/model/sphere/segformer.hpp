@@ -117,6 +117,15 @@ private:
     typename ConvolutionLayer<T>::Workspace rows_;
 };
 
+/// Who computes which rows of each level, and of the image.
+struct SegformerBands {
+    std::vector<Bands> levels;
+    Bands fine;
+};
+/// Local; the same on all ranks. Adds notes.
+SegformerBands bands_of(const Frame& frame, const Segformer& config, const SphereDomain& input,
+                        const SphereDomain& output, std::vector<std::string>& notes);
+
 template <class T>
 class SegformerProgram final : public GridProgram<T> {
 public:
@@ -133,8 +142,6 @@ public:
 private:
     template <class>
     friend class SegformerGradient;
-    static std::vector<double> level_costs(const SegformerLevel& level);
-
     const T* bias_;
     Bands fine_;
     std::deque<Level<T>> levels_;

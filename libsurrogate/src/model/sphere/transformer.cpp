@@ -43,6 +43,24 @@ void PositionEmbedding<T>::add(const Work& work, Tile<T> x) const {
     }
 }
 
+TransformerBands bands_of(const Frame& frame, const Transformer& c, const SphereDomain& input,
+                          const SphereDomain& output, std::vector<std::string>& notes) {
+    RowWork work = attention_work(c.attention);
+    if (c.attention.is_global) work.pair_flops = 0;
+    work.point_flops += 4.0 * static_cast<double>(c.n_channel() * c.n_hidden);
+    std::vector<double> inner = row_costs(c.inner, c.inner, c.attention.theta_cutoff, work);
+    for (double& cost : inner) cost *= static_cast<double>(std::max<int64_t>(1, c.n_layer));
+    add_costs(inner, row_costs(c.inner, c.image, c.encoder.filter.theta_cutoff,
+                               convolution_work(c.encoder)));
+    TransformerBands bands;
+    bands.inner = inner_bands(frame, c.inner, input, inner, notes);
+    bands.fine = choose_bands(
+        frame, output,
+        row_costs(c.image, c.image, c.decoder.filter.theta_cutoff, convolution_work(c.decoder)),
+        c.decoder.n_out, notes);
+    return bands;
+}
+
 template <class T>
 TransformerProgram<T>::TransformerProgram(const ProgramRequest& request, const Transformer& config,
                                           const Weights<T>& weights)
@@ -50,7 +68,10 @@ TransformerProgram<T>::TransformerProgram(const ProgramRequest& request, const T
       config_(config),
       encoder_(this->frame_, config.encoder, weights, "encoder.conv."),
       decoder_(this->frame_, config.decoder, weights, "decoder.conv.") {
-    set_bands(request);
+    TransformerBands bands =
+        bands_of(this->frame_, config, request.input, request.output, this->notes_);
+    inner_ = std::move(bands.inner);
+    fine_ = std::move(bands.fine);
     const Range inner = inner_.of(this->frame_.rank()), fine = fine_.of(this->frame_.rank());
     embedding_.emplace(config, weights, inner);
     x_ = Field<T>(inner, config.inner.n_lon, config.n_channel());
@@ -88,23 +109,6 @@ int64_t TransformerProgram<T>::bytes() const {
     return this->port_bytes() + encoder_rows_.bytes() + decoder_rows_.bytes() + attention_.bytes() +
            embedding_->bytes() + x_.bytes() + t_.bytes() + moments_->bytes() +
            (resample_ ? resample_->bytes() : 0) + (harmonic_ ? harmonic_->bytes() : 0);
-}
-
-template <class T>
-void TransformerProgram<T>::set_bands(const ProgramRequest& request) {
-    const auto& c = config_;
-    RowWork work = attention_work(c.attention);
-    if (c.attention.is_global) work.pair_flops = 0;
-    work.point_flops += 4.0 * static_cast<double>(c.n_channel() * c.n_hidden);
-    std::vector<double> inner = row_costs(c.inner, c.inner, c.attention.theta_cutoff, work);
-    for (double& cost : inner) cost *= static_cast<double>(std::max<int64_t>(1, c.n_layer));
-    add_costs(inner, row_costs(c.inner, c.image, c.encoder.filter.theta_cutoff,
-                               convolution_work(c.encoder)));
-    inner_ = inner_bands(this->frame_, c.inner, request.input, inner, this->notes_);
-    fine_ = choose_bands(
-        this->frame_, request.output,
-        row_costs(c.image, c.image, c.decoder.filter.theta_cutoff, convolution_work(c.decoder)),
-        c.decoder.n_out, this->notes_);
 }
 
 template <class T>

@@ -35,6 +35,14 @@ private:
 template <class T>
 class TransformerGradient;
 
+/// Who computes which rows of the internal grid, and of the image.
+struct TransformerBands {
+    Bands inner, fine;
+};
+/// Local; the same on all ranks. Adds notes.
+TransformerBands bands_of(const Frame& frame, const Transformer& config, const SphereDomain& input,
+                          const SphereDomain& output, std::vector<std::string>& notes);
+
 /// Forward. Backward reads what it leaves.
 template <class T>
 class TransformerProgram final : public GridProgram<T> {
@@ -55,7 +63,6 @@ private:
         std::vector<kernels::Linear<T>> mlp;
     };
 
-    void set_bands(const ProgramRequest& request);
     void make_blocks(const Weights<T>& weights);
     void set_codec(const ProgramRequest& request, Range inner, Range fine);
     void set_scratch();
