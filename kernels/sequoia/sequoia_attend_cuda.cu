@@ -297,6 +297,7 @@ namespace {
 
 void load(const DeviceProperties& device, Operand operand) {
     load_nodes();
+    load_readout();
     load_linear(device, operand);
     load_attention(operand);
 }
@@ -304,19 +305,23 @@ void load(const DeviceProperties& device, Operand operand) {
 }  // namespace
 
 const DeviceKernels& kernels() {
-    static const DeviceKernels table = {begin,    average, mark, surrogate::kernels::cuda::linear,
-                                        children, attend,  pack, unpack,
-                                        end,      load};
+    static const DeviceKernels table = {
+        begin,    average, mark,      surrogate::kernels::cuda::linear,
+        children, attend,  pack,      unpack,
+        end,      deliver, normalise, add_up,
+        mean,     load};
     return table;
 }
 
 DeviceTable device_table() {
     static const DeviceKernels table = {
-        &OnDevice<begin>::call,    &OnDevice<average>::call,
-        &OnDevice<mark>::call,     &OnDevice<surrogate::kernels::cuda::linear>::call,
-        &OnDevice<children>::call, &OnDevice<attend>::call,
-        &OnDevice<pack>::call,     &OnDevice<unpack>::call,
-        &OnDevice<end>::call,      &OnDevice<load>::call};
+        &OnDevice<begin>::call,     &OnDevice<average>::call,
+        &OnDevice<mark>::call,      &OnDevice<surrogate::kernels::cuda::linear>::call,
+        &OnDevice<children>::call,  &OnDevice<attend>::call,
+        &OnDevice<pack>::call,      &OnDevice<unpack>::call,
+        &OnDevice<end>::call,       &OnDevice<deliver>::call,
+        &OnDevice<normalise>::call, &OnDevice<add_up>::call,
+        &OnDevice<mean>::call,      &OnDevice<load>::call};
     return {"sequoia", sizeof table, &table};
 }
 

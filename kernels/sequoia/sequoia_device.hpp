@@ -133,15 +133,18 @@ struct AttendArgs {
 ///   pack    own_begin .. own_end - 1 to the own part; NaN everywhere if this rank's run has failed
 ///   unpack  the parts of all ranks, of nodes begins[r] .. begins[r + 1] - 1, to all nodes of the
 ///           level; what is not finite goes to the findings
+/// Sums travel as doubles: parts and flags are then doubles too.
 struct CutArgs {
     int64_t k = 2;
     DeviceLevel level;
     DeviceChannels channels;  ///< of the stream
     float* stream = nullptr;
     int64_t first_tile = 0;  ///< of the stream among all tiles
+    double* sums = nullptr;  ///< (nodes of the level here, n_channel), instead of the stream
     int64_t own_begin = 0, own_end = 0;
-    float* parts = nullptr;  ///< (n_rank, part_size)
+    void* parts = nullptr;  ///< (n_rank, part_size)
     int64_t part_size = 1;
+    int64_t first = 0;                ///< numbers of a part between the flag and these rows
     const int64_t* begins = nullptr;  ///< (n_rank + 1)
     int32_t rank = 0, n_rank = 1;
     DeviceFindings* findings = nullptr;
@@ -154,11 +157,53 @@ struct EndArgs {
     DeviceLevel level;
     int64_t own_begin = 0, own_end = 0;
     const int64_t* points = nullptr;  ///< as in BeginArgs
+    int64_t first_row = 0;            ///< of the columns, if there are no points
     const float* y = nullptr;         ///< stream whose first row is that of the level's origin
     int64_t width = 0;
     const DeviceColumn* columns = nullptr;
     int64_t n_column = 0;
     DeviceFindings* findings = nullptr;
+};
+
+/// Nodes of a level that every rank writes: rows first_row .. of the columns from the parts of a
+/// gather, as EndArgs otherwise. Findings are those of the gather.
+struct DeliverArgs {
+    CutArgs from;
+    int64_t first_row = 0;
+    const DeviceColumn* columns = nullptr;
+    int64_t n_column = 0;
+};
+
+/// Every row of a stream: to = norm(x), zero in channels that do not count; sums in double.
+struct NormArgs {
+    int64_t n_tile = 0;
+    const float* x = nullptr;
+    DeviceNorm norm;
+    int64_t n_channel = 0, width = 0;
+    float* to = nullptr;
+};
+
+/// What nodes and their descendants add up to, of a level above the leaves, in double, ascending: a
+/// node's own row and then what its children have summed.
+struct SumArgs {
+    int64_t k = 2;
+    DeviceLevel children, level;
+    int64_t begin = 0, end = 0;          ///< nodes of the level that are summed here
+    bool reads = true;                   ///< their own rows count
+    bool reads_leaves = true;            ///< of children that are leaves
+    const float* rows = nullptr;         ///< stream of all levels
+    const double* child_sums = nullptr;  ///< (children here, n_channel); null: they are leaves
+    double* sums = nullptr;              ///< (nodes of the level here, n_channel)
+    int64_t n_channel = 0, width = 0;
+};
+
+/// Row 0 of a tile = sums / n, or a node's own row / n; the other rows become zero.
+struct MeanArgs {
+    const double* sums = nullptr;  ///< (n_channel); null:
+    const float* row = nullptr;    ///< stream, of which row 0 counts
+    int64_t n = 1;
+    int64_t n_channel = 0, width = 0;
+    float* to = nullptr;
 };
 
 /// The passes, as the plug-in offers them. Each enqueues on `stream`; throws device, not_supported.
@@ -174,6 +219,10 @@ struct DeviceKernels {
     void (*pack)(const DeviceProperties&, const CutArgs&, Stream) = nullptr;
     void (*unpack)(const DeviceProperties&, const CutArgs&, Stream) = nullptr;
     void (*end)(const DeviceProperties&, const EndArgs&, Stream) = nullptr;
+    void (*deliver)(const DeviceProperties&, const DeliverArgs&, Stream) = nullptr;
+    void (*normalise)(const DeviceProperties&, const NormArgs&, Stream) = nullptr;
+    void (*add_up)(const DeviceProperties&, const SumArgs&, Stream) = nullptr;
+    void (*mean)(const DeviceProperties&, const MeanArgs&, Stream) = nullptr;
     void (*load)(const DeviceProperties&, Operand) = nullptr;
 };
 

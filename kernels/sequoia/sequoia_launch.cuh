@@ -28,7 +28,12 @@ void attend(const DeviceProperties& device, const AttendArgs& args, Stream strea
 void pack(const DeviceProperties& device, const CutArgs& args, Stream stream);
 void unpack(const DeviceProperties& device, const CutArgs& args, Stream stream);
 void end(const DeviceProperties& device, const EndArgs& args, Stream stream);
+void deliver(const DeviceProperties& device, const DeliverArgs& args, Stream stream);
+void normalise(const DeviceProperties& device, const NormArgs& args, Stream stream);
+void add_up(const DeviceProperties& device, const SumArgs& args, Stream stream);
+void mean(const DeviceProperties& device, const MeanArgs& args, Stream stream);
 void load_nodes();
+void load_readout();
 void load_attention(Operand operand);
 
 }  // namespace surrogate::kernels::sequoia::cuda

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens to nodes one by one: from the caller's columns to features, means of children, rows
 // on their way over the ranks, and back to the columns. All are bound by memory.
+#include <type_traits>
+
 #include "kernels/device/columns.cuh"
 #include "kernels/device/items.cuh"
 #include "kernels/embedding/encode_cuda.cuh"
@@ -96,45 +98,73 @@ __global__ void __launch_bounds__(n_thread) mark_kernel(const MarkArgs args) {
 
 // ---- ranks ---------------------------------------------------------------------------------------
 
-/// Where channel c of a node stands in the stream.
-__device__ float& at(const CutArgs& args, int64_t node, int64_t c) {
-    const int64_t row = row_of(args.level, width_of(args.k), node) - args.first_tile * tile_rows;
-    return args.stream[fragment_index(row, args.channels.position(c), args.channels.width)];
-}
-
-__global__ void __launch_bounds__(n_thread) pack_kernel(const CutArgs args) {
-    const bool failed = is_lost(*args.findings);
-    const float nan = as_float(0x7fc00000U);
-    float* const part = args.parts + args.rank * args.part_size;
-    const int64_t n_channel = args.channels.n_channel;
-    const int64_t n_item = (args.own_end - args.own_begin) * n_channel;
-    if (first_item() == 0) part[0] = failed ? nan : 0.0F;
-    for (int64_t item = first_item(); item < n_item; item += item_step()) {
-        const int64_t node = args.own_begin + item / n_channel;
-        part[1 + item] = failed ? nan : at(args, node, item % n_channel);
+/// Where channel c of a node stands: in the stream, or among sums.
+template <class Number>
+__device__ Number& at(const CutArgs& args, int64_t node, int64_t c) {
+    if constexpr (std::is_same_v<Number, double>) {
+        return args.sums[(node - args.level.begin) * args.channels.n_channel + c];
+    } else {
+        const int64_t row =
+            row_of(args.level, width_of(args.k), node) - args.first_tile * tile_rows;
+        return args.stream[fragment_index(row, args.channels.position(c), args.channels.width)];
     }
 }
 
+template <class Number>
+__global__ void __launch_bounds__(n_thread) pack_kernel(const CutArgs args) {
+    const bool failed = is_lost(*args.findings);
+    const Number nan = as_float(0x7fc00000U);
+    Number* const part = static_cast<Number*>(args.parts) + args.rank * args.part_size;
+    const int64_t n_channel = args.channels.n_channel;
+    const int64_t n_item = (args.own_end - args.own_begin) * n_channel;
+    if (first_item() == 0) part[0] = failed ? nan : Number(0);
+    for (int64_t item = first_item(); item < n_item; item += item_step()) {
+        const int64_t node = args.own_begin + item / n_channel;
+        part[1 + args.first + item] = failed ? nan : at<Number>(args, node, item % n_channel);
+    }
+}
+
+/// Channel c of a node among the parts of all ranks.
+template <class Number>
+__device__ Number in_parts(const CutArgs& args, int64_t node, int64_t c) {
+    int rank = 0;
+    while (node >= args.begins[rank + 1]) ++rank;
+    const int64_t row = node - args.begins[rank];
+    return static_cast<const Number*>(
+        args.parts)[rank * args.part_size + 1 + args.first + row * args.channels.n_channel + c];
+}
+
 /// Items: a flag of each rank, then the numbers of all nodes.
+template <class Number>
 __global__ void __launch_bounds__(n_thread) unpack_kernel(const CutArgs args) {
+    const Number largest = std::is_same_v<Number, double> ? largest_double : largest_float;
     const int64_t n_channel = args.channels.n_channel;
     const int64_t n_item = args.n_rank + args.level.n * n_channel;
     bool is_finite = true;
     for (int64_t item = first_item(); item < n_item; item += item_step()) {
         if (item < args.n_rank) {
-            is_finite = is_finite && fabsf(args.parts[item * args.part_size]) <= largest_float;
+            const Number flag = static_cast<const Number*>(args.parts)[item * args.part_size];
+            is_finite = is_finite && fabs(flag) <= largest;
             continue;
         }
         const int64_t node = (item - args.n_rank) / n_channel;
         const int64_t c = (item - args.n_rank) % n_channel;
-        int rank = 0;
-        while (node >= args.begins[rank + 1]) ++rank;
-        const float value =
-            args.parts[rank * args.part_size + 1 + (node - args.begins[rank]) * n_channel + c];
-        is_finite = is_finite && fabsf(value) <= largest_float;
-        at(args, node, c) = value;
+        const Number value = in_parts<Number>(args, node, c);
+        is_finite = is_finite && fabs(value) <= largest;
+        at<Number>(args, node, c) = value;
     }
     if (!is_finite) atomicMax(&args.findings->not_finite, 1);
+}
+
+// ---- to the caller -------------------------------------------------------------------------------
+
+__global__ void __launch_bounds__(n_thread) deliver_kernel(const DeliverArgs args) {
+    const bool lost = is_lost(*args.from.findings);
+    for (int64_t node = first_item(); node < args.from.level.n; node += item_step()) {
+        for (int64_t c = 0; c < args.n_column; ++c)
+            write_column(args.columns[c], args.first_row + node, c,
+                         in_parts<float>(args.from, node, c), lost, args.from.findings);
+    }
 }
 
 __global__ void __launch_bounds__(n_thread) end_kernel(const EndArgs args) {
@@ -144,7 +174,7 @@ __global__ void __launch_bounds__(n_thread) end_kernel(const EndArgs args) {
     for (int64_t leaf = first_item(); leaf < n_leaf; leaf += item_step()) {
         const int64_t row =
             row_of(args.level, width, args.own_begin + leaf) - args.level.first_tile * tile_rows;
-        const int64_t point = args.points ? args.points[leaf] : leaf;
+        const int64_t point = args.points ? args.points[leaf] : args.first_row + leaf;
         for (int64_t c = 0; c < args.n_column; ++c)
             write_column(args.columns[c], point, c, args.y[fragment_index(row, c, args.width)],
                          lost, args.findings);
@@ -158,8 +188,11 @@ void load_nodes() {
     load(begin_kernel);
     load(average_kernel);
     load(mark_kernel);
-    load(pack_kernel);
-    load(unpack_kernel);
+    load(pack_kernel<float>);
+    load(pack_kernel<double>);
+    load(unpack_kernel<float>);
+    load(unpack_kernel<double>);
+    load(deliver_kernel);
     load(end_kernel);
 }
 
@@ -186,14 +219,28 @@ void mark(const DeviceProperties&, const MarkArgs& args, Stream stream) {
 
 void pack(const DeviceProperties&, const CutArgs& args, Stream stream) {
     const int64_t n_item = (args.own_end - args.own_begin) * args.channels.n_channel;
-    SURROGATE_LAUNCH(pack_kernel, item_blocks(n_item + 1), n_thread, 0, stream, args);
+    if (args.sums) {
+        SURROGATE_LAUNCH(pack_kernel<double>, item_blocks(n_item + 1), n_thread, 0, stream, args);
+    } else {
+        SURROGATE_LAUNCH(pack_kernel<float>, item_blocks(n_item + 1), n_thread, 0, stream, args);
+    }
     check_launch("sequoia pack");
 }
 
 void unpack(const DeviceProperties&, const CutArgs& args, Stream stream) {
     const int64_t n_item = args.level.n * args.channels.n_channel + args.n_rank;
-    SURROGATE_LAUNCH(unpack_kernel, item_blocks(n_item), n_thread, 0, stream, args);
+    if (args.sums) {
+        SURROGATE_LAUNCH(unpack_kernel<double>, item_blocks(n_item), n_thread, 0, stream, args);
+    } else {
+        SURROGATE_LAUNCH(unpack_kernel<float>, item_blocks(n_item), n_thread, 0, stream, args);
+    }
     check_launch("sequoia unpack");
+}
+
+void deliver(const DeviceProperties&, const DeliverArgs& args, Stream stream) {
+    if (args.from.level.n == 0) return;
+    SURROGATE_LAUNCH(deliver_kernel, item_blocks(args.from.level.n), n_thread, 0, stream, args);
+    check_launch("sequoia deliver");
 }
 
 void end(const DeviceProperties&, const EndArgs& args, Stream stream) {

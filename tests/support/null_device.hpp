@@ -66,9 +66,9 @@ inline const impl::DevicePlugin& null_plugin() {
     static const kernels::flare::DeviceKernels flare{null_pass, null_pass, null_pass,
                                                      null_pass, null_pass, null_pass,
                                                      null_pass, null_pass, null_pass};
-    static const kernels::sequoia::DeviceKernels sequoia{null_pass, null_pass, null_pass, null_pass,
-                                                         null_pass, null_pass, null_pass, null_pass,
-                                                         null_pass, null_pass};
+    static const kernels::sequoia::DeviceKernels sequoia{
+        null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass,
+        null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass};
     static const kernels::bsa::DeviceKernels bsa{null_pass, null_pass, null_pass,
                                                  null_pass, null_pass, null_pass,
                                                  null_pass, null_pass, null_pass};

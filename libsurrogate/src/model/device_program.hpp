@@ -54,6 +54,8 @@ public:
     virtual int64_t bytes() const = 0;         ///< of device memory
     virtual int64_t weight_bytes() const = 0;  ///< of memory shared with other plans
     virtual int64_t n_point() const = 0;       ///< points that this rank computes
+    /// Rows of outputs at clouds or nodes, which every rank writes; -1: outputs are at points.
+    virtual int64_t n_output_row() const { return -1; }
     virtual std::vector<LayerCost> costs() const = 0;
     /// What else the table of the plan should say, a line each.
     virtual std::vector<std::string> notes() const = 0;

@@ -89,6 +89,73 @@ TEST(SequoiaRanks, TheTableSaysWhatWasSent) {
     }
 }
 
+/// Networks that predict at nodes or for the cloud: every rank has all rows.
+const std::vector<nlohmann::json>& networks_of_rows() {
+    static const std::vector<nlohmann::json> list = {
+        small_sequoia({{"probe_layer", "root"}}),
+        small_sequoia({{"pooling_mode", "MEAN"}, {"k", 2}, {"num_classes", 2}}),
+        small_sequoia({{"probe_layer", "all"}, {"pooling_mode", "MEAN"}}),
+        small_sequoia({{"probe_layer", "virtual"}, {"k", 2}}),
+        small_sequoia({{"probe_layer", "all"}, {"num_classes", 2}})};
+    return list;
+}
+
+TEST(SequoiaRanks, RowsOfNodesAndCloudsHaveTheBitsOfOneRankEverywhere) {
+    for (const bool by_nccl : {false, true}) {
+        if (by_nccl && size_of(world) == 1) continue;
+        FakeNccl nccl;
+        pretended = &nccl;
+        {
+            const Context context = ranks_context(false, by_nccl ? pretended_nccl : nullptr);
+            for (const nlohmann::json& network : networks_of_rows()) {
+                const ModelOnDisk disk(sequoia_model(network));
+                const Model model(context, disk.path());
+                for (const int64_t n : {1, 61}) {
+                    const SequoiaCase points = SequoiaCase::wave(n);
+                    const std::vector<double> expected = alone(disk.path(), points, by_cuda());
+                    for (const char* partition : {"scattered", "uneven"}) {
+                        SCOPED_TRACE(network.dump() + " " + partition + " " + std::to_string(n));
+                        const SequoiaCase own = points.rows(own_rows(partition, n, world));
+                        const Domain domain = own.domain(context);
+                        Plan plan(model, domain, by_cuda());
+                        const Traffic planned = traffic_of_table(plan);
+                        EXPECT_EQ(run(plan, model, own), expected);
+                        EXPECT_EQ(traffic_of_run(plan), planned);
+                    }
+                }
+            }
+        }
+        EXPECT_EQ(nccl.misuse(), "");
+    }
+}
+
+TEST(SequoiaRanks, BadInputOfOneRankSpoilsTheRowsOfAll) {
+    const Context context = ranks_context(false);
+    for (nlohmann::json network : networks_of_rows()) {
+        SCOPED_TRACE(network.dump());
+        network["pos_enc"] = "none";
+        network["c_in"] = 3;
+        const ModelOnDisk disk(sequoia_model(network));
+        const Model model(context, disk.path());
+        SequoiaCase points = SequoiaCase::wave(61);
+        points.features = points.positions;
+        const SequoiaCase own = points.rows(own_rows("scattered", 61, world));
+        const Domain domain = own.domain(context);
+        Plan plan(model, domain, by_cuda());
+        const std::vector<double> expected = run(plan, model, own);
+
+        std::vector<double> given = own.features, y(expected.size(), -1);
+        if (rank_of(world) == size_of(world) - 1) given.back() = NAN;
+        const auto n_class = network.at("num_classes").get<int64_t>();
+        const surrogate_named_array in{"features", matrix(given.data(), own.n, 3)};
+        const surrogate_named_array out{"y", matrix(y.data(), std::ssize(y) / n_class, n_class)};
+        const Answer found = answer(surrogate_plan_run_network(plan.get(), 1, &in, 1, &out));
+        EXPECT_EQ(found.status, SURROGATE_NOT_FINITE) << found;
+        for (const double value : y) EXPECT_TRUE(std::isnan(value));
+        EXPECT_EQ(run(plan, model, own), expected);
+    }
+}
+
 // What a rank cannot compute reaches all that depend on it: everybody.
 TEST(SequoiaRanks, BadInputOfOneRankIsSeenByAllAndLeavesNoTrace) {
     for (const bool by_nccl : {false, true}) {

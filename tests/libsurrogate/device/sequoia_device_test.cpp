@@ -36,6 +36,14 @@ const std::vector<std::pair<std::string, json>>& variants() {
         {"linear features", {{"pos_enc", "linear"}}},
         {"given features", {{"pos_enc", "none"}}},
         {"outputs", {{"num_classes", 3}}},
+        {"root", {{"probe_layer", "root"}, {"num_classes", 3}}},
+        {"mean of leaves", {{"pooling_mode", "MEAN"}, {"num_classes", 3}}},
+        // Of one row: a single number may be near zero, which has no relative accuracy.
+        {"mean of virtual nodes",
+         {{"probe_layer", "virtual"}, {"pooling_mode", "MEAN"}, {"num_classes", 3}}},
+        {"mean of all nodes", {{"probe_layer", "all"}, {"pooling_mode", "MEAN"}, {"k", 16}}},
+        {"virtual nodes", {{"probe_layer", "virtual"}, {"k", 5}, {"num_classes", 3}}},
+        {"all nodes", {{"probe_layer", "all"}, {"num_classes", 2}}},
         {"sequence",
          {{"tree", "sequence"},
           {"virtual_pos_encodings", "sin"},
@@ -51,6 +59,8 @@ TEST_P(SequoiaDevice, EveryVariantIsThatOfTheHost) {
         const ModelOnDisk disk(sequoia_model(network));
         const Model model(*context, disk.path());
         for (const int64_t n : {1, 2, 17, 83}) {
+            // One leaf has no virtual node: see NothingToReadHasNoMean.
+            if (n == 1 && network.value("probe_layer", "") == "virtual") continue;
             const SequoiaCase points = wave_for(network, n);
             const std::vector<double> exact = in_double(model, points);
             const double host = relative_l2(run(*context, model, points), exact);
@@ -66,7 +76,8 @@ TEST_P(SequoiaDevice, NoPointsAreNoWork) {
 
 TEST_P(SequoiaDevice, StoredCasesAreAsCloseAsPyTorch) {
     expect_close_as_pytorch("sequoia", {"points_2d_k16", "points_features_grad", "points_n1",
-                                        "points_parent_complete_repeat", "points_small_grad"});
+                                        "points_parent_complete_repeat", "points_small_grad",
+                                        "points_class_root_tied"});
 }
 
 TEST_P(SequoiaDevice, NarrowOperandsCostWhatRoundingCosts) {
@@ -85,13 +96,64 @@ TEST_P(SequoiaDevice, ArraysOnTheDeviceAreReadWhereTheyLieAndBadOnesNamed) {
     expect_device_arrays(sequoia_model(network), wave_for(network, 37));
 }
 
+/// Rows of clouds and nodes on the device: written where they lie, NaN after bad inputs.
+TEST_P(SequoiaDevice, RowsThatAreNotPointsMayLieOnTheDevice) {
+    for (const json& changes : {json{{"pooling_mode", "MEAN"}}, json{{"probe_layer", "root"}},
+                                json{{"probe_layer", "all"}}}) {
+        SCOPED_TRACE(changes.dump());
+        json network = small_sequoia({{"pos_enc", "none"}, {"c_in", 3}, {"num_classes", 2}});
+        network.update(changes);
+        const ModelOnDisk disk(sequoia_model(network));
+        const Model model(*context, disk.path());
+        const SequoiaCase points = wave_for(network, 37);
+        const std::vector<double> expected = on_device(model, points);
+        const Domain domain = points.domain(*context);
+        Plan plan(model, domain, {{"backend", "cuda"}});
+        DeviceArray<double> features(*device, points.features);
+        const DeviceArray<double> y(*device, std::vector<double>(expected.size(), -1));
+        const auto run_there = [&] {
+            const surrogate_named_array in{"features", features.matrix(points.n, 3)};
+            const surrogate_named_array out{"y", y.matrix(std::ssize(expected) / 2, 2)};
+            return answer(surrogate_plan_run_network(plan.get(), 1, &in, 1, &out));
+        };
+        EXPECT_EQ(run_there().status, SURROGATE_SUCCESS);
+        EXPECT_LE(relative_l2(y.get(), expected), 1e-7);  // rounded to float on the host's way
+        std::vector<double> bad = points.features;
+        bad[3 * 11 + 2] = INFINITY;
+        features.put(bad);
+        const Answer found = run_there();
+        EXPECT_EQ(found.status, SURROGATE_NOT_FINITE) << found;
+        EXPECT_TRUE(found.says("point with id 11")) << found;
+        for (const double value : y.get()) EXPECT_TRUE(std::isnan(value));
+        features.put(points.features);
+        EXPECT_EQ(run_there().status, SURROGATE_SUCCESS);
+        EXPECT_LE(relative_l2(y.get(), expected), 1e-7);
+    }
+}
+
+/// The host's answer for a cloud without nodes to read.
+TEST_P(SequoiaDevice, NothingToReadHasNoMean) {
+    for (const json& changes : {json{{"pooling_mode", "MEAN"}}, json{{"probe_layer", "root"}},
+                                json{{"pooling_mode", "MEAN"}, {"probe_layer", "virtual"}}}) {
+        const ModelOnDisk disk(sequoia_model(small_sequoia(changes)));
+        const Model model(*context, disk.path());
+        const Domain domain = SequoiaCase::wave(changes.size() > 1 ? 1 : 0).domain(*context);
+        for (const char* backend : {"simd", "cuda"}) {
+            Plan plan(model, domain, {{"backend", backend}});
+            double value = 0;
+            const surrogate_named_array out{"y", matrix(&value, 1, 1)};
+            const Answer found =
+                answer(surrogate_plan_run_network(plan.get(), 0, nullptr, 1, &out));
+            EXPECT_EQ(found.status, SURROGATE_NOT_FINITE) << backend << ": " << found;
+            EXPECT_TRUE(std::isnan(value)) << backend;
+        }
+    }
+}
+
 TEST_P(SequoiaDevice, SizesThatAreNotTakenAreNamedWithTheLimit) {
-    const char* const readouts = "read-outs of other nodes than leaves";
     expect_refused({
         {sequoia_model(small_sequoia({{"k", 17}})), "k up to 16", "17"},
         {sequoia_model(small_sequoia({{"head_dim", 136}})), "head_dim up to 128", "136"},
-        {sequoia_model(small_sequoia({{"probe_layer", "root"}})), readouts, "simd"},
-        {sequoia_model(small_sequoia({{"pooling_mode", "MEAN"}})), readouts, "simd"},
         {sequoia_model(small_sequence()), "pos_enc 'tokens'", "simd"},
     });
 }

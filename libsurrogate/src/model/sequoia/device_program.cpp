@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "libsurrogate/src/model/sequoia/costs.hpp"
+#include "libsurrogate/src/model/sequoia/device_readout.hpp"
 #include "libsurrogate/src/model/sequoia/device_tree.hpp"
 #include "libsurrogate/src/model/sequoia/embedding.hpp"
 #include "libsurrogate/src/model/sequoia/leaf_order.hpp"
@@ -20,7 +21,6 @@ using kernels::tile_rows;
 using kernels::sequoia::BeginArgs;
 using kernels::sequoia::CutArgs;
 using kernels::sequoia::DeviceKernels;
-using kernels::sequoia::EndArgs;
 using kernels::sequoia::MarkArgs;
 using kernels::sequoia::TreeOperands;
 
@@ -42,7 +42,8 @@ public:
           device_(request.device->device()),
           kernels_(request.device->kernels<DeviceKernels>("sequoia")),
           weights_(std::move(weights)),
-          levels_(config) {}
+          levels_(config),
+          readout_(config, device_, kernels_, *weights_, comm_) {}
 
     void connect(const DeviceColumns& columns) override;
 
@@ -55,17 +56,19 @@ public:
     int64_t bytes() const override { return arena_.bytes(); }
     int64_t weight_bytes() const override { return weights_->bytes(); }
     int64_t n_point() const override { return own().size(); }
+    int64_t n_output_row() const override { return readout_.n_row(); }
     std::vector<LayerCost> costs() const override;
     std::vector<std::string> notes() const override;
 
 private:
-    static constexpr size_t of_nodes = 0, of_children = 1;  // gathers_
+    static constexpr size_t of_nodes = 0, of_children = 1;  // gathers_; then the read-out's
 
     void allocate(std::span<const int64_t> leaves);
     void add_memory();
     void fill_memory(std::span<const int64_t> leaves);
     void add_gathers();
     std::vector<float> sinusoid() const;
+    std::vector<int64_t> all_begins() const;
 
     void embed(Stream stream) const;
     void average(DeviceSteps& steps) const;
@@ -73,7 +76,6 @@ private:
     void run_layer(const DeviceLayer& layer, DeviceSteps& steps) const;
     void visit(int l, DeviceSteps& steps) const;
     void finish(const DeviceLayer& layer, Stream stream) const;
-    void read_out(Stream stream) const;
     void gather(size_t which, DeviceSteps& steps) const;
     CutArgs cut_args(size_t which) const;
 
@@ -86,6 +88,11 @@ private:
     /// Floats that a rank gives to a gather: a flag, and the rows of its nodes.
     int64_t part_size(int64_t n_channel) const { return 1 + tree_.most_owned() * n_channel; }
     Range own() const { return tree_.owned(0); }
+    /// Columns that pass over the program's points.
+    int64_t n_staged() const {
+        const bool is_at_points = readout_.n_row() < 0;
+        return std::max(columns_.n_input, is_at_points ? columns_.n_output : 0);
+    }
     bool is_alone() const { return comm_.size() == 1; }
     bool has_points() const { return is_alone() && own().size() > 0; }
     int64_t operand_bytes() const { return kernels::operand_bytes(weights_->operand()); }
@@ -100,12 +107,13 @@ private:
     std::shared_ptr<const DeviceWeights> weights_;
     Tree tree_;
     DeviceTree levels_;
+    DeviceReadout readout_;
     std::vector<int> visits_;
     std::optional<RowExchange<float>> rows_;  // more than one rank
     DeviceColumns columns_;
     DeviceArena arena_;
-    // In arena_. work_: features, then qkv, then hidden channels; y_ lies behind the last.
-    int64_t x_ = 0, work_ = 0, y_ = 0, children_ = 0, added_ = 0;
+    // In arena_. work_: features, then qkv, then hidden channels; the read-out's at last.
+    int64_t x_ = 0, work_ = 0, children_ = 0, added_ = 0;
     int64_t points_ = 0, begins_ = 0, parts_ = 0;
     std::vector<DeviceGather> gathers_;
 };
@@ -117,13 +125,12 @@ void Passes::connect(const DeviceColumns& columns) {
         tree_ = Tree(domain_.n_global(), config_.k, comm_.rank(), comm_.size());
         require_tree(config_, tree_);
         levels_.resize(tree_);
+        readout_.resize(tree_, levels_, columns);
         visits_ = visits(config_.schedule, tree_.n_level());
         begins = tree_.begins(0);
     });
     const std::vector<int64_t> leaves = leaf_positions(config_, domain_, request_, begins);
-    if (!is_alone())
-        rows_.emplace(comm_, RowRoute(comm_, leaves, begins),
-                      std::max(columns.n_input, columns.n_output));
+    if (!is_alone()) rows_.emplace(comm_, RowRoute(comm_, leaves, begins), n_staged());
     comm_.agree([&] { allocate(leaves); });
 }
 
@@ -139,21 +146,21 @@ void Passes::add_memory() {
     const int64_t n_row = levels_.n_tile() * tile_rows;
     const int64_t n_leaf_row = levels_.n_leaf_tile() * tile_rows;
     const int64_t n_upper_row = n_row - n_leaf_row;
-    const int64_t staging = 4 * own().size() * std::max(columns_.n_input, columns_.n_output);
+    const int64_t staging = 4 * own().size() * n_staged();
     const int64_t hidden = operand_bytes() * n_row * w.hidden.width;
-    const int64_t y = 4 * n_leaf_row * w.outputs.width;
     x_ = arena_.add(std::max(4 * n_row * w.nodes.width, staging));
-    work_ = arena_.add(std::max(
-        {4 * n_leaf_row * w.features.width, operand_bytes() * n_row * w.qkv.width, hidden + y}));
-    y_ = work_ + hidden;
+    work_ = arena_.add(
+        std::max({4 * n_leaf_row * w.features.width, operand_bytes() * n_row * w.qkv.width, hidden,
+                  readout_.work_bytes()}));
     if (config_.has_children) children_ = arena_.add(4 * n_upper_row * w.heads.width);
     if (config_.has_sinusoid) added_ = arena_.add(4 * n_upper_row * w.nodes.width);
     if (has_points()) points_ = arena_.add(8 * own().size());
     if (!is_alone()) {
         const int64_t widest = std::max(config_.dim, config_.inner_dim());
-        begins_ = arena_.add(8 * (comm_.size() + 1));
-        parts_ = arena_.add(4 * comm_.size() * part_size(widest));
+        begins_ = arena_.add(8 * (comm_.size() + 1) * (tree_.cut() + 1));
+        parts_ = arena_.add(comm_.size() * std::max(4 * part_size(widest), readout_.part_bytes()));
     }
+    readout_.add_memory(arena_);
     arena_.take(device_);
 }
 
@@ -167,8 +174,19 @@ void Passes::fill_memory(std::span<const int64_t> leaves) {
         put(points_, points);
     }
     if (config_.has_sinusoid) put(added_, sinusoid());
-    if (!is_alone()) put(begins_, tree_.begins(tree_.cut()));
+    if (!is_alone()) put(begins_, all_begins());
+    readout_.fill_memory(put);
     put.finish();
+}
+
+/// Of each level up to the cut.
+std::vector<int64_t> Passes::all_begins() const {
+    std::vector<int64_t> all;
+    for (int l = 0; l <= tree_.cut(); ++l) {
+        const std::vector<int64_t> begins = tree_.begins(l);
+        all.insert(all.end(), begins.begin(), begins.end());
+    }
+    return all;
 }
 
 /// The stream of the nodes above the leaves.
@@ -195,6 +213,9 @@ void Passes::add_gathers() {
         float* const parts = arena_.at<float>(parts_);
         gathers_.push_back({parts, 4 * size, parts + comm_.rank() * size});
     }
+    const DeviceGather of_rows =
+        readout_.gather(arena_.at<void>(parts_), arena_.at<int64_t>(begins_));
+    if (of_rows.n_byte > 0) gathers_.push_back(of_rows);
 }
 
 // ---- what an evaluation enqueues ---------------------------------------------------------------
@@ -212,7 +233,7 @@ CutArgs Passes::cut_args(size_t which) const {
     args.own_end = own.end;
     args.parts = arena_.at<float>(parts_);
     args.part_size = gathers_[which].n_byte / 4;
-    args.begins = arena_.at<int64_t>(begins_);
+    args.begins = arena_.at<int64_t>(begins_) + tree_.cut() * (comm_.size() + 1);
     args.rank = comm_.rank();
     args.n_rank = comm_.size();
     args.findings = columns_.findings;
@@ -355,41 +376,14 @@ void Passes::finish(const DeviceLayer& layer, Stream stream) const {
     run(out, stream);
 }
 
-void Passes::read_out(Stream stream) const {
-    const DeviceLayers& layers = weights_->layers();
-    LinearArgs in = layer_args(layers.head_in, levels_.n_leaf_tile());
-    from_nodes(in, layers.norm);
-    in.activation = DeviceActivation::relu;
-    in.to_pieces = arena_.at<void>(work_);
-    in.out_groups = widths().hidden.width / 8;
-    run(in, stream);
-
-    LinearArgs out = layer_args(layers.head_out, levels_.n_leaf_tile());
-    out.pieces = in.to_pieces;
-    out.in_groups = in.out_groups;
-    out.to_stream = arena_.at<float>(y_);
-    run(out, stream);
-
-    EndArgs end;
-    end.k = config_.k;
-    end.level = levels_.level(0);
-    end.own_begin = own().begin;
-    end.own_end = own().end;
-    end.points = has_points() ? arena_.at<int64_t>(points_) : nullptr;
-    end.y = arena_.at<float>(y_);
-    end.width = widths().outputs.width;
-    end.columns = columns_.outputs;
-    end.n_column = columns_.n_output;
-    end.findings = columns_.findings;
-    kernels_.end(device_.properties(), end, stream);
-}
-
 void Passes::enqueue(DeviceSteps& steps) const {
     steps.compute([&] { embed(steps.stream()); });
     average(steps);
     steps.compute([&] { mark(steps.stream()); });
     for (int64_t i = 0; i < config_.num_layers; ++i) run_layer(weights_->layer(i), steps);
-    steps.compute([&] { read_out(steps.stream()); });
+    readout_.enqueue(steps, arena_,
+                     {arena_.at<float>(x_), arena_.at<char>(work_),
+                      has_points() ? arena_.at<int64_t>(points_) : nullptr});
 }
 
 // ---- the table of the plan ---------------------------------------------------------------------
@@ -398,6 +392,8 @@ std::vector<LayerCost> Passes::costs() const {
     Work work{tree_, domain_.n_local(), own().size(), 4, Embedding<float>::n_real(config_) * 4};
     work.is_on_device = true;
     work.n_rank = comm_.size();
+    work.readout_bytes = readout_.part_bytes();
+    work.readout_collectives = readout_.part_bytes() > 0 ? 1 : 0;
     return costs_of(config_, work);
 }
 
@@ -405,7 +401,9 @@ std::vector<std::string> Passes::notes() const {
     std::vector<std::string> list = {description(tree_)};
     if (!is_alone()) {
         list.push_back(
-            "points travel to their leaves and predictions back over the host, once a run");
+            readout_.n_row() < 0
+                ? "points travel to their leaves and predictions back over the host, once a run"
+                : "points travel to their leaves over the host, once a run");
     }
     return list;
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "libsurrogate/src/model/device_limits.hpp"
-#include "libsurrogate/src/model/sequoia/readout.hpp"
 
 namespace surrogate::impl::sequoia {
 
@@ -24,8 +23,6 @@ void require_device_sizes(const Config& config) {
         require_at_most_on_device(family, "dimensionality", config.dimensionality,
                                   kernels::sequoia::most_positions);
     if (config.features == Features::tokens) refuse_on_device(family, "pos_enc 'tokens'");
-    if (place_of(config) != Place::leaves)
-        refuse_on_device(family, "read-outs of other nodes than leaves");
 }
 
 void DeviceTree::resize(const Tree& tree) {

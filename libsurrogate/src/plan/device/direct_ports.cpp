@@ -49,23 +49,7 @@ public:
 
     BadValue give(std::span<const Column> outputs, bool alive, Stream,
                   FirstFailure& failure) override {
-        BadValue bad;
-        if (alive) {
-            failure.guard([&] {
-                staging_.download(
-                    outputs.size(), [&](size_t c) { return !outputs[c].is_on_device; },
-                    [&](size_t c) {
-                        const BadValue found =
-                            packer_.unpack(staging_.host(c), 1, outputs[c], n_point_);
-                        keep_first(found, c, bad);
-                    });
-            });
-        }
-        if (alive && !failure) return bad;
-        for (const Column& column : outputs) {
-            if (!column.is_on_device) fill_nan({&column, 1}, n_point_);
-        }
-        return bad;
+        return give_columns(staging_, packer_, n_point_, outputs, alive, failure);
     }
 
     bool is_enqueued(std::span<const Column> inputs,

@@ -76,6 +76,7 @@ public:
         return memory_.bytes() + program_->bytes() + ports_->device_bytes();
     }
     int64_t n_point() const override { return program_->n_point(); }
+    int64_t n_node() const override { return std::max<int64_t>(0, program_->n_output_row()); }
     std::vector<LayerCost> costs() const override { return program_->costs(); }
     std::vector<std::string> notes() const override;
 
@@ -135,9 +136,13 @@ void DeviceExecution::add_ports(const PlanRequest& request) {
         request.inputs.empty() ? request.coordinates : request.inputs;
     RowExchange<float>* const rows = program_->rows();
     float* const staging = program_->staging();
-    ports_ = rows ? routed_ports(context_, request.queue, request.input.n_local(), *rows, columns_,
+    const int64_t n_row = program_->n_output_row();
+    DeviceColumns at_points = columns_;
+    if (n_row >= 0) at_points.n_output = 0;
+    ports_ = rows ? routed_ports(context_, request.queue, request.input.n_local(), *rows, at_points,
                                  staging)
-                  : direct_ports(context_, request.queue, n_point(), columns_, staging, constants);
+                  : direct_ports(context_, request.queue, n_point(), at_points, staging, constants);
+    if (n_row >= 0) ports_ = row_ports(context_, request.queue, std::move(ports_), n_row, columns_);
     int64_t largest = 0;
     for (const DeviceReduction& r : program_->reductions()) largest = std::max(largest, r.bytes());
     context_.collectives().reserve(largest);

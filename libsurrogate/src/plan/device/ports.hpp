@@ -63,4 +63,10 @@ std::unique_ptr<DevicePorts> routed_ports(DeviceContext& context, const kernels:
                                           int64_t n_solver, RowExchange<float>& rows,
                                           const DeviceColumns& columns, float* staging);
 
+/// Inputs by `points`, which has no outputs, and outputs of n_row rows that have nothing to do with
+/// points: of clouds or nodes. Local; throws no_memory, device.
+std::unique_ptr<DevicePorts> row_ports(DeviceContext& context, const kernels::Queue& queue,
+                                       std::unique_ptr<DevicePorts> points, int64_t n_row,
+                                       const DeviceColumns& columns);
+
 }  // namespace surrogate::impl

@@ -101,4 +101,23 @@ BadValue ColumnPacker::unpack(const float* from, int64_t stride, const Column& c
     });
 }
 
+BadValue give_columns(DeviceStaging& staging, ColumnPacker& packer, int64_t n_row,
+                      std::span<const Column> outputs, bool alive, FirstFailure& failure) {
+    BadValue bad;
+    if (alive) {
+        failure.guard([&] {
+            staging.download(
+                outputs.size(), [&](size_t c) { return !outputs[c].is_on_device; },
+                [&](size_t c) {
+                    keep_first(packer.unpack(staging.host(c), 1, outputs[c], n_row), c, bad);
+                });
+        });
+    }
+    if (alive && !failure) return bad;
+    for (const Column& column : outputs) {
+        if (!column.is_on_device) fill_nan({&column, 1}, n_row);
+    }
+    return bad;
+}
+
 }  // namespace surrogate::impl

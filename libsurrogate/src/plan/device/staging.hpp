@@ -108,4 +108,9 @@ private:
     OutsideCounts outside_;
 };
 
+/// Outputs of a run that has ended: columns on the host are copied back and written, NaN if the run
+/// is not alive. As DevicePorts::give.
+BadValue give_columns(DeviceStaging& staging, ColumnPacker& packer, int64_t n_row,
+                      std::span<const Column> outputs, bool alive, FirstFailure& failure);
+
 }  // namespace surrogate::impl
