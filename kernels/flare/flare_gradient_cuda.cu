@@ -435,19 +435,26 @@ void load_gradients(const DeviceProperties& device) {
 }  // namespace
 
 GradientKernels gradient_kernels() {
-    return {rows,      kept_latents, decode_points, decode_sums, round_latents,
-            weigh_latents, mix_points, mix_sums,    row_product, part_sums,
-            row_norm,  row_norm_backward, row_norm_gradient, load_gradients};
+    return {rows,          kept_latents,      decode_points,     decode_sums,   round_latents,
+            weigh_latents, mix_points,        mix_sums,          row_product,   part_sums,
+            row_norm,      row_norm_backward, row_norm_gradient, load_gradients};
 }
 
 GradientKernels gradient_kernels_on_device() {
-    return {&OnDevice<rows>::call,          &OnDevice<kept_latents>::call,
-            &OnDevice<decode_points>::call, &OnDevice<decode_sums>::call,
-            &OnDevice<round_latents>::call, &OnDevice<weigh_latents>::call,
-            &OnDevice<mix_points>::call,    &OnDevice<mix_sums>::call,
-            &OnDevice<row_product>::call,   &OnDevice<part_sums>::call,
-            &OnDevice<row_norm>::call,      &OnDevice<row_norm_backward>::call,
-            &OnDevice<row_norm_gradient>::call, &OnDevice<load_gradients>::call};
+    return {&OnDevice<rows>::call,
+            &OnDevice<kept_latents>::call,
+            &OnDevice<decode_points>::call,
+            &OnDevice<decode_sums>::call,
+            &OnDevice<round_latents>::call,
+            &OnDevice<weigh_latents>::call,
+            &OnDevice<mix_points>::call,
+            &OnDevice<mix_sums>::call,
+            &OnDevice<row_product>::call,
+            &OnDevice<part_sums>::call,
+            &OnDevice<row_norm>::call,
+            &OnDevice<row_norm_backward>::call,
+            &OnDevice<row_norm_gradient>::call,
+            &OnDevice<load_gradients>::call};
 }
 
 }  // namespace surrogate::kernels::flare::cuda

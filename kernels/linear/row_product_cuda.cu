@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block takes 64 x 64 results, its four warps 32 x 32 each; both sides come through shared memory,
 // 32 steps at a time.
-#include "kernels/linear/row_product_cuda.hpp"
-
 #include "kernels/device/launch.cuh"
 #include "kernels/device/products.cuh"
+#include "kernels/linear/row_product_cuda.hpp"
 #include "kernels/mlp/mlp_cuda.cuh"
 
 namespace surrogate::kernels::cuda {
@@ -141,9 +140,10 @@ __global__ void __launch_bounds__(n_thread) row_product_kernel(const RowProductA
 __global__ void __launch_bounds__(n_thread) part_sums_kernel(const PartSumsArgs args) {
     const int64_t i = int64_t{blockIdx.x} * n_thread + threadIdx.x;
     if (i >= args.n) return;
+    const int64_t between = args.n_between == 0 ? args.n : args.n_between;
     double sum = 0;
     for (int64_t p = 0; p < args.n_part; ++p)
-        sum += static_cast<double>(args.parts[p * args.n + i]);
+        sum += static_cast<double>(args.parts[p * between + i]);
     args.to[i] += sum;
 }
 

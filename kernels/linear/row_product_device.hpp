@@ -33,7 +33,7 @@ struct RowProductArgs {
     int64_t n_row = 0, n_column = 0, n_step = 0;
     int64_t steps_per_part = 0;  ///< 0: all in one
     const float* bias = nullptr;
-    std::array<const float*, 2> add = {};  ///< (n_row, n_column)
+    std::array<const float*, 2> add = {};          ///< (n_row, n_column)
     Activation activation = Activation::identity;  ///< identity, gelu_tanh or silu
     float* sum = nullptr;
     float* result = nullptr;
@@ -48,9 +48,10 @@ struct RowProductArgs {
 
 /// to(i) += sum over p of parts(p, i), in the order of p and in double.
 struct PartSumsArgs {
-    const float* parts = nullptr;  ///< (n_part, n)
+    const float* parts = nullptr;  ///< (n_part, n), or n of every n_between
     int64_t n_part = 0, n = 0;
-    double* to = nullptr;  ///< (n)
+    double* to = nullptr;   ///< (n)
+    int64_t n_between = 0;  ///< from a part to the next; 0: n
 };
 
 }  // namespace surrogate::kernels

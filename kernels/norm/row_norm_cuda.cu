@@ -80,9 +80,8 @@ __global__ void __launch_bounds__(n_thread)
     const auto g = [&](int64_t c, int64_t at) { return args.dy[at] * args.weight[c]; };
     float mean = 0;
     if (args.kind == NormKind::layer) mean = row.share * row.sum(g);
-    const float along = row.share * row.sum([&](int64_t c, int64_t at) {
-        return g(c, at) * row.unit(at);
-    });
+    const float along =
+        row.share * row.sum([&](int64_t c, int64_t at) { return g(c, at) * row.unit(at); });
     row.each([&](int64_t c, int64_t at) {
         const float dx = row.scale * (g(c, at) - mean - row.unit(at) * along);
         args.dx[at] = dx + (args.residual ? args.residual[at] : 0.0F);

@@ -8,6 +8,10 @@
 #include "libsurrogate/src/domain/columns.hpp"
 #include "libsurrogate/src/layers/gradient_sums.hpp"
 
+namespace surrogate::impl {
+class DeviceContext;
+}  // namespace surrogate::impl
+
 namespace surrogate::test {
 
 /// How gradients are computed.
@@ -16,6 +20,7 @@ struct GradientWay {
     bool reproducible = false, saves_less = false;
     kernels::Queue queue = {};
     impl::GradientOrder order = impl::GradientOrder::real;
+    impl::DeviceContext* device = nullptr;  ///< of the context of the model; null: the host
 };
 
 /// Columns of an array [n, n_channel].

@@ -45,9 +45,14 @@ Execution::Result Plan::forward(std::span<const Column> inputs, std::span<const 
     by_port_ = false;
     const int64_t bytes = comm.bytes_sent(), collectives = comm.n_collective();
     const bool is_poisoned = static_cast<bool>(problem);
-    const Execution::Result result =
-        execution_->run(n_run_++, is_poisoned ? std::span<const Column>() : inputs,
-                        is_poisoned ? std::span<const Column>() : outputs, is_poisoned);
+    Execution::Result result;
+    try {
+        result = execution_->run(n_run_++, is_poisoned ? std::span<const Column>() : inputs,
+                                 is_poisoned ? std::span<const Column>() : outputs, is_poisoned);
+    } catch (...) {  // of this rank's device, once all exchanges were over
+        if (!device_) throw;
+        if (!problem) problem = std::current_exception();
+    }
     bytes_sent_ = comm.bytes_sent() - bytes;
     n_collective_ = comm.n_collective() - collectives;
     if (problem) return result;
