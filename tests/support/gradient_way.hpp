@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,8 @@
 
 namespace surrogate::impl {
 class DeviceContext;
+class GradientProgram;
+struct PlanRequest;
 }  // namespace surrogate::impl
 
 namespace surrogate::test {
@@ -21,6 +25,8 @@ struct GradientWay {
     kernels::Queue queue = {};
     impl::GradientOrder order = impl::GradientOrder::real;
     impl::DeviceContext* device = nullptr;  ///< of the context of the model; null: the host
+    /// Makes the program instead of the network.
+    std::function<std::unique_ptr<impl::GradientProgram>(const impl::PlanRequest&)> program = {};
 };
 
 /// Columns of an array [n, n_channel].

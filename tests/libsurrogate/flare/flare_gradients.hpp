@@ -130,9 +130,13 @@ private:
         return request;
     }
     std::unique_ptr<impl::GradientProgram> make_program(const GradientWay& way) const {
-        auto made = way.device ? dynamic_cast<const impl::DeviceTraining&>(network_)
-                                     .device_gradient_program(request(way))
-                               : network_.gradient_program(request(way));
+        const auto make = [&]() -> std::unique_ptr<impl::GradientProgram> {
+            if (way.program) return way.program(request(way));
+            if (!way.device) return network_.gradient_program(request(way));
+            return dynamic_cast<const impl::DeviceTraining&>(network_).device_gradient_program(
+                request(way));
+        };
+        auto made = make();
         made->connect();
         return made;
     }

@@ -12,14 +12,16 @@ using kernels::flare::point_rows;
 
 DeviceGradientPasses::DeviceGradientPasses(const Config& config, const Layers<float>& layers,
                                            const kernels::flare::GradientKernels& kernels,
-                                           kernels::Device& device, kernels::Operand operand)
+                                           kernels::Device& device, kernels::Operand operand,
+                                           const RowCut& cut)
     : config_(config),
       kernels_(kernels),
       device_(device),
+      cut_(cut),
       sizes_{config.num_heads, config.num_latents, config.head_dim()},
       places_(config, layers.weights.master()),
       weights_(device, config, layers),
-      layers_(config, kernels, device, operand, weights_),
+      layers_(config, kernels, device, operand, weights_, cut),
       n_arena_(std::ssize(layers.weights.master().values())),
       n_latent_(config.channel_dim * config.num_latents) {}
 
@@ -61,7 +63,7 @@ void add_chain(std::span<const MlpShape* const> shapes, int64_t n_point, Pieces&
 
 void DeviceGradientPasses::allocate(int64_t n_point, int64_t n_input) {
     n_point_ = n_point;
-    const int64_t width = config_.channel_dim, slab = std::min(n_point, slab_points);
+    const int64_t width = config_.channel_dim, slab = std::min(n_point, cut_.slab_points);
     const int64_t n_head = config_.num_heads;
     Pieces pieces(arena_);
     kept_.resize(static_cast<size_t>(config_.num_blocks));
@@ -106,8 +108,8 @@ void DeviceGradientPasses::allocate(int64_t n_point, int64_t n_input) {
 template <class Body>
 void DeviceGradientPasses::for_slabs(kernels::Stream stream, const Body& body) {
     stream_ = stream;
-    for (int64_t first = 0; first < n_point_; first += slab_points) {
-        n_slab_ = std::min(slab_points, n_point_ - first);
+    for (int64_t first = 0; first < n_point_; first += cut_.slab_points) {
+        n_slab_ = std::min(cut_.slab_points, n_point_ - first);
         layers_.begin(stream, n_slab_);
         body(first);
     }
@@ -129,7 +131,7 @@ AttentionArgs DeviceGradientPasses::attention(int64_t i, int64_t first) const {
     args.of_points = arena_.at<float>(of_points_) + first * config_.num_heads * point_rows;
     args.dk = scratch_.dk;
     args.dv = scratch_.dv;
-    args.points_per_part = part_points;
+    args.points_per_part = cut_.part_points;
     args.parts = layers_.parts();
     return args;
 }

@@ -23,13 +23,10 @@ struct KeptBlock {
 /// its way back only KeptBlock lives; what lies in between is computed again.
 class DeviceGradientPasses {
 public:
-    /// Points that are taken through a block at once: their scratch stays near the cache.
-    static constexpr int64_t slab_points = 65536;
-
     /// Local. All must outlive it. operand: fp32 or tf32.
     DeviceGradientPasses(const Config& config, const Layers<float>& layers,
                          const kernels::flare::GradientKernels& kernels, kernels::Device& device,
-                         kernels::Operand operand);
+                         kernels::Operand operand, const RowCut& cut);
 
     /// Local: takes memory for n_point points.
     void allocate(int64_t n_point, int64_t n_input);
@@ -84,6 +81,7 @@ private:
     const Config& config_;
     const kernels::flare::GradientKernels& kernels_;
     kernels::Device& device_;
+    RowCut cut_;
     kernels::flare::Sizes sizes_;
     Places places_;
     RowWeights weights_;

@@ -32,7 +32,7 @@ class DeviceGradients final : public GradientProgram {
 public:
     DeviceGradients(const Config& config, const Layers<float>& layers,
                     std::shared_ptr<const DeviceWeights> weights, const PointDomain& domain,
-                    const PlanRequest& request)
+                    const PlanRequest& request, const RowCut& cut)
         : config_(config),
           layers_(layers),
           domain_(domain),
@@ -43,7 +43,7 @@ public:
           weights_(std::move(weights)),
           stream_(device_, device_.create_stream()),
           passes_(config, layers, *kernels_.gradients, device_,
-                  operand_of_gradients(weights_->operand())),
+                  operand_of_gradients(weights_->operand()), cut),
           found_(pinned_memory(device_, sizeof(Found))),
           outside_(queue_.n_thread(), config.out_dim),
           bad_(queue_.n_thread()) {
@@ -511,9 +511,10 @@ void require_trainable(const Config& config, const PlanRequest& request) {
 
 std::unique_ptr<GradientProgram> make_device_gradient_program(
     const Config& config, const Layers<float>& layers, std::shared_ptr<const DeviceWeights> weights,
-    const PointDomain& domain, const PlanRequest& request) {
+    const PointDomain& domain, const PlanRequest& request, const RowCut& cut) {
     require_trainable(config, request);
-    return std::make_unique<DeviceGradients>(config, layers, std::move(weights), domain, request);
+    return std::make_unique<DeviceGradients>(config, layers, std::move(weights), domain, request,
+                                             cut);
 }
 
 }  // namespace surrogate::impl::flare

@@ -5,6 +5,7 @@
 
 #include "libsurrogate/src/domain/domain.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
+#include "libsurrogate/src/model/flare/device_rows.hpp"
 #include "libsurrogate/src/model/flare/device_weights.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
 #include "libsurrogate/src/model/gradient_program.hpp"
@@ -19,6 +20,6 @@ namespace surrogate::impl::flare {
 /// floats added as the transport adds them.
 std::unique_ptr<GradientProgram> make_device_gradient_program(
     const Config& config, const Layers<float>& layers, std::shared_ptr<const DeviceWeights> weights,
-    const PointDomain& domain, const PlanRequest& request);
+    const PointDomain& domain, const PlanRequest& request, const RowCut& cut = {});
 
 }  // namespace surrogate::impl::flare

@@ -70,7 +70,7 @@ int64_t RowLayers::n_part(int64_t n_point) const {
     for (const MlpShape* shape :
          {&config_.in_proj, &config_.out_proj, &config_.k_proj, &config_.v_proj, &config_.ffn})
         most = std::max(most, largest_layer(*shape));
-    return (n_point + part_points - 1) / part_points * most;
+    return (n_point + cut_.part_points - 1) / cut_.part_points * most;
 }
 
 void RowLayers::linear(const LinearPlace& place, int64_t n_in, int64_t n_out, const float* x,
@@ -112,7 +112,7 @@ void RowLayers::linear_gradient(const LinearPlace& place, int64_t n_in, int64_t 
     args.n_row = n_out;
     args.n_column = n_in;
     args.n_step = n_;
-    args.steps_per_part = part_points;
+    args.steps_per_part = cut_.part_points;
     args.result = parts_;
     float* const biases = parts_ + args.n_part() * n_out * n_in;
     if (place.bias >= 0) args.row_sums = biases;
@@ -231,7 +231,7 @@ void RowLayers::norm_backward(const NormPlace& place, int64_t n_row, int64_t n_c
     args.moments = moments;
     args.dx = dx;
     kernels_.norm_backward(properties(), args, stream_);
-    kernels::RowNormGradientArgs sums{args.n_row, n_channel, part_points * n_row, x, dy,
+    kernels::RowNormGradientArgs sums{args.n_row, n_channel, cut_.part_points * n_row, x, dy,
                                       moments,    parts_};
     kernels_.norm_gradient(properties(), sums, stream_);
     // Weights and biases of a part alternate: a pass each, with the other one's place left out.

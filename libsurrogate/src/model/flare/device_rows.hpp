@@ -13,8 +13,13 @@
 
 namespace surrogate::impl::flare {
 
-/// Points of one chunk: what a sum of floats over points is made of on the way back.
-constexpr int64_t part_points = 1024;
+/// How points are cut on the way back.
+struct RowCut {
+    /// Taken through a block at once: their scratch stays near the cache.
+    int64_t slab_points = 65536;
+    /// Of one sum of floats; such sums are then added in double.
+    int64_t part_points = 1024;
+};
 
 /// The weights of a model on a device as the way back reads them: the master's arena, and each block's
 /// queries (H, M, D), scaled. They follow MasterWeights::refresh() without taking memory.
@@ -53,12 +58,14 @@ struct ChainMemory {
 class RowLayers {
 public:
     RowLayers(const Config& config, const kernels::flare::GradientKernels& kernels,
-              kernels::Device& device, kernels::Operand operand, const RowWeights& weights)
+              kernels::Device& device, kernels::Operand operand, const RowWeights& weights,
+              const RowCut& cut)
         : config_(config),
           kernels_(kernels),
           device_(device),
           operand_(operand),
-          weights_(weights) {}
+          weights_(weights),
+          cut_(cut) {}
 
     /// Floats of `parts` that gradients of up to n_point points need.
     int64_t n_part(int64_t n_point) const;
@@ -112,6 +119,7 @@ private:
     kernels::Device& device_;
     kernels::Operand operand_;
     const RowWeights& weights_;
+    RowCut cut_;
     double* arena_ = nullptr;
     float* parts_ = nullptr;
     kernels::Stream stream_ = nullptr;
