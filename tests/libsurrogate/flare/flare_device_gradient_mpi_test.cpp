@@ -386,6 +386,33 @@ TEST(FlareDeviceTraining, ABadSampleLeavesTheStepAsItWas) {
     EXPECT_EQ(run.weights(), good.weights());
 }
 
+/// Every 41st call to the device, the last rank's.
+TEST(FlareDeviceTraining, ADeviceThatFailsInAStepIsAnErrorOfAllRanks) {
+    const int culprit = size_of(world) - 1;
+    int has_failed = 1, n_reached = 0;
+    for (int64_t n = 1; has_failed; n += 41) {
+        GoldenRun run(ranks_context(true), {}, own_rows("uneven", n_golden_point, world),
+                      {{"backend", "cuda"}}, golden_settings());
+        const auto step = [&](int64_t sample) {
+            run.load(GoldenRun::golden_sample(0, sample));
+            return answer(surrogate_trainer_step(run.trainer.get(), nullptr));
+        };
+        EmulatedDevice device(emulated_device());
+        const bool is_culprit = rank_of(world) == culprit;
+        if (is_culprit) device.fail_at(n, kernels::Status::device);
+        Answer found = step(0);
+        if (found.status == SURROGATE_SUCCESS) found = step(1);
+        has_failed = is_culprit ? device.fail_at(0, kernels::Status::success) >= n : 0;
+        MPI_Bcast(&has_failed, 1, MPI_INT, culprit, world);
+        EXPECT_TRUE(ranks_still_talk(world)) << "call " << n;
+        EXPECT_EQ(found.status == SURROGATE_SUCCESS, !has_failed) << "call " << n << ": " << found;
+        const Answer next = step(0);
+        EXPECT_EQ(next.status == SURROGATE_SUCCESS, !has_failed) << "after " << n << ": " << next;
+        n_reached += has_failed;
+    }
+    EXPECT_GT(n_reached, 5);
+}
+
 TEST(FlareDeviceTraining, StepsTakeNoDeviceMemory) {
     GoldenRun run(ranks_context(false), {}, own_rows("scattered", n_golden_point, world),
                   {{"backend", "cuda"}}, golden_settings());
