@@ -42,6 +42,39 @@ TEST_P(FlareTrainingOnDevice, GradientsAreThoseOfTheHost) {
     }
 }
 
+TEST_P(FlareTrainingOnDevice, PredictionsAreThoseOfPlansWithoutGradients) {
+    for (const char* file : {"tiny_options", "odd"}) {
+        const FlareCase golden(file);
+        const Model model(*context, golden.path);
+        std::vector<int64_t> rows(static_cast<size_t>(golden.n));
+        std::iota(rows.begin(), rows.end(), int64_t{0});
+        const Domain domain = rows_domain(*context, rows);
+        std::vector<float> x = golden.rows_of_x(rows);
+        for (const char* precision : {"fp32", "bf16"}) {
+            const auto predict = [&](const char* gradients) {
+                Plan plan(
+                    model, domain,
+                    {{"backend", "cuda"}, {"precision", precision}, {"gradients", gradients}});
+                std::vector<float> y(static_cast<size_t>(golden.n * golden.n_out), NAN);
+                plan.run_network({{"x", matrix(x.data(), golden.n, golden.n_in)}},
+                                 {{"y", matrix(y.data(), golden.n, golden.n_out)}});
+                return y;
+            };
+            EXPECT_EQ(predict("true"), predict("false")) << file << " " << precision;
+        }
+    }
+}
+
+TEST_P(FlareTrainingOnDevice, ArraysOnTheDeviceAreRefusedByName) {
+    GoldenRun run(own_context(), {}, GoldenRun::all_rows(), {{"backend", "cuda"}},
+                  golden_settings());
+    const DeviceArray<double> a(*device, run.a);
+    const surrogate_array array = a.column(run.n());
+    const Answer found = answer(surrogate_plan_bind_input(run.plan.get(), "a", "", &array));
+    EXPECT_EQ(found.status, SURROGATE_NOT_SUPPORTED) << found;
+    EXPECT_TRUE(found.says("without gradients")) << found;
+}
+
 TEST_P(FlareTrainingOnDevice, LossesFollowTheGoldenTrace) {
     const std::vector<double> losses = golden_training().tensor("check/trace64/loss").values;
     GoldenRun run(own_context(), {}, GoldenRun::all_rows(), {{"backend", "cuda"}},
