@@ -15,7 +15,7 @@ namespace surrogate::impl::flare {
 
 /// How points are cut on the way back.
 struct RowCut {
-    /// Taken through a block at once: their scratch stays near the cache.
+    /// Taken through a block at once: enough for every multiprocessor, and their scratch is bounded.
     int64_t slab_points = 65536;
     /// Of one sum of floats; such sums are then added in double.
     int64_t part_points = 1024;
