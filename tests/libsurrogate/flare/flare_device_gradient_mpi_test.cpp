@@ -336,6 +336,19 @@ TEST(FlareDeviceGradient, MeetsThroughNccl) {
         EXPECT_LE(golden.error(), 1e-4);
         EXPECT_GT(nccl.n_call("all_reduce"), 0);
     }
+    {
+        const auto traffic_of = [](Context context, int64_t per_call) {
+            GoldenRun run(std::move(context), {}, own_rows("scattered", n_golden_point, world),
+                          {{"backend", "cuda"}}, golden_settings());
+            run.golden_step(0);
+            const int64_t collectives = 2 * 2 * 3;  // samples, blocks, reductions of a block
+            return std::pair(run.trainer.counter("bytes_sent") - collectives * per_call,
+                             run.trainer.counter("collectives"));
+        };
+        // Staged reductions carry 4 bytes more each.
+        EXPECT_EQ(traffic_of(ranks_context(false, pretended_nccl), 0),
+                  traffic_of(ranks_context(true), 4));
+    }
     EXPECT_EQ(nccl.misuse(), "");
 }
 
