@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attention of the way back. Two kinds of passes: a thread has a point of a head and goes through
-// the latents, or it has a latent and goes through the points of a part; what is gone through comes
-// through shared memory and is read by all lanes at once. Scores are computed in each of them.
+// The attention of the way back. Two kinds of passes: a thread has a point of a head and goes
+// through the latents, or it has a latent and goes through the points of a part; what is gone
+// through comes through shared memory and is read by all lanes at once. Scores are computed in each
+// of them.
 #include "kernels/device/launch.cuh"
 #include "kernels/flare/flare_gradient_cuda.hpp"
 #include "kernels/linear/row_product_cuda.hpp"
@@ -38,7 +39,8 @@ __device__ void add_scaled(float scale, const float* from, float (&to)[n_dim]) {
     for (int d = 0; d < n_dim; ++d) to[d] = fmaf(scale, from[d], to[d]);
 }
 
-/// `count` rows of n numbers, `stride` apart, to rows of n_dim in shared memory, by the whole block.
+/// `count` rows of n numbers, `stride` apart, to rows of n_dim in shared memory, by the whole
+/// block.
 template <int n_dim>
 __device__ void share_rows(const float* from, int64_t stride, int count, int n, float* to) {
     for (int i = static_cast<int>(threadIdx.x); i < count * n_dim; i += n_thread) {
@@ -169,8 +171,8 @@ __global__ void __launch_bounds__(n_thread) mix_points_kernel(const AttentionArg
 
 // ---- a thread has a latent ----
 
-/// Latents of a block, in whole warps; with few of them several threads share one and take the points
-/// in turn.
+/// Latents of a block, in whole warps; with few of them several threads share one and take the
+/// points in turn.
 __host__ __device__ int latents_of_block(int64_t n_latent) {
     if (n_latent > 64) return n_thread;
     return n_latent > 32 ? 64 : 32;

@@ -7,10 +7,10 @@
 #include "kernels/linear/row_product_device.hpp"
 #include "kernels/norm/row_norm_device.hpp"
 
-/// The way back of FLARE on a device. Points are rows (n_point, C) of float without padding, C = H D;
-/// what is computed is said in gradient.hpp, and computed in float whatever the operands of the plan.
-/// All pointers are device memory that the caller owns. Sums run in a fixed order: the same bits in
-/// every launch.
+/// The way back of FLARE on a device. Points are rows (n_point, C) of float without padding, with
+/// C = H D. What is computed is said in gradient.hpp, and computed in float whatever the operands of
+/// the plan. All pointers are device memory that the caller owns. Sums run in a fixed order: the
+/// same bits in every launch.
 namespace surrogate::kernels::flare {
 
 /// Heads of up to so many channels.
@@ -34,8 +34,8 @@ struct KeptLatentsArgs {
     float* log_sum = nullptr;       ///< (H, M)
 };
 
-/// dz before the reduction over ranks, rounded from `local`; after it gamma(h, m) = <dz, z>, and `lost`
-/// is raised if dz is not finite.
+/// dz before the reduction over ranks, rounded from `local`; after it gamma(h, m) = <dz, z>, and
+/// `lost` is raised if dz is not finite.
 struct LatentGradientArgs {
     Sizes sizes;
     const double* local = nullptr;  ///< (H, M, D)

@@ -297,11 +297,11 @@ const DeviceKernels& kernels() {
 
 DeviceTable device_table() {
     static const GradientKernels gradients = gradient_kernels_on_device();
-    static const DeviceKernels table = {
-        &OnDevice<begin>::call,  &OnDevice<encode>::call,  &OnDevice<maxima>::call,
-        &OnDevice<sums>::call,   &OnDevice<latents>::call, &OnDevice<combine>::call,
-        &OnDevice<decode>::call, &OnDevice<end>::call,     &OnDevice<load>::call,
-        &gradients};
+    static const DeviceKernels table = {&OnDevice<begin>::call,   &OnDevice<encode>::call,
+                                        &OnDevice<maxima>::call,  &OnDevice<sums>::call,
+                                        &OnDevice<latents>::call, &OnDevice<combine>::call,
+                                        &OnDevice<decode>::call,  &OnDevice<end>::call,
+                                        &OnDevice<load>::call,    &gradients};
     return {"flare", sizeof table, &table};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block takes 64 x 64 results, its four warps 32 x 32 each; both sides come through shared memory,
-// 32 steps at a time.
+// A block takes 64 x 64 results, its four warps 32 x 32 each; both sides come through shared
+// memory, 32 steps at a time.
 #include "kernels/device/launch.cuh"
 #include "kernels/device/products.cuh"
 #include "kernels/linear/row_product_cuda.hpp"

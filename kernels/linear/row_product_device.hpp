@@ -13,8 +13,8 @@
 /// behind the other without padding. All pointers are device memory that the caller owns.
 namespace surrogate::kernels {
 
-/// One side of a product: element (row, step) is data[row * row_stride + step * step_stride]. One of
-/// the strides is 1 where loads are to be contiguous.
+/// One side of a product: element (row, step) is data[row * row_stride + step * step_stride]. One
+/// of the strides is 1 where loads are to be contiguous.
 struct RowSide {
     const float* data = nullptr;
     int64_t row_stride = 0, step_stride = 0;

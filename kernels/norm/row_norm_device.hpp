@@ -6,9 +6,9 @@
 #include "kernels/device/device.hpp"
 #include "kernels/norm/norm.hpp"
 
-/// Normalisation (norm.hpp) of points that are rows of a matrix, for training on a device. Arrays are
-/// float (n_row, n_channel) without padding, in device memory that the caller owns. Sums run in a
-/// fixed order: the same bits in every launch.
+/// Normalisation (norm.hpp) of points that are rows of a matrix, for training on a device. Arrays
+/// are float (n_row, n_channel) without padding, in device memory that the caller owns. Sums run in
+/// a fixed order: the same bits in every launch.
 namespace surrogate::kernels {
 
 /// y = norm(x); heads of a point are rows of their own where they are normalised one by one.
@@ -38,7 +38,8 @@ struct RowNormGradientArgs {
 };
 
 namespace cuda {
-// For the tables of families: enqueued on the device that is the thread's current one; throw device.
+// For the tables of families: enqueued on the device that is the thread's current one; throw
+// device.
 void row_norm(const DeviceProperties& device, const RowNormArgs& args, Stream stream);
 void row_norm_backward(const DeviceProperties& device, const RowNormArgs& args, Stream stream);
 void row_norm_gradient(const DeviceProperties& device, const RowNormGradientArgs& args,

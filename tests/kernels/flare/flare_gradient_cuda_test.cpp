@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes of FLARE's way back on devices, compiled for the host, against the reference in double.
+// The passes of FLARE's way back on devices, compiled for the host, against the reference in
+// double.
 #include "kernels/flare/flare_gradient_cuda.hpp"
 
 #include <gtest/gtest.h>
@@ -77,8 +78,8 @@ struct ProductCase {
     Operand operand;
     bool by_row_a, by_row_b;  // else rows are contiguous
 
-    /// Operands of 11 bits: products of numbers up to 1 err by 2^-10 at most, their sum by the root of
-    /// its length, as long as the sum itself; and three times that in the worst of a thousand.
+    /// Operands of 11 bits: products of numbers up to 1 err by 2^-10 at most, their sum by the root
+    /// of its length, as long as the sum itself; and three times that in the worst of a thousand.
     double tolerance() const { return operand == Operand::fp32 ? 1e-6 : 3 * 0x1p-10; }
 };
 

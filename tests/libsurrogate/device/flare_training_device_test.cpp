@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training FLARE on one device, emulated or real: gradients are those of the host, and so are losses.
+// Training FLARE on one device, emulated or real: gradients are those of the host, and so are
+// losses.
 #include <cmath>
 #include <numeric>
 

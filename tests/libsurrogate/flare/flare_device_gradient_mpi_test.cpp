@@ -38,8 +38,8 @@ GradientWay on_device(const Context& context, const std::string& precision = "fp
             .device = &context.get()->context->open_device({})};
 }
 
-/// A model of a golden file, and gradients of the mean over its samples of |y - target| / |target|, on
-/// this rank's rows.
+/// A model of a golden file, and gradients of the mean over its samples of |y - target| / |target|,
+/// on this rank's rows.
 struct Golden {
     Golden(const Context& of, const std::string& name, const char* partition,
            const GradientWay& way)
@@ -81,8 +81,8 @@ struct Golden {
         return own.reduce();
     }
 
-    /// The largest error in the metric of the golden files: relative to the largest entry of a tensor
-    /// and to a thousandth of the largest of all gradients.
+    /// The largest error in the metric of the golden files: relative to the largest entry of a
+    /// tensor and to a thousandth of the largest of all gradients.
     double error() const {
         const std::string prefix = "check/grad64/";
         double of_all = 0, worst = 0;
@@ -153,9 +153,9 @@ TEST(FlareDeviceGradient, InSingleIsThePublishedOne) {
     }
 }
 
-/// All weights in one vector: entries that nearly cancel have no scale of their own. An error of the
-/// predictions is one of y - target, which is smaller than y; then numbers go back through as many
-/// products again.
+/// All weights in one vector: entries that nearly cancel have no scale of their own. An error of
+/// the predictions is one of y - target, which is smaller than y; then numbers go back through as
+/// many products again.
 TEST(FlareDeviceGradient, OfNarrowOperandsIsWithinTheirRounding) {
     const Context context = ranks_context(false);
     for (const char* file : {"tiny", "tiny_options", "odd"}) {
@@ -197,8 +197,8 @@ std::string network_of(int64_t width, int64_t n_head, int64_t n_latent) {
     return written(writer, "network");
 }
 
-/// Heads of each kind of pass, more latents than a block of threads has, points in several slabs and
-/// sums in several parts.
+/// Heads of each kind of pass, more latents than a block of threads has, points in several slabs
+/// and sums in several parts.
 TEST(FlareDeviceGradient, OfAnySizesIsThatOfTheHostInDouble) {
     const Context context = ranks_context(false);
     const GradientWay way = on_device(context);

@@ -18,9 +18,9 @@ struct KeptBlock {
     float* log_sum = nullptr;  ///< (H, M)
 };
 
-/// The way back of a run of FLARE on a device: passes over this rank's points, so many at a time, and
-/// between blocks the reduction of dz in which the ranks meet. Between the forward run of a block and
-/// its way back only KeptBlock lives; what lies in between is computed again.
+/// The way back of a run of FLARE on a device: passes over this rank's points, so many at a time,
+/// and between blocks the reduction of dz in which the ranks meet. Between the forward run of a
+/// block and its way back only KeptBlock lives; what lies in between is computed again.
 class DeviceGradientPasses {
 public:
     /// Local. All must outlive it. operand: fp32 or tf32.
@@ -34,8 +34,8 @@ public:
     const KeptBlock& kept(int64_t block) const { return kept_[static_cast<size_t>(block)]; }
     /// (n_point, C) behind the last block.
     float* last() const { return arena_.at<float>(last_); }
-    /// What the caller fills before enqueue(), and reads after it: (n_point, n_input) network inputs;
-    /// (n_point, n_output) gradients of outputs; (n_point, n_input) gradients of inputs.
+    /// What the caller fills before enqueue(), and reads after it: (n_point, n_input) network
+    /// inputs; (n_point, n_output) gradients of outputs; (n_point, n_input) gradients of inputs.
     float* inputs() const { return arena_.at<float>(inputs_); }
     float* doutputs() const { return arena_.at<float>(doutputs_); }
     float* dinputs() const { return arena_.at<float>(dinputs_); }

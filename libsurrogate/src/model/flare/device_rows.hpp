@@ -15,14 +15,15 @@ namespace surrogate::impl::flare {
 
 /// How points are cut on the way back.
 struct RowCut {
-    /// Taken through a block at once: enough for every multiprocessor, and their scratch is bounded.
+    /// Taken through a block at once: enough for every multiprocessor, and their scratch is
+    /// bounded.
     int64_t slab_points = 65536;
     /// Of one sum of floats; such sums are then added in double.
     int64_t part_points = 1024;
 };
 
-/// The weights of a model on a device as the way back reads them: the master's arena, and each block's
-/// queries (H, M, D), scaled. They follow MasterWeights::refresh() without taking memory.
+/// The weights of a model on a device as the way back reads them: the master's arena, and each
+/// block's queries (H, M, D), scaled. They follow MasterWeights::refresh() without taking memory.
 class RowWeights {
 public:
     /// Local. All must outlive it. Throws no_memory, device; a refresh throws device.
@@ -53,8 +54,8 @@ struct ChainMemory {
     float* gradient = nullptr;          ///< (n_point, n_hidden)
 };
 
-/// Layers forward and back on rows of points, and the gradients of their weights, added in double to an
-/// arena on the device. Everything is enqueued.
+/// Layers forward and back on rows of points, and the gradients of their weights, added in double
+/// to an arena on the device. Everything is enqueued.
 class RowLayers {
 public:
     RowLayers(const Config& config, const kernels::flare::GradientKernels& kernels,
