@@ -25,8 +25,8 @@ const std::vector<std::string> trainer_keys = {
     "cycle_momentum", "plateau_factor",  "plateau_patience",
     "max_bad_steps",  "noise",           "bucket"};
 
-const std::vector<std::string> option_keys = {"threads", "backend", "vector", "reproducible",
-                                              "gradients"};
+const std::vector<std::string> option_keys = {"threads",   "backend",      "vector",
+                                              "precision", "reproducible", "gradients"};
 
 /// Keys that others of the same meaning replace here.
 const std::map<std::string, std::string> other_words = {

@@ -135,6 +135,8 @@ struct EndArgs {
     DeviceFindings* findings = nullptr;
 };
 
+struct GradientKernels;  // flare_gradient_device.hpp
+
 /// The passes, as the plug-in offers them. Each enqueues on `stream`; throws device, not_supported.
 /// load() brings the code for an operand and a width onto the device: once before the first pass of
 /// a plan there, and not while a graph is recorded, which a first launch may disturb.
@@ -149,6 +151,7 @@ struct DeviceKernels {
     void (*decode)(const DeviceProperties&, const DecodeArgs&, Stream) = nullptr;
     void (*end)(const DeviceProperties&, const EndArgs&, Stream) = nullptr;
     void (*load)(const DeviceProperties&, Operand, int64_t width) = nullptr;
+    const GradientKernels* gradients = nullptr;  ///< the way back
 };
 
 namespace cuda {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the partial sums of a pass to the latents that all ranks share. Small kernels: a row is one
 // latent of one head, a block of threads takes a row through all partials.
+#include "kernels/flare/flare_gradient_cuda.hpp"
 #include "kernels/flare/flare_launch.cuh"
 
 namespace surrogate::kernels::flare::cuda {
@@ -288,16 +289,19 @@ void load(const DeviceProperties& device, Operand operand_, int64_t width) {
 }  // namespace
 
 const DeviceKernels& kernels() {
+    static const GradientKernels gradients = gradient_kernels();
     static const DeviceKernels table = {begin,   encode, maxima, sums, latents,
-                                        combine, decode, end,    load};
+                                        combine, decode, end,    load, &gradients};
     return table;
 }
 
 DeviceTable device_table() {
-    static const DeviceKernels table = {
-        &OnDevice<begin>::call,  &OnDevice<encode>::call,  &OnDevice<maxima>::call,
-        &OnDevice<sums>::call,   &OnDevice<latents>::call, &OnDevice<combine>::call,
-        &OnDevice<decode>::call, &OnDevice<end>::call,     &OnDevice<load>::call};
+    static const GradientKernels gradients = gradient_kernels_on_device();
+    static const DeviceKernels table = {&OnDevice<begin>::call,   &OnDevice<encode>::call,
+                                        &OnDevice<maxima>::call,  &OnDevice<sums>::call,
+                                        &OnDevice<latents>::call, &OnDevice<combine>::call,
+                                        &OnDevice<decode>::call,  &OnDevice<end>::call,
+                                        &OnDevice<load>::call,    &gradients};
     return {"flare", sizeof table, &table};
 }
 

@@ -2,11 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "libsurrogate/src/domain/columns.hpp"
 #include "libsurrogate/src/layers/gradient_sums.hpp"
+
+namespace surrogate::impl {
+class DeviceContext;
+class GradientProgram;
+struct PlanRequest;
+}  // namespace surrogate::impl
 
 namespace surrogate::test {
 
@@ -16,6 +24,9 @@ struct GradientWay {
     bool reproducible = false, saves_less = false;
     kernels::Queue queue = {};
     impl::GradientOrder order = impl::GradientOrder::real;
+    impl::DeviceContext* device = nullptr;  ///< of the context of the model; null: the host
+    /// Makes the program instead of the network.
+    std::function<std::unique_ptr<impl::GradientProgram>(const impl::PlanRequest&)> program = {};
 };
 
 /// Columns of an array [n, n_channel].

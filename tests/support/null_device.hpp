@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "kernels/bsa/bsa_device.hpp"
-#include "kernels/flare/flare_device.hpp"
+#include "kernels/flare/flare_gradient_device.hpp"
 #include "kernels/hept/hept_device.hpp"
 #include "kernels/sequoia/sequoia_device.hpp"
 #include "kernels/sphere/sphere_device.hpp"
@@ -63,9 +63,12 @@ template <class... Args>
 void null_pass(const kernels::DeviceProperties&, Args...) {}
 
 inline const impl::DevicePlugin& null_plugin() {
-    static const kernels::flare::DeviceKernels flare{null_pass, null_pass, null_pass,
-                                                     null_pass, null_pass, null_pass,
-                                                     null_pass, null_pass, null_pass};
+    static const kernels::flare::GradientKernels flare_gradients{
+        null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass,
+        null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass};
+    static const kernels::flare::DeviceKernels flare{
+        null_pass, null_pass, null_pass, null_pass, null_pass,
+        null_pass, null_pass, null_pass, null_pass, &flare_gradients};
     static const kernels::sequoia::DeviceKernels sequoia{
         null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass,
         null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass};

@@ -43,7 +43,8 @@ void check_space(const surrogate_array& array, const std::string& what, bool tak
         throw Error(Status::not_supported,
                     what +
                         ": the array lies on a device (SURROGATE_CUDA), which only fields of "
-                        "plans with option backend=cuda may do; give a host array");
+                        "plans with option backend=cuda and without gradients may do; give a host "
+                        "array");
     }
     const uintptr_t size = is_wide(array) ? 8 : 4;
     if (reinterpret_cast<uintptr_t>(array.data) % size != 0) {

@@ -80,17 +80,19 @@ PackedWeights::PackedWeights(kernels::Device& device, Operand operand, const Mas
     n_byte_ = measure.size();
     memory_ = device_memory(device, n_byte_);
     pack();
+    host_ = {};
+    stream_ = {};
     refresh_ = master.on_refresh([this] { pack(); });
 }
 
 void PackedWeights::pack() {
-    const PinnedMemory host = pinned_memory(device_, n_byte_);
-    std::memset(host.get(), 0, static_cast<size_t>(n_byte_));
-    DeviceImage image(operand_, static_cast<char*>(host.get()), static_cast<char*>(memory_.get()));
+    if (!host_) host_ = pinned_memory(device_, n_byte_);
+    if (!stream_) stream_ = DeviceStream(device_, device_.create_stream());
+    std::memset(host_.get(), 0, static_cast<size_t>(n_byte_));
+    DeviceImage image(operand_, static_cast<char*>(host_.get()), static_cast<char*>(memory_.get()));
     lay_out_(image);
-    const DeviceStream stream(device_, device_.create_stream());
-    device_.copy(memory_.get(), host.get(), n_byte_, stream.get());
-    device_.synchronize(stream.get());
+    device_.copy(memory_.get(), host_.get(), n_byte_, stream_.get());
+    device_.synchronize(stream_.get());
 }
 
 }  // namespace surrogate::impl

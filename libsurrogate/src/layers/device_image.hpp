@@ -91,6 +91,9 @@ private:
     std::function<void(DeviceImage&)> lay_out_;
     int64_t n_byte_ = 0;
     DeviceMemory memory_;
+    // Kept from the first refresh on: steps of a training refresh.
+    PinnedMemory host_;
+    DeviceStream stream_;
     Refresh refresh_;
 };
 

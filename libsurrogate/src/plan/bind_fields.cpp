@@ -126,7 +126,8 @@ std::vector<size_t> Plan::checked_slots(const char* name, const char* unit,
     const std::string what = field_text(name, found, is_input);
     require_unit(found, unit, is_input);
     for (const size_t i : found)
-        check_array(*array, what, device_ != nullptr, slots(is_input)[i].kind);
+        check_array(*array, what, device_ && options_.get("gradients") == "false",
+                    slots(is_input)[i].kind);
     require_rows(what, found, *array, is_input);
     return found;
 }

@@ -193,7 +193,8 @@ void Plan::set_port_columns(std::span<const surrogate_named_array> given, bool i
         }
         if (found == given.end()) throw Error(Status::unknown_name, p.text + " is missing");
         ++n_expected;
-        check_array(found->array, p.text, device_ != nullptr, p.port.kind);
+        check_array(found->array, p.text, device_ && options_.get("gradients") == "false",
+                    p.port.kind);
         const int64_t expected[] = {n_row(p.port.place), p.port.n_channel};
         if (!std::ranges::equal(found->array.shape, expected)) {
             throw Error(Status::shape, p.text + ": array has shape " +

@@ -1,19 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/plan/execution.hpp"
 
+#include "libsurrogate/src/model/device_training.hpp"
 #include "libsurrogate/src/plan/device/execution.hpp"
 
 namespace surrogate::impl {
 
 namespace {
 
-/// The run of all families on the host.
+/// Gradients on the host, or on the request's device if the family has them there.
+std::unique_ptr<GradientProgram> make_gradients(const Network& network,
+                                                const PlanRequest& request) {
+    if (!request.device) return network.gradient_program(request);
+    const auto* const trained = dynamic_cast<const DeviceTraining*>(&network);
+    if (!trained) {
+        throw Error(Status::not_supported,
+                    "plans with option 'gradients' of this model run on the host; backend 'cuda' "
+                    "trains FLARE only");
+    }
+    return trained->device_gradient_program(request);
+}
+
+/// The run of all families on the host, and of those that give a device numbers of the host.
 class HostExecution final : public Execution {
 public:
     HostExecution(const Network& network, const PlanRequest& request)
         : outside_(request.queue.n_thread(), n_channel_of(network.inputs())) {
         if (request.gradients) {
-            auto program = network.gradient_program(request);
+            auto program = make_gradients(network, request);
             gradients_ = program.get();
             program_ = std::move(program);
         } else {
@@ -63,12 +77,7 @@ void Execution::set_stream(kernels::Stream) {
 }
 
 std::unique_ptr<Execution> make_execution(const Network& network, const PlanRequest& request) {
-    if (request.device && request.gradients) {
-        throw Error(
-            Status::not_supported,
-            "plans with option 'gradients' run on the host; backend 'cuda' cannot train yet");
-    }
-    if (request.device) return make_device_execution(network, request);
+    if (request.device && !request.gradients) return make_device_execution(network, request);
     std::unique_ptr<HostExecution> execution;
     request.input.context().comm().agree(
         [&] { execution = std::make_unique<HostExecution>(network, request); });

@@ -41,15 +41,20 @@ Column Plan::bound_output(size_t output) const {
 
 Execution::Result Plan::forward(std::span<const Column> inputs, std::span<const Column> outputs,
                                 std::exception_ptr& problem) {
-    Communicator& comm = context().comm();
     by_port_ = false;
-    const int64_t bytes = comm.bytes_sent(), collectives = comm.n_collective();
+    const Execution::Traffic before = traffic();
     const bool is_poisoned = static_cast<bool>(problem);
-    const Execution::Result result =
-        execution_->run(n_run_++, is_poisoned ? std::span<const Column>() : inputs,
-                        is_poisoned ? std::span<const Column>() : outputs, is_poisoned);
-    bytes_sent_ = comm.bytes_sent() - bytes;
-    n_collective_ = comm.n_collective() - collectives;
+    Execution::Result result;
+    try {
+        result = execution_->run(n_run_++, is_poisoned ? std::span<const Column>() : inputs,
+                                 is_poisoned ? std::span<const Column>() : outputs, is_poisoned);
+    } catch (...) {  // of this rank's device, once all exchanges were over
+        if (!device_) throw;
+        if (!problem) problem = std::current_exception();
+    }
+    const Execution::Traffic after = traffic();
+    bytes_sent_ = after.bytes - before.bytes;
+    n_collective_ = after.collectives - before.collectives;
     if (problem) return result;
     try {
         note_outside();
@@ -63,6 +68,14 @@ Execution::Result Plan::forward(std::span<const Column> inputs, std::span<const 
         problem = std::current_exception();
     }
     return result;
+}
+
+Execution::Traffic Plan::traffic() const {
+    const Communicator& comm = context().comm();
+    if (!device_) return {comm.bytes_sent(), comm.n_collective()};
+    const DeviceCollectives& collectives = device_->collectives();
+    return {comm.bytes_sent() + collectives.bytes_sent(),
+            comm.n_collective() + collectives.n_collective()};
 }
 
 std::vector<int> Plan::weight_stages() const {

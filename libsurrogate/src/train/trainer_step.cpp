@@ -291,7 +291,8 @@ double Trainer::end_validation(bool& is_best) {
 }
 
 Trainer::Traffic Trainer::now() const {
-    Traffic traffic{comm().bytes_sent(), comm().n_collective()};
+    const Execution::Traffic own = plan_.traffic();
+    const Traffic traffic{own.bytes, own.collectives};
     if (&comm() == &across()) return traffic;
     return {traffic.bytes + across().bytes_sent(), traffic.collectives + across().n_collective()};
 }

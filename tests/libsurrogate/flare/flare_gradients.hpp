@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "libsurrogate/src/api/handles.hpp"
-#include "libsurrogate/src/model/gradient_program.hpp"
+#include "libsurrogate/src/model/device_training.hpp"
 #include "tests/support/gradient_way.hpp"
 
 namespace surrogate::test {
@@ -126,10 +126,17 @@ private:
         request.reproducible = way.reproducible;
         request.gradients = true;
         request.saves_less = way.saves_less;
+        request.device = way.device;
         return request;
     }
     std::unique_ptr<impl::GradientProgram> make_program(const GradientWay& way) const {
-        auto made = network_.gradient_program(request(way));
+        const auto make = [&]() -> std::unique_ptr<impl::GradientProgram> {
+            if (way.program) return way.program(request(way));
+            if (!way.device) return network_.gradient_program(request(way));
+            return dynamic_cast<const impl::DeviceTraining&>(network_).device_gradient_program(
+                request(way));
+        };
+        auto made = make();
         made->connect();
         return made;
     }

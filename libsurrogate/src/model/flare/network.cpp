@@ -4,7 +4,9 @@
 #include <memory>
 
 #include "libsurrogate/src/layers/double_layers.hpp"
+#include "libsurrogate/src/model/device_training.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
+#include "libsurrogate/src/model/flare/device_gradient_program.hpp"
 #include "libsurrogate/src/model/flare/device_program.hpp"
 #include "libsurrogate/src/model/flare/device_weights.hpp"
 #include "libsurrogate/src/model/flare/gradient_program.hpp"
@@ -17,7 +19,7 @@ namespace surrogate::impl::flare {
 
 namespace {
 
-class FlareNetwork final : public Network {
+class FlareNetwork final : public Network, public DeviceTraining {
 public:
     FlareNetwork(const Config& config, const std::shared_ptr<const MasterWeights>& master)
         : config_(config), layers_(config, master) {}
@@ -58,19 +60,28 @@ public:
 
     std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
         const PointDomain& points = same_points(request, "FLARE");
+        return make_device_program(config_, weights_for(request), points, request);
+    }
+
+    std::unique_ptr<GradientProgram> device_gradient_program(
+        const PlanRequest& request) const override {
+        const PointDomain& points = same_points(request, "FLARE");
+        return make_device_gradient_program(config_, layers_.single(), weights_for(request), points,
+                                            request);
+    }
+
+private:
+    std::shared_ptr<const DeviceWeights> weights_for(const PlanRequest& request) const {
         if (config_.variant != Variant::model) {
             throw Error(Status::not_supported,
                         std::string("FLARE variant '") +
                             (config_.is_sequence() ? "ModelWrapper" : "BigFLAREModel") +
                             "' is not built for backend 'cuda'; use backend 'simd' or 'auto'");
         }
-        return make_device_program(config_,
-                                   device_weights_.get(request.device->device(), request.precision,
-                                                       config_, layers_.single()),
-                                   points, request);
+        return device_weights_.get(request.device->device(), request.precision, config_,
+                                   layers_.single());
     }
 
-private:
     Config config_;
     DoubleLayers<Layers> layers_;
     mutable SharedByOperand<DeviceWeights> device_weights_;
