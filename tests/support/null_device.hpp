@@ -80,7 +80,8 @@ inline const impl::DevicePlugin& null_plugin() {
                                                    null_pass, null_pass, null_pass};
     static const kernels::sphere::DeviceKernels sphere{null_pass, null_pass, null_pass, null_pass,
                                                        null_pass, null_pass, null_pass, null_pass,
-                                                       null_pass, null_pass, null_pass, null_pass};
+                                                       null_pass, null_pass, null_pass, null_pass,
+                                                       null_pass};
     static const kernels::DeviceTable tables[] = {{"flare", sizeof flare, &flare},
                                                   {"sequoia", sizeof sequoia, &sequoia},
                                                   {"bsa", sizeof bsa, &bsa},
