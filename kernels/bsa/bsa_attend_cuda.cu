@@ -445,7 +445,8 @@ void load(const DeviceProperties& device, Operand operand) {
 
 const DeviceKernels& kernels() {
     static const DeviceKernels table = {
-        begin, surrogate::kernels::cuda::linear, start, fold, choose, attend, residual, end, load};
+        begin, surrogate::kernels::cuda::linear, start, fold, choose, attend, residual, end, move,
+        load};
     return table;
 }
 
@@ -455,7 +456,7 @@ DeviceTable device_table() {
         &OnDevice<start>::call,    &OnDevice<fold>::call,
         &OnDevice<choose>::call,   &OnDevice<attend>::call,
         &OnDevice<residual>::call, &OnDevice<end>::call,
-        &OnDevice<load>::call};
+        &OnDevice<move>::call,     &OnDevice<load>::call};
     return {"bsa", sizeof table, &table};
 }
 

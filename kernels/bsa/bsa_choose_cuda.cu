@@ -70,7 +70,9 @@ __global__ void __launch_bounds__(32 * n_warp)
         query[c * 32] = sum / static_cast<float>(args.g);
     }
     const int64_t own_begin =
-        args.blocks_of_ball > 0 ? group / args.groups_of_ball * args.blocks_of_ball : 0;
+        args.blocks_of_ball > 0
+            ? (args.first_ball + group / args.groups_of_ball) * args.blocks_of_ball
+            : 0;
     const int64_t own_end = own_begin + args.blocks_of_ball;
     // All groups have as many blocks of other balls: if those are too few, own ones follow.
     const int n_sweep = args.n_block - args.blocks_of_ball < args.n_choice ? 2 : 1;

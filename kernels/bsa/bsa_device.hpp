@@ -86,6 +86,7 @@ struct FoldArgs {
 /// Scores in single precision, fused over channels in order. Fewer than n_choice blocks never exist.
 struct ChooseArgs {
     int64_t n_group = 0, g = 1;  ///< g: items of `queries` that a group averages
+    int64_t first_ball = 0;      ///< that of group 0, among the balls of the blocks
     int64_t n_block = 0;
     int32_t n_choice = 1, n_head = 0, n_dim = 0;
     int64_t groups_of_ball = 0, blocks_of_ball = 0;  ///< 0: no block is a group's own
@@ -126,6 +127,22 @@ struct AttendArgs {
     int32_t gate_first = 0, gate_step = 1;
 };
 
+/// Rows of a stream on their way between ranks: from channels first .. first + n_channel - 1 of the
+/// stream to rows of n_channel numbers side by side, or back. Where the run has failed NaN is given;
+/// who takes NaN finds that the run is not finite.
+struct MoveArgs {
+    bool gives = true;  ///< from the stream
+    int64_t n_row = 0;
+    /// Gives: row of the stream for each of the memory. Takes: row of the memory for each of the
+    /// stream, whose rows up to a whole tile become zeros. Null: in order.
+    const int32_t* rows = nullptr;
+    float* stream = nullptr;
+    int64_t width = 0;
+    int32_t first = 0, n_channel = 0;
+    float* memory = nullptr;
+    DeviceFindings* findings = nullptr;
+};
+
 /// x += residual, residual = x, or only the latter.
 struct ResidualArgs {
     int64_t n = 0;  ///< numbers
@@ -157,6 +174,7 @@ struct DeviceKernels {
     void (*attend)(const DeviceProperties&, const AttendArgs&, Stream) = nullptr;
     void (*residual)(const DeviceProperties&, const ResidualArgs&, Stream) = nullptr;
     void (*end)(const DeviceProperties&, const EndArgs&, Stream) = nullptr;
+    void (*move)(const DeviceProperties&, const MoveArgs&, Stream) = nullptr;
     void (*load)(const DeviceProperties&, Operand) = nullptr;
 };
 

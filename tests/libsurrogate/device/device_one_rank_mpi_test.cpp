@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Families that devices take on one rank: on several they are refused by name, on all ranks.
-#include "tests/support/bsa_models.hpp"
 #include "tests/support/device_ranks.hpp"
 #include "tests/support/hept_models.hpp"
 #include "tests/support/sphere_models.hpp"
@@ -27,13 +26,10 @@ TEST(OnDevicesOfSeveralRanks, FamiliesOnPointsAreRefused) {
     const Context context = ranks_context(false);
     const int64_t id = rank_of(MPI_COMM_WORLD);
     const std::vector<double> x = {0.1 * static_cast<double>(id), 0.2};
-    for (const std::string& bytes : {hept_network(small_hept()).bytes(),
-                                     bsa_network(small_bsa({{"dimensionality", 2}})).bytes()}) {
-        const ModelOnDisk disk(bytes);
-        const Model model(context, disk.path());
-        const Domain domain(context, matrix(x.data(), 1, 2), &id);
-        expect_made_on_one_rank_only(model, domain, nullptr);
-    }
+    const ModelOnDisk disk(hept_network(small_hept()).bytes());
+    const Model model(context, disk.path());
+    const Domain domain(context, matrix(x.data(), 1, 2), &id);
+    expect_made_on_one_rank_only(model, domain, nullptr);
 }
 
 }  // namespace

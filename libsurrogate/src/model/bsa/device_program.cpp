@@ -2,12 +2,14 @@
 #include "libsurrogate/src/model/bsa/device_program.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <optional>
 
 #include "kernels/bsa/bsa_device.hpp"
 #include "libsurrogate/src/model/bsa/costs.hpp"
+#include "libsurrogate/src/model/bsa/device_rows.hpp"
 #include "libsurrogate/src/model/bsa/tree_plan.hpp"
-#include "libsurrogate/src/model/device_limits.hpp"
 
 namespace surrogate::impl::bsa {
 
@@ -23,13 +25,21 @@ using kernels::bsa::DeviceKernels;
 using kernels::bsa::EndArgs;
 using kernels::bsa::FoldArgs;
 using kernels::bsa::HeadRows;
+using kernels::bsa::MoveArgs;
 using kernels::bsa::ResidualArgs;
 using kernels::bsa::StartArgs;
 
 namespace {
 
-/// The network on all slots of the tree. The tree is made on the host; the kernels read and write
-/// the caller's points where they lie.
+/// Ranks begin where a warp's queries would (two tiles): sums do not depend on who makes them.
+constexpr int64_t least_slots = 2 * tile_rows;
+
+/// The network on all slots of the tree, which is made on the host. On one rank the kernels read and
+/// write the caller's points where they lie; on many, rows travel to their slots over the host.
+///
+/// Ranks have whole balls. What a layer attends to beyond them, keys and values of all slots and of
+/// all blocks, is gathered on every rank once a layer, into one memory for all layers: counts are
+/// those of planning, whatever is chosen. Rotated layers move x there and y back.
 class Passes final : public DeviceProgram {
 public:
     Passes(const Config& config, std::shared_ptr<const DeviceWeights> weights,
@@ -41,11 +51,13 @@ public:
           device_(request.device->device()),
           kernels_(request.device->kernels<DeviceKernels>("bsa")),
           weights_(std::move(weights)),
-          plan_(config, domain, request.queue) {
-        require_one_rank_on_device("Ball Sparse Attention", comm_.size());
-    }
+          plan_(config, domain, request.queue, least_slots) {}
 
     void connect(const DeviceColumns& columns) override;
+
+    RowExchange<float>* rows() override { return rows_ ? &*rows_ : nullptr; }
+    std::span<const DeviceGather> gathers() const override { return gathers_; }
+    std::span<const DeviceExchange> exchanges() const override { return exchanges_; }
 
     /// x, which is made of the features after the columns were read.
     float* staging() const override { return arena_.at<float>(x_); }
@@ -55,9 +67,7 @@ public:
     int64_t weight_bytes() const override { return weights_->bytes(); }
     int64_t n_point() const override { return plan_.n_point(); }
     std::vector<LayerCost> costs() const override;
-    std::vector<std::string> notes() const override {
-        return notes_of(config_, plan_.slots().n_point(), n_slot(), 1, false);
-    }
+    std::vector<std::string> notes() const override;
 
 private:
     /// Where coarse vectors come from and go to.
@@ -68,12 +78,28 @@ private:
     };
 
     void add_memory();
+    void add_shared_memory();
     void fill_memory(const std::vector<int64_t>& points);
+    void fill_shared_memory(ArenaWriter& put) const;
+    void add_exchanges();
 
     void embed(Stream stream) const;
-    void run_layer(int64_t index, Stream stream) const;
+    void run_layer(int64_t index, DeviceSteps& steps) const;
     void project(const DeviceLayer& layer, bool rotated, Stream stream) const;
+    void compress_all(const DeviceLayer& layer, Stream stream) const;
+    void attend(const DeviceLayer& layer, bool rotated, Stream stream) const;
     void attend_sparsely(const DeviceLayer& layer, bool rotated, Stream stream) const;
+    void share_slots(DeviceSteps& steps) const;
+    void share_blocks(DeviceSteps& steps) const;
+    void turn(bool forth, DeviceSteps& steps) const;
+    void move(const MoveArgs& args, Stream stream) const {
+        kernels_.move(device_.properties(), args, stream);
+    }
+    /// Passes on this rank's slots.
+    template <class Work>
+    void compute(DeviceSteps& steps, const Work& work) const {
+        if (n_slot() > 0) steps.compute([&] { work(steps.stream()); });
+    }
     void compress(const Compression& compression, Stream stream) const;
     void choose(Stream stream) const;
     AttendArgs to_slots(bool rotated) const;
@@ -88,18 +114,37 @@ private:
         kernels_.linear(device_.properties(), args, stream);
     }
     HeadRows slot_rows(int64_t part) const;
+    HeadRows all_slot_rows(int64_t part) const;
     HeadRows coarse_rows(int64_t place) const;
 
-    int64_t n_slot() const { return plan_.slots().n_slot(); }
+    bool is_alone() const { return comm_.size() == 1; }
+    bool is_turned() const { return plan_.is_rotated() && !is_alone(); }
+    bool shares_slots() const {
+        return !is_alone() && (config_.is_sparse() || !config_.has_balls());
+    }
+    bool shares_blocks() const { return !is_alone() && config_.is_sparse(); }
+    int64_t n_slot() const { return plan_.shape().n_local(); }
+    int64_t n_slot_global() const { return plan_.shape().n_slot; }
     int64_t n_block() const { return n_slot() / config_.block_size; }
-    int64_t n_choice() const { return std::min(config_.n_choice, n_block()); }
+    int64_t n_block_global() const { return n_slot_global() / config_.block_size; }
+    int64_t n_choice() const { return std::min(config_.n_choice, n_block_global()); }
+    /// Channels of queries, keys or values of all heads.
+    int64_t n_head_channel() const { return config_.n_head * widths().heads.n_dim_padded; }
+    /// Rows of a rank's part of what is gathered.
+    int64_t part_slots() const { return most_rows(plan_.begins()); }
+    int64_t part_blocks() const { return part_slots() / config_.block_size * config_.n_head; }
+    int64_t slots_part_bytes() const { return 4 * part_slots() * 2 * n_head_channel(); }
+    int64_t blocks_part_bytes() const { return 4 * part_blocks() * 2 * widths().coarse.width; }
     int64_t operand_bytes() const { return kernels::operand_bytes(weights_->operand()); }
     const DeviceWidths& widths() const { return weights_->widths(); }
     template <class T>
     T* at(int64_t place) const {
         return arena_.at<T>(place);
     }
-    const int32_t* order(bool rotated) const { return rotated ? at<int32_t>(slots_) : nullptr; }
+    /// Null: the layer's rows stand in its order.
+    const int32_t* order(bool rotated) const {
+        return rotated && is_alone() ? at<int32_t>(slots_) : nullptr;
+    }
 
     const Config& config_;
     const PointDomain& domain_;
@@ -109,6 +154,11 @@ private:
     const DeviceKernels& kernels_;
     std::shared_ptr<const DeviceWeights> weights_;
     TreePlan<float> plan_;
+    std::optional<RowExchange<float>> rows_;  // more than one rank
+    std::array<SlotMoves, 2> moves_;          // to the rotated order, and back
+    std::array<std::vector<int64_t>, 2> given_bytes_, taken_bytes_;
+    std::vector<DeviceGather> gathers_;      // of slots, of blocks
+    std::vector<DeviceExchange> exchanges_;  // as moves_
     DeviceColumns columns_;
     DeviceArena arena_;
     // In arena_. work_: features, then q, k and v, then hidden channels, then predictions.
@@ -116,6 +166,9 @@ private:
     int64_t folded_ = 0, coarse_hidden_ = 0, coarse_q_ = 0, coarse_k_ = 0, coarse_v_ = 0;
     int64_t chosen_ = 0;
     int64_t points_ = 0, positions_ = 0, relative_[2] = {}, slots_ = 0;
+    // Of several ranks. parts_: what is gathered or moved, one after the other.
+    int64_t parts_ = 0, all_slots_ = 0, all_k_ = 0, all_v_ = 0, slot_rows_ = 0, block_rows_ = 0;
+    std::array<int64_t, 2> given_ = {}, taken_ = {};
 };
 
 int64_t whole_tiles(int64_t n_row) {
@@ -124,14 +177,29 @@ int64_t whole_tiles(int64_t n_row) {
 
 void Passes::connect(const DeviceColumns& columns) {
     columns_ = columns;
-    const RowRoute route = plan_.build(request_.coordinates, request_.reproducible, {});
+    RowRoute route = plan_.build(request_.coordinates, request_.reproducible, {});
+    std::vector<int64_t> points;
+    comm_.agree([&] {
+        points.resize(static_cast<size_t>(n_point()));
+        std::iota(points.begin(), points.end(), 0);
+        if (!is_alone()) return;
+        std::vector<int64_t> in_order(points);
+        route.to_target_alone(points.data(), in_order.data(), sizeof(int64_t));
+        points.swap(in_order);
+    });
+    if (!is_alone())
+        rows_.emplace(comm_, std::move(route), std::max(columns.n_input, columns.n_output));
+    TreePlan<float>::Rotation turn;
+    if (is_turned()) turn = plan_.rotation();
     comm_.agree([&] {
         kernels_.load(device_.properties(), weights_->operand());
-        std::vector<int64_t> points(static_cast<size_t>(n_point())), in_order(points);
-        std::iota(points.begin(), points.end(), 0);
-        route.to_target_alone(points.data(), in_order.data(), sizeof(int64_t));
+        if (is_turned()) {
+            moves_ = {slot_moves(turn.targets, turn.sources, plan_.begins(), comm_.rank()),
+                      slot_moves(turn.sources, turn.targets, plan_.begins(), comm_.rank())};
+        }
         add_memory();
-        fill_memory(in_order);
+        fill_memory(points);
+        add_exchanges();
     });
 }
 
@@ -147,7 +215,8 @@ void Passes::add_memory() {
     u_ = arena_.add(operand_bytes() * n * w.nodes.width);
     work_ = arena_.add(std::max({numbers(n, w.features), numbers(n, w.qkv),
                                  operand_bytes() * n * w.hidden.width, numbers(n, w.outputs)}));
-    y_ = arena_.add(numbers(n, w.heads));
+    // On its way to its rotated places x stands where y will.
+    y_ = arena_.add(std::max(numbers(n, w.heads), is_turned() ? numbers(n, w.nodes) : 0));
     if (config_.is_sparse()) {
         const int64_t n_row = whole_tiles(n_block() * config_.n_head);
         if (config_.has_token_gates) gates_ = arena_.add(numbers(n, w.gates));
@@ -163,21 +232,85 @@ void Passes::add_memory() {
     for (const bool rotated : {false, true})
         if (config_.has_balls() && (!rotated || plan_.is_rotated()))
             relative_[rotated] = arena_.add(4 * n_slot() * d);
-    if (plan_.is_rotated()) slots_ = arena_.add(4 * n_slot());
+    if (plan_.is_rotated() && is_alone()) slots_ = arena_.add(4 * n_slot());
+    if (!is_alone()) add_shared_memory();
     arena_.take(device_);
 }
 
-/// points: of the solver, in the order of the tree.
+/// What several ranks need besides.
+void Passes::add_shared_memory() {
+    const DeviceWidths& w = widths();
+    const int64_t n_rank = comm_.size(), n_block_row = n_block_global() * config_.n_head;
+    int64_t parts = 0;
+    if (shares_slots()) {
+        parts = n_rank * slots_part_bytes();
+        all_slots_ = arena_.add(4 * whole_tiles(n_slot_global()) * 2 * n_head_channel());
+        slot_rows_ = arena_.add(4 * n_slot_global());
+    }
+    if (shares_blocks()) {
+        parts = std::max(parts, n_rank * blocks_part_bytes());
+        all_k_ = arena_.add(4 * whole_tiles(n_block_row) * w.coarse.width);
+        all_v_ = arena_.add(4 * whole_tiles(n_block_row) * w.coarse.width);
+        block_rows_ = arena_.add(4 * n_block_row);
+    }
+    for (size_t i = 0; i < 2 && is_turned(); ++i) {
+        const int64_t n_row = moves_[i].n_row_taken() + n_slot();
+        parts = std::max(parts, 4 * n_row * std::max(w.nodes.width, w.heads.width));
+        given_[i] = arena_.add(4 * n_slot());
+        taken_[i] = arena_.add(4 * n_slot());
+    }
+    parts_ = arena_.add(parts);
+}
+
+void Passes::fill_shared_memory(ArenaWriter& put) const {
+    if (shares_slots()) put(slot_rows_, rows_of_parts(plan_.begins(), 1, part_slots()));
+    if (shares_blocks()) {
+        std::vector<int64_t> begins(plan_.begins().begin(), plan_.begins().end());
+        for (int64_t& begin : begins) begin /= config_.block_size;
+        put(block_rows_, rows_of_parts(begins, config_.n_head, 2 * part_blocks()));
+    }
+    for (size_t i = 0; i < 2 && is_turned() && n_slot() > 0; ++i) {
+        put(given_[i], moves_[i].given);
+        put(taken_[i], moves_[i].taken);
+    }
+}
+
+void Passes::add_exchanges() {
+    char* const parts = at<char>(parts_);
+    const auto add_gather = [&](int64_t n_byte) {
+        gathers_.push_back({parts, n_byte, parts + comm_.rank() * n_byte});
+    };
+    if (shares_slots()) add_gather(slots_part_bytes());
+    if (shares_blocks()) add_gather(blocks_part_bytes());
+    for (size_t i = 0; i < 2 && is_turned(); ++i) {
+        const int64_t row_bytes = 4 * (i == 0 ? widths().nodes : widths().heads).width;
+        given_bytes_[i] = moves_[i].n_given;
+        taken_bytes_[i] = moves_[i].n_taken;
+        for (int64_t& n : given_bytes_[i]) n *= row_bytes;
+        for (int64_t& n : taken_bytes_[i]) n *= row_bytes;
+        exchanges_.push_back({{parts + moves_[i].n_row_taken() * row_bytes, given_bytes_[i]},
+                              {parts, taken_bytes_[i]}});
+    }
+}
+
+/// points: of the columns, in the order of the tree.
 void Passes::fill_memory(const std::vector<int64_t>& points) {
-    if (n_slot() == 0) return;
+    if (n_slot_global() == 0) return;
     const auto n = static_cast<size_t>(n_slot());
     const auto d = static_cast<size_t>(config_.n_axis);
     ArenaWriter put(device_, arena_);
+    fill_shared_memory(put);
+    if (n == 0) {
+        put.finish();
+        return;
+    }
+    const int64_t first = plan_.slots().points_before(plan_.shape().own.begin);
     std::vector<int64_t> of_slots(n);
     std::vector<float> positions(n * d), relative(n * d);
     for (size_t s = 0; s < n; ++s) {
-        const Slots::Entry entry = plan_.slots().at(static_cast<int64_t>(s));
-        const int64_t point = points[static_cast<size_t>(entry.position)];
+        const Slots::Entry entry =
+            plan_.slots().at(plan_.shape().own.begin + static_cast<int64_t>(s));
+        const int64_t point = points[static_cast<size_t>(entry.position - first)];
         of_slots[s] = entry.is_original ? point : ~point;
         for (size_t k = 0; k < d; ++k)
             positions[s * d + k] = static_cast<float>(plan_.positions()[s * d + k]);
@@ -192,7 +325,7 @@ void Passes::fill_memory(const std::vector<int64_t>& points) {
                 relative[s * d + k] = from(static_cast<int64_t>(k), static_cast<int64_t>(s));
         put(relative_[rotated], relative);
     }
-    if (plan_.is_rotated()) put(slots_, plan_.slots_of_rotated());
+    if (plan_.is_rotated() && is_alone()) put(slots_, plan_.slots_of_rotated());
     put.finish();
 }
 
@@ -250,6 +383,18 @@ HeadRows Passes::slot_rows(int64_t part) const {
             head};
 }
 
+/// Keys (1) or values (2) of all ranks' slots.
+HeadRows Passes::all_slot_rows(int64_t part) const {
+    if (is_alone()) return slot_rows(part);
+    const int64_t n_channel = n_head_channel();
+    return {at<float>(all_slots_),
+            2 * n_channel,
+            1,
+            0,
+            static_cast<int32_t>((part - 1) * n_channel),
+            static_cast<int32_t>(widths().heads.n_dim_padded)};
+}
+
 HeadRows Passes::coarse_rows(int64_t place) const {
     return {at<float>(place), widths().coarse.width, static_cast<int32_t>(config_.n_head), 1, 0, 0};
 }
@@ -262,7 +407,7 @@ void Passes::project(const DeviceLayer& layer, bool rotated, Stream stream) cons
     start.n_slot = n_slot();
     start.n_axis = config_.n_axis;
     start.slots = order(rotated);
-    start.x = at<float>(x_);
+    start.x = at<float>(rotated && is_turned() ? y_ : x_);
     start.width = w.nodes.width;
     start.norm = layer.norm1;
     start.n_norm = static_cast<int32_t>(config_.n_channel);
@@ -315,7 +460,8 @@ void Passes::choose(Stream stream) const {
     ChooseArgs args;
     args.n_group = n_slot() / config_.group_size;
     args.g = config_.has_query_mlp ? 1 : config_.group_size;
-    args.n_block = n_block();
+    args.n_block = n_block_global();
+    args.first_ball = plan_.shape().own.begin / plan_.shape().ball;
     args.n_choice = static_cast<int32_t>(n_choice());
     args.n_head = static_cast<int32_t>(config_.n_head);
     args.n_dim = static_cast<int32_t>(config_.head_dim());
@@ -324,7 +470,7 @@ void Passes::choose(Stream stream) const {
         args.blocks_of_ball = plan_.shape().ball / config_.block_size;
     }
     args.queries = config_.has_query_mlp ? coarse_rows(coarse_q_) : slot_rows(0);
-    args.keys = coarse_rows(coarse_k_);
+    args.keys = coarse_rows(is_alone() ? coarse_k_ : all_k_);
     args.to = at<int32_t>(chosen_);
     args.findings = columns_.findings;
     kernels_.choose(device_.properties(), args, stream);
@@ -334,12 +480,13 @@ void Passes::choose(Stream stream) const {
 AttendArgs Passes::to_slots(bool rotated) const {
     AttendArgs args;
     args.operand = weights_->operand();
-    args.n_query = args.n_key = n_slot();
+    args.n_query = n_slot();
+    args.n_key = n_slot_global();
     args.n_head = static_cast<int32_t>(config_.n_head);
     args.head_groups = static_cast<int32_t>(widths().head_groups());
     args.queries = slot_rows(0);
-    args.keys = slot_rows(1);
-    args.values = slot_rows(2);
+    args.keys = all_slot_rows(1);
+    args.values = all_slot_rows(2);
     args.slots = order(rotated);
     args.to = at<float>(y_);
     return args;
@@ -348,6 +495,9 @@ AttendArgs Passes::to_slots(bool rotated) const {
 AttendArgs Passes::to_ball(const DeviceLayer& layer, bool rotated) const {
     AttendArgs args = to_slots(rotated);
     args.kind = AttendArgs::Keys::ball;
+    args.n_key = n_slot();
+    args.keys = slot_rows(1);
+    args.values = slot_rows(2);
     args.ball = plan_.shape().ball;
     args.relative = at<float>(relative_[rotated]);
     args.n_axis = static_cast<int32_t>(config_.n_axis);
@@ -365,10 +515,13 @@ void Passes::set_gate(const DeviceLayer& layer, int64_t branch, AttendArgs& args
     args.adds = branch > 0;
 }
 
-void Passes::attend_sparsely(const DeviceLayer& layer, bool rotated, Stream stream) const {
+void Passes::compress_all(const DeviceLayer& layer, Stream stream) const {
     compress({layer.k_coarse, 1, coarse_k_}, stream);
     compress({layer.v_coarse, 2, coarse_v_}, stream);
     if (config_.has_query_mlp) compress({layer.q_coarse, 0, coarse_q_}, stream);
+}
+
+void Passes::attend_sparsely(const DeviceLayer& layer, bool rotated, Stream stream) const {
     choose(stream);
 
     AttendArgs ball = to_ball(layer, rotated);
@@ -376,9 +529,9 @@ void Passes::attend_sparsely(const DeviceLayer& layer, bool rotated, Stream stre
     kernels_.attend(device_.properties(), ball, stream);
 
     AttendArgs compressed = to_slots(rotated);
-    compressed.n_key = n_block();
-    compressed.keys = coarse_rows(coarse_k_);
-    compressed.values = coarse_rows(coarse_v_);
+    compressed.n_key = n_block_global();
+    compressed.keys = coarse_rows(is_alone() ? coarse_k_ : all_k_);
+    compressed.values = coarse_rows(is_alone() ? coarse_v_ : all_v_);
     if (config_.compresses_groups) {
         compressed.n_query = n_block();
         compressed.queries = coarse_rows(coarse_q_);
@@ -397,18 +550,101 @@ void Passes::attend_sparsely(const DeviceLayer& layer, bool rotated, Stream stre
     kernels_.attend(device_.properties(), selected, stream);
 }
 
-void Passes::run_layer(int64_t index, Stream stream) const {
-    const DeviceLayer& layer = weights_->layers().layers[static_cast<size_t>(index)];
-    const bool rotated = config_.is_layer_rotated(index);
-    project(layer, rotated, stream);
+void Passes::attend(const DeviceLayer& layer, bool rotated, Stream stream) const {
     if (config_.is_sparse()) {
         attend_sparsely(layer, rotated, stream);
     } else {
         kernels_.attend(device_.properties(),
                         config_.has_balls() ? to_ball(layer, rotated) : to_slots(rotated), stream);
     }
-    finish(layer, stream);
-    if (config_.adds_residual(index)) add_residual(true, stream);
+}
+
+/// Keys and values of this rank's slots to all ranks.
+void Passes::share_slots(DeviceSteps& steps) const {
+    const DeviceGather& gather = gathers_[0];
+    MoveArgs args;
+    args.n_row = n_slot();
+    args.stream = at<float>(work_);
+    args.width = widths().qkv.width;
+    args.first = static_cast<int32_t>(n_head_channel());
+    args.n_channel = static_cast<int32_t>(2 * n_head_channel());
+    args.memory = static_cast<float*>(gather.part);
+    args.findings = columns_.findings;
+    steps.compute([&] { move(args, steps.stream()); });
+    steps.gather(gather);
+    args.gives = false;
+    args.n_row = n_slot_global();
+    args.rows = at<int32_t>(slot_rows_);
+    args.stream = at<float>(all_slots_);
+    args.width = args.n_channel;
+    args.first = 0;
+    args.memory = at<float>(parts_);
+    steps.compute([&] { move(args, steps.stream()); });
+}
+
+/// The same of blocks: keys before values in each part.
+void Passes::share_blocks(DeviceSteps& steps) const {
+    const DeviceGather& gather = gathers_[1];
+    MoveArgs args;
+    args.width = widths().coarse.width;
+    args.n_channel = static_cast<int32_t>(args.width);
+    args.findings = columns_.findings;
+    const int64_t values = part_blocks() * args.width;
+    const auto both = [&](int64_t k, int64_t v, float* memory) {
+        steps.compute([&] {
+            args.stream = at<float>(k);
+            args.memory = memory;
+            move(args, steps.stream());
+            args.stream = at<float>(v);
+            args.memory = memory + values;
+            move(args, steps.stream());
+        });
+    };
+    args.n_row = n_block() * config_.n_head;
+    both(coarse_k_, coarse_v_, static_cast<float*>(gather.part));
+    steps.gather(gather);
+    args.gives = false;
+    args.n_row = n_block_global() * config_.n_head;
+    args.rows = at<int32_t>(block_rows_);
+    both(all_k_, all_v_, at<float>(parts_));
+}
+
+/// x of this rank's places of the rotated order, to where y will stand; or y to the main order.
+void Passes::turn(bool forth, DeviceSteps& steps) const {
+    const size_t way = forth ? 0 : 1;
+    MoveArgs args;
+    args.n_row = n_slot();
+    args.rows = at<int32_t>(given_[way]);
+    args.stream = at<float>(forth ? x_ : y_);
+    args.width = (forth ? widths().nodes : widths().heads).width;
+    args.n_channel = static_cast<int32_t>(args.width);
+    args.memory = static_cast<float*>(exchanges_[way].given.data);
+    args.findings = columns_.findings;
+    steps.compute([&] { move(args, steps.stream()); });
+    steps.exchange(exchanges_[way]);
+    args.gives = false;
+    args.rows = at<int32_t>(taken_[way]);
+    args.stream = at<float>(y_);
+    args.memory = at<float>(parts_);
+    steps.compute([&] { move(args, steps.stream()); });
+}
+
+void Passes::run_layer(int64_t index, DeviceSteps& steps) const {
+    const DeviceLayer& layer = weights_->layers().layers[static_cast<size_t>(index)];
+    const bool rotated = config_.is_layer_rotated(index);
+    if (rotated && is_turned()) turn(true, steps);
+    compute(steps, [&](Stream stream) {
+        project(layer, rotated, stream);
+        if (config_.is_sparse()) compress_all(layer, stream);
+    });
+    if (shares_slots()) share_slots(steps);
+    if (shares_blocks()) share_blocks(steps);
+    compute(steps, [&](Stream stream) { attend(layer, rotated, stream); });
+    if (rotated && is_turned()) turn(false, steps);
+    compute(steps, [&](Stream stream) {
+        finish(layer, stream);
+        if (config_.adds_residual(index)) add_residual(true, stream);
+    });
 }
 
 /// x += out(y), x += mlp(norm2(x)): the hidden channels lie where q, k and v were.
@@ -464,27 +700,58 @@ void Passes::read_out(Stream stream) const {
 }
 
 void Passes::enqueue(DeviceSteps& steps) const {
-    if (n_slot() == 0) return;
-    steps.compute([&] {
-        embed(steps.stream());
-        for (int64_t i = 0; i < config_.depth; ++i) run_layer(i, steps.stream());
-        read_out(steps.stream());
-    });
+    if (n_slot_global() == 0) return;
+    compute(steps, [&](Stream stream) { embed(stream); });
+    for (int64_t i = 0; i < config_.depth; ++i) run_layer(i, steps);
+    compute(steps, [&](Stream stream) { read_out(stream); });
 }
 
 // ---- the table of the plan ---------------------------------------------------------------------
 
 std::vector<LayerCost> Passes::costs() const {
     Work work;
-    work.n_point = work.n_solver = n_point();
-    work.n_slot = work.n_slot_global = n_slot();
+    work.n_point = n_point();
+    work.n_solver = domain_.n_local();
+    work.n_slot = n_slot();
+    work.n_slot_global = n_slot_global();
     work.ball = plan_.shape().ball;
     work.n_choice = config_.is_sparse() ? n_choice() : 0;
     work.fetches.resize(static_cast<size_t>(config_.depth));
+    if (shares_slots()) work.ring = {slots_part_bytes(), 1};
+    if (shares_blocks()) {
+        std::fill(work.fetches.begin(), work.fetches.end(), work.ring);
+        work.coarse_bytes = blocks_part_bytes();
+    }
+    work.n_given = is_alone() ? 0 : columns_.n_input;
     std::vector<LayerCost> list = costs_of(config_, work);
-    // One rank sends nothing, and points are read where they lie.
-    std::erase_if(list, [](const LayerCost& cost) { return cost.flops == 0; });
-    for (LayerCost& cost : list) cost.bytes_sent = cost.collectives = cost.messages = 0;
+    if (is_alone() || n_slot_global() == 0) {
+        // Nothing is sent, and points are read where they lie.
+        std::erase_if(list, [](const LayerCost& cost) { return cost.flops == 0; });
+        for (LayerCost& cost : list) cost.bytes_sent = cost.collectives = cost.messages = 0;
+        return list;
+    }
+    // Findings travel as NaN in what is sent anyway.
+    std::erase_if(list, [](const LayerCost& cost) { return cost.name == "flag of every rank"; });
+    for (LayerCost& cost : list) {
+        if (!cost.name.ends_with("rotated and back")) continue;
+        cost.bytes_sent = exchanges_[0].given.bytes() + exchanges_[1].given.bytes();
+        cost.collectives = 2;
+    }
+    return list;
+}
+
+std::vector<std::string> Passes::notes() const {
+    std::vector<std::string> list =
+        notes_of(config_, plan_.slots().n_point(), n_slot_global(), 1, false);
+    if (!is_alone()) {
+        list.push_back(
+            "points travel to their slots and predictions back over the host, once a run");
+    }
+    if (shares_slots()) {
+        list.push_back("keys and values of all " + std::to_string(n_slot_global()) +
+                       " slots are gathered on every device once a layer: " +
+                       std::to_string(4 * 2 * n_head_channel() * n_slot_global()) + " bytes");
+    }
     return list;
 }
 

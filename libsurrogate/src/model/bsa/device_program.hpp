@@ -9,7 +9,7 @@
 
 namespace surrogate::impl::bsa {
 
-/// Kernels of kernels/bsa, on one rank. `config` and the domain must outlive it. Local; throws
+/// Kernels of kernels/bsa. `config` and the domain must outlive it. Local; throws
 /// not_supported.
 std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
                                                    std::shared_ptr<const DeviceWeights> weights,

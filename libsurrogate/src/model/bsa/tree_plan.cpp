@@ -16,8 +16,13 @@ using kernels::tile_points;
 using kernels::Tiles;
 
 template <class T>
-TreePlan<T>::TreePlan(const Config& config, const PointDomain& domain, const kernels::Queue& queue)
-    : config_(config), domain_(domain), queue_(queue), comm_(domain.context().comm()) {}
+TreePlan<T>::TreePlan(const Config& config, const PointDomain& domain, const kernels::Queue& queue,
+                      int64_t least_unit)
+    : config_(config),
+      domain_(domain),
+      queue_(queue),
+      comm_(domain.context().comm()),
+      least_unit_(least_unit) {}
 
 template <class T>
 RowRoute TreePlan<T>::build(std::span<const Column> coordinates, bool is_reproducible,
@@ -55,7 +60,8 @@ void TreePlan<T>::set_shape() {
     }
     shape_.n_slot = slots_.n_slot();
     set_balls();
-    const int64_t unit = std::max(shape_.ball, std::min(config_.slot_unit, shape_.n_slot));
+    const int64_t unit =
+        std::max(shape_.ball, std::min(std::max(config_.slot_unit, least_unit_), shape_.n_slot));
     begins_ = slots_.begins(unit, comm_.size());
     const auto rank = static_cast<size_t>(comm_.rank());
     shape_.own = {begins_[rank], begins_[rank + 1]};
@@ -293,6 +299,23 @@ std::vector<int32_t> TreePlan<T>::slots_of_rotated() const {
     std::iota(slots.begin(), slots.end(), 0);
     rotated_->to_target_alone(slots.data(), rotated.data(), sizeof(int32_t));
     return rotated;
+}
+
+template <class T>
+typename TreePlan<T>::Rotation TreePlan<T>::rotation() const {
+    Rotation result;
+    std::vector<int64_t> own, scratch;
+    comm_.agree([&] {
+        own.resize(static_cast<size_t>(shape_.n_local()));
+        std::iota(own.begin(), own.end(), shape_.own.begin);
+        scratch.resize(static_cast<size_t>(rotated_->scratch_rows()));
+        result.targets.resize(own.size());
+        result.sources.resize(own.size());
+        rotated_->reserve(comm_, sizeof(int64_t));
+    });
+    rotated_->to_target(comm_, own.data(), scratch.data(), result.sources.data(), sizeof(int64_t));
+    rotated_->to_origin(comm_, own.data(), scratch.data(), result.targets.data(), sizeof(int64_t));
+    return result;
 }
 
 template <class T>

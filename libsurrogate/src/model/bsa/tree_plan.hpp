@@ -20,8 +20,10 @@ namespace surrogate::impl::bsa {
 template <class T>
 class TreePlan {
 public:
-    /// Local. All must outlive it.
-    TreePlan(const Config& config, const PointDomain& domain, const kernels::Queue& queue);
+    /// Local. All must outlive it. least_unit: a power of two; ranks own whole multiples of so many
+    /// slots, besides what the network asks for.
+    TreePlan(const Config& config, const PointDomain& domain, const kernels::Queue& queue,
+             int64_t least_unit = 1);
 
     /// Collective: the trees of the points as they are now, whose coordinates are these columns.
     /// All `ports` will have the points in the order of the main tree. Throws on all ranks as
@@ -63,6 +65,12 @@ public:
     void move(kernels::Tiles<T> x, bool to_rotated, T* memory) const;
     /// On one rank, the main slot in each place of the rotated order.
     std::vector<int32_t> slots_of_rotated() const;
+    /// Collective, on any number of ranks: of each own slot its place in the rotated order, and the
+    /// main slot in each own place of that, all ranks counted (n_local each).
+    struct Rotation {
+        std::vector<int64_t> targets, sources;
+    };
+    Rotation rotation() const;
     int64_t move_size(int64_t n_channel) const { return 4 * shape_.n_local() * n_channel; }
     /// Bytes that a move of C channels sends.
     int64_t move_bytes(int64_t n_channel) const;
@@ -84,6 +92,7 @@ private:
     const PointDomain& domain_;
     kernels::Queue queue_;
     Communicator& comm_;
+    int64_t least_unit_;
     Slots slots_;
     SlotShape shape_;
     std::vector<int64_t> begins_;            // of slots

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ball Sparse Attention with backend cuda on several ranks, each with an emulated device: the bits of
+// one rank under every partition, staged and over a NCCL that is pretended; one rank at fault.
+#include <cmath>
+
+#include "tests/support/answer.hpp"
+#include "tests/support/bsa_models.hpp"
+#include "tests/support/device_ranks.hpp"
+#include "tests/support/plan_traffic.hpp"
+#include "tests/support/sequoia_case.hpp"
+#include "tests/support/tree_device.hpp"
+
+namespace surrogate::test {
+namespace {
+
+using nlohmann::json;
+
+const MPI_Comm world = MPI_COMM_WORLD;
+
+Options by_cuda(const char* precision = "fp32") {
+    return {{"backend", "cuda"}, {"precision", precision}};
+}
+
+/// What one rank by itself computes of all points.
+std::vector<double> alone(const std::string& path, const SequoiaCase& points,
+                          const Options& options) {
+    const Context context = device_context(emulated_kind, impl::self_communicator());
+    return run(context, Model(context, path), points, options);
+}
+
+/// Networks whose ranks need different things of each other.
+const std::vector<json>& networks() {
+    static const std::vector<json> list = {
+        small_bsa(),
+        small_bsa({{"attention_type", "ball"}}),
+        small_bsa({{"attention_type", "global"}}),
+        small_bsa({}, {{"use_group_selection", false}}),
+        small_bsa({{"ball_size", 32}}, {{"group_selection_size", 32}}),
+        small_bsa({}, {{"use_coarse_q_attn", true}}),
+        small_bsa({}, {{"use_coarse_q_importance", true}}),
+        small_bsa({}, {{"use_compress_mlp", false}}),
+        small_bsa({}, {{"use_token_gated_attention", false}}),
+        small_bsa({}, {{"should_mask_blocks_in_ball", false}}),
+        small_bsa({{"pos_enc", "none"}}),
+        small_bsa({{"should_rotate", false}}),
+        small_bsa({{"rotated_order", "ball"}}),
+        small_bsa({{"ball_size", 8}}),
+        small_bsa({{"c_hidden", 20}, {"num_heads", 4}}),
+        small_bsa({{"dimensionality", 2}, {"c_out", 3}}),
+    };
+    return list;
+}
+
+void expect_bits_of_one_rank(const Context& context, const std::vector<const char*>& precisions) {
+    for (const json& network : networks()) {
+        const ModelOnDisk disk(bsa_network(network).bytes());
+        const Model model(context, disk.path());
+        for (const int64_t n : {1, 23, 130}) {
+            const SequoiaCase points = wave_for(network, n);
+            for (const char* precision : precisions) {
+                const std::vector<double> expected = alone(disk.path(), points, by_cuda(precision));
+                const size_t width = expected.size() / static_cast<size_t>(n);
+                for (const char* partition : {"contiguous", "scattered", "uneven"}) {
+                    const std::vector<int64_t> rows = own_rows(partition, n, world);
+                    const std::vector<double> own =
+                        run(context, model, points.rows(rows), by_cuda(precision));
+                    ASSERT_EQ(own.size(), rows.size() * width);
+                    for (size_t i = 0; i < own.size(); ++i) {
+                        const size_t row = static_cast<size_t>(rows[i / width]);
+                        ASSERT_EQ(own[i], expected[row * width + i % width])
+                            << network.dump() << " " << n << " " << precision << " " << partition;
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST(BsaRanks, BitsAreThoseOfOneRank) {
+    const Context context = ranks_context(false);
+    expect_bits_of_one_rank(context, {"fp32", "fp16"});
+}
+
+TEST(BsaRanks, GraphsHoldTheGathers) {
+    if (size_of(world) == 1) GTEST_SKIP() << "one rank gathers nothing";
+    FakeNccl nccl;
+    pretended = &nccl;
+    {
+        const Context context = ranks_context(false, pretended_nccl);
+        expect_bits_of_one_rank(context, {"fp32"});
+    }
+    EXPECT_EQ(nccl.misuse(), "");
+}
+
+TEST(BsaRanks, TheTableSaysWhatWasSent) {
+    for (const bool by_nccl : {false, true}) {
+        if (by_nccl && size_of(world) == 1) continue;
+        FakeNccl nccl;
+        pretended = &nccl;
+        const Context context = ranks_context(false, by_nccl ? pretended_nccl : nullptr);
+        for (const json& changes : {json::object(), json{{"attention_type", "ball"}},
+                                    json{{"attention_type", "global"}}}) {
+            const json network = small_bsa(changes);
+            const ModelOnDisk disk(bsa_network(network).bytes());
+            const Model model(context, disk.path());
+            const SequoiaCase own = wave_for(network, 130).rows(own_rows("scattered", 130, world));
+            const Domain domain = own.domain(context);
+            Plan plan(model, domain, by_cuda());
+            const Traffic planned = traffic_of_table(plan);
+            for (int repeat = 0; repeat < 2; ++repeat) {
+                run(plan, model, own);
+                EXPECT_EQ(traffic_of_run(plan), planned) << by_nccl << " " << plan.describe();
+            }
+        }
+    }
+}
+
+// What a rank cannot compute reaches all that depend on it: with full and sparse attention everybody.
+TEST(BsaRanks, BadInputOfOneRankIsSeenByAllAndLeavesNoTrace) {
+    for (const bool by_nccl : {false, true}) {
+        if (by_nccl && size_of(world) == 1) continue;
+        FakeNccl nccl;
+        pretended = &nccl;
+        const Context context = ranks_context(false, by_nccl ? pretended_nccl : nullptr);
+        const json network = small_bsa({{"pos_enc", "none"}});
+        const ModelOnDisk disk(bsa_network(network).bytes());
+        const Model model(context, disk.path());
+        const std::vector<int64_t> rows = own_rows("scattered", 130, world);
+        SequoiaCase own = wave_for(network, 130).rows(rows);
+        const Domain domain = own.domain(context);
+        Plan plan(model, domain, by_cuda());
+        const std::vector<double> expected = run(plan, model, own);
+
+        const SequoiaCase good = own;
+        if (rank_of(world) == size_of(world) - 1) own.features.back() = NAN;
+        const auto n = static_cast<int64_t>(rows.size());
+        const int64_t n_feature = network.at("c_in").get<int64_t>();
+        std::vector<double> y(rows.size(), -1);
+        const surrogate_named_array in{"features", matrix(own.features.data(), n, n_feature)};
+        const surrogate_named_array out{"y", matrix(y.data(), n, 1)};
+        const Answer found = answer(surrogate_plan_run_network(plan.get(), 1, &in, 1, &out));
+        EXPECT_EQ(found.status, SURROGATE_NOT_FINITE) << found;
+        for (const double value : y) EXPECT_TRUE(std::isnan(value));
+        EXPECT_EQ(run(plan, model, good), expected);
+    }
+}
+
+}  // namespace
+}  // namespace surrogate::test
