@@ -223,7 +223,8 @@ typedef struct surrogate_tensor {
  *   gradients     false               the plan only predicts
  *                 true, recompute     the plan can be trained (surrogate_train.h): it predicts the
  *                                     same bits and keeps what going back needs; recompute: less
- *                                     memory, more time. Backends ref and simd
+ *                                     memory, more time. Backends ref and simd; cuda for FLARE,
+ *                                     with arrays on the host
  * Given to a context they are the defaults of its plans; given to a plan they apply to that plan.
  */
 SURROGATE_API surrogate_status surrogate_options_create(surrogate_options** options);
