@@ -2,13 +2,12 @@
 #include "libsurrogate/src/model/bsa/device_program.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <optional>
 
 #include "kernels/bsa/bsa_device.hpp"
 #include "libsurrogate/src/model/bsa/costs.hpp"
-#include "libsurrogate/src/model/bsa/device_rows.hpp"
+#include "libsurrogate/src/model/bsa/device_sharing.hpp"
 #include "libsurrogate/src/model/bsa/tree_plan.hpp"
 
 namespace surrogate::impl::bsa {
@@ -25,7 +24,6 @@ using kernels::bsa::DeviceKernels;
 using kernels::bsa::EndArgs;
 using kernels::bsa::FoldArgs;
 using kernels::bsa::HeadRows;
-using kernels::bsa::MoveArgs;
 using kernels::bsa::ResidualArgs;
 using kernels::bsa::StartArgs;
 
@@ -37,9 +35,8 @@ constexpr int64_t least_slots = 2 * tile_rows;
 /// The network on all slots of the tree, which is made on the host. On one rank the kernels read and
 /// write the caller's points where they lie; on many, rows travel to their slots over the host.
 ///
-/// Ranks have whole balls. What a layer attends to beyond them, keys and values of all slots and of
-/// all blocks, is gathered on every rank once a layer, into one memory for all layers: counts are
-/// those of planning, whatever is chosen. Rotated layers move x there and y back.
+/// Ranks have whole balls. What a layer attends to beyond them comes by DeviceSharing, which also
+/// moves x to the order of rotated layers and y back.
 class Passes final : public DeviceProgram {
 public:
     Passes(const Config& config, std::shared_ptr<const DeviceWeights> weights,
@@ -51,13 +48,14 @@ public:
           device_(request.device->device()),
           kernels_(request.device->kernels<DeviceKernels>("bsa")),
           weights_(std::move(weights)),
-          plan_(config, domain, request.queue, least_slots) {}
+          plan_(config, domain, request.queue, least_slots),
+          sharing_(config, weights_->widths(), plan_, comm_, device_, kernels_, arena_) {}
 
     void connect(const DeviceColumns& columns) override;
 
     RowExchange<float>* rows() override { return rows_ ? &*rows_ : nullptr; }
-    std::span<const DeviceGather> gathers() const override { return gathers_; }
-    std::span<const DeviceExchange> exchanges() const override { return exchanges_; }
+    std::span<const DeviceGather> gathers() const override { return sharing_.gathers(); }
+    std::span<const DeviceExchange> exchanges() const override { return sharing_.exchanges(); }
 
     /// x, which is made of the features after the columns were read.
     float* staging() const override { return arena_.at<float>(x_); }
@@ -78,10 +76,7 @@ private:
     };
 
     void add_memory();
-    void add_shared_memory();
     void fill_memory(const std::vector<int64_t>& points);
-    void fill_shared_memory(ArenaWriter& put) const;
-    void add_exchanges();
 
     void embed(Stream stream) const;
     void run_layer(int64_t index, DeviceSteps& steps) const;
@@ -89,12 +84,6 @@ private:
     void compress_all(const DeviceLayer& layer, Stream stream) const;
     void attend(const DeviceLayer& layer, bool rotated, Stream stream) const;
     void attend_sparsely(const DeviceLayer& layer, bool rotated, Stream stream) const;
-    void share_slots(DeviceSteps& steps) const;
-    void share_blocks(DeviceSteps& steps) const;
-    void turn(bool forth, DeviceSteps& steps) const;
-    void move(const MoveArgs& args, Stream stream) const {
-        kernels_.move(device_.properties(), args, stream);
-    }
     /// Passes on this rank's slots.
     template <class Work>
     void compute(DeviceSteps& steps, const Work& work) const {
@@ -115,14 +104,15 @@ private:
     }
     HeadRows slot_rows(int64_t part) const;
     HeadRows all_slot_rows(int64_t part) const;
-    HeadRows coarse_rows(int64_t place) const;
-
-    bool is_alone() const { return comm_.size() == 1; }
-    bool is_turned() const { return plan_.is_rotated() && !is_alone(); }
-    bool shares_slots() const {
-        return !is_alone() && (config_.is_sparse() || !config_.has_balls());
+    HeadRows coarse_rows(const float* stream) const;
+    HeadRows coarse_keys() const {
+        return coarse_rows(is_alone() ? at<float>(coarse_k_) : sharing_.block_keys());
     }
-    bool shares_blocks() const { return !is_alone() && config_.is_sparse(); }
+    HeadRows coarse_values() const {
+        return coarse_rows(is_alone() ? at<float>(coarse_v_) : sharing_.block_values());
+    }
+
+    bool is_alone() const { return sharing_.is_alone(); }
     int64_t n_slot() const { return plan_.shape().n_local(); }
     int64_t n_slot_global() const { return plan_.shape().n_slot; }
     int64_t n_block() const { return n_slot() / config_.block_size; }
@@ -130,11 +120,6 @@ private:
     int64_t n_choice() const { return std::min(config_.n_choice, n_block_global()); }
     /// Channels of queries, keys or values of all heads.
     int64_t n_head_channel() const { return config_.n_head * widths().heads.n_dim_padded; }
-    /// Rows of a rank's part of what is gathered.
-    int64_t part_slots() const { return most_rows(plan_.begins()); }
-    int64_t part_blocks() const { return part_slots() / config_.block_size * config_.n_head; }
-    int64_t slots_part_bytes() const { return 4 * part_slots() * 2 * n_head_channel(); }
-    int64_t blocks_part_bytes() const { return 4 * part_blocks() * 2 * widths().coarse.width; }
     int64_t operand_bytes() const { return kernels::operand_bytes(weights_->operand()); }
     const DeviceWidths& widths() const { return weights_->widths(); }
     template <class T>
@@ -155,20 +140,14 @@ private:
     std::shared_ptr<const DeviceWeights> weights_;
     TreePlan<float> plan_;
     std::optional<RowExchange<float>> rows_;  // more than one rank
-    std::array<SlotMoves, 2> moves_;          // to the rotated order, and back
-    std::array<std::vector<int64_t>, 2> given_bytes_, taken_bytes_;
-    std::vector<DeviceGather> gathers_;      // of slots, of blocks
-    std::vector<DeviceExchange> exchanges_;  // as moves_
     DeviceColumns columns_;
     DeviceArena arena_;
+    DeviceSharing sharing_;
     // In arena_. work_: features, then q, k and v, then hidden channels, then predictions.
     int64_t x_ = 0, residual_ = 0, u_ = 0, work_ = 0, y_ = 0, gates_ = 0;
     int64_t folded_ = 0, coarse_hidden_ = 0, coarse_q_ = 0, coarse_k_ = 0, coarse_v_ = 0;
     int64_t chosen_ = 0;
     int64_t points_ = 0, positions_ = 0, relative_[2] = {}, slots_ = 0;
-    // Of several ranks. parts_: what is gathered or moved, one after the other.
-    int64_t parts_ = 0, all_slots_ = 0, all_k_ = 0, all_v_ = 0, slot_rows_ = 0, block_rows_ = 0;
-    std::array<int64_t, 2> given_ = {}, taken_ = {};
 };
 
 int64_t whole_tiles(int64_t n_row) {
@@ -189,17 +168,12 @@ void Passes::connect(const DeviceColumns& columns) {
     });
     if (!is_alone())
         rows_.emplace(comm_, std::move(route), std::max(columns.n_input, columns.n_output));
-    TreePlan<float>::Rotation turn;
-    if (is_turned()) turn = plan_.rotation();
+    sharing_.plan_moves();
     comm_.agree([&] {
         kernels_.load(device_.properties(), weights_->operand());
-        if (is_turned()) {
-            moves_ = {slot_moves(turn.targets, turn.sources, plan_.begins(), comm_.rank()),
-                      slot_moves(turn.sources, turn.targets, plan_.begins(), comm_.rank())};
-        }
         add_memory();
         fill_memory(points);
-        add_exchanges();
+        sharing_.connect(columns_.findings);
     });
 }
 
@@ -216,7 +190,7 @@ void Passes::add_memory() {
     work_ = arena_.add(std::max({numbers(n, w.features), numbers(n, w.qkv),
                                  operand_bytes() * n * w.hidden.width, numbers(n, w.outputs)}));
     // On its way to its rotated places x stands where y will.
-    y_ = arena_.add(std::max(numbers(n, w.heads), is_turned() ? numbers(n, w.nodes) : 0));
+    y_ = arena_.add(std::max(numbers(n, w.heads), sharing_.turns() ? numbers(n, w.nodes) : 0));
     if (config_.is_sparse()) {
         const int64_t n_row = whole_tiles(n_block() * config_.n_head);
         if (config_.has_token_gates) gates_ = arena_.add(numbers(n, w.gates));
@@ -233,64 +207,8 @@ void Passes::add_memory() {
         if (config_.has_balls() && (!rotated || plan_.is_rotated()))
             relative_[rotated] = arena_.add(4 * n_slot() * d);
     if (plan_.is_rotated() && is_alone()) slots_ = arena_.add(4 * n_slot());
-    if (!is_alone()) add_shared_memory();
+    sharing_.add();
     arena_.take(device_);
-}
-
-/// What several ranks need besides.
-void Passes::add_shared_memory() {
-    const DeviceWidths& w = widths();
-    const int64_t n_rank = comm_.size(), n_block_row = n_block_global() * config_.n_head;
-    int64_t parts = 0;
-    if (shares_slots()) {
-        parts = n_rank * slots_part_bytes();
-        all_slots_ = arena_.add(4 * whole_tiles(n_slot_global()) * 2 * n_head_channel());
-        slot_rows_ = arena_.add(4 * n_slot_global());
-    }
-    if (shares_blocks()) {
-        parts = std::max(parts, n_rank * blocks_part_bytes());
-        all_k_ = arena_.add(4 * whole_tiles(n_block_row) * w.coarse.width);
-        all_v_ = arena_.add(4 * whole_tiles(n_block_row) * w.coarse.width);
-        block_rows_ = arena_.add(4 * n_block_row);
-    }
-    for (size_t i = 0; i < 2 && is_turned(); ++i) {
-        const int64_t n_row = moves_[i].n_row_taken() + n_slot();
-        parts = std::max(parts, 4 * n_row * std::max(w.nodes.width, w.heads.width));
-        given_[i] = arena_.add(4 * n_slot());
-        taken_[i] = arena_.add(4 * n_slot());
-    }
-    parts_ = arena_.add(parts);
-}
-
-void Passes::fill_shared_memory(ArenaWriter& put) const {
-    if (shares_slots()) put(slot_rows_, rows_of_parts(plan_.begins(), 1, part_slots()));
-    if (shares_blocks()) {
-        std::vector<int64_t> begins(plan_.begins().begin(), plan_.begins().end());
-        for (int64_t& begin : begins) begin /= config_.block_size;
-        put(block_rows_, rows_of_parts(begins, config_.n_head, 2 * part_blocks()));
-    }
-    for (size_t i = 0; i < 2 && is_turned() && n_slot() > 0; ++i) {
-        put(given_[i], moves_[i].given);
-        put(taken_[i], moves_[i].taken);
-    }
-}
-
-void Passes::add_exchanges() {
-    char* const parts = at<char>(parts_);
-    const auto add_gather = [&](int64_t n_byte) {
-        gathers_.push_back({parts, n_byte, parts + comm_.rank() * n_byte});
-    };
-    if (shares_slots()) add_gather(slots_part_bytes());
-    if (shares_blocks()) add_gather(blocks_part_bytes());
-    for (size_t i = 0; i < 2 && is_turned(); ++i) {
-        const int64_t row_bytes = 4 * (i == 0 ? widths().nodes : widths().heads).width;
-        given_bytes_[i] = moves_[i].n_given;
-        taken_bytes_[i] = moves_[i].n_taken;
-        for (int64_t& n : given_bytes_[i]) n *= row_bytes;
-        for (int64_t& n : taken_bytes_[i]) n *= row_bytes;
-        exchanges_.push_back({{parts + moves_[i].n_row_taken() * row_bytes, given_bytes_[i]},
-                              {parts, taken_bytes_[i]}});
-    }
 }
 
 /// points: of the columns, in the order of the tree.
@@ -299,7 +217,7 @@ void Passes::fill_memory(const std::vector<int64_t>& points) {
     const auto n = static_cast<size_t>(n_slot());
     const auto d = static_cast<size_t>(config_.n_axis);
     ArenaWriter put(device_, arena_);
-    fill_shared_memory(put);
+    sharing_.fill(put);
     if (n == 0) {
         put.finish();
         return;
@@ -386,17 +304,16 @@ HeadRows Passes::slot_rows(int64_t part) const {
 /// Keys (1) or values (2) of all ranks' slots.
 HeadRows Passes::all_slot_rows(int64_t part) const {
     if (is_alone()) return slot_rows(part);
-    const int64_t n_channel = n_head_channel();
-    return {at<float>(all_slots_),
-            2 * n_channel,
+    return {sharing_.slots(),
+            sharing_.slot_channels(),
             1,
             0,
-            static_cast<int32_t>((part - 1) * n_channel),
+            static_cast<int32_t>((part - 1) * n_head_channel()),
             static_cast<int32_t>(widths().heads.n_dim_padded)};
 }
 
-HeadRows Passes::coarse_rows(int64_t place) const {
-    return {at<float>(place), widths().coarse.width, static_cast<int32_t>(config_.n_head), 1, 0, 0};
+HeadRows Passes::coarse_rows(const float* stream) const {
+    return {stream, widths().coarse.width, static_cast<int32_t>(config_.n_head), 1, 0, 0};
 }
 
 /// Queries, keys, values and gates of the slots in the layer's order.
@@ -407,7 +324,7 @@ void Passes::project(const DeviceLayer& layer, bool rotated, Stream stream) cons
     start.n_slot = n_slot();
     start.n_axis = config_.n_axis;
     start.slots = order(rotated);
-    start.x = at<float>(rotated && is_turned() ? y_ : x_);
+    start.x = at<float>(rotated && sharing_.turns() ? y_ : x_);
     start.width = w.nodes.width;
     start.norm = layer.norm1;
     start.n_norm = static_cast<int32_t>(config_.n_channel);
@@ -469,8 +386,8 @@ void Passes::choose(Stream stream) const {
         args.groups_of_ball = plan_.shape().ball / config_.group_size;
         args.blocks_of_ball = plan_.shape().ball / config_.block_size;
     }
-    args.queries = config_.has_query_mlp ? coarse_rows(coarse_q_) : slot_rows(0);
-    args.keys = coarse_rows(is_alone() ? coarse_k_ : all_k_);
+    args.queries = config_.has_query_mlp ? coarse_rows(at<float>(coarse_q_)) : slot_rows(0);
+    args.keys = coarse_keys();
     args.to = at<int32_t>(chosen_);
     args.findings = columns_.findings;
     kernels_.choose(device_.properties(), args, stream);
@@ -530,11 +447,11 @@ void Passes::attend_sparsely(const DeviceLayer& layer, bool rotated, Stream stre
 
     AttendArgs compressed = to_slots(rotated);
     compressed.n_key = n_block_global();
-    compressed.keys = coarse_rows(is_alone() ? coarse_k_ : all_k_);
-    compressed.values = coarse_rows(is_alone() ? coarse_v_ : all_v_);
+    compressed.keys = coarse_keys();
+    compressed.values = coarse_values();
     if (config_.compresses_groups) {
         compressed.n_query = n_block();
-        compressed.queries = coarse_rows(coarse_q_);
+        compressed.queries = coarse_rows(at<float>(coarse_q_));
         compressed.repeats = config_.block_size;
     }
     set_gate(layer, 1, compressed);
@@ -559,88 +476,21 @@ void Passes::attend(const DeviceLayer& layer, bool rotated, Stream stream) const
     }
 }
 
-/// Keys and values of this rank's slots to all ranks.
-void Passes::share_slots(DeviceSteps& steps) const {
-    const DeviceGather& gather = gathers_[0];
-    MoveArgs args;
-    args.n_row = n_slot();
-    args.stream = at<float>(work_);
-    args.width = widths().qkv.width;
-    args.first = static_cast<int32_t>(n_head_channel());
-    args.n_channel = static_cast<int32_t>(2 * n_head_channel());
-    args.memory = static_cast<float*>(gather.part);
-    args.findings = columns_.findings;
-    steps.compute([&] { move(args, steps.stream()); });
-    steps.gather(gather);
-    args.gives = false;
-    args.n_row = n_slot_global();
-    args.rows = at<int32_t>(slot_rows_);
-    args.stream = at<float>(all_slots_);
-    args.width = args.n_channel;
-    args.first = 0;
-    args.memory = at<float>(parts_);
-    steps.compute([&] { move(args, steps.stream()); });
-}
-
-/// The same of blocks: keys before values in each part.
-void Passes::share_blocks(DeviceSteps& steps) const {
-    const DeviceGather& gather = gathers_[1];
-    MoveArgs args;
-    args.width = widths().coarse.width;
-    args.n_channel = static_cast<int32_t>(args.width);
-    args.findings = columns_.findings;
-    const int64_t values = part_blocks() * args.width;
-    const auto both = [&](int64_t k, int64_t v, float* memory) {
-        steps.compute([&] {
-            args.stream = at<float>(k);
-            args.memory = memory;
-            move(args, steps.stream());
-            args.stream = at<float>(v);
-            args.memory = memory + values;
-            move(args, steps.stream());
-        });
-    };
-    args.n_row = n_block() * config_.n_head;
-    both(coarse_k_, coarse_v_, static_cast<float*>(gather.part));
-    steps.gather(gather);
-    args.gives = false;
-    args.n_row = n_block_global() * config_.n_head;
-    args.rows = at<int32_t>(block_rows_);
-    both(all_k_, all_v_, at<float>(parts_));
-}
-
-/// x of this rank's places of the rotated order, to where y will stand; or y to the main order.
-void Passes::turn(bool forth, DeviceSteps& steps) const {
-    const size_t way = forth ? 0 : 1;
-    MoveArgs args;
-    args.n_row = n_slot();
-    args.rows = at<int32_t>(given_[way]);
-    args.stream = at<float>(forth ? x_ : y_);
-    args.width = (forth ? widths().nodes : widths().heads).width;
-    args.n_channel = static_cast<int32_t>(args.width);
-    args.memory = static_cast<float*>(exchanges_[way].given.data);
-    args.findings = columns_.findings;
-    steps.compute([&] { move(args, steps.stream()); });
-    steps.exchange(exchanges_[way]);
-    args.gives = false;
-    args.rows = at<int32_t>(taken_[way]);
-    args.stream = at<float>(y_);
-    args.memory = at<float>(parts_);
-    steps.compute([&] { move(args, steps.stream()); });
-}
-
 void Passes::run_layer(int64_t index, DeviceSteps& steps) const {
     const DeviceLayer& layer = weights_->layers().layers[static_cast<size_t>(index)];
     const bool rotated = config_.is_layer_rotated(index);
-    if (rotated && is_turned()) turn(true, steps);
+    const bool turns = rotated && sharing_.turns();
+    if (turns) sharing_.turn(true, at<float>(x_), at<float>(y_), steps);
     compute(steps, [&](Stream stream) {
         project(layer, rotated, stream);
         if (config_.is_sparse()) compress_all(layer, stream);
     });
-    if (shares_slots()) share_slots(steps);
-    if (shares_blocks()) share_blocks(steps);
+    if (sharing_.has_slots())
+        sharing_.share_slots(at<float>(work_), widths().qkv.width, n_head_channel(), steps);
+    if (sharing_.has_blocks())
+        sharing_.share_blocks(at<float>(coarse_k_), at<float>(coarse_v_), steps);
     compute(steps, [&](Stream stream) { attend(layer, rotated, stream); });
-    if (rotated && is_turned()) turn(false, steps);
+    if (turns) sharing_.turn(false, at<float>(y_), at<float>(y_), steps);
     compute(steps, [&](Stream stream) {
         finish(layer, stream);
         if (config_.adds_residual(index)) add_residual(true, stream);
@@ -717,10 +567,10 @@ std::vector<LayerCost> Passes::costs() const {
     work.ball = plan_.shape().ball;
     work.n_choice = config_.is_sparse() ? n_choice() : 0;
     work.fetches.resize(static_cast<size_t>(config_.depth));
-    if (shares_slots()) work.ring = {slots_part_bytes(), 1};
-    if (shares_blocks()) {
+    if (sharing_.has_slots()) work.ring = {sharing_.slot_bytes(), 1};
+    if (sharing_.has_blocks()) {
         std::fill(work.fetches.begin(), work.fetches.end(), work.ring);
-        work.coarse_bytes = blocks_part_bytes();
+        work.coarse_bytes = sharing_.block_bytes();
     }
     work.n_given = is_alone() ? 0 : columns_.n_input;
     std::vector<LayerCost> list = costs_of(config_, work);
@@ -734,7 +584,7 @@ std::vector<LayerCost> Passes::costs() const {
     std::erase_if(list, [](const LayerCost& cost) { return cost.name == "flag of every rank"; });
     for (LayerCost& cost : list) {
         if (!cost.name.ends_with("rotated and back")) continue;
-        cost.bytes_sent = exchanges_[0].given.bytes() + exchanges_[1].given.bytes();
+        cost.bytes_sent = sharing_.turn_bytes();
         cost.collectives = 2;
     }
     return list;
@@ -747,10 +597,10 @@ std::vector<std::string> Passes::notes() const {
         list.push_back(
             "points travel to their slots and predictions back over the host, once a run");
     }
-    if (shares_slots()) {
+    if (sharing_.has_slots()) {
         list.push_back("keys and values of all " + std::to_string(n_slot_global()) +
                        " slots are gathered on every device once a layer: " +
-                       std::to_string(4 * 2 * n_head_channel() * n_slot_global()) + " bytes");
+                       std::to_string(4 * sharing_.slot_channels() * n_slot_global()) + " bytes");
     }
     return list;
 }
