@@ -78,10 +78,9 @@ inline const impl::DevicePlugin& null_plugin() {
     static const kernels::hept::DeviceKernels hept{null_pass, null_pass, null_pass,
                                                    null_pass, null_pass, null_pass,
                                                    null_pass, null_pass, null_pass};
-    static const kernels::sphere::DeviceKernels sphere{null_pass, null_pass, null_pass, null_pass,
-                                                       null_pass, null_pass, null_pass, null_pass,
-                                                       null_pass, null_pass, null_pass, null_pass,
-                                                       null_pass};
+    static const kernels::sphere::DeviceKernels sphere{
+        null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass,
+        null_pass, null_pass, null_pass, null_pass, null_pass, null_pass};
     static const kernels::DeviceTable tables[] = {{"flare", sizeof flare, &flare},
                                                   {"sequoia", sizeof sequoia, &sequoia},
                                                   {"bsa", sizeof bsa, &bsa},
