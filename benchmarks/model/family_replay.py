@@ -24,7 +24,7 @@ import sys
 
 from issue_slots import CHIPS, OPERANDS, Walk
 from sass import Graph, Parameters, functions
-from stall_replay import L1, L2, QUARTERS, mean_cycles, step
+from stall_replay import L1, L2, QUARTERS, mean_cycles, step, trace
 
 CHIP = CHIPS[0]
 REGISTERS, THREADS, SHARED, BLOCKS = 65536, 2048, 227 * 1024, 32  # of a multiprocessor
@@ -84,17 +84,6 @@ class LoopWalk(Walk):
         return False
 
 
-def trace(walk, header):
-    """As stall_replay's, of one kind; instructions that never do anything are left out."""
-    steps, inner = [], set(walk.graph.inner_loops(walk.graph.loops[header], header))
-    for node in walk.ways[header]:
-        if node in inner:
-            steps += trace(walk, node) * round(walk.trips_of[node])
-        elif node not in walk.rare:
-            steps += [c for c in (walk.graph.code[i] for i in walk.graph.blocks[node]) if c.guard != "!PT"]
-    return steps
-
-
 def hot_loop(graph, loop):
     holds = lambda h: any(re.match(loop.mark, graph.code[i].op) for b in graph.loops[h] for i in graph.blocks[b])
     loops = [h for h in graph.loops if not any(h in body and o != h for o, body in graph.loops.items())]
@@ -126,7 +115,7 @@ def predict(loop, code, registers, show):
     header = hot_loop(graph, loop)
     walk = LoopWalk(graph, loop, header)
     walk.path(header)
-    instructions = trace(walk, header)
+    instructions = [i for _, i in trace(walk, header) if i.guard != "!PT"]  # those do nothing
     check(loop, instructions)
     n_block = math.ceil(loop.n_warp / loop.block_warps)
     most = resident_blocks(loop, registers)

@@ -298,33 +298,20 @@ void DeviceGradients::keep(float* rows) {
 }
 
 void DeviceGradients::encode(const DeviceBlock& block) {
-    kernels::flare::EncodeArgs args;
-    args.shape = shape();
-    args.operand = weights_->operand();
+    kernels::flare::EncodeArgs args = weights_->encode_args(block);
     args.geometry = geometry_;
     args.n_point = n_point_;
     args.x = arena_.at<float>(x_);
-    args.norm = block.norm1;
-    args.k_norm = block.k_norm;
-    args.k_proj = block.k_proj;
-    args.v_proj = block.v_proj;
-    args.queries = block.queries;
     args.k = arena_.at<void>(k_);
     args.partials = arena_.at<float>(partials_);
     kernels_.encode(properties(), args, stream());
 }
 
 void DeviceGradients::decode(const DeviceBlock& block) {
-    kernels::flare::DecodeArgs args;
-    args.shape = shape();
-    args.operand = weights_->operand();
+    kernels::flare::DecodeArgs args = weights_->decode_args(block);
     args.n_point = n_point_;
-    args.queries = block.queries;
     args.k = arena_.at<void>(k_);
     args.z = arena_.at<void>(z_);
-    args.out_proj = block.out_proj;
-    args.norm = block.norm2;
-    args.ffn = block.ffn;
     args.x = arena_.at<float>(x_);
     kernels_.decode(properties(), args, stream());
 }

@@ -87,6 +87,29 @@ DeviceLayers DeviceWeights::lay_out(DeviceImage& image) const {
     return to;
 }
 
+kernels::flare::EncodeArgs DeviceWeights::encode_args(const DeviceBlock& block) const {
+    kernels::flare::EncodeArgs args;
+    args.shape = shape_;
+    args.operand = operand();
+    args.norm = block.norm1;
+    args.k_norm = block.k_norm;
+    args.k_proj = block.k_proj;
+    args.v_proj = block.v_proj;
+    args.queries = block.queries;
+    return args;
+}
+
+kernels::flare::DecodeArgs DeviceWeights::decode_args(const DeviceBlock& block) const {
+    kernels::flare::DecodeArgs args;
+    args.shape = shape_;
+    args.operand = operand();
+    args.queries = block.queries;
+    args.out_proj = block.out_proj;
+    args.norm = block.norm2;
+    args.ffn = block.ffn;
+    return args;
+}
+
 DeviceWeights::DeviceWeights(kernels::Device& device, Operand operand, const Config& config,
                              const Layers<float>& layers)
     : config_(config),

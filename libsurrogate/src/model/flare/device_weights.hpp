@@ -39,6 +39,10 @@ public:
     const DeviceLayers& layers() const { return on_device_; }
     int64_t bytes() const { return packed_.bytes(); }
 
+    // What a block's passes take of its weights; points and their memory are still to be said.
+    kernels::flare::EncodeArgs encode_args(const DeviceBlock& block) const;
+    kernels::flare::DecodeArgs decode_args(const DeviceBlock& block) const;
+
 private:
     DeviceLayers lay_out(DeviceImage& image) const;
 
