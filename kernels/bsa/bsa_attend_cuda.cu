@@ -9,6 +9,7 @@
 #include "kernels/bsa/bsa_launch.cuh"
 #include "kernels/device/products.cuh"
 #include "kernels/linear/linear_cuda.hpp"
+#include "kernels/linear/row_move_cuda.hpp"
 
 namespace surrogate::kernels::bsa::cuda {
 namespace {
@@ -437,6 +438,7 @@ namespace {
 void load(const DeviceProperties& device, Operand operand) {
     load_slots(operand);
     load_linear(device, operand);
+    load_row_move();
     load_choice(device);
     load_attention(device, operand);
 }
@@ -444,9 +446,11 @@ void load(const DeviceProperties& device, Operand operand) {
 }  // namespace
 
 const DeviceKernels& kernels() {
-    static const DeviceKernels table = {
-        begin, surrogate::kernels::cuda::linear, start, fold, choose, attend, residual, end, move,
-        load};
+    static const DeviceKernels table = {begin,    surrogate::kernels::cuda::linear,
+                                        start,    fold,
+                                        choose,   attend,
+                                        residual, end,
+                                        row_move, load};
     return table;
 }
 
@@ -456,7 +460,7 @@ DeviceTable device_table() {
         &OnDevice<start>::call,    &OnDevice<fold>::call,
         &OnDevice<choose>::call,   &OnDevice<attend>::call,
         &OnDevice<residual>::call, &OnDevice<end>::call,
-        &OnDevice<move>::call,     &OnDevice<load>::call};
+        &OnDevice<row_move>::call, &OnDevice<load>::call};
     return {"bsa", sizeof table, &table};
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/device/fragments.hpp"
 #include "kernels/device/operand.hpp"
 #include "kernels/linear/linear_device.hpp"
+#include "kernels/linear/row_move_device.hpp"
 
 /// Ball Sparse Attention on a device. What is computed is said in bsa.hpp and in the specification;
 /// here stand the shapes and layouts. Resources and counts are in bsa_cuda.md.
@@ -125,22 +126,6 @@ struct AttendArgs {
     const float* gates = nullptr;  ///< null: 1
     int64_t gate_width = 0;        ///< 0: one row
     int32_t gate_first = 0, gate_step = 1;
-};
-
-/// Rows of a stream on their way between ranks: from channels first .. first + n_channel - 1 of the
-/// stream to rows of n_channel numbers side by side, or back. Where the run has failed NaN is given;
-/// who takes NaN finds that the run is not finite.
-struct MoveArgs {
-    bool gives = true;  ///< from the stream
-    int64_t n_row = 0;
-    /// Gives: row of the stream for each of the memory. Takes: row of the memory for each of the
-    /// stream, whose rows up to a whole tile become zeros. Null: in order.
-    const int32_t* rows = nullptr;
-    float* stream = nullptr;
-    int64_t width = 0;
-    int32_t first = 0, n_channel = 0;
-    float* memory = nullptr;
-    DeviceFindings* findings = nullptr;
 };
 
 /// x += residual, residual = x, or only the latter.

@@ -35,7 +35,6 @@ void choose(const DeviceProperties& device, const ChooseArgs& args, Stream strea
 void attend(const DeviceProperties& device, const AttendArgs& args, Stream stream);
 void residual(const DeviceProperties& device, const ResidualArgs& args, Stream stream);
 void end(const DeviceProperties& device, const EndArgs& args, Stream stream);
-void move(const DeviceProperties& device, const MoveArgs& args, Stream stream);
 void load_slots(Operand operand);
 void load_choice(const DeviceProperties& device);
 void load_attention(const DeviceProperties& device, Operand operand);

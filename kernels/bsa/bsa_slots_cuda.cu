@@ -142,30 +142,6 @@ __global__ void __launch_bounds__(item_threads) residual_kernel(const ResidualAr
     }
 }
 
-__global__ void __launch_bounds__(item_threads) give_kernel(const MoveArgs args) {
-    const bool lost = is_lost(*args.findings);
-    for (int64_t i = first_item(); i < args.n_row * args.n_channel; i += item_step()) {
-        const int64_t row = i / args.n_channel;
-        const int64_t from = fragment_index(args.rows ? args.rows[row] : row,
-                                            args.first + i % args.n_channel, args.width);
-        args.memory[i] = lost ? nanf("") : args.stream[from];
-    }
-}
-
-__global__ void __launch_bounds__(item_threads) take_kernel(const MoveArgs args) {
-    const int64_t n_whole = (args.n_row + tile_rows - 1) / tile_rows * tile_rows;
-    bool is_number = true;
-    for (int64_t i = first_item(); i < n_whole * args.n_channel; i += item_step()) {
-        const int64_t row = i / args.n_channel, channel = i % args.n_channel;
-        float value = 0;
-        if (row < args.n_row)
-            value = args.memory[(args.rows ? args.rows[row] : row) * args.n_channel + channel];
-        is_number = is_number && value == value;
-        args.stream[fragment_index(row, args.first + channel, args.width)] = value;
-    }
-    if (!is_number) atomicMax(&args.findings->not_finite, 1);
-}
-
 __global__ void __launch_bounds__(item_threads) end_kernel(const EndArgs args) {
     const bool lost = is_lost(*args.findings);
     for (int64_t row = first_item(); row < args.n_slot; row += item_step()) {
@@ -185,8 +161,6 @@ void load_slots(Operand operand_) {
     load(fold_kernel);
     load(residual_kernel);
     load(end_kernel);
-    load(give_kernel);
-    load(take_kernel);
     with_operand(operand_, [&]<Operand operand>() { load(start_kernel<operand>); });
 }
 
@@ -218,17 +192,6 @@ void residual(const DeviceProperties&, const ResidualArgs& args, Stream stream) 
     if (args.n == 0) return;
     SURROGATE_LAUNCH(residual_kernel, item_blocks(args.n), item_threads, 0, stream, args);
     check_launch("bsa residual");
-}
-
-void move(const DeviceProperties&, const MoveArgs& args, Stream stream) {
-    if (args.n_row == 0) return;
-    const unsigned n_block = item_blocks(whole_tiles(args.n_row) * tile_rows * args.n_channel);
-    if (args.gives) {
-        SURROGATE_LAUNCH(give_kernel, n_block, item_threads, 0, stream, args);
-    } else {
-        SURROGATE_LAUNCH(take_kernel, n_block, item_threads, 0, stream, args);
-    }
-    check_launch("bsa move");
 }
 
 void end(const DeviceProperties&, const EndArgs& args, Stream stream) {

@@ -118,7 +118,7 @@ constexpr int blocks_at_once(int channels) {
 /// A block of threads: blocks of tokens side by side, or a strip of one, of one table and head.
 template <int channels, int coordinates>
 __global__ void __launch_bounds__(most_threads, blocks_at_once(channels))
-    attend_kernel(const AttendArgs args, const Packing packing, int table) {
+    attend_kernel(const AttendArgs args, const Packing packing) {
     using Row = RowVectors<channels, coordinates>;
     SURROGATE_SHARED(shared);
     auto* const all_keys = reinterpret_cast<float4*>(shared);  // (n_pack, chunk, Row::key)
@@ -132,18 +132,21 @@ __global__ void __launch_bounds__(most_threads, blocks_at_once(channels))
     const DeviceBlock block = args.blocks[first_block + own_slot];
     const int i = strip * packing.share + static_cast<int>(threadIdx.x) % packing.share;
     const bool has_query = has_block && i < block.n;
-    const int64_t h = blockIdx.y, n_row = static_cast<int64_t>(args.n_table) * args.n_head;
-    const int64_t row = table * static_cast<int64_t>(args.n_head) + h;
+    const int n_key = has_query ? block.n : 0;
+    const int64_t table = blockIdx.y, h = blockIdx.z;
+    const int64_t n_row = static_cast<int64_t>(args.n_table) * args.n_head;
+    const int64_t row = table * args.n_head + h;
     const auto* const rows =
         reinterpret_cast<const float4*>(args.rows) + h * args.n_token * Row::stride;
-    const int32_t* const queries = args.orders + row * args.n_token;
-    const int32_t* const tokens = queries + n_row * args.n_token;
+    const int32_t* const queries = args.orders + row * args.n_place;
+    const int32_t* const tokens = queries + n_row * args.n_place;
     const float4* const keys = all_keys + own_slot * packing.chunk * Row::key;
 
     const int64_t token = queries[block.first + (has_query ? i : 0)];
     float4 query[Row::n_x + Row::n_channel], sums[Row::n_channel];
 #pragma unroll
-    for (int e = 0; e < Row::n_x + Row::n_channel; ++e) query[e] = rows[token * Row::stride + e];
+    for (int e = 0; e < Row::n_x + Row::n_channel; ++e)
+        query[e] = rows[token * Row::stride + e];
 #pragma unroll
     for (int c = 0; c < Row::n_channel; ++c) sums[c] = make_float4(0, 0, 0, 0);
     float den = 0;
@@ -152,7 +155,7 @@ __global__ void __launch_bounds__(most_threads, blocks_at_once(channels))
         fetch_keys<Row>(args, packing, first_block, first, rows, tokens, all_keys);
         wait_copies();
         __syncthreads();
-        const int n = has_query ? min(packing.chunk, block.n - first) : 0;
+        const int n = min(packing.chunk, n_key - first);
         for (int j = 0; j < n; ++j) {
             const float4* const key = keys + j * Row::key;
             const float weight = weight_of(square_of(query, key));
@@ -167,24 +170,21 @@ __global__ void __launch_bounds__(most_threads, blocks_at_once(channels))
             }
         }
     }
-    if (!has_query) return;
-    if (block.n_zero_key > 0)
-        den = fmaf(static_cast<float>(block.n_zero_key), weight_of(square_of(query)), den);
+    if (n_key == 0) return;
+    // Read again: a register less in the loop, which has none to spare.
+    const DeviceBlock again = args.blocks[first_block + own_slot];
+    if (again.n_zero_key > 0)
+        den = fmaf(static_cast<float>(again.n_zero_key), weight_of(square_of(query)), den);
     den += static_cast<float>(epsilon);
 
-    // One block of each table has the token: tables follow each other and are added in place.
     constexpr int n_sum = Row::n_channel + 1;
-    auto* const to = reinterpret_cast<float4*>(args.sums) + (h * args.n_token + token) * n_sum;
+    auto* const to = reinterpret_cast<float4*>(args.sums) +
+                     ((int64_t{blockIdx.y} * args.n_head + blockIdx.z) * args.n_token +
+                      queries[again.first + i]) *
+                         n_sum;
 #pragma unroll
-    for (int c = 0; c < n_sum; ++c) {
-        float4 sum = c < Row::n_channel ? sums[c] : make_float4(den, 0, 0, 0);
-        if (table > 0) {
-            const float4 before = to[c];
-            sum =
-                make_float4(before.x + sum.x, before.y + sum.y, before.z + sum.z, before.w + sum.w);
-        }
-        to[c] = sum;
-    }
+    for (int c = 0; c < Row::n_channel; ++c) to[c] = sums[c];
+    to[Row::n_channel] = make_float4(den, 0, 0, 0);
 }
 
 /// Bytes of the keys of one block of tokens.
@@ -238,12 +238,11 @@ void attend(const DeviceProperties&, const AttendArgs& args, Stream stream) {
         const Packing p = packing_of(args.block_size, key_bytes<channels, coordinates>(1));
         const int64_t n_group = (args.n_block + p.n_pack - 1) / p.n_pack;
         const dim3 grid(static_cast<unsigned>(n_group * p.n_strip),
-                        static_cast<unsigned>(args.n_head));
+                        static_cast<unsigned>(args.n_table), static_cast<unsigned>(args.n_head));
         const auto n_byte =
             static_cast<size_t>(key_bytes<channels, coordinates>(int64_t{p.n_pack} * p.chunk));
-        for (int table = 0; table < args.n_table; ++table)
-            SURROGATE_LAUNCH((attend_kernel<channels, coordinates>), grid,
-                             static_cast<unsigned>(p.n_thread), n_byte, stream, args, p, table);
+        SURROGATE_LAUNCH((attend_kernel<channels, coordinates>), grid,
+                         static_cast<unsigned>(p.n_thread), n_byte, stream, args, p);
     });
     check_launch("hept attend");
 }

@@ -11,11 +11,13 @@
 #include "kernels/device/operand.hpp"
 #include "kernels/hept/hept.hpp"
 #include "kernels/linear/linear_device.hpp"
+#include "kernels/linear/row_move_device.hpp"
 
 /// HEPT on a device. What is computed is said in hept.hpp and in the specification; here stand the
 /// shapes and layouts. Resources and counts are in hept_cuda.md.
 ///
-/// Tokens stand in tiles of 16 rows, in the order of the plan. Rows without a token are finite.
+/// Tokens stand in tiles of 16 rows, in the order of the plan: own ones before visitors, tokens of
+/// other ranks whose blocks this rank computes. Rows without a token are finite.
 ///   streams    float (n_tile, width / 8, 32, 4), fragment_index(token, channel, width)
 ///   operands   (n_tile, n_group, 32) pieces of 16 rows x 8 channels (products.cuh)
 /// Tables and heads make rows of their own: row table * H + head, C H of them.
@@ -24,7 +26,7 @@
 namespace surrogate::kernels::hept {
 
 constexpr int64_t largest_head = 64;     ///< d, channels of a head
-constexpr int64_t most_coordinates = 8;  ///< D
+constexpr int64_t most_coordinates = 8;  ///< D, channels of the coordinates' stream
 constexpr int64_t warp_cell = 32;        ///< tokens of a cell that a warp sorts
 constexpr int64_t largest_chunk = 4096;  ///< tokens that a block of threads sorts at once
 
@@ -50,16 +52,16 @@ constexpr DeviceHead device_head(int64_t n_channel, int64_t n_coordinate) {
             static_cast<int32_t>(width), n_coordinate <= 4 ? 4 : 8};
 }
 
-/// Features of the tokens to a stream, their coordinates to rows; zero in all other rows and
-/// channels. Copies of points follow the points; they count in no findings but those of the points.
+/// Features and coordinates of the own tokens to streams; zero in all other rows and channels. Copies
+/// of points follow the points; they count in no findings but those of the points.
 struct BeginArgs {
     int64_t n_point = 0, n_token = 0;
-    const int64_t* points = nullptr;        ///< (n_token) the solver's point of each
+    const int64_t* points = nullptr;        ///< (n_token) of the columns
     const DeviceColumn* columns = nullptr;  ///< (n_coordinate + n_feature)
     int64_t n_coordinate = 0, n_feature = 0;
-    int64_t width = 0, coordinate_width = 0;
+    int64_t width = 0;
     float* features = nullptr;     ///< stream of `width`
-    float* coordinates = nullptr;  ///< (n_tile * 16, coordinate_width)
+    float* coordinates = nullptr;  ///< stream of most_coordinates
     DeviceFindings* findings = nullptr;
     DeviceOutside* outside = nullptr;  ///< (n_coordinate + n_feature)
 };
@@ -82,7 +84,8 @@ struct AugmentArgs {
 };
 
 /// Tokens members[begin .. begin + n) of a row, to be sorted to places to .. to + n - 1: those of
-/// the row's order, or of keys if it is a part of a cell.
+/// the row's order, or of keys if it is a part of a cell. A cell of which other ranks have places is
+/// sorted as a whole.
 struct DeviceCell {
     int64_t to = 0;
     int32_t row = 0, begin = 0, n = 0;
@@ -98,9 +101,10 @@ struct DeviceLargeCell {
 /// members), for queries and for keys.
 struct OrderArgs {
     int64_t n_row = 0, n_token = 0;
-    const int32_t* members = nullptr;  ///< (n_row, n_token)
-    const uint32_t* hashes = nullptr;  ///< (2, n_row, n_token)
-    int32_t* orders = nullptr;         ///< (2, n_row, n_token)
+    int64_t n_member = 0, n_place = 0;  ///< of a row
+    const int32_t* members = nullptr;   ///< (n_row, n_member)
+    const uint32_t* hashes = nullptr;   ///< (2, n_row, n_token)
+    int32_t* orders = nullptr;          ///< (2, n_row, n_place)
 
     const DeviceCell* small = nullptr;  ///< (n_small) of up to warp_cell tokens
     int64_t n_small = 0;
@@ -120,26 +124,60 @@ struct DeviceBlock {
     int32_t n = 0, n_zero_key = 0;
 };
 
-/// Sums of all blocks, table after table, as attend_block() of hept.hpp makes them: over coordinates
-/// first and then over channels, over keys in their order.
+/// Sums of all blocks of each table, as attend_block() of hept.hpp makes them: over coordinates
+/// first and then over channels, over keys in their order. Tokens that have no place in a table keep
+/// what stands in their row.
 struct AttendArgs {
     DeviceHead head;
     int32_t n_head = 0, n_table = 0;
-    int64_t n_token = 0;
+    int64_t n_token = 0, n_place = 0;
     const DeviceBlock* blocks = nullptr;  ///< (n_block)
     int64_t n_block = 0, block_size = 0;
     const float* rows = nullptr;  ///< as in AugmentArgs
     const int32_t* orders = nullptr;
-    float* sums = nullptr;  ///< (n_head, n_token, n_sum)
+    float* sums = nullptr;  ///< (n_table, n_head, n_token, n_sum)
 };
 
-/// num / den of all heads to operands (n_tile, n_group, 32), channel_width / 8 groups a head; zero in
-/// groups behind them and in rows without a token.
+/// The sums of a token and head in a table: row table * H + head.
+struct DeviceSum {
+    int32_t row = 0, token = 0;
+
+    constexpr bool operator==(const DeviceSum&) const = default;
+};
+/// Where another rank's share of them lies in memory.
+struct DeviceShare {
+    DeviceSum sum;
+    int32_t from = 0;
+};
+
+/// Sums on their way between ranks, num and den of d + 1 numbers side by side. Of the ranks that may
+/// compute a token in a table one does, and the others have zeros: so sums do not depend on the order
+/// of ranks. NaN as in MoveArgs.
+struct ShareArgs {
+    enum class Step {
+        clear,  ///< sums of `given` and `taken` become zeros
+        give,   ///< those of `given` to memory
+        take,   ///< what stands in memory is added to those of `taken`
+    };
+    Step step = Step::clear;
+    DeviceHead head;
+    int64_t n_token = 0;
+    float* sums = nullptr;             ///< as in AttendArgs
+    const DeviceSum* given = nullptr;  ///< (n_given)
+    int64_t n_given = 0;
+    const DeviceShare* taken = nullptr;  ///< (n_taken), equal sums side by side
+    int64_t n_taken = 0;
+    float* memory = nullptr;  ///< (n_given, d + 1), or (n_taken, d + 1)
+    DeviceFindings* findings = nullptr;
+};
+
+/// num / den of all heads, tables added in their order, to operands (n_tile, n_group, 32),
+/// channel_width / 8 groups a head; zero in groups behind them and in rows without an own token.
 struct CombineArgs {
     DeviceHead head;
-    int32_t n_head = 0;
-    int64_t n_token = 0;
-    const float* sums = nullptr;
+    int32_t n_head = 0, n_table = 0;
+    int64_t n_token = 0, n_own = 0;
+    const float* sums = nullptr;  ///< as in AttendArgs
     Operand operand = Operand::fp32;
     void* to = nullptr;
     int64_t n_group = 0;
@@ -178,6 +216,8 @@ struct DeviceKernels {
     void (*combine)(const DeviceProperties&, const CombineArgs&, Stream) = nullptr;
     void (*squash)(const DeviceProperties&, const SquashArgs&, Stream) = nullptr;
     void (*end)(const DeviceProperties&, const EndArgs&, Stream) = nullptr;
+    void (*move)(const DeviceProperties&, const MoveArgs&, Stream) = nullptr;
+    void (*share)(const DeviceProperties&, const ShareArgs&, Stream) = nullptr;
     void (*load)(const DeviceProperties&, Operand, const DeviceHead&) = nullptr;
 };
 

@@ -16,6 +16,7 @@ void attend(const DeviceProperties& device, const AttendArgs& args, Stream strea
 void combine(const DeviceProperties& device, const CombineArgs& args, Stream stream);
 void squash(const DeviceProperties& device, const SquashArgs& args, Stream stream);
 void end(const DeviceProperties& device, const EndArgs& args, Stream stream);
+void share(const DeviceProperties& device, const ShareArgs& args, Stream stream);
 void load_tokens(Operand operand);
 void load_order();
 void load_attention(const DeviceHead& head);

@@ -22,9 +22,9 @@ struct Row {
     int32_t* orders;
 
     __device__ Row(const OrderArgs& args, int row, int which)
-        : members(args.members + row * args.n_token),
+        : members(args.members + row * args.n_member),
           hashes(args.hashes + (which * args.n_row + row) * args.n_token),
-          orders(args.orders + (which * args.n_row + row) * args.n_token) {}
+          orders(args.orders + (which * args.n_row + row) * args.n_place) {}
 
     /// Of a place among the members.
     __device__ uint64_t entry(int place) const {

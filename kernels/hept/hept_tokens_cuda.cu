@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens to tokens one by one: from the caller's columns to features, from projections to rows
-// and hashes, from sums to operands, and back to the columns.
+// and hashes, sums between ranks, from sums to operands, and back to the columns.
 #include "kernels/device/columns.cuh"
+#include "kernels/device/items.cuh"
 #include "kernels/hept/hept_launch.cuh"
 #include "kernels/linear/linear_cuda.hpp"
+#include "kernels/linear/row_move_cuda.hpp"
 #include "kernels/norm/norm_cuda.cuh"
 
 namespace surrogate::kernels::hept::cuda {
@@ -26,7 +28,6 @@ __global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
     const int64_t point = row < args.n_token ? args.points[row] : -1;
     const int n_axis = static_cast<int>(args.n_coordinate);
     const int n_column = n_axis + static_cast<int>(args.n_feature);
-    float* const coordinates = args.coordinates + row * args.coordinate_width;
     for (int c = 0; c < n_column; ++c) {
         uint64_t above = 0, below = 0;
         float value = 0;
@@ -35,13 +36,14 @@ __global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
         count_outside(is_copy ? 0 : above, is_copy ? 0 : below, args.outside, c);
         if (row >= n_row) continue;
         if (c < n_axis) {
-            coordinates[c] = value;
+            args.coordinates[fragment_index(row, c, most_coordinates)] = value;
         } else {
             args.features[fragment_index(row, c - n_axis, args.width)] = value;
         }
     }
     if (row >= n_row) return;
-    for (int64_t c = n_axis; c < args.coordinate_width; ++c) coordinates[c] = 0;
+    for (int64_t c = n_axis; c < most_coordinates; ++c)
+        args.coordinates[fragment_index(row, c, most_coordinates)] = 0;
     for (int64_t c = args.n_feature; c < args.width; ++c)
         args.features[fragment_index(row, c, args.width)] = 0;
 }
@@ -77,9 +79,10 @@ __device__ void fill_rows(const AugmentArgs& args, int64_t tile, int h, float* r
         second[1] = v.w;
     }
     for (int i = static_cast<int>(threadIdx.x); i < tile_rows * width; i += n_thread) {
-        const int r = i % width;
-        const float x = args.coordinates[tile * tile_rows * width + i];
-        rows[i / width * n_row + r] =
+        const int r = i % width, token = i / width;
+        const float x =
+            args.coordinates[fragment_index(tile * tile_rows + token, r, most_coordinates)];
+        rows[token * n_row + r] =
             r < head.n_coordinate ? args.scale[h * head.n_coordinate + r] * x : 0.0F;
     }
 }
@@ -138,9 +141,58 @@ __global__ void __launch_bounds__(n_thread, 8) augment_kernel(const AugmentArgs 
     }
 }
 
+// ---- between ranks ------------------------------------------------------------------------------
+
+/// Number c of the d + 1 of a sum.
+__device__ float* sum_of(const ShareArgs& args, const DeviceSum& sum, int c) {
+    const int64_t row = static_cast<int64_t>(sum.row) * args.n_token + sum.token;
+    return args.sums + row * args.head.n_sum() +
+           (c < args.head.n_channel ? c : args.head.channel_width);
+}
+
+/// Padding, too, which is nobody's but must be finite.
+__global__ void __launch_bounds__(item_threads) clear_kernel(const ShareArgs args) {
+    const int64_t n_sum = args.head.n_sum();
+    for (int64_t i = first_item(); i < (args.n_given + args.n_taken) * n_sum; i += item_step()) {
+        const int64_t which = i / n_sum;
+        const DeviceSum sum =
+            which < args.n_given ? args.given[which] : args.taken[which - args.n_given].sum;
+        const int64_t row = static_cast<int64_t>(sum.row) * args.n_token + sum.token;
+        args.sums[row * n_sum + i % n_sum] = 0;
+    }
+}
+
+__global__ void __launch_bounds__(item_threads) give_kernel(const ShareArgs args) {
+    const int n_number = args.head.n_channel + 1;
+    const bool lost = is_lost(*args.findings);
+    for (int64_t i = first_item(); i < args.n_given * n_number; i += item_step()) {
+        const float value = *sum_of(args, args.given[i / n_number], static_cast<int>(i % n_number));
+        args.memory[i] = lost ? nanf("") : value;
+    }
+}
+
+/// The thread of a sum's first share adds all of them.
+__global__ void __launch_bounds__(item_threads) take_kernel(const ShareArgs args) {
+    const int n_number = args.head.n_channel + 1;
+    bool is_number = true;
+    for (int64_t i = first_item(); i < args.n_taken * n_number; i += item_step()) {
+        int64_t which = i / n_number;
+        const int c = static_cast<int>(i % n_number);
+        const DeviceSum sum = args.taken[which].sum;
+        if (which > 0 && args.taken[which - 1].sum == sum) continue;
+        float* const to = sum_of(args, sum, c);
+        float value = *to;
+        for (; which < args.n_taken && args.taken[which].sum == sum; ++which)
+            value += args.memory[static_cast<int64_t>(args.taken[which].from) * n_number + c];
+        is_number = is_number && value == value;
+        *to = value;
+    }
+    if (!is_number) atomicMax(&args.findings->not_finite, 1);
+}
+
 // ---- to operands ---------------------------------------------------------------------------------
 
-/// A warp takes 16 tokens of a head; that of the last head also fills groups behind it.
+/// A warp takes 16 own tokens of a head; that of the last head also fills groups behind it.
 template <Operand operand>
 __global__ void __launch_bounds__(n_thread) combine_kernel(const CombineArgs args) {
     using P = Products<operand>;
@@ -148,16 +200,20 @@ __global__ void __launch_bounds__(n_thread) combine_kernel(const CombineArgs arg
     const int64_t tile =
         static_cast<int64_t>(blockIdx.x) * n_warp + static_cast<int64_t>(threadIdx.x) / 32;
     const int h = static_cast<int>(blockIdx.y), width = args.head.channel_width;
-    if (tile * tile_rows >= args.n_token) return;
+    if (tile * tile_rows >= args.n_own) return;
     const int64_t n_sum = args.head.n_sum();
+    const int64_t next_table = args.n_head * args.n_token * n_sum;
     const float* sums[2];
     float inverse[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
         const int64_t token = tile * tile_rows + g + 8 * r;
-        const bool exists = token < args.n_token;
+        const bool exists = token < args.n_own;
         sums[r] = args.sums + (h * args.n_token + (exists ? token : 0)) * n_sum;
-        inverse[r] = exists ? 1.0F / sums[r][width] : 0.0F;
+        float den = 0;
+        for (int table = 0; table < args.n_table; ++table)
+            den += sums[r][table * next_table + width];
+        inverse[r] = exists ? 1.0F / den : 0.0F;
     }
     auto* to = static_cast<typename P::Piece*>(args.to) +
                (tile * args.n_group + static_cast<int64_t>(h) * (width / 8)) * 32 + lane;
@@ -169,7 +225,12 @@ __global__ void __launch_bounds__(n_thread) combine_kernel(const CombineArgs arg
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
             if (inverse[r] == 0 || c >= width) continue;
-            const float2 num = *reinterpret_cast<const float2*>(sums[r] + c);
+            float2 num = make_float2(0, 0);
+            for (int table = 0; table < args.n_table; ++table) {
+                const float2 of_table =
+                    *reinterpret_cast<const float2*>(sums[r] + table * next_table + c);
+                num = make_float2(num.x + of_table.x, num.y + of_table.y);
+            }
             y[2 * r] = num.x * inverse[r];
             y[2 * r + 1] = num.y * inverse[r];
         }
@@ -238,6 +299,8 @@ void load_tokens(Operand operand_) {
                                            device_head(largest_head, most_coordinates)))),
           "hept augment");
     check(allow_shared(end_kernel, 0), "hept end");
+    for (const auto kernel : {clear_kernel, give_kernel, take_kernel})
+        check(allow_shared(kernel, 0), "hept sums between ranks");
     with_operand(operand_, [&]<Operand operand>() {
         check(allow_shared(combine_kernel<operand>, 0), "hept combine");
         check(allow_shared(squash_kernel<operand>, 0), "hept squash");
@@ -258,9 +321,23 @@ void augment(const DeviceProperties&, const AugmentArgs& args, Stream stream) {
     check_launch("hept augment");
 }
 
+void share(const DeviceProperties&, const ShareArgs& args, Stream stream) {
+    const auto launch = [&](auto kernel, int64_t n_sum) {
+        if (n_sum == 0) return;
+        SURROGATE_LAUNCH(kernel, item_blocks(n_sum * args.head.n_sum()), item_threads, 0, stream,
+                         args);
+    };
+    switch (args.step) {
+        case ShareArgs::Step::clear: launch(clear_kernel, args.n_given + args.n_taken); break;
+        case ShareArgs::Step::give: launch(give_kernel, args.n_given); break;
+        case ShareArgs::Step::take: launch(take_kernel, args.n_taken); break;
+    }
+    check_launch("hept sums between ranks");
+}
+
 void combine(const DeviceProperties&, const CombineArgs& args, Stream stream) {
-    if (args.n_token == 0) return;
-    const dim3 grid(blocks_of(tiles_of(args.n_token), n_warp), static_cast<unsigned>(args.n_head));
+    if (args.n_own == 0) return;
+    const dim3 grid(blocks_of(tiles_of(args.n_own), n_warp), static_cast<unsigned>(args.n_head));
     with_operand(args.operand, [&]<Operand operand>() {
         SURROGATE_LAUNCH(combine_kernel<operand>, grid, n_thread, 0, stream, args);
     });
@@ -288,24 +365,29 @@ void load(const DeviceProperties& device, Operand operand, const DeviceHead& hea
     load_tokens(operand);
     load_order();
     load_linear(device, operand);
+    load_row_move();
     load_attention(head);
 }
 
 }  // namespace
 
 const DeviceKernels& kernels() {
-    static const DeviceKernels table = {
-        begin, surrogate::kernels::cuda::linear, augment, order, attend, combine, squash, end,
-        load};
+    static const DeviceKernels table = {begin,    surrogate::kernels::cuda::linear,
+                                        augment,  order,
+                                        attend,   combine,
+                                        squash,   end,
+                                        row_move, share,
+                                        load};
     return table;
 }
 
 DeviceTable device_table() {
     static const DeviceKernels table = {
-        &OnDevice<begin>::call,   &OnDevice<surrogate::kernels::cuda::linear>::call,
-        &OnDevice<augment>::call, &OnDevice<order>::call,
-        &OnDevice<attend>::call,  &OnDevice<combine>::call,
-        &OnDevice<squash>::call,  &OnDevice<end>::call,
+        &OnDevice<begin>::call,    &OnDevice<surrogate::kernels::cuda::linear>::call,
+        &OnDevice<augment>::call,  &OnDevice<order>::call,
+        &OnDevice<attend>::call,   &OnDevice<combine>::call,
+        &OnDevice<squash>::call,   &OnDevice<end>::call,
+        &OnDevice<row_move>::call, &OnDevice<share>::call,
         &OnDevice<load>::call};
     return {"hept", sizeof table, &table};
 }

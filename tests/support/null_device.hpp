@@ -75,8 +75,8 @@ inline const impl::DevicePlugin& null_plugin() {
     static const kernels::bsa::DeviceKernels bsa{null_pass, null_pass, null_pass, null_pass,
                                                  null_pass, null_pass, null_pass, null_pass,
                                                  null_pass, null_pass};
-    static const kernels::hept::DeviceKernels hept{null_pass, null_pass, null_pass,
-                                                   null_pass, null_pass, null_pass,
+    static const kernels::hept::DeviceKernels hept{null_pass, null_pass, null_pass, null_pass,
+                                                   null_pass, null_pass, null_pass, null_pass,
                                                    null_pass, null_pass, null_pass};
     static const kernels::sphere::DeviceKernels sphere{
         null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass,

@@ -32,7 +32,9 @@ struct CellProblem {
     CellProblem(const std::vector<int64_t>& sizes_, int64_t n_row_, std::mt19937& random)
         : sizes(sizes_),
           n_row(n_row_),
-          n_token(std::accumulate(sizes.begin(), sizes.end(), int64_t{0})) {
+          n_token(std::accumulate(sizes.begin(), sizes.end(), int64_t{0})),
+          n_member(n_token + 3),
+          n_place(n_token + 5) {
         std::vector<int32_t> tokens(at(n_token));
         std::iota(tokens.begin(), tokens.end(), 0);
         for (int32_t row = 0; row < n_row; ++row) {
@@ -42,12 +44,13 @@ struct CellProblem {
                 const auto n = static_cast<int32_t>(size);
                 std::sort(tokens.begin() + begin, tokens.begin() + begin + n);
                 // Places of cells in another order than their members.
-                add({n_token - begin - n, row, begin, n});
+                add({n_token - begin - n + 2, row, begin, n});
                 begin += n;
             }
             members.insert(members.end(), tokens.begin(), tokens.end());
+            members.resize(members.size() + 3, -1);  // of no cell
         }
-        orders.assign(at(2 * n_row * n_token), -1);
+        orders.assign(at(2 * n_row * n_place), -1);
         keys.resize(at(4 * n_key));
     }
 
@@ -70,6 +73,8 @@ struct CellProblem {
         OrderArgs args;
         args.n_row = n_row;
         args.n_token = n_token;
+        args.n_member = n_member;
+        args.n_place = n_place;
         args.members = members.data();
         args.hashes = hashes.data();
         args.orders = orders.data();
@@ -97,16 +102,17 @@ struct CellProblem {
         std::vector<uint64_t> scratch(at(2 * n_token));
         for (int64_t which = 0; which < 2; ++which) {
             for (const DeviceCell& cell : cells) {
-                const int64_t row = (which * n_row + cell.row) * n_token;
-                order_cell({members.data() + cell.row * n_token + cell.begin, at(cell.n)},
-                           hashes.data() + row, 0, cell.n, scratch, want.data() + row + cell.to);
+                const int64_t row = which * n_row + cell.row;
+                order_cell({members.data() + cell.row * n_member + cell.begin, at(cell.n)},
+                           hashes.data() + row * n_token, 0, cell.n, scratch,
+                           want.data() + row * n_place + cell.to);
             }
         }
         return want;
     }
 
     std::vector<int64_t> sizes;
-    int64_t n_row, n_token, n_key = 0;
+    int64_t n_row, n_token, n_member, n_place, n_key = 0;
     std::vector<int32_t> members, orders;
     std::vector<uint32_t> hashes;
     std::vector<uint64_t> keys;
@@ -184,7 +190,7 @@ struct RowProblem {
           n_row_token((s.n_token + tile_rows - 1) / tile_rows * tile_rows),
           width(round_up(3 * s.n_head * head.channel_width, 16)),
           qkv(random_floats(n_row_token * width, 1, random)),
-          x(random_floats(n_row_token * head.coordinate_width, 1, random)),
+          x(random_floats(n_row_token * most_coordinates, 1, random)),
           scale(random_floats(s.n_head * s.n_coordinate, size, random)),
           alpha(random_floats(s.n_head * s.n_table * (s.d + s.n_coordinate), 1, random)),
           rows(s.n_head * s.n_token * head.stride()),
@@ -220,7 +226,7 @@ struct RowProblem {
         return qkv[fragment_index(token, (3 * h + part) * head.channel_width + c, width)];
     }
     float coordinate(int64_t h, int64_t token, int64_t r) const {
-        return scale[h * s.n_coordinate + r] * x[token * head.coordinate_width + r];
+        return scale[h * s.n_coordinate + r] * x[fragment_index(token, r, most_coordinates)];
     }
     uint32_t hash(int64_t which, int64_t table, int64_t h, int64_t token) const {
         const float* factor = alpha.data() + (h * s.n_table + table) * (s.d + s.n_coordinate);
@@ -309,7 +315,7 @@ struct BlockProblem : RowProblem {
             const bool is_short = n < block_size;
             blocks.push_back({first, n, is_short ? static_cast<int32_t>(n_zero_key) : 0});
         }
-        sums = Buffer<float>(s.n_head * s.n_token * head.n_sum());
+        sums = Buffer<float>(s.n_table * s.n_head * s.n_token * head.n_sum());
         std::ranges::fill(sums, std::numeric_limits<float>::quiet_NaN());
     }
 
@@ -318,7 +324,7 @@ struct BlockProblem : RowProblem {
         a.head = head;
         a.n_head = static_cast<int32_t>(s.n_head);
         a.n_table = static_cast<int32_t>(s.n_table);
-        a.n_token = s.n_token;
+        a.n_token = a.n_place = s.n_token;
         a.blocks = blocks.data();
         a.n_block = std::ssize(blocks);
         a.block_size = block_size;
@@ -387,15 +393,24 @@ struct BlockProblem : RowProblem {
     Buffer<float> sums;
 };
 
-void expect_exact(const BlockProblem& problem) {
+/// Number c of the d + 1 of a token's sums in a table.
+float& sum_of(Buffer<float>& sums, const RowProblem& problem, int64_t row, int64_t token,
+              int64_t c) {
+    const DeviceHead& head = problem.head;
+    return sums[(row * problem.s.n_token + token) * head.n_sum() +
+                (c == problem.s.d ? head.channel_width : c)];
+}
+
+void expect_exact(BlockProblem& problem) {
     const Sizes& s = problem.s;
     for (int64_t h = 0; h < s.n_head; ++h) {
         for (int64_t token = 0; token < s.n_token; ++token) {
             const ExactSums want = problem.exact(h, token);
-            const float* const got =
-                problem.sums.data() + (h * s.n_token + token) * problem.head.n_sum();
             for (int64_t c = 0; c <= s.d; ++c) {
-                const auto found = double{got[c == s.d ? problem.head.channel_width : c]};
+                float sum = 0;
+                for (int64_t table = 0; table < s.n_table; ++table)
+                    sum += sum_of(problem.sums, problem, table * s.n_head + h, token, c);
+                const auto found = double{sum};
                 ASSERT_LE(std::abs(found - want.value[at(c)]), want.bound[at(c)])
                     << "head " << h << ", token " << token << ", channel " << c << ": " << found
                     << " and " << want.value[at(c)];
@@ -440,7 +455,7 @@ TEST(HeptCudaBlocks, KeepSmallDifferencesOfLargeNumbers) {
     BlockProblem problem({24, 6, 1, 1, 60}, 1, 60, 0, random);
     for (int64_t token = 0; token < problem.n_row_token; ++token)
         for (int64_t r = 0; r < problem.s.n_coordinate; ++r) {
-            float& x = problem.x[token * problem.head.coordinate_width + r];
+            float& x = problem.x[fragment_index(token, r, most_coordinates)];
             x = 2000 / problem.scale[r] * (1 + 1e-4F * x);
         }
     for (float& value : problem.qkv) value *= 0.1F;
@@ -459,6 +474,105 @@ TEST(HeptCudaBlocks, GiveAQueryTheSameBitsWhateverTheOthersAre) {
     std::reverse(problem.orders.begin(), problem.orders.begin() + 64);  // queries, not keys
     problem.attend();
     for (int64_t i = 0; i < problem.sums.size(); ++i) EXPECT_EQ(problem.sums[i], before[at(i)]);
+}
+
+// ---- sums between ranks, and to operands ----
+
+// Rank A has tokens 0 .. 3, B computes some of their tables, as does C, which finds nothing to do.
+TEST(HeptCudaSums, OfOtherRanksAreAddedAtHome) {
+    auto random = generator();
+    RowProblem home({5, 2, 2, 2, 4}, 1, random);
+    const int64_t n = home.s.n_table * home.s.n_head * home.s.n_token * home.head.n_sum();
+    Buffer<float> sums = random_floats(n, 1, random), away(n), nothing(n);
+    std::ranges::copy(sums, away.begin());
+    std::ranges::fill(nothing, std::numeric_limits<float>::quiet_NaN());
+    const std::vector<DeviceSum> shared = {{0, 3}, {2, 1}, {3, 3}};  // computed at B
+    const std::vector<DeviceShare> taken = {{shared[0], 0}, {shared[0], 3}, {shared[1], 4},
+                                            {shared[1], 1}, {shared[2], 2}, {shared[2], 5}};
+    std::vector<float> memory(at(6 * (home.s.d + 1)));
+    DeviceFindings findings;
+    ShareArgs args{.head = home.head, .n_token = home.s.n_token, .findings = &findings};
+    const auto run = [&](ShareArgs::Step step, Buffer<float>& of) {
+        args.step = step;
+        args.sums = of.data();
+        cuda::kernels().share(device, args, nullptr);
+    };
+    // B and C give.
+    args.given = shared.data();
+    args.n_given = 3;
+    args.memory = memory.data();
+    run(ShareArgs::Step::give, away);
+    args.memory = memory.data() + 3 * (home.s.d + 1);
+    run(ShareArgs::Step::clear, nothing);
+    run(ShareArgs::Step::give, nothing);
+    // A takes.
+    args.n_given = 0;
+    args.taken = taken.data();
+    args.n_taken = 6;
+    args.memory = memory.data();
+    run(ShareArgs::Step::clear, sums);
+    for (const DeviceSum& sum : shared)
+        for (int64_t c = 0; c < home.head.n_sum(); ++c)
+            EXPECT_EQ(sums[(sum.row * home.s.n_token + sum.token) * home.head.n_sum() + c], 0);
+    run(ShareArgs::Step::take, sums);
+    for (int64_t row = 0; row < home.s.n_table * home.s.n_head; ++row)
+        for (int64_t token = 0; token < home.s.n_token; ++token)
+            for (int64_t c = 0; c <= home.s.d; ++c)
+                EXPECT_EQ(sum_of(sums, home, row, token, c), sum_of(away, home, row, token, c));
+    EXPECT_EQ(findings.not_finite, 0);
+
+    // A rank that has failed gives NaN, and who takes it finds that.
+    findings.poisoned = 1;
+    args.given = shared.data();
+    args.n_given = 3;
+    run(ShareArgs::Step::give, away);
+    findings.poisoned = 0;
+    run(ShareArgs::Step::take, sums);
+    EXPECT_EQ(findings.not_finite, 1);
+    EXPECT_TRUE(std::isnan(sum_of(sums, home, 0, 3, home.s.d)));
+}
+
+TEST(HeptCudaSums, OfTablesAreAddedInTheirOrder) {
+    auto random = generator();
+    for (const Sizes& s : all_sizes) {
+        SCOPED_TRACE(s.text());
+        RowProblem problem(s, 1, random);
+        Buffer<float> sums =
+            random_floats(s.n_table * s.n_head * s.n_token * problem.head.n_sum(), 1, random);
+        const int64_t n_group = round_up(s.n_head * problem.head.channel_width / 8, 2);
+        const int64_t n_own = std::max<int64_t>(1, s.n_token - 3);  // then visitors
+        const int64_t n_tile = (n_own + tile_rows - 1) / tile_rows;
+        // Single precision: a piece is the stream's.
+        Buffer<float> heads(n_tile * tile_rows * n_group * 8);
+        std::ranges::fill(heads, std::numeric_limits<float>::quiet_NaN());
+        CombineArgs args;
+        args.head = problem.head;
+        args.n_head = static_cast<int32_t>(s.n_head);
+        args.n_table = static_cast<int32_t>(s.n_table);
+        args.n_token = s.n_token;
+        args.n_own = n_own;
+        args.sums = sums.data();
+        args.to = heads.data();
+        args.n_group = n_group;
+        cuda::kernels().combine(device, args, nullptr);
+        for (int64_t token = 0; token < n_tile * tile_rows; ++token) {
+            for (int64_t channel = 0; channel < n_group * 8; ++channel) {
+                const int64_t h = channel / problem.head.channel_width;
+                const int64_t c = channel % problem.head.channel_width;
+                float num = 0, den = 0;
+                if (token < n_own && h < s.n_head && c < s.d) {
+                    for (int64_t table = 0; table < s.n_table; ++table) {
+                        num += sum_of(sums, problem, table * s.n_head + h, token, c);
+                        den += sum_of(sums, problem, table * s.n_head + h, token, s.d);
+                    }
+                }
+                const float want = num * (1.0F / (den == 0 ? 1.0F : den));
+                if (h < s.n_head && c >= s.d && token < n_own) continue;  // times zero weights
+                ASSERT_EQ(heads[fragment_index(token, channel, n_group * 8)], want)
+                    << token << ", channel " << channel;
+            }
+        }
+    }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HEPT with backend cuda on one rank: variants against the host in double, stored cases in every
+// HEPT with backend cuda on one rank (on several: hept_device_mpi_test.cpp): variants against the host in double, stored cases in every
 // precision, faults and refusals. On an emulated device, and on a real one where there is one.
 #include <cmath>
 #include <cstring>
@@ -11,6 +11,7 @@
 #include "tests/support/device_accuracy.hpp"
 #include "tests/support/device_case.hpp"
 #include "tests/support/golden_weights.hpp"
+#include "tests/support/hept_case.hpp"
 #include "tests/support/hept_models.hpp"
 #include "tests/support/sphere_models.hpp"
 
@@ -18,54 +19,6 @@ namespace surrogate::test {
 namespace {
 
 using nlohmann::json;
-
-/// Points with their features; clouds if there are several.
-struct Hits {
-    int64_t n = 0, n_axis = 2, n_feature = 2;
-    std::vector<double> x, features;
-    std::vector<int64_t> ids, clouds;
-
-    surrogate_points points() const {
-        return {matrix(x.data(), n, n_axis), ids.data(), clouds.empty() ? nullptr : clouds.data(),
-                nullptr};
-    }
-
-    /// Numbers of a generator, exact in single precision.
-    static Hits random(const json& network, int64_t n) {
-        Hits hits;
-        hits.n = n;
-        hits.n_axis = network.at("coords_dim");
-        hits.n_feature = network.at("in_dim");
-        std::mt19937 generator(5);
-        const auto next = [&] {
-            return static_cast<double>(std::uniform_real_distribution<float>(-1, 1)(generator));
-        };
-        for (int64_t i = 0; i < n * hits.n_axis; ++i) hits.x.push_back(next());
-        for (int64_t i = 0; i < n * hits.n_feature; ++i) hits.features.push_back(next());
-        for (int64_t i = 0; i < n; ++i) hits.ids.push_back(i);
-        return hits;
-    }
-
-    explicit Hits(const GoldenFile& file) {
-        const GoldenTensor coords = file.tensor("check/input/coords");
-        const GoldenTensor given = file.tensor("check/input/x");
-        n = coords.shape[0];
-        n_axis = coords.shape[1];
-        n_feature = given.shape[1];
-        x = coords.values;
-        features = given.values;
-        clouds = file.integers("check/input/batch");
-        for (int64_t i = 0; i < n; ++i) ids.push_back(i);
-    }
-    Hits() = default;
-};
-
-std::vector<double> run(Plan& plan, const Hits& hits, int64_t n_out) {
-    std::vector<double> y(static_cast<size_t>(hits.n * n_out), NAN);
-    plan.run_network({{"x", matrix(hits.features.data(), hits.n, hits.n_feature)}},
-                     {{"y", matrix(y.data(), hits.n, n_out)}});
-    return y;
-}
 
 /// A file of a stored network, its weights shifted along a wave, its matrices rounded to n_bit bits of
 /// fraction.
@@ -87,19 +40,11 @@ std::string stored_model(const GoldenFile& file, float shift = 0, int n_bit = 23
     return writer.bytes();
 }
 
-int64_t n_out_of(const Model& model) {
-    for (const surrogate_port_info& port : model.ports())
-        if (port.is_output) return port.n_channel;
-    return 0;
-}
-
 class HeptDevice : public OnDevice {
 protected:
     std::vector<double> run_with(const Model& model, const Hits& hits,
                                  const Options& options) const {
-        const Domain domain(*context, hits.points());
-        Plan plan(model, domain, options);
-        return run(plan, hits, n_out_of(model));
+        return run(*context, model, hits, options);
     }
     std::vector<double> on_device(const Model& model, const Hits& hits,
                                   const std::string& precision = "fp32") const {

@@ -35,7 +35,7 @@ struct Planned {
     Planned(const Config& config, int64_t n, float n_slab)
         : plan(impl::self_communicator(), config, points_of(n)) {
         plan.connect(config, std::vector<float>(static_cast<size_t>(2 * config.n_row()), n_slab));
-        tokens = DeviceTokens(config, plan.plan, plan.home.positions);
+        tokens = DeviceTokens(config, plan.plan, points_at_home(plan.home.positions));
     }
     static HeptPoints points_of(int64_t n) {
         HeptPoints points;

@@ -7,7 +7,7 @@
 
 namespace surrogate::impl::bsa {
 
-using kernels::bsa::MoveArgs;
+using kernels::MoveArgs;
 
 namespace {
 

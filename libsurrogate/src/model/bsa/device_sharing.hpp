@@ -67,7 +67,7 @@ public:
     void turn(bool forth, float* from, float* to, DeviceSteps& steps) const;
 
 private:
-    void move(const kernels::bsa::MoveArgs& args, DeviceSteps& steps) const {
+    void move(const kernels::MoveArgs& args, DeviceSteps& steps) const {
         steps.compute([&] { kernels_.move(device_.properties(), args, steps.stream()); });
     }
     /// Rows of a rank's part of what is gathered.

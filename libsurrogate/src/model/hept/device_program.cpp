@@ -2,12 +2,15 @@
 #include "libsurrogate/src/model/hept/device_program.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "libsurrogate/src/model/device_limits.hpp"
 #include "libsurrogate/src/model/hept/costs.hpp"
 #include "libsurrogate/src/model/hept/device_tokens.hpp"
+#include "libsurrogate/src/model/hept/device_visits.hpp"
 #include "libsurrogate/src/model/hept/home_order.hpp"
 
 namespace surrogate::impl::hept {
@@ -22,13 +25,16 @@ using kernels::hept::BeginArgs;
 using kernels::hept::CombineArgs;
 using kernels::hept::DeviceKernels;
 using kernels::hept::EndArgs;
+using kernels::hept::most_coordinates;
 using kernels::hept::OrderArgs;
 using kernels::hept::SquashArgs;
 
 namespace {
 
 /// Tokens pass through the layers together, all heads at once. Which tokens a cell and a block hold
-/// is planned; their order within a cell is found in every layer.
+/// is planned; their order within a cell is found in every layer. Visitors follow the own tokens: a
+/// layer projects and weighs them here and returns their sums, all else is done where they are at
+/// home.
 class Passes final : public DeviceProgram {
 public:
     Passes(const Config& config, const Layers<float>& layers,
@@ -37,15 +43,19 @@ public:
         : config_(config),
           regions_(layers.regions),
           domain_(domain),
+          comm_(domain.context().comm()),
           request_(request),
           device_(request.device->device()),
           kernels_(request.device->kernels<DeviceKernels>("hept")),
-          weights_(std::move(weights)) {}
+          weights_(std::move(weights)),
+          visits_(config, weights_->widths().head, plan_, device_, kernels_, arena_) {}
 
     void connect(const DeviceColumns& columns) override;
+    RowExchange<float>* rows() override { return rows_ ? &*rows_ : nullptr; }
+    std::span<const DeviceExchange> exchanges() const override { return visits_.exchanges(); }
 
     /// Rows, which no pass reads before the columns are read, or after the last layer.
-    float* staging() const override { return arena_.at<float>(rows_); }
+    float* staging() const override { return arena_.at<float>(head_rows_); }
     void enqueue(DeviceSteps& steps) const override;
 
     int64_t bytes() const override { return arena_.bytes(); }
@@ -79,13 +89,17 @@ private:
     void set_order(const DeviceTokens& tokens);
 
     void embed(Stream stream) const;
-    void run_layer(const DeviceLayer& layer, Stream stream) const;
-    void attend(const DeviceLayer& layer, Stream stream) const;
+    void run_layer(const DeviceLayer& layer, DeviceSteps& steps) const;
+    void order(const DeviceLayer& layer, Stream stream) const;
+    void join(const DeviceLayer& layer, Stream stream) const;
     void feed_forward(const DeviceLayer& layer, Stream stream) const;
     void leave(const kernels::DeviceLinear& states, bool is_first, Stream stream) const;
     void read_out(Stream stream) const;
 
-    LinearArgs layer_args(const kernels::DeviceLinear& layer) const;
+    LinearArgs layer_args(const kernels::DeviceLinear& layer, int64_t n_tile) const;
+    LinearArgs own_args(const kernels::DeviceLinear& layer) const {
+        return layer_args(layer, tiles_of(plan_.n_own()));
+    }
     void from_tokens(LinearArgs& args, const kernels::DeviceNorm& norm) const;
     void run(const LinearArgs& args, Stream stream) const {
         kernels_.linear(device_.properties(), args, stream);
@@ -97,29 +111,40 @@ private:
     Work work() const {
         Work work{plan_, domain_.n_local()};
         work.is_on_device = true;
+        if (rows_) work.n_given = columns_.n_input;
+        if (!visits_.is_needed()) return work;
+        work.coordinate_bytes = visits_.coordinate_bytes();
+        work.layer_bytes = visits_.layer_bytes();
+        work.layer_collectives = 2;
         return work;
     }
+    static int64_t tiles_of(int64_t n_token) { return (n_token + tile_rows - 1) / tile_rows; }
     int64_t n_token() const { return plan_.n_token(); }
-    int64_t n_tile() const { return (n_token() + tile_rows - 1) / tile_rows; }
-    int64_t n_row() const { return n_tile() * tile_rows; }
+    int64_t n_row() const { return tiles_of(n_token()) * tile_rows; }
+    int64_t n_own_row() const { return tiles_of(plan_.n_own()) * tile_rows; }
+    int64_t n_sum() const { return config_.n_row() * n_token() * widths().head.n_sum(); }
     int64_t operand_bytes() const { return kernels::operand_bytes(weights_->operand()); }
     const DeviceWidths& widths() const { return weights_->widths(); }
 
     const Config& config_;
     const std::vector<float>& regions_;
     const PointDomain& domain_;
+    Communicator& comm_;
     const PlanRequest request_;
     kernels::Device& device_;
     const DeviceKernels& kernels_;
     std::shared_ptr<const DeviceWeights> weights_;
     TokenPlan plan_;
+    std::optional<RowExchange<float>> rows_;  // more than one rank
     DeviceColumns columns_;
     OrderArgs order_;
     DeviceArena arena_;
-    // In arena_. work_: features and what follows them; projections, then sums and heads_; hidden
-    // channels; hidden_ and squashed_ of the output MLP, and y_.
-    int64_t h_ = 0, e_ = 0, coordinates_ = 0, rows_ = 0, hashes_ = 0, orders_ = 0, keys_ = 0;
-    int64_t work_ = 0, hidden_ = 0, heads_ = 0, squashed_ = 0, y_ = 0;
+    DeviceVisits visits_;
+    // In arena_. head_rows_: rows of all heads, then their sums as operands. work_: features and what
+    // follows them; projections, then sums; hidden channels; hidden_ and squashed_ of the output MLP,
+    // and y_.
+    int64_t h_ = 0, e_ = 0, coordinates_ = 0, head_rows_ = 0, hashes_ = 0, orders_ = 0, keys_ = 0;
+    int64_t work_ = 0, hidden_ = 0, squashed_ = 0, y_ = 0;
     List<int64_t> points_;
     List<kernels::hept::DeviceBlock> blocks_;
     List<int32_t> members_;
@@ -129,47 +154,52 @@ private:
 
 void Passes::connect(const DeviceColumns& columns) {
     columns_ = columns;
-    Communicator& comm = domain_.context().comm();
     const HomeOrder home = home_order(config_, domain_, request_);
-    plan_.connect(comm, config_, regions_, home);
-    comm.agree([&] {
+    plan_.connect(comm_, config_, regions_, home);
+    const bool is_alone = comm_.size() == 1;
+    if (!is_alone)
+        rows_.emplace(comm_, RowRoute(comm_, home.positions, home.begins),
+                      std::max(columns.n_input, columns.n_output));
+    comm_.agree([&] {
         kernels_.load(device_.properties(), weights_->operand(), widths().head);
-        const DeviceTokens tokens(config_, plan_, home.positions);
+        std::vector<int64_t> points(static_cast<size_t>(plan_.n_point()));
+        std::iota(points.begin(), points.end(), 0);
+        if (is_alone) points = points_at_home(home.positions);
+        const DeviceTokens tokens(config_, plan_, points);
         add_memory(tokens);
         fill_memory(tokens);
         set_order(tokens);
+        visits_.connect(columns_.findings, arena_.at<float>(work_));
     });
 }
 
 /// Places within work_ follow: whatever is read together does not overlap.
 int64_t Passes::work_bytes() const {
     const DeviceWidths& w = widths();
-    const int64_t features = 4 * n_row() * w.features.width;
-    const int64_t hidden = operand_bytes() * n_row() * w.tokens.width;
+    const int64_t features = 4 * n_own_row() * w.features.width;
+    const int64_t hidden = operand_bytes() * n_own_row() * w.tokens.width;
     const int64_t projections = 4 * n_row() * w.qkv.width;
-    const int64_t sums = 4 * config_.num_heads * n_token() * w.head.n_sum();
-    const int64_t heads = operand_bytes() * n_row() * w.heads.width;
-    const int64_t wide = 4 * n_row() * w.wide.width;
-    const int64_t squashed = operand_bytes() * n_row() * w.wide.width;
-    return std::max({features + hidden, projections, sums + 256 + heads, wide + squashed,
-                     4 * n_row() * w.outputs.width});
+    const int64_t wide = 4 * n_own_row() * w.wide.width;
+    const int64_t squashed = operand_bytes() * n_own_row() * w.wide.width;
+    return std::max({features + hidden, projections, 4 * n_sum(), wide + squashed,
+                     4 * n_own_row() * w.outputs.width});
 }
 
 void Passes::add_memory(const DeviceTokens& tokens) {
     const DeviceWidths& w = widths();
     const int64_t staging = 4 * plan_.n_point() * std::max(columns_.n_input, columns_.n_output);
     const int64_t rows = 4 * config_.num_heads * n_token() * w.head.stride();
+    const int64_t heads = operand_bytes() * n_own_row() * w.heads.width;
     h_ = arena_.add(4 * n_row() * w.tokens.width);
-    e_ = arena_.add(4 * n_row() * w.embedding.width);
-    coordinates_ = arena_.add(4 * n_row() * w.head.coordinate_width);
-    rows_ = arena_.add(std::max(rows, staging));
+    e_ = arena_.add(4 * n_own_row() * w.embedding.width);
+    coordinates_ = arena_.add(4 * n_row() * most_coordinates);
+    head_rows_ = arena_.add(std::max({rows, heads, staging}));
     hashes_ = arena_.add(2 * 4 * config_.n_row() * n_token());
-    orders_ = arena_.add(2 * 4 * config_.n_row() * n_token());
+    orders_ = arena_.add(2 * 4 * config_.n_row() * tokens.n_place);
     keys_ = arena_.add(4 * 8 * tokens.n_key);
     work_ = arena_.add(work_bytes());
-    hidden_ = work_ + 4 * n_row() * w.features.width;
-    heads_ = work_ + kernels::round_up(4 * config_.num_heads * n_token() * w.head.n_sum(), 256);
-    squashed_ = work_ + 4 * n_row() * w.wide.width;
+    hidden_ = work_ + 4 * n_own_row() * w.features.width;
+    squashed_ = work_ + 4 * n_own_row() * w.wide.width;
     y_ = work_;
     points_ = add(tokens.points);
     blocks_ = add(tokens.blocks);
@@ -178,6 +208,7 @@ void Passes::add_memory(const DeviceTokens& tokens) {
     middle_ = add(tokens.middle);
     parts_ = add(tokens.parts);
     large_ = add(tokens.large);
+    visits_.add(comm_.size());
     arena_.take(device_);
 }
 
@@ -191,12 +222,15 @@ void Passes::fill_memory(const DeviceTokens& tokens) const {
     put(middle_.place, tokens.middle);
     put(parts_.place, tokens.parts);
     put(large_.place, tokens.large);
+    visits_.fill(put);
     put.finish();
 }
 
 void Passes::set_order(const DeviceTokens& tokens) {
     order_ = {.n_row = config_.n_row(),
               .n_token = n_token(),
+              .n_member = tokens.n_member,
+              .n_place = tokens.n_place,
               .members = at(members_),
               .hashes = arena_.at<uint32_t>(hashes_),
               .orders = arena_.at<int32_t>(orders_),
@@ -216,8 +250,8 @@ void Passes::set_order(const DeviceTokens& tokens) {
 
 // ---- what an evaluation enqueues ---------------------------------------------------------------
 
-LinearArgs Passes::layer_args(const kernels::DeviceLinear& layer) const {
-    return pass_of(layer, weights_->operand(), n_tile());
+LinearArgs Passes::layer_args(const kernels::DeviceLinear& layer, int64_t n_tile) const {
+    return pass_of(layer, weights_->operand(), n_tile);
 }
 
 void Passes::from_tokens(LinearArgs& args, const kernels::DeviceNorm& norm) const {
@@ -231,27 +265,26 @@ void Passes::embed(Stream stream) const {
     const DeviceLayers& layers = weights_->layers();
     BeginArgs begin;
     begin.n_point = plan_.n_point();
-    begin.n_token = n_token();
+    begin.n_token = plan_.n_own();
     begin.points = at(points_);
     begin.columns = columns_.inputs;
     begin.n_coordinate = config_.coords_dim;
     begin.n_feature = config_.in_dim;
     begin.width = w.features.width;
-    begin.coordinate_width = w.head.coordinate_width;
     begin.features = arena_.at<float>(work_);
     begin.coordinates = arena_.at<float>(coordinates_);
     begin.findings = columns_.findings;
     begin.outside = columns_.outside;
     kernels_.begin(device_.properties(), begin, stream);
 
-    LinearArgs in = layer_args(layers.encoder_in);
+    LinearArgs in = own_args(layers.encoder_in);
     in.stream = arena_.at<float>(work_);
     in.activation = DeviceActivation::relu;
     in.to_pieces = arena_.at<void>(hidden_);
     in.out_groups = w.tokens.width / 8;
     run(in, stream);
 
-    LinearArgs out = layer_args(layers.encoder_out);
+    LinearArgs out = own_args(layers.encoder_out);
     out.pieces = in.to_pieces;
     out.in_groups = in.out_groups;
     out.to_stream = arena_.at<float>(h_);
@@ -261,7 +294,7 @@ void Passes::embed(Stream stream) const {
 
 /// e = or += W_l h.
 void Passes::leave(const kernels::DeviceLinear& states, bool is_first, Stream stream) const {
-    LinearArgs args = layer_args(states);
+    LinearArgs args = own_args(states);
     args.stream = arena_.at<float>(h_);
     args.to_stream = arena_.at<float>(e_);
     args.adds = !is_first;
@@ -278,7 +311,7 @@ AugmentArgs Passes::augment_args(const DeviceLayer& layer) const {
             .coordinates = arena_.at<float>(coordinates_),
             .scale = layer.scale,
             .alpha = layer.alpha,
-            .rows = arena_.at<float>(rows_),
+            .rows = arena_.at<float>(head_rows_),
             .hashes = arena_.at<uint32_t>(hashes_),
             .findings = columns_.findings};
 }
@@ -288,10 +321,11 @@ AttendArgs Passes::attend_args() const {
             .n_head = static_cast<int32_t>(config_.num_heads),
             .n_table = static_cast<int32_t>(config_.n_hashes),
             .n_token = n_token(),
+            .n_place = order_.n_place,
             .blocks = at(blocks_),
             .n_block = blocks_.n,
             .block_size = config_.block_size,
-            .rows = arena_.at<float>(rows_),
+            .rows = arena_.at<float>(head_rows_),
             .orders = arena_.at<int32_t>(orders_),
             .sums = arena_.at<float>(work_)};
 }
@@ -299,25 +333,30 @@ AttendArgs Passes::attend_args() const {
 CombineArgs Passes::combine_args() const {
     return {.head = widths().head,
             .n_head = static_cast<int32_t>(config_.num_heads),
+            .n_table = static_cast<int32_t>(config_.n_hashes),
             .n_token = n_token(),
+            .n_own = plan_.n_own(),
             .sums = arena_.at<float>(work_),
             .operand = weights_->operand(),
-            .to = arena_.at<void>(heads_),
+            .to = arena_.at<void>(head_rows_),
             .n_group = widths().heads.width / 8};
 }
 
-void Passes::attend(const DeviceLayer& layer, Stream stream) const {
-    LinearArgs project = layer_args(layer.qkv);
+/// Rows of all tokens, and who stands where.
+void Passes::order(const DeviceLayer& layer, Stream stream) const {
+    LinearArgs project = layer_args(layer.qkv, tiles_of(n_token()));
     from_tokens(project, layer.norm1);
     project.to_stream = arena_.at<float>(work_);
     run(project, stream);
     kernels_.augment(device_.properties(), augment_args(layer), stream);
     kernels_.order(device_.properties(), order_, stream);
-    kernels_.attend(device_.properties(), attend_args(), stream);
-    kernels_.combine(device_.properties(), combine_args(), stream);
+}
 
-    LinearArgs out = layer_args(layer.out);
-    out.pieces = arena_.at<void>(heads_);
+/// h += out_linear of what the heads were given.
+void Passes::join(const DeviceLayer& layer, Stream stream) const {
+    kernels_.combine(device_.properties(), combine_args(), stream);
+    LinearArgs out = own_args(layer.out);
+    out.pieces = arena_.at<void>(head_rows_);
     out.in_groups = widths().heads.width / 8;
     out.to_stream = arena_.at<float>(h_);
     out.adds = true;
@@ -325,14 +364,14 @@ void Passes::attend(const DeviceLayer& layer, Stream stream) const {
 }
 
 void Passes::feed_forward(const DeviceLayer& layer, Stream stream) const {
-    LinearArgs in = layer_args(layer.ff_in);
+    LinearArgs in = own_args(layer.ff_in);
     from_tokens(in, layer.norm2);
     in.activation = DeviceActivation::relu;
     in.to_pieces = arena_.at<void>(work_);
     in.out_groups = widths().tokens.width / 8;
     run(in, stream);
 
-    LinearArgs out = layer_args(layer.ff_out);
+    LinearArgs out = own_args(layer.ff_out);
     out.pieces = in.to_pieces;
     out.in_groups = in.out_groups;
     out.to_stream = arena_.at<float>(h_);
@@ -340,17 +379,24 @@ void Passes::feed_forward(const DeviceLayer& layer, Stream stream) const {
     run(out, stream);
 }
 
-void Passes::run_layer(const DeviceLayer& layer, Stream stream) const {
-    attend(layer, stream);
-    feed_forward(layer, stream);
-    leave(layer.states, false, stream);
+void Passes::run_layer(const DeviceLayer& layer, DeviceSteps& steps) const {
+    visits_.bring_tokens(arena_.at<float>(h_), widths().tokens.width, steps);
+    steps.compute([&] { order(layer, steps.stream()); });
+    visits_.clear_sums(steps);
+    steps.compute([&] { kernels_.attend(device_.properties(), attend_args(), steps.stream()); });
+    visits_.return_sums(steps);
+    steps.compute([&] {
+        join(layer, steps.stream());
+        feed_forward(layer, steps.stream());
+        leave(layer.states, false, steps.stream());
+    });
 }
 
 /// e += mlp(e), then the classes.
 void Passes::read_out(Stream stream) const {
     const DeviceLayers& layers = weights_->layers();
     for (size_t j = 0; j < layers.mlp.size(); ++j) {
-        LinearArgs args = layer_args(layers.mlp[j]);
+        LinearArgs args = own_args(layers.mlp[j]);
         if (j == 0) {
             args.stream = arena_.at<float>(e_);
         } else {
@@ -362,7 +408,7 @@ void Passes::read_out(Stream stream) const {
         args.adds = is_last;
         run(args, stream);
         if (is_last) continue;
-        const SquashArgs squash{.n_tile = n_tile(),
+        const SquashArgs squash{.n_tile = tiles_of(plan_.n_own()),
                                 .width = widths().wide.width,
                                 .n_channel = static_cast<int32_t>(Config::mlp_width),
                                 .x = arena_.at<float>(work_),
@@ -373,7 +419,7 @@ void Passes::read_out(Stream stream) const {
     }
     const bool has_classes = config_.num_classes > 0;
     if (has_classes) {
-        LinearArgs out = layer_args(layers.out);
+        LinearArgs out = own_args(layers.out);
         out.stream = arena_.at<float>(e_);
         out.to_stream = arena_.at<float>(y_);
         run(out, stream);
@@ -391,8 +437,8 @@ void Passes::read_out(Stream stream) const {
 
 void Passes::enqueue(DeviceSteps& steps) const {
     steps.compute([&] { embed(steps.stream()); });
-    for (const DeviceLayer& layer : weights_->layers().layers)
-        steps.compute([&] { run_layer(layer, steps.stream()); });
+    visits_.bring_coordinates(arena_.at<float>(coordinates_), steps);
+    for (const DeviceLayer& layer : weights_->layers().layers) run_layer(layer, steps);
     steps.compute([&] { read_out(steps.stream()); });
 }
 
@@ -403,7 +449,6 @@ std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
                                                    std::shared_ptr<const DeviceWeights> weights,
                                                    const PointDomain& domain,
                                                    const PlanRequest& request) {
-    require_one_rank_on_device("HEPT", domain.context().comm().size());
     return std::make_unique<Passes>(config, layers, std::move(weights), domain, request);
 }
 

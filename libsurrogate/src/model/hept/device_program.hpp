@@ -9,8 +9,7 @@
 
 namespace surrogate::impl::hept {
 
-/// Kernels of kernels/hept on one rank. `config`, `layers` and the domain must outlive it. Local;
-/// throws not_supported for more ranks.
+/// Kernels of kernels/hept. `config`, `layers` and the domain must outlive it. Local.
 std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
                                                    const Layers<float>& layers,
                                                    std::shared_ptr<const DeviceWeights> weights,

@@ -9,21 +9,36 @@ namespace surrogate::impl::hept {
 
 using kernels::hept::largest_chunk;
 
+namespace {
+
+/// Where a cell would begin if all its places were here.
+int64_t begin_of(const TokenPlan::Cell& cell) {
+    return int64_t{cell.to} - cell.first;
+}
+
+}  // namespace
+
 DeviceTokens::DeviceTokens(const Config& config, const TokenPlan& plan,
-                           const std::vector<int64_t>& positions) {
-    std::vector<int64_t> at_home(positions.size());  // the solver's point
-    for (size_t i = 0; i < positions.size(); ++i)
-        at_home[static_cast<size_t>(positions[i])] = static_cast<int64_t>(i);
-    for (int64_t t = 0; t < plan.n_token(); ++t)
-        points.push_back(at_home[static_cast<size_t>(point_of(plan, t))]);
-    for (const TokenPlan::Block& block : plan.blocks())
-        blocks.push_back({block.first, block.n, block.n_zero_key});
-    members.reserve(static_cast<size_t>(config.n_row() * plan.n_token()));
+                           std::span<const int64_t> columns) {
+    for (int64_t t = 0; t < plan.n_own(); ++t)
+        points.push_back(columns[static_cast<size_t>(point_of(plan, t))]);
+    int64_t n_before = 0, end = plan.n_place();  // places, counted from this rank's first
     for (int64_t row = 0; row < config.n_row(); ++row) {
-        const std::span<const int32_t> of_row = plan.members(row);
-        members.insert(members.end(), of_row.begin(), of_row.end());
+        n_member = std::max(n_member, std::ssize(plan.members(row)));
+        for (const TokenPlan::Cell& cell : plan.cells(row)) {
+            n_before = std::max(n_before, -begin_of(cell));
+            end = std::max(end, begin_of(cell) + cell.end - cell.begin);
+        }
+    }
+    n_place = n_before + end;
+    for (const TokenPlan::Block& block : plan.blocks())
+        blocks.push_back({n_before + block.first, block.n, block.n_zero_key});
+    members.resize(static_cast<size_t>(config.n_row() * n_member));
+    for (int64_t row = 0; row < config.n_row(); ++row) {
+        std::ranges::copy(plan.members(row), members.begin() + row * n_member);
         for (const TokenPlan::Cell& cell : plan.cells(row))
-            add({cell.to, static_cast<int32_t>(row), cell.begin, cell.end - cell.begin});
+            add({n_before + begin_of(cell), static_cast<int32_t>(row), cell.begin,
+                 cell.end - cell.begin});
     }
     // The longest first, so that no block of threads begins with them when others are done.
     std::ranges::stable_sort(middle, std::ranges::greater(), &Cell::n);
@@ -44,6 +59,13 @@ void DeviceTokens::add(const Cell& cell) {
         }
         n_key += cell.n;
     }
+}
+
+std::vector<int64_t> points_at_home(std::span<const int64_t> positions) {
+    std::vector<int64_t> points(positions.size());
+    for (size_t i = 0; i < positions.size(); ++i)
+        points[static_cast<size_t>(positions[i])] = static_cast<int64_t>(i);
+    return points;
 }
 
 }  // namespace surrogate::impl::hept
