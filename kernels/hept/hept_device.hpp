@@ -54,11 +54,16 @@ constexpr DeviceHead device_head(int64_t n_channel, int64_t n_coordinate) {
 
 /// Features and coordinates of the own tokens to streams; zero in all other rows and channels. Copies
 /// of points follow the points; they count in no findings but those of the points.
+///
+/// With classes the last feature names one, whose numbers stand behind the other features; what is no
+/// whole number from 0 to n_class - 1 goes to the findings.
 struct BeginArgs {
     int64_t n_point = 0, n_token = 0;
     const int64_t* points = nullptr;        ///< (n_token) of the columns
     const DeviceColumn* columns = nullptr;  ///< (n_coordinate + n_feature)
     int64_t n_coordinate = 0, n_feature = 0;
+    const float* classes = nullptr;  ///< (n_class, class_width); null: none
+    int64_t n_class = 0, class_width = 0;
     int64_t width = 0;
     float* features = nullptr;     ///< stream of `width`
     float* coordinates = nullptr;  ///< stream of most_coordinates
@@ -201,6 +206,7 @@ struct EndArgs {
     int64_t width = 0;
     const DeviceColumn* columns = nullptr;
     int64_t n_column = 0;
+    bool is_probability = false;  ///< 1 / (1 + exp(-y)) instead of y
     DeviceFindings* findings = nullptr;
 };
 

@@ -20,6 +20,20 @@ int64_t tiles_of(int64_t n_token) {
     return (n_token + tile_rows - 1) / tile_rows;
 }
 
+/// Numbers of the class that a row's last feature names (zeros without a point) behind its other
+/// features; how many features it has then.
+__device__ int64_t fill_class(const BeginArgs& args, int64_t row, int64_t point, float value) {
+    const bool is_class =
+        value == floorf(value) && value >= 0 && value < static_cast<float>(args.n_class);
+    if (!is_class) report(&args.findings->bad_input, point, args.n_coordinate + args.n_feature - 1);
+    const float* const from =
+        args.classes + (is_class ? static_cast<int64_t>(value) : 0) * args.class_width;
+    const int64_t first = args.n_feature - 1;
+    for (int64_t c = 0; c < args.class_width; ++c)
+        args.features[fragment_index(row, first + c, args.width)] = point >= 0 ? from[c] : 0.0F;
+    return first + args.class_width;
+}
+
 /// One thread a row; all threads of a warp go through all columns, whose findings they count
 /// together.
 __global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
@@ -28,6 +42,7 @@ __global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
     const int64_t point = row < args.n_token ? args.points[row] : -1;
     const int n_axis = static_cast<int>(args.n_coordinate);
     const int n_column = n_axis + static_cast<int>(args.n_feature);
+    int64_t n_feature = args.n_feature;  // with those of a class
     for (int c = 0; c < n_column; ++c) {
         uint64_t above = 0, below = 0;
         float value = 0;
@@ -35,7 +50,9 @@ __global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
         const bool is_copy = row >= args.n_point;
         count_outside(is_copy ? 0 : above, is_copy ? 0 : below, args.outside, c);
         if (row >= n_row) continue;
-        if (c < n_axis) {
+        if (args.classes && c + 1 == n_column) {
+            n_feature = fill_class(args, row, point, value);
+        } else if (c < n_axis) {
             args.coordinates[fragment_index(row, c, most_coordinates)] = value;
         } else {
             args.features[fragment_index(row, c - n_axis, args.width)] = value;
@@ -44,7 +61,7 @@ __global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
     if (row >= n_row) return;
     for (int64_t c = n_axis; c < most_coordinates; ++c)
         args.coordinates[fragment_index(row, c, most_coordinates)] = 0;
-    for (int64_t c = args.n_feature; c < args.width; ++c)
+    for (int64_t c = n_feature; c < args.width; ++c)
         args.features[fragment_index(row, c, args.width)] = 0;
 }
 
@@ -278,13 +295,21 @@ __global__ void __launch_bounds__(n_thread) squash_kernel(const SquashArgs args)
     }
 }
 
+/// 1 / (1 + exp(-u)), without an exponential that overflows.
+__device__ float sigmoid(float u) {
+    const double small = exp(-fabs(static_cast<double>(u)));
+    return static_cast<float>((u >= 0 ? 1.0 : small) / (1.0 + small));
+}
+
 __global__ void __launch_bounds__(n_thread) end_kernel(const EndArgs args) {
     const int64_t token = static_cast<int64_t>(blockIdx.x) * n_thread + threadIdx.x;
     if (token >= args.n_point) return;
     const bool lost = is_lost(*args.findings);
-    for (int c = 0; c < args.n_column; ++c)
-        write_column(args.columns[c], args.points[token], c,
-                     args.y[fragment_index(token, c, args.width)], lost, args.findings);
+    for (int c = 0; c < args.n_column; ++c) {
+        const float y = args.y[fragment_index(token, c, args.width)];
+        write_column(args.columns[c], args.points[token], c, args.is_probability ? sigmoid(y) : y,
+                     lost, args.findings);
+    }
 }
 
 size_t augment_bytes(const DeviceHead& head) {

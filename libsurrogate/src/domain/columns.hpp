@@ -71,6 +71,8 @@ struct BadValue {
     int64_t point = 0;
     double value = 0;
     bool is_value_known = true;  ///< a device reports the place only
+    /// What it must be, "a whole number from 0 to 6", where finite is not enough; lives for ever.
+    const char* required = nullptr;
 };
 
 /// The first bad value of each share of some work (threads, rows), kept while all of them go on.

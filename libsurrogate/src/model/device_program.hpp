@@ -37,6 +37,11 @@ public:
     /// The way of rows between the solver's points and the program's; null: they are the same.
     virtual RowExchange<float>* rows() { return nullptr; }
 
+    /// What numbers of an input must be besides finite, as BadValue::required; null: nothing more.
+    virtual const char* required_of(int) const { return nullptr; }
+    /// The first of the solver's rows (n_point of the solver, n_input) of rows() that is not.
+    virtual BadValue find_bad(std::span<const float>) const { return {}; }
+
     /// (max(n_input, n_output), n_point) floats of device memory, free before and after an
     /// evaluation.
     virtual float* staging() const = 0;

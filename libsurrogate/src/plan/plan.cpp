@@ -190,9 +190,12 @@ int64_t Plan::n_outside() const {
 
 void Plan::require_good(const Execution::Result& result, bool by_port,
                         const std::string& prefix) const {
-    if (result.is_good() || options_.get("check_finite") == "false") return;
+    const bool is_checked =
+        options_.get("check_finite") != "false" || result.bad_input.required != nullptr;
+    if (result.is_good() || !is_checked) return;
     if (result.bad_input.column >= 0) {
-        throw Error(Status::not_finite, prefix + bad_value_text(result.bad_input, true, by_port));
+        throw Error(result.bad_input.required ? Status::invalid_argument : Status::not_finite,
+                    prefix + bad_value_text(result.bad_input, true, by_port));
     }
     if (!result.is_finite) {
         throw EchoedError(

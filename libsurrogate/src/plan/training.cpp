@@ -59,7 +59,8 @@ Execution::Result Plan::forward(std::span<const Column> inputs, std::span<const 
     try {
         note_outside();
         if (result.bad_input.column >= 0)
-            throw Error(Status::not_finite, bad_value_text(result.bad_input, true, false));
+            throw Error(result.bad_input.required ? Status::invalid_argument : Status::not_finite,
+                        bad_value_text(result.bad_input, true, false));
         if (stops_at_range_) {
             require_ranges();
             require_in_range(result.outside_column, result.outside, "");

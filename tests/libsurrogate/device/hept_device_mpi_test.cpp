@@ -27,6 +27,8 @@ std::vector<double> alone(const std::string& path, const Hits& hits, const Optio
     return run(context, Model(context, path), hits, options);
 }
 
+const json pileup = {{"task", "pileup"}, {"num_classes", nullptr}, {"in_dim", 3}};
+
 /// Networks whose ranks need different things of each other.
 const std::vector<json>& networks() {
     static const std::vector<json> list = {
@@ -38,6 +40,7 @@ const std::vector<json>& networks() {
         small_hept({{"block_size", 1024}}),  // all on one rank
         small_hept({{"num_classes", nullptr}, {"coords_dim", 3}, {"h_dim", 7}}),
         small_hept({{"h_dim", 24}, {"coords_dim", 6}, {"in_dim", 15}, {"num_classes", 20}}),
+        small_hept(pileup),
     };
     return list;
 }
@@ -162,6 +165,33 @@ TEST(HeptRanks, BadInputOfOneRankIsSeenByAllAndLeavesNoTrace) {
         for (const double value : y) EXPECT_TRUE(std::isnan(value));
         EXPECT_EQ(run(plan, good, 1), expected);
     }
+}
+
+// Where rows travel the rank that has the point names it.
+TEST(HeptRanks, ClassesThatDoNotExistAreNamedAtHome) {
+    const Context context = ranks_context(false);
+    const json network = small_hept(pileup);
+    const ModelOnDisk disk(hept_network(network).bytes());
+    const Model model(context, disk.path());
+    const std::vector<int64_t> rows = own_rows("scattered", 60, world);
+    const Hits good = Hits::random(network, 60).rows(rows);
+    const Domain domain(context, good.points());
+    Plan plan(model, domain, by_cuda());
+    const std::vector<double> expected = run(plan, good, 1);
+    Hits own = good;
+    const bool is_guilty = rank_of(world) == 1;
+    if (is_guilty) own.features[2] = 7;
+    std::vector<double> y(static_cast<size_t>(own.n), -1);
+    const surrogate_named_array in{"x", matrix(own.features.data(), own.n, 3)};
+    const surrogate_named_array out{"y", matrix(y.data(), own.n, 1)};
+    const Answer found = answer(surrogate_plan_run_network(plan.get(), 1, &in, 1, &out));
+    EXPECT_EQ(found.status, is_guilty ? SURROGATE_INVALID_ARGUMENT : SURROGATE_NOT_FINITE) << found;
+    if (is_guilty) {
+        EXPECT_TRUE(found.says("is 7 at point with id " + std::to_string(rows[0])) &&
+                    found.says("a whole number from 0 to 6"))
+            << found;
+    }
+    EXPECT_EQ(run(plan, good, 1), expected);
 }
 
 }  // namespace

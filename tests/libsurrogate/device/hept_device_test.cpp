@@ -65,6 +65,8 @@ GoldenFile stored(const std::string& name) {
 
 // ---- against the host, and against the authors ----
 
+const json pileup = {{"task", "pileup"}, {"num_classes", nullptr}, {"in_dim", 3}};
+
 /// Networks whose differences the passes must tell apart.
 const std::vector<std::pair<std::string, json>>& variants() {
     static const std::vector<std::pair<std::string, json>> list = {
@@ -80,6 +82,8 @@ const std::vector<std::pair<std::string, json>>& variants() {
         {"one block", {{"block_size", 1024}}},
         {"several strips", {{"block_size", 160}, {"n_layers", 1}}},
         {"outputs", {{"num_classes", 20}}},
+        {"classes of particles", pileup},
+        {"classes alone", {{"task", "pileup"}, {"num_classes", nullptr}, {"in_dim", 1}}},
     };
     return list;
 }
@@ -122,7 +126,8 @@ TEST_P(HeptDevice, NoPointsAreNoWork) {
 }
 
 TEST_P(HeptDevice, StoredCasesAreAsCloseAsTheHost) {
-    for (const char* name : {"tiny", "odd_zero", "clouds_duplicate", "masked", "tracking_1500"}) {
+    for (const char* name :
+         {"tiny", "odd_zero", "clouds_duplicate", "masked", "tracking_1500", "pileup_977"}) {
         const GoldenFile file = stored(name);
         const ModelOnDisk disk(stored_model(file));
         const Model model(*context, disk.path());
@@ -210,6 +215,30 @@ TEST_P(HeptDevice, BadInputIsNamedAndLeavesNoTrace) {
     }
 }
 
+TEST_P(HeptDevice, ClassesThatDoNotExistAreNamed) {
+    const json network = small_hept(pileup);
+    const ModelOnDisk disk(hept_network(network).bytes());
+    const Model model(*context, disk.path());
+    const Hits hits = Hits::random(network, 37);
+    const Domain domain(*context, hits.points());
+    Plan plan(model, domain, {{"backend", "cuda"}});
+    const std::vector<double> expected = run(plan, hits, 1);
+    for (const double value : {-1.0, 7.0, 2.5}) {
+        Hits bad = hits;
+        bad.features[3 * 11 + 2] = value;
+        std::vector<double> y(37, -1);
+        const surrogate_named_array in{"x", matrix(bad.features.data(), 37, 3)};
+        const surrogate_named_array out{"y", matrix(y.data(), 37, 1)};
+        const Answer found = answer(surrogate_plan_run_network(plan.get(), 1, &in, 1, &out));
+        EXPECT_EQ(found.status, SURROGATE_INVALID_ARGUMENT) << found;
+        EXPECT_TRUE(found.says("point with id 11") && found.says("channel 2") &&
+                    found.says("a whole number from 0 to 6"))
+            << found;
+        for (const double number : y) EXPECT_TRUE(std::isnan(number));
+        EXPECT_EQ(run(plan, hits, 1), expected);
+    }
+}
+
 // Finite inputs whose augmented queries are too large to be squared.
 TEST_P(HeptDevice, NumbersThatOverflowAreReportedAndForgotten) {
     const ModelOnDisk disk(hept_network(small_hept()).bytes());
@@ -272,8 +301,6 @@ TEST_P(HeptDevice, TheTableSaysThatNothingIsSent) {
 TEST_P(HeptDevice, WhatIsNotTakenIsNamedWithTheLimit) {
     const std::vector<std::tuple<json, const char*, const char*>> refused = {
         {small_hept({{"h_dim", 65}}), "h_dim up to 64", "65"},
-        {small_hept({{"task", "pileup"}, {"num_classes", nullptr}, {"in_dim", 3}}),
-         "classes of particles", "simd"},
     };
     for (const auto& [network, limit, value] : refused) {
         const ModelOnDisk disk(hept_network(network).bytes());

@@ -54,6 +54,11 @@ public:
     RowExchange<float>* rows() override { return rows_ ? &*rows_ : nullptr; }
     std::span<const DeviceExchange> exchanges() const override { return visits_.exchanges(); }
 
+    const char* required_of(int column) const override {
+        return config_.is_pileup && column + 1 == columns_.n_input ? class_text : nullptr;
+    }
+    BadValue find_bad(std::span<const float> rows) const override;
+
     /// Rows, which no pass reads before the columns are read, or after the last layer.
     float* staging() const override { return arena_.at<float>(head_rows_); }
     void enqueue(DeviceSteps& steps) const override;
@@ -173,6 +178,19 @@ void Passes::connect(const DeviceColumns& columns) {
     });
 }
 
+/// The first class that does not exist.
+BadValue Passes::find_bad(std::span<const float> rows) const {
+    if (!config_.is_pileup) return {};
+    for (int64_t i = columns_.n_input - 1; i < std::ssize(rows); i += columns_.n_input) {
+        const float value = rows[static_cast<size_t>(i)];
+        if (is_class(value)) continue;
+        BadValue bad{static_cast<int>(columns_.n_input - 1), i / columns_.n_input, value};
+        bad.required = class_text;
+        return bad;
+    }
+    return {};
+}
+
 /// Places within work_ follow: whatever is read together does not overlap.
 int64_t Passes::work_bytes() const {
     const DeviceWidths& w = widths();
@@ -270,6 +288,9 @@ void Passes::embed(Stream stream) const {
     begin.columns = columns_.inputs;
     begin.n_coordinate = config_.coords_dim;
     begin.n_feature = config_.in_dim;
+    begin.classes = layers.classes;
+    begin.n_class = Config::n_class_of_particle;
+    begin.class_width = Config::class_width;
     begin.width = w.features.width;
     begin.features = arena_.at<float>(work_);
     begin.coordinates = arena_.at<float>(coordinates_);
@@ -431,6 +452,7 @@ void Passes::read_out(Stream stream) const {
     end.width = has_classes ? widths().outputs.width : widths().embedding.width;
     end.columns = columns_.outputs;
     end.n_column = columns_.n_output;
+    end.is_probability = config_.is_pileup;
     end.findings = columns_.findings;
     kernels_.end(device_.properties(), end, stream);
 }

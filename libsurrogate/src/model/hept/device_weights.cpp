@@ -26,7 +26,6 @@ DeviceChannels in_heads(const Config& config, const kernels::hept::DeviceHead& h
 void require_device_sizes(const Config& config) {
     static_assert(PointDomain::max_axis <= kernels::hept::most_coordinates);
     require_at_most_on_device("HEPT", "h_dim", config.h_dim, kernels::hept::largest_head);
-    if (config.is_pileup) refuse_on_device("HEPT", "classes of particles (task 'pileup')");
 }
 
 DeviceWidths::DeviceWidths(const Config& config)
@@ -72,6 +71,9 @@ DeviceLayers DeviceWeights::lay_out(DeviceImage& image) const {
                                  layers_.mlp[j], "mlp_out.lins." + std::to_string(j));
         if (!is_last) to.mlp_norm[j] = image.norm(w.wide, layers_.mlp_norm[j]);
     }
+    if (config_.is_pileup)
+        to.classes =
+            image.floats(layers_.classes, Config::n_class_of_particle * Config::class_width);
     if (config_.num_classes > 0)
         to.out = image.linear(w.embedding, w.outputs, layers_.out, "out_proj");
     return to;

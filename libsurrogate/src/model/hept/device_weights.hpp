@@ -35,7 +35,8 @@ struct DeviceLayer {
 
 struct DeviceLayers {
     kernels::DeviceLinear encoder_in, encoder_out;
-    kernels::DeviceLinear states;  ///< of the encoder's result
+    const float* classes = nullptr;  ///< pids_enc, of pile-up
+    kernels::DeviceLinear states;    ///< of the encoder's result
     std::vector<DeviceLayer> layers;
     std::array<kernels::DeviceLinear, 5> mlp;
     std::array<kernels::DeviceNorm, 4> mlp_norm;

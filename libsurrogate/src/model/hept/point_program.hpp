@@ -52,12 +52,10 @@ public:
     }
 
     BadValue gather(std::span<const Column> inputs, OutsideCounts& outside) override {
-        bad_class_ = {};
         const auto first = static_cast<int>(config_.coords_dim);  // the plan has the coordinates
         const BadValue bad =
             ports_.gather(inputs.subspan(static_cast<size_t>(first)), outside, first);
-        if (bad.column >= 0 || !config_.is_pileup) return bad;
-        return bad_class_ = find_bad_class();
+        return bad.column < 0 && config_.is_pileup ? find_bad_class() : bad;
     }
 
     /// Ranks in trouble say so first; then nobody computes.
@@ -76,9 +74,7 @@ public:
     }
 
     BadValue scatter(std::span<const Column> outputs, bool alive) override {
-        const BadValue bad = ports_.scatter(outputs, alive);
-        require_classes();
-        return bad;
+        return ports_.scatter(outputs, alive);
     }
 
     int64_t bytes() const override {
@@ -179,27 +175,15 @@ private:
         const int64_t n = config_.in_dim;
         for (int64_t i = 0; i < domain_.n_local(); ++i) {
             const T value = ports_.solver_rows()[i * n + n - 1];
-            const bool is_class =
-                value == std::floor(value) && value >= 0 && value < T(Config::n_class_of_particle);
-            if (!is_class)
-                return {static_cast<int>(config_.coords_dim + n - 1), i,
-                        static_cast<double>(value)};
+            if (is_class(static_cast<double>(value))) continue;
+            BadValue bad{static_cast<int>(config_.coords_dim + n - 1), i,
+                         static_cast<double>(value)};
+            bad.required = class_text;
+            return bad;
         }
         return {};
     }
 
-    /// A particle without a class, once all exchanges are over.
-    void require_classes() const {
-        if (bad_class_.column < 0) return;
-        throw Error(Status::invalid_argument,
-                    "the class of a particle, last of the " + std::to_string(config_.in_dim) +
-                        " channels of network input 'x', is " + number_text(bad_class_.value) +
-                        " at " + domain_.point_text(bad_class_.point) +
-                        "; it must be a whole number from 0 to " +
-                        std::to_string(Config::n_class_of_particle - 1));
-    }
-
-    BadValue bad_class_;
     kernels::Buffer<T> features_;  // (n_tile, n_feature, tile_points), of pile-up
 };
 

@@ -31,6 +31,7 @@ public:
           own_stream_(device_, device_.create_stream()),
           change_(device_, device_.create_event()),
           stream_(own_stream_.get()),
+          n_solver_(request.input.n_local()),
           stops_at_range_(request.stops_at_range),
           program_(network.device_program(request)) {
         columns_.n_input = n_channel_of(network.inputs());
@@ -95,6 +96,8 @@ private:
     }
     Result finish(std::span<const Column> outputs, bool is_dead, BadValue bad, int64_t run,
                   FirstFailure& failure);
+    BadValue find_bad() const;
+    Result result_of(int64_t run);
 
     Communicator& comm_;
     DeviceContext& context_;
@@ -104,6 +107,7 @@ private:
     Stream stream_ = nullptr;  // where runs go
     bool is_callers_stream_ = false;
     bool in_flight_ = false;  // work was enqueued since the host last waited
+    const int64_t n_solver_;  // points of the solver
     bool stops_at_range_ = false;
     DeviceArena memory_;  // of columns_
     DeviceColumns columns_;
@@ -173,6 +177,7 @@ Execution::Result DeviceExecution::run(int64_t run, std::span<const Column> inpu
     BadValue bad;
     count_exchange(
         [&] { bad = ports_->take(inputs, outputs, poisoned, stream_, outside, failure); });
+    if (program_->rows() && !poisoned && bad.column < 0) bad = find_bad();
     const bool is_dead = poisoned || bad.column >= 0 || failure;
     failure.guard([&] { records_->start(is_dead, stream_); });
     recording_.enqueue(context_, *program_, stream_, failure);
@@ -186,6 +191,21 @@ Execution::Result DeviceExecution::run(int64_t run, std::span<const Column> inpu
     return finish(outputs, is_dead, bad, run, failure);
 }
 
+/// Of rows that the program takes on their way; what the passes find would be named by its place
+/// there.
+BadValue DeviceExecution::find_bad() const {
+    const int64_t n = n_solver_ * columns_.n_input;
+    return program_->find_bad({program_->rows()->solver(), static_cast<size_t>(n)});
+}
+
+/// What the records say, and what the program knows of a bad input that is only named by its place.
+Execution::Result DeviceExecution::result_of(int64_t run) {
+    Result result = records_->result(run);
+    if (result.bad_input.column >= 0)
+        result.bad_input.required = program_->required_of(result.bad_input.column);
+    return result;
+}
+
 /// Waits for a run and brings its outputs to the host. Earlier runs end with it: what they found is
 /// kept for the next collect().
 Execution::Result DeviceExecution::finish(std::span<const Column> outputs, bool is_dead,
@@ -194,7 +214,7 @@ Execution::Result DeviceExecution::finish(std::span<const Column> outputs, bool 
     if (!failure) in_flight_ = false;
     is_told(run) = true;
     Result result;
-    if (!failure) result = records_->result(run);
+    if (!failure) result = result_of(run);
     result.bad_input = first_of(bad, result.bad_input);
     const bool alive = !is_dead && !failure && result.is_finite && result.bad_input.column < 0;
     BadValue bad_output;
@@ -232,7 +252,7 @@ std::optional<Execution::Late> DeviceExecution::find_late(bool wait) {
     std::optional<Late> late;
     for (int64_t run = first; run < n_run_; ++run) {
         if (is_told(run)) continue;
-        const Result result = records_->result(run);
+        const Result result = result_of(run);
         const bool is_reported =
             !result.is_good() || (stops_at_range_ && result.outside_column >= 0);
         if (is_reported && !late) late = Late{run, result};
