@@ -220,7 +220,7 @@ struct Pass {
                 for (int64_t k = 0; k < args.repeats; ++k) {
                     const int64_t row = query * args.repeats + k;
                     const float factor = gate(row) * share;
-                    const int64_t width = int64_t{args.n_head} * args.head_groups * 8;
+                    const int64_t width = round_up(int64_t{args.n_head} * args.head_groups * 8, 16);
                     float* const to = args.to +
                                       place_in(args.slots ? args.slots[row] : row, width, t) +
                                       int64_t{head} * args.head_groups * group_step;
@@ -232,6 +232,9 @@ struct Pass {
                         at = make_float2(before.x + factor * y[i][c][2 * r],
                                          before.y + factor * y[i][c][2 * r + 1]);
                     }
+                    if (head + 1 == args.n_head && args.n_head * args.head_groups % 2 == 1)
+                        *reinterpret_cast<float2*>(to + args.head_groups * group_step) =
+                            make_float2(0, 0);
                 }
             }
         }
@@ -436,6 +439,7 @@ namespace {
 
 void load(const DeviceProperties& device, Operand operand) {
     load_slots(operand);
+    load_levels();
     load_linear(device, operand);
     load_choice(device);
     load_attention(device, operand);
@@ -444,9 +448,13 @@ void load(const DeviceProperties& device, Operand operand) {
 }  // namespace
 
 const DeviceKernels& kernels() {
-    static const DeviceKernels table = {
-        begin, surrogate::kernels::cuda::linear, start, fold, choose, attend, residual, end, move,
-        load};
+    static const DeviceKernels table = {begin,    surrogate::kernels::cuda::linear,
+                                        start,    fold,
+                                        choose,   attend,
+                                        residual, end,
+                                        move,     message,
+                                        update,   join,
+                                        spread,   load};
     return table;
 }
 
@@ -456,7 +464,9 @@ DeviceTable device_table() {
         &OnDevice<start>::call,    &OnDevice<fold>::call,
         &OnDevice<choose>::call,   &OnDevice<attend>::call,
         &OnDevice<residual>::call, &OnDevice<end>::call,
-        &OnDevice<move>::call,     &OnDevice<load>::call};
+        &OnDevice<move>::call,     &OnDevice<message>::call,
+        &OnDevice<update>::call,   &OnDevice<join>::call,
+        &OnDevice<spread>::call,   &OnDevice<load>::call};
     return {"bsa", sizeof table, &table};
 }
 
