@@ -221,7 +221,7 @@ struct Pass {
                 for (int64_t k = 0; k < args.repeats; ++k) {
                     const int64_t row = query * args.repeats + k;
                     const float factor = gate(row) * share;
-                    const int64_t width = int64_t{args.n_head} * args.head_groups * 8;
+                    const int64_t width = round_up(int64_t{args.n_head} * args.head_groups * 8, 16);
                     float* const to = args.to +
                                       place_in(args.slots ? args.slots[row] : row, width, t) +
                                       int64_t{head} * args.head_groups * group_step;
@@ -233,6 +233,9 @@ struct Pass {
                         at = make_float2(before.x + factor * y[i][c][2 * r],
                                          before.y + factor * y[i][c][2 * r + 1]);
                     }
+                    if (head + 1 == args.n_head && args.n_head * args.head_groups % 2 == 1)
+                        *reinterpret_cast<float2*>(to + args.head_groups * group_step) =
+                            make_float2(0, 0);
                 }
             }
         }
@@ -437,6 +440,7 @@ namespace {
 
 void load(const DeviceProperties& device, Operand operand) {
     load_slots(operand);
+    load_levels();
     load_linear(device, operand);
     load_row_move();
     load_choice(device);
@@ -450,7 +454,9 @@ const DeviceKernels& kernels() {
                                         start,    fold,
                                         choose,   attend,
                                         residual, end,
-                                        row_move, load};
+                                        row_move, message,
+                                        update,   join,
+                                        spread,   load};
     return table;
 }
 
@@ -460,7 +466,9 @@ DeviceTable device_table() {
         &OnDevice<start>::call,    &OnDevice<fold>::call,
         &OnDevice<choose>::call,   &OnDevice<attend>::call,
         &OnDevice<residual>::call, &OnDevice<end>::call,
-        &OnDevice<row_move>::call, &OnDevice<load>::call};
+        &OnDevice<row_move>::call, &OnDevice<message>::call,
+        &OnDevice<update>::call,   &OnDevice<join>::call,
+        &OnDevice<spread>::call,   &OnDevice<load>::call};
     return {"bsa", sizeof table, &table};
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/bsa/erwin_device.hpp"
 #include "kernels/device/columns.hpp"
 #include "kernels/device/device.hpp"
 #include "kernels/device/device_table.hpp"
@@ -56,7 +57,7 @@ struct StartArgs {
     const float* x = nullptr;        ///< stream, main order
     int64_t width = 0;
     DeviceNorm norm;
-    int32_t n_norm = 0;               ///< channels that count in it
+    int32_t n_norm = 0;               ///< channels that count in it; weight null: no norm
     const float* relative = nullptr;  ///< (n_slot, n_axis), layer's order; null: nothing is added
     const float* weight = nullptr;    ///< (width, n_axis)
     const float* bias = nullptr;      ///< (width)
@@ -119,7 +120,9 @@ struct AttendArgs {
 
     int64_t repeats = 1;             ///< rows that query i is written to: repeats * i ..
     const int32_t* slots = nullptr;  ///< as in StartArgs: where rows are written
-    float* to = nullptr;             ///< stream of n_head * head_groups * 8 channels, main order
+    /// Stream of n_head * head_groups * 8 channels, main order; a width that is no multiple of 16 has
+    /// a group of zeros behind it.
+    float* to = nullptr;
     bool adds = false;
     // Gates before the sigmoid, of the layer's rows: channel gate_first + h * gate_step of a stream,
     // or of one row for all.
@@ -160,6 +163,10 @@ struct DeviceKernels {
     void (*residual)(const DeviceProperties&, const ResidualArgs&, Stream) = nullptr;
     void (*end)(const DeviceProperties&, const EndArgs&, Stream) = nullptr;
     void (*move)(const DeviceProperties&, const MoveArgs&, Stream) = nullptr;
+    void (*message)(const DeviceProperties&, const MessageArgs&, Stream) = nullptr;
+    void (*update)(const DeviceProperties&, const UpdateArgs&, Stream) = nullptr;
+    void (*join)(const DeviceProperties&, const JoinArgs&, Stream) = nullptr;
+    void (*spread)(const DeviceProperties&, const SpreadArgs&, Stream) = nullptr;
     void (*load)(const DeviceProperties&, Operand) = nullptr;
 };
 

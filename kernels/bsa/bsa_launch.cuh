@@ -35,7 +35,12 @@ void choose(const DeviceProperties& device, const ChooseArgs& args, Stream strea
 void attend(const DeviceProperties& device, const AttendArgs& args, Stream stream);
 void residual(const DeviceProperties& device, const ResidualArgs& args, Stream stream);
 void end(const DeviceProperties& device, const EndArgs& args, Stream stream);
+void message(const DeviceProperties& device, const MessageArgs& args, Stream stream);
+void update(const DeviceProperties& device, const UpdateArgs& args, Stream stream);
+void join(const DeviceProperties& device, const JoinArgs& args, Stream stream);
+void spread(const DeviceProperties& device, const SpreadArgs& args, Stream stream);
 void load_slots(Operand operand);
+void load_levels();
 void load_choice(const DeviceProperties& device);
 void load_attention(const DeviceProperties& device, Operand operand);
 

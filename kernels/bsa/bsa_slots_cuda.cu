@@ -75,9 +75,10 @@ __global__ void __launch_bounds__(item_threads) start_kernel(const StartArgs arg
         return from[r] ? *reinterpret_cast<const float2*>(from[r] + group * group_step)
                        : make_float2(0, 0);
     };
-    float scale[2];
+    const bool has_norm = args.norm.weight != nullptr;
+    float scale[2] = {1, 1};
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {
+    for (int r = 0; r < 2 && has_norm; ++r) {
         float sum = 0;
         for (int group = 0; group < n_group; ++group) {
             const float2 x = load(r, group);
@@ -89,7 +90,8 @@ __global__ void __launch_bounds__(item_threads) start_kernel(const StartArgs arg
     }
     for (int group = 0; group < n_group; ++group) {
         const int channel = 8 * group + 2 * t;
-        const float2 weight = *reinterpret_cast<const float2*>(args.norm.weight + channel);
+        float2 weight = make_float2(1, 1);
+        if (has_norm) weight = *reinterpret_cast<const float2*>(args.norm.weight + channel);
         float u[4];
 #pragma unroll
         for (int r = 0; r < 2; ++r) {

@@ -87,6 +87,51 @@ TEST(BsaRanks, BitsAreThoseOfOneRank) {
     expect_bits_of_one_rank(context, 2, {"fp16"});
 }
 
+/// A layer of Erwin alone takes whole balls: as many as ranks and two tiles do not divide too.
+TEST(BsaRanks, BitsOfALayerAloneAreThoseOfOneRank) {
+    const Context context = ranks_context(false);
+    for (const int64_t ball : {8, 16, 64}) {
+        const json network = {
+            {"model", "erwin_ball_attention"}, {"dim", 24}, {"heads", 3}, {"ball", ball}};
+        const ModelOnDisk disk(bsa_network(network).bytes());
+        const Model model(context, disk.path());
+        for (const int64_t n_ball : {1, 3, 10}) {
+            SequoiaCase points = SequoiaCase::wave(n_ball * ball);
+            points.features = SequoiaCase::wave(points.n, 24).positions;
+            const std::vector<double> expected = alone(disk.path(), points, by_cuda());
+            const std::vector<int64_t> rows = own_rows("scattered", points.n, world);
+            const std::vector<double> own = run(context, model, points.rows(rows), by_cuda());
+            ASSERT_EQ(own.size(), 24 * rows.size());
+            for (size_t i = 0; i < own.size(); ++i) {
+                const size_t row = static_cast<size_t>(rows[i / 24]);
+                ASSERT_EQ(own[i], expected[row * 24 + i % 24]) << ball << " " << n_ball;
+            }
+        }
+    }
+}
+
+TEST(BsaRanks, TheNetOfErwinIsRefusedOnSeveral) {
+    const Context context = ranks_context(false);
+    const json network = {{"c_in", 3},         {"c_hidden", {8}}, {"ball_sizes", {4}},
+                          {"enc_depths", {1}}, {"mp_steps", 0},   {"enc_num_heads", {1}}};
+    const json card = {{"format", 1}, {"family", "erwin"}, {"network", network}};
+    const ModelOnDisk disk(bsa_model(card).bytes());
+    const Model model(context, disk.path());
+    const SequoiaCase points = SequoiaCase::wave(20);
+    const Domain domain = points.rows(own_rows("scattered", 20, world)).domain(context);
+    surrogate_plan* plan = nullptr;
+    const Options options = by_cuda();
+    const Answer found =
+        answer(surrogate_plan_create(model.get(), domain.get(), nullptr, options.get(), &plan));
+    if (size_of(world) == 1) {
+        EXPECT_EQ(found.status, SURROGATE_SUCCESS) << found;
+    } else {
+        EXPECT_EQ(found.status, SURROGATE_NOT_SUPPORTED) << found;
+        EXPECT_TRUE(found.says("Erwin's U-net on one rank")) << found;
+    }
+    surrogate_plan_destroy(&plan);
+}
+
 TEST(BsaRanks, GraphsHoldTheGathers) {
     FakeNccl nccl;
     pretended = &nccl;

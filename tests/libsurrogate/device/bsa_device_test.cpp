@@ -40,6 +40,7 @@ const std::vector<Variant>& variants() {
         {"rotated to balls", {{"rotated_order", "ball"}}},
         {"small balls", {{"ball_size", 8}}},
         {"wide head", {{"c_hidden", 48}, {"num_heads", 1}}},
+        {"three heads of a group", {{"c_hidden", 24}, {"num_heads", 3}}},
         {"odd heads", {{"c_hidden", 20}, {"num_heads", 4}}},
         {"more heads than a block has warps", {{"c_hidden", 40}, {"num_heads", 10}}},
         {"two axes", {{"dimensionality", 2}}},

@@ -7,6 +7,7 @@
 
 #include "kernels/bsa/bsa_device.hpp"
 #include "libsurrogate/src/model/bsa/costs.hpp"
+#include "libsurrogate/src/model/bsa/device_blocks.hpp"
 #include "libsurrogate/src/model/bsa/device_sharing.hpp"
 #include "libsurrogate/src/model/bsa/tree_plan.hpp"
 
@@ -25,7 +26,6 @@ using kernels::bsa::EndArgs;
 using kernels::bsa::FoldArgs;
 using kernels::bsa::HeadRows;
 using kernels::bsa::ResidualArgs;
-using kernels::bsa::StartArgs;
 
 namespace {
 
@@ -48,6 +48,7 @@ public:
           device_(request.device->device()),
           kernels_(request.device->kernels<DeviceKernels>("bsa")),
           weights_(std::move(weights)),
+          blocks_(config, *weights_, device_, kernels_),
           plan_(config, domain, request.queue, least_slots),
           sharing_(config, weights_->widths(), plan_, comm_, device_, kernels_, arena_) {}
 
@@ -57,8 +58,7 @@ public:
     std::span<const DeviceGather> gathers() const override { return sharing_.gathers(); }
     std::span<const DeviceExchange> exchanges() const override { return sharing_.exchanges(); }
 
-    /// x, which is made of the features after the columns were read.
-    float* staging() const override { return arena_.at<float>(x_); }
+    float* staging() const override { return arena_.at<float>(staging_); }
     void enqueue(DeviceSteps& steps) const override;
 
     int64_t bytes() const override { return arena_.bytes(); }
@@ -80,7 +80,6 @@ private:
 
     void embed(Stream stream) const;
     void run_layer(int64_t index, DeviceSteps& steps) const;
-    void project(const DeviceLayer& layer, bool rotated, Stream stream) const;
     void compress_all(const DeviceLayer& layer, Stream stream) const;
     void attend(const DeviceLayer& layer, bool rotated, Stream stream) const;
     void attend_sparsely(const DeviceLayer& layer, bool rotated, Stream stream) const;
@@ -92,17 +91,19 @@ private:
     void compress(const Compression& compression, Stream stream) const;
     void choose(Stream stream) const;
     AttendArgs to_slots(bool rotated) const;
-    AttendArgs to_ball(const DeviceLayer& layer, bool rotated) const;
     void set_gate(const DeviceLayer& layer, int64_t branch, AttendArgs& args) const;
-    void finish(const DeviceLayer& layer, Stream stream) const;
     void add_residual(bool adds, Stream stream) const;
+    void predict(Stream stream) const;
     void read_out(Stream stream) const;
 
-    LinearArgs layer_args(const DeviceLinear& layer, int64_t n_row) const;
+    LinearArgs layer_args(const DeviceLinear& layer, int64_t n_row) const {
+        return blocks_.pass(layer, n_row);
+    }
     void run(const LinearArgs& args, Stream stream) const {
         kernels_.linear(device_.properties(), args, stream);
     }
-    HeadRows slot_rows(int64_t part) const;
+    LayerRows rows_of(bool rotated) const;
+    HeadRows slot_rows(int64_t part) const { return blocks_.part(rows_of(false), part); }
     HeadRows all_slot_rows(int64_t part) const;
     HeadRows coarse_rows(const float* stream) const;
     HeadRows coarse_keys() const {
@@ -138,13 +139,15 @@ private:
     kernels::Device& device_;
     const DeviceKernels& kernels_;
     std::shared_ptr<const DeviceWeights> weights_;
+    DeviceBlocks blocks_;
     TreePlan<float> plan_;
     std::optional<RowExchange<float>> rows_;  // more than one rank
     DeviceColumns columns_;
     DeviceArena arena_;
     DeviceSharing sharing_;
-    // In arena_. work_: features, then q, k and v, then hidden channels, then predictions.
-    int64_t x_ = 0, residual_ = 0, u_ = 0, work_ = 0, y_ = 0, gates_ = 0;
+    // In arena_. work_: features, then q, k and v, then hidden channels, then predictions. staging_: x_,
+    // which is made of the features after the columns were read; of a layer alone memory of its own.
+    int64_t staging_ = 0, x_ = 0, residual_ = 0, u_ = 0, work_ = 0, y_ = 0, gates_ = 0;
     int64_t folded_ = 0, coarse_hidden_ = 0, coarse_q_ = 0, coarse_k_ = 0, coarse_v_ = 0;
     int64_t chosen_ = 0;
     int64_t points_ = 0, positions_ = 0, relative_[2] = {}, slots_ = 0;
@@ -183,8 +186,9 @@ void Passes::add_memory() {
     const auto numbers = [&](int64_t n_row, const kernels::DeviceChannels& channels) {
         return 4 * n_row * channels.width;
     };
-    x_ = arena_.add(std::max(numbers(n, w.nodes),
-                             4 * n_point() * std::max(columns_.n_input, columns_.n_output)));
+    const int64_t staged = 4 * n_point() * std::max(columns_.n_input, columns_.n_output);
+    x_ = arena_.add(std::max(numbers(n, w.nodes), config_.has_ends() ? staged : 0));
+    staging_ = config_.has_ends() ? x_ : arena_.add(staged);
     if (config_.residual_every > 0) residual_ = arena_.add(numbers(n, w.nodes));
     u_ = arena_.add(operand_bytes() * n * w.nodes.width);
     work_ = arena_.add(std::max({numbers(n, w.features), numbers(n, w.qkv),
@@ -249,10 +253,6 @@ void Passes::fill_memory(const std::vector<int64_t>& points) {
 
 // ---- what an evaluation enqueues ---------------------------------------------------------------
 
-LinearArgs Passes::layer_args(const DeviceLinear& layer, int64_t n_row) const {
-    return pass_of(layer, weights_->operand(), whole_tiles(n_row) / tile_rows);
-}
-
 void Passes::embed(Stream stream) const {
     const DeviceLayers& layers = weights_->layers();
     using Encoding = BeginArgs::Features;
@@ -269,11 +269,12 @@ void Passes::embed(Stream stream) const {
     begin.bias = layers.encoding_bias;
     begin.n_feature = config_.n_feature;
     begin.width = widths().features.width;
-    begin.to = at<float>(work_);
+    begin.to = at<float>(config_.has_ends() ? work_ : x_);
     begin.findings = columns_.findings;
     begin.outside = columns_.outside;
     kernels_.begin(device_.properties(), begin, stream);
 
+    if (!config_.has_ends()) return;
     LinearArgs embedding = layer_args(layers.embedding, n_slot());
     embedding.stream = at<float>(work_);
     embedding.to_stream = at<float>(x_);
@@ -290,17 +291,6 @@ void Passes::add_residual(bool adds, Stream stream) const {
     kernels_.residual(device_.properties(), args, stream);
 }
 
-HeadRows Passes::slot_rows(int64_t part) const {
-    const DeviceWidths& w = widths();
-    const auto head = static_cast<int32_t>(w.heads.n_dim_padded);
-    return {at<float>(work_),
-            w.qkv.width,
-            1,
-            0,
-            static_cast<int32_t>(part * config_.n_head * head),
-            head};
-}
-
 /// Keys (1) or values (2) of all ranks' slots.
 HeadRows Passes::all_slot_rows(int64_t part) const {
     if (is_alone()) return slot_rows(part);
@@ -314,35 +304,6 @@ HeadRows Passes::all_slot_rows(int64_t part) const {
 
 HeadRows Passes::coarse_rows(const float* stream) const {
     return {stream, widths().coarse.width, static_cast<int32_t>(config_.n_head), 1, 0, 0};
-}
-
-/// Queries, keys, values and gates of the slots in the layer's order.
-void Passes::project(const DeviceLayer& layer, bool rotated, Stream stream) const {
-    const DeviceWidths& w = widths();
-    StartArgs start;
-    start.operand = weights_->operand();
-    start.n_slot = n_slot();
-    start.n_axis = config_.n_axis;
-    start.slots = order(rotated);
-    start.x = at<float>(rotated && sharing_.turns() ? y_ : x_);
-    start.width = w.nodes.width;
-    start.norm = layer.norm1;
-    start.n_norm = static_cast<int32_t>(config_.n_channel);
-    if (config_.has_balls()) start.relative = at<float>(relative_[rotated]);
-    start.weight = layer.position;
-    start.bias = layer.position_bias;
-    start.to = at<void>(u_);
-    kernels_.start(device_.properties(), start, stream);
-
-    const auto from_u = [&](const DeviceLinear& to_layer, int64_t to) {
-        LinearArgs args = layer_args(to_layer, n_slot());
-        args.pieces = at<void>(u_);
-        args.in_groups = w.nodes.width / 8;
-        args.to_stream = at<float>(to);
-        run(args, stream);
-    };
-    from_u(layer.qkv, work_);
-    if (layer.gates.layer) from_u(layer.gates, gates_);
 }
 
 void Passes::compress(const Compression& compression, Stream stream) const {
@@ -393,32 +354,26 @@ void Passes::choose(Stream stream) const {
     kernels_.choose(device_.properties(), args, stream);
 }
 
-/// Attention of the slots to all slots.
-AttendArgs Passes::to_slots(bool rotated) const {
-    AttendArgs args;
-    args.operand = weights_->operand();
-    args.n_query = n_slot();
-    args.n_key = n_slot_global();
-    args.n_head = static_cast<int32_t>(config_.n_head);
-    args.head_groups = static_cast<int32_t>(widths().head_groups());
-    args.queries = slot_rows(0);
-    args.keys = all_slot_rows(1);
-    args.values = all_slot_rows(2);
-    args.slots = order(rotated);
-    args.to = at<float>(y_);
-    return args;
+LayerRows Passes::rows_of(bool rotated) const {
+    LayerRows rows;
+    rows.n_slot = n_slot();
+    rows.ball = plan_.shape().ball;
+    rows.order = order(rotated);
+    if (config_.has_balls()) rows.relative = at<float>(relative_[rotated]);
+    rows.x = at<float>(x_);
+    rows.u = at<void>(u_);
+    rows.work = at<float>(work_);
+    rows.gates = at<float>(gates_);
+    rows.y = at<float>(y_);
+    return rows;
 }
 
-AttendArgs Passes::to_ball(const DeviceLayer& layer, bool rotated) const {
-    AttendArgs args = to_slots(rotated);
-    args.kind = AttendArgs::Keys::ball;
-    args.n_key = n_slot();
-    args.keys = slot_rows(1);
-    args.values = slot_rows(2);
-    args.ball = plan_.shape().ball;
-    args.relative = at<float>(relative_[rotated]);
-    args.n_axis = static_cast<int32_t>(config_.n_axis);
-    args.sigma = layer.sigma;
+/// Attention of the slots to all slots.
+AttendArgs Passes::to_slots(bool rotated) const {
+    AttendArgs args = blocks_.to_slots(rows_of(rotated));
+    args.n_key = n_slot_global();
+    args.keys = all_slot_rows(1);
+    args.values = all_slot_rows(2);
     return args;
 }
 
@@ -441,7 +396,7 @@ void Passes::compress_all(const DeviceLayer& layer, Stream stream) const {
 void Passes::attend_sparsely(const DeviceLayer& layer, bool rotated, Stream stream) const {
     choose(stream);
 
-    AttendArgs ball = to_ball(layer, rotated);
+    AttendArgs ball = blocks_.to_ball(layer, rows_of(rotated));
     set_gate(layer, 0, ball);
     kernels_.attend(device_.properties(), ball, stream);
 
@@ -471,8 +426,10 @@ void Passes::attend(const DeviceLayer& layer, bool rotated, Stream stream) const
     if (config_.is_sparse()) {
         attend_sparsely(layer, rotated, stream);
     } else {
-        kernels_.attend(device_.properties(),
-                        config_.has_balls() ? to_ball(layer, rotated) : to_slots(rotated), stream);
+        kernels_.attend(
+            device_.properties(),
+            config_.has_balls() ? blocks_.to_ball(layer, rows_of(rotated)) : to_slots(rotated),
+            stream);
     }
 }
 
@@ -482,7 +439,7 @@ void Passes::run_layer(int64_t index, DeviceSteps& steps) const {
     const bool turns = rotated && sharing_.turns();
     if (turns) sharing_.turn(true, at<float>(x_), at<float>(y_), steps);
     compute(steps, [&](Stream stream) {
-        project(layer, rotated, stream);
+        blocks_.project(layer, rows_of(rotated), at<float>(turns ? y_ : x_), stream);
         if (config_.is_sparse()) compress_all(layer, stream);
     });
     if (sharing_.has_slots())
@@ -492,38 +449,13 @@ void Passes::run_layer(int64_t index, DeviceSteps& steps) const {
     compute(steps, [&](Stream stream) { attend(layer, rotated, stream); });
     if (turns) sharing_.turn(false, at<float>(y_), at<float>(y_), steps);
     compute(steps, [&](Stream stream) {
-        finish(layer, stream);
+        blocks_.finish(layer, rows_of(rotated), stream);
         if (config_.adds_residual(index)) add_residual(true, stream);
     });
 }
 
-/// x += out(y), x += mlp(norm2(x)): the hidden channels lie where q, k and v were.
-void Passes::finish(const DeviceLayer& layer, Stream stream) const {
-    const DeviceWidths& w = widths();
-    LinearArgs out = layer_args(layer.out, n_slot());
-    out.stream = at<float>(y_);
-    out.to_stream = at<float>(x_);
-    out.adds = true;
-    run(out, stream);
-
-    LinearArgs in = layer_args(layer.mlp_in, n_slot());
-    in.stream = at<float>(x_);
-    in.norm = layer.norm2;
-    in.n_norm = static_cast<int32_t>(config_.n_channel);
-    in.activation = DeviceActivation::swiglu;
-    in.to_pieces = at<void>(work_);
-    in.out_groups = w.hidden.width / 8;
-    run(in, stream);
-
-    LinearArgs back = layer_args(layer.mlp_out, n_slot());
-    back.pieces = in.to_pieces;
-    back.in_groups = in.out_groups;
-    back.to_stream = at<float>(x_);
-    back.adds = true;
-    run(back, stream);
-}
-
-void Passes::read_out(Stream stream) const {
+/// Outputs of the slots, where queries, keys and values were.
+void Passes::predict(Stream stream) const {
     const DeviceLayers& layers = weights_->layers();
     LinearArgs in = layer_args(layers.head_in, n_slot());
     in.stream = at<float>(x_);
@@ -537,7 +469,10 @@ void Passes::read_out(Stream stream) const {
     out.in_groups = in.out_groups;
     out.to_stream = at<float>(work_);
     run(out, stream);
+}
 
+void Passes::read_out(Stream stream) const {
+    if (config_.has_ends()) predict(stream);
     EndArgs end;
     end.n_slot = n_slot();
     end.points = at<int64_t>(points_);

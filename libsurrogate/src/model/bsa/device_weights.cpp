@@ -27,7 +27,6 @@ std::vector<float> with_zero_rows(const float* values, int64_t n_row, int64_t n_
 }  // namespace
 
 void require_device_sizes(const Config& config) {
-    if (!config.has_ends()) refuse_on_device(family, "a layer of Erwin alone");
     require_at_most_on_device(family, "channels of a head", config.head_dim(),
                               kernels::bsa::largest_head);
     if (config.is_sparse())
@@ -78,8 +77,8 @@ DeviceLayer DeviceWeights::lay_out(DeviceImage& image, int64_t index) const {
     const std::string name = layer_name(config_, index);
     const int64_t c = config_.n_channel, d = config_.n_axis;
     DeviceLayer to;
-    to.norm1 = image.norm(w.nodes, layer.norm1);
-    to.norm2 = image.norm(w.nodes, layer.norm2);
+    if (layer.norm1.weight) to.norm1 = image.norm(w.nodes, layer.norm1);
+    if (layer.norm2.weight) to.norm2 = image.norm(w.nodes, layer.norm2);
     if (config_.has_balls()) {
         to.position = image.floats(
             with_zero_rows(layer.position.weight, c, d, w.nodes.width).data(), w.nodes.width * d);
@@ -89,6 +88,7 @@ DeviceLayer DeviceWeights::lay_out(DeviceImage& image, int64_t index) const {
     const kernels::Linear<float> qkv{c, 3 * c, layer.q.weight, layer.q.bias};
     to.qkv = image.linear(w.nodes, w.qkv, qkv, name + "attn.qkv");
     to.out = image.linear(w.heads, w.nodes, layer.out, name + "attn.out_proj");
+    if (config_.is_single_layer) return to;
     to.mlp_in = pairs(image, layer.mlp, name + "mlp.");
     to.mlp_out = image.linear(w.hidden, w.nodes, layer.mlp.w3, name + "mlp.w3");
     if (!config_.is_sparse()) return to;
@@ -113,8 +113,9 @@ DeviceLayers DeviceWeights::lay_out(DeviceImage& image) const {
         to.encoding = image.floats(layers_.positions.weight, config_.n_feature * d);
         to.encoding_bias = image.floats(layers_.positions.bias, config_.n_feature);
     }
-    to.embedding = image.linear(w.features, w.nodes, layers_.embed, "main_model.embed");
     for (int64_t i = 0; i < config_.depth; ++i) to.layers.push_back(lay_out(image, i));
+    if (!config_.has_ends()) return to;
+    to.embedding = image.linear(w.features, w.nodes, layers_.embed, "main_model.embed");
     to.head_in = image.linear(w.nodes, w.nodes, layers_.head1, "pred_head.0");
     to.head_out = image.linear(w.nodes, w.outputs, layers_.head2, "pred_head.2");
     return to;

@@ -32,9 +32,11 @@ std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
     list.push_back({"flag of every rank", 0, 0, static_cast<int64_t>(sizeof(int64_t)), 1});
     list.push_back(
         {"embed.embed_fn", real(work.n_solver) * 2 * c * real(config.n_feature), 0, 0, 0});
+    const double of_points = work.splits_messages ? 8 * c * c : 4 * c * c;
+    const double of_edges = 2 * c * (work.splits_messages ? d : 2 * c + d);
     for (int64_t t = 0; t < config.n_step; ++t) {
         list.push_back({"embed.mpnn step " + std::to_string(t),
-                        real(work.n_edge) * 2 * c * (2 * c + d) + real(work.n_solver) * 4 * c * c,
+                        real(work.n_edge) * of_edges + real(work.n_solver) * of_points,
                         real(work.n_edge) * c, work.exchange_items * row_bytes, work.exchanges,
                         work.exchange_messages});
     }

@@ -18,6 +18,7 @@ struct Work {
     };
     int64_t n_point = 0, n_solver = 0;  ///< computed here; of the solver
     int64_t n_edge = 0;                 ///< to the solver's points here
+    bool splits_messages = false;       ///< products of an edge's layer are made at the points
     int64_t value_bytes = 4;
     int64_t exchange_items = 0, exchange_messages = 0, exchanges = 0;  ///< of sources, a step
     int64_t moves = 0;                                                 ///< collectives of a move

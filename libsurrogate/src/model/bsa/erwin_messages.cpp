@@ -26,12 +26,11 @@ Messages<T>::Messages(const Config& config, const Layers<T>& layers, const kerne
     }
 }
 
-template <class T>
-void Messages<T>::require_edges() const {
-    if (domain_.edges() || domain_.n_global() == 0) return;
+void require_edges(const PointDomain& domain) {
+    if (domain.edges() || domain.n_global() == 0) return;
     throw Error(Status::invalid_argument,
                 "Erwin's U-net passes messages along edges, and the domain has none" +
-                    std::string(domain_.revision() > 0 ? " since its points moved" : "") +
+                    std::string(domain.revision() > 0 ? " since its points moved" : "") +
                     "; give edges by surrogate_domain_set_edges");
 }
 
@@ -41,7 +40,7 @@ void Messages<T>::connect(std::span<const float> positions) {
     std::vector<NeighborExchange::Want> wants;
     comm.agree([&] {
         if (config_.n_step > 0) {
-            require_edges();
+            require_edges(domain_);
             wants = find_sources();
         }
         const int64_t n = domain_.n_local(), d = config_.n_axis;

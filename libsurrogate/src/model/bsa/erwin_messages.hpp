@@ -13,6 +13,9 @@
 
 namespace surrogate::impl::bsa::erwin {
 
+/// Throws invalid_argument if the domain has points and no edges. Local.
+void require_edges(const PointDomain& domain);
+
 /// The embedding of Erwin: h = embed(features), then steps of message passing along the edges of
 /// the domain, which lie where the solver has its points.
 ///   message of an edge from j to i   LayerNorm(gelu(W [h_j, h_i, p_j - p_i] + b))
@@ -42,7 +45,6 @@ private:
     struct Scratch {
         kernels::Buffer<T> in, out;
     };
-    void require_edges() const;
     std::vector<NeighborExchange::Want> find_sources();
     void exchange_positions();
     void exchange_rows();

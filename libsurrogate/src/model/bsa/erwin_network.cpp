@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/layers/double_layers.hpp"
+#include "libsurrogate/src/model/bsa/device_erwin_program.hpp"
 #include "libsurrogate/src/model/bsa/erwin_program.hpp"
 #include "libsurrogate/src/model/bsa/network.hpp"
+#include "libsurrogate/src/model/device_limits.hpp"
 #include "libsurrogate/src/model/point_network.hpp"
 
 namespace surrogate::impl::bsa::erwin {
@@ -28,9 +30,20 @@ public:
         });
     }
 
+    std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
+        const PointDomain& points = same_points(request, "Erwin's U-net");
+        require_one_rank_on_device("Erwin's U-net", points.context().comm().size());
+        require_device_sizes(config_);
+        return make_device_program(config_,
+                                   device_weights_.get(request.device->device(), request.precision,
+                                                       config_, layers_.single()),
+                                   points, request);
+    }
+
 private:
     Config config_;
     DoubleLayers<Layers> layers_;
+    mutable SharedByOperand<DeviceWeights> device_weights_;
 };
 
 }  // namespace

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/model/bsa/device_erwin_program.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string>
+
+#include "kernels/bsa/bsa_device.hpp"
+#include "libsurrogate/src/domain/tree_points.hpp"
+#include "libsurrogate/src/model/bsa/device_blocks.hpp"
+#include "libsurrogate/src/model/bsa/erwin_costs.hpp"
+#include "libsurrogate/src/model/bsa/erwin_messages.hpp"
+#include "libsurrogate/src/model/bsa/tree_plan.hpp"
+
+namespace surrogate::impl::bsa::erwin {
+
+using kernels::DeviceChannels;
+using kernels::DeviceLinear;
+using kernels::LinearArgs;
+using kernels::Stream;
+using kernels::tile_rows;
+using kernels::bsa::BeginArgs;
+using kernels::bsa::DeviceKernels;
+using kernels::bsa::EndArgs;
+using kernels::bsa::JoinArgs;
+using kernels::bsa::MessageArgs;
+using kernels::bsa::SpreadArgs;
+using kernels::bsa::UpdateArgs;
+
+namespace {
+
+int64_t whole_tiles(int64_t n_row) {
+    return kernels::round_up(n_row, tile_rows);
+}
+
+/// Messages on the rows of the solver's points, then the levels, whose streams are kept from the way
+/// down for the way up. The tree is made on the host.
+class Passes final : public DeviceProgram {
+public:
+    Passes(const Config& config, std::shared_ptr<const DeviceWeights> weights,
+           const PointDomain& domain, const PlanRequest& request)
+        : config_(config),
+          domain_(domain),
+          comm_(domain.context().comm()),
+          request_(request),
+          device_(request.device->device()),
+          kernels_(request.device->kernels<DeviceKernels>("bsa")),
+          weights_(std::move(weights)) {
+        for (const bsa::Config& stage : config.encoders)
+            levels_.push_back(std::make_unique<Level>(stage, domain, request.queue));
+        for (size_t l = 0; l < config.encoders.size(); ++l)
+            encoders_.push_back(stage_of(config.encoders[l], weights_->encoder(l)));
+        for (size_t l = 0; l < config.decoders.size(); ++l)
+            decoders_.push_back(stage_of(config.decoders[l], weights_->decoder(l)));
+    }
+
+    void connect(const DeviceColumns& columns) override;
+
+    /// Pairs, which are made of the features after the columns were read.
+    float* staging() const override { return at<float>(pair_); }
+    void enqueue(DeviceSteps& steps) const override;
+
+    int64_t bytes() const override { return arena_.bytes(); }
+    int64_t weight_bytes() const override { return weights_->bytes(); }
+    int64_t n_point() const override { return domain_.n_local(); }
+    std::vector<LayerCost> costs() const override;
+    std::vector<std::string> notes() const override {
+        return notes_of(config_, finest().slots().n_point(), finest().slots().n_slot(),
+                        request_.reproducible);
+    }
+
+private:
+    struct Level {
+        Level(const bsa::Config& stage, const PointDomain& domain, const kernels::Queue& queue)
+            : plan(stage, domain, queue) {}
+        int64_t n_slot() const { return plan.shape().n_local(); }
+
+        TreePlan<float> plan;
+        // In arena_. parent: of the slots in their parents of the next level, (S, d) a parent.
+        int64_t x = 0, order = 0, relative[2] = {}, parent = 0;
+    };
+    /// Blocks that follow each other on a level.
+    struct Stage {
+        const bsa::Config* config;
+        const bsa::DeviceWeights* weights;  // null: no blocks
+        std::unique_ptr<const DeviceBlocks> blocks;
+        int64_t y = 0;  // in arena_
+    };
+    Stage stage_of(const bsa::Config& config, const bsa::DeviceWeights* weights) const {
+        Stage stage{&config, weights, nullptr};
+        if (weights)
+            stage.blocks =
+                std::make_unique<const DeviceBlocks>(config, *weights, device_, kernels_);
+        return stage;
+    }
+    const TreePlan<float>& finest() const { return levels_.front()->plan; }
+
+    void add_memory();
+    void add_level(size_t level);
+    void add_stage(size_t level, Stage& stage);
+    void fill_memory(const std::vector<float>& positions, const std::vector<int64_t>& in_order);
+    void fill_level(size_t level, ArenaWriter& put) const;
+    void fill_edges(ArenaWriter& put) const;
+
+    void embed(Stream stream) const;
+    void pass_messages(size_t step, Stream stream) const;
+    void enter_tree(Stream stream) const;
+    void run_blocks(size_t level, const Stage& stage, Stream stream) const;
+    void pool(size_t level, Stream stream) const;
+    void unpool(size_t level, Stream stream) const;
+    void read_out(Stream stream) const;
+    /// y = layer(x), streams of whole tiles.
+    void run(const DeviceLinear& layer, int64_t n_row, const float* x, float* y,
+             Stream stream) const;
+
+    int64_t n_edge() const {
+        return domain_.edges() && config_.n_step > 0 ? std::ssize(domain_.edges()->source_row) : 0;
+    }
+    template <class T>
+    T* at(int64_t place) const {
+        return arena_.at<T>(place);
+    }
+
+    const Config& config_;
+    const PointDomain& domain_;
+    Communicator& comm_;
+    const PlanRequest request_;
+    kernels::Device& device_;
+    const DeviceKernels& kernels_;
+    std::shared_ptr<const DeviceWeights> weights_;
+    std::vector<std::unique_ptr<Level>> levels_;  // (L + 1)
+    std::vector<Stage> encoders_, decoders_;      // (L + 1), (L)
+    DeviceColumns columns_;
+    DeviceArena arena_;
+    // In arena_. pair_: rows of points and means of their messages, later what parents give their
+    // children. work_: features, products of messages, joined rows, and what a layer works on.
+    int64_t pair_ = 0, work_ = 0, work_bytes_ = 0, u_ = 0, u_bytes_ = 0;
+    int64_t rows_ = 0, points_ = 0, positions_ = 0, first_ = 0, source_ = 0;
+};
+
+// ---- planning ----------------------------------------------------------------------------------
+
+void Passes::connect(const DeviceColumns& columns) {
+    columns_ = columns;
+    std::vector<float> positions;
+    {
+        const TreePoints points = tree_points(domain_, request_.coordinates, request_.reproducible);
+        comm_.agree([&] {
+            if (config_.n_step > 0) require_edges(domain_);
+            const int64_t n = n_point(), d = config_.n_axis;
+            positions.resize(static_cast<size_t>(n * d));
+            for (int64_t i = 0; i < n; ++i)
+                for (int64_t k = 0; k < d; ++k)
+                    positions[static_cast<size_t>(i * d + k)] = points.x[k * n + i];
+        });
+    }
+    const RowRoute route =
+        levels_.front()->plan.build(request_.coordinates, request_.reproducible, {});
+    for (size_t l = 1; l < levels_.size(); ++l)
+        levels_[l]->plan.build_coarser(levels_[l - 1]->plan, config_.strides[l - 1]);
+    comm_.agree([&] {
+        std::vector<int64_t> points(static_cast<size_t>(n_point()));
+        std::iota(points.begin(), points.end(), 0);
+        std::vector<int64_t> in_order(points);
+        route.to_target_alone(points.data(), in_order.data(), sizeof(int64_t));
+        kernels_.load(device_.properties(), weights_->operand());
+        add_memory();
+        fill_memory(positions, in_order);
+    });
+}
+
+void Passes::add_memory() {
+    const int64_t n = whole_tiles(n_point()), d = config_.n_axis;
+    int64_t pair_bytes = std::max(4 * n * weights_->pair().width,
+                                  4 * n_point() * std::max(columns_.n_input, columns_.n_output));
+    work_bytes_ = 4 * n * std::max(weights_->features().width, weights_->pair().width);
+    for (size_t l = 0; l < levels_.size(); ++l) add_level(l);
+    for (size_t l = 0; l < encoders_.size(); ++l) add_stage(l, encoders_[l]);
+    for (size_t l = 0; l < decoders_.size(); ++l) {
+        add_stage(l, decoders_[l]);
+        const int64_t n_parent = whole_tiles(levels_[l + 1]->n_slot());
+        const int64_t widest = std::max(weights_->pooled(l).width, weights_->unpooled(l).width);
+        work_bytes_ = std::max(work_bytes_, 4 * n_parent * widest);
+        pair_bytes = std::max(pair_bytes, 4 * n_parent * weights_->children(l).width);
+    }
+    pair_ = arena_.add(pair_bytes);
+    work_ = arena_.add(work_bytes_);
+    u_ = arena_.add(u_bytes_);
+    rows_ = arena_.add(8 * n_point());
+    points_ = arena_.add(8 * levels_.front()->n_slot());
+    positions_ = arena_.add(4 * n_point() * d);
+    first_ = arena_.add(8 * (n_point() + 1));
+    source_ = arena_.add(4 * n_edge());
+    arena_.take(device_);
+}
+
+void Passes::add_level(size_t level) {
+    Level& to = *levels_[level];
+    const int64_t n = to.n_slot(), d = config_.n_axis;
+    to.x = arena_.add(4 * whole_tiles(n) * weights_->nodes(level).width);
+    to.relative[0] = arena_.add(4 * n * d);
+    if (to.plan.is_rotated()) {
+        to.relative[1] = arena_.add(4 * n * d);
+        to.order = arena_.add(4 * n);
+    }
+    if (level + 1 < levels_.size()) to.parent = arena_.add(4 * n * d);
+}
+
+/// Rows of y that attention does not write stay zero: no other stage has them.
+void Passes::add_stage(size_t level, Stage& stage) {
+    if (!stage.weights) return;
+    const DeviceWidths& w = stage.weights->widths();
+    const int64_t n = whole_tiles(levels_[level]->n_slot());
+    const int64_t piece = kernels::operand_bytes(weights_->operand());
+    stage.y = arena_.add(4 * n * w.heads.width);
+    work_bytes_ = std::max({work_bytes_, 4 * n * w.qkv.width, piece * n * w.hidden.width});
+    u_bytes_ = std::max(u_bytes_, piece * n * w.nodes.width);
+}
+
+void Passes::fill_memory(const std::vector<float>& positions,
+                         const std::vector<int64_t>& in_order) {
+    if (n_point() == 0) return;
+    ArenaWriter put(device_, arena_);
+    std::vector<int64_t> rows(in_order.size()), of_slots;
+    std::iota(rows.begin(), rows.end(), 0);
+    for (int64_t s = 0; s < levels_.front()->n_slot(); ++s) {
+        const Slots::Entry entry = finest().slots().at(s);
+        const int64_t point = in_order[static_cast<size_t>(entry.position)];
+        of_slots.push_back(entry.is_original ? point : ~point);
+    }
+    put(rows_, rows);
+    put(points_, of_slots);
+    put(positions_, positions);
+    for (size_t l = 0; l < levels_.size(); ++l) fill_level(l, put);
+    if (config_.n_step > 0) fill_edges(put);
+    put.finish();
+}
+
+void Passes::fill_level(size_t level, ArenaWriter& put) const {
+    const Level& from = *levels_[level];
+    const int64_t n = from.n_slot(), d = config_.n_axis;
+    std::vector<float> relative(static_cast<size_t>(n * d));
+    for (const bool rotated : {false, true}) {
+        if (rotated && !from.plan.is_rotated()) continue;
+        const kernels::Tiles<const float> tiles = from.plan.relative(rotated);
+        for (int64_t s = 0; s < n; ++s)
+            for (int64_t k = 0; k < d; ++k) relative[static_cast<size_t>(s * d + k)] = tiles(k, s);
+        put(from.relative[rotated], relative);
+    }
+    if (from.plan.is_rotated()) put(from.order, from.plan.slots_of_rotated());
+    if (level + 1 == levels_.size()) return;
+    const double* const fine = from.plan.positions();
+    const double* const coarse = levels_[level + 1]->plan.positions();
+    for (int64_t s = 0; s < n; ++s)
+        for (int64_t k = 0; k < d; ++k)
+            relative[static_cast<size_t>(s * d + k)] =
+                static_cast<float>(fine[s * d + k] - coarse[s / config_.strides[level] * d + k]);
+    put(from.parent, relative);
+}
+
+void Passes::fill_edges(ArenaWriter& put) const {
+    const Edges& edges = *domain_.edges();
+    put(first_, edges.first);
+    std::vector<int32_t> source;
+    for (const int64_t row : edges.source_row) source.push_back(static_cast<int32_t>(row));
+    put(source_, source);
+}
+
+// ---- what an evaluation enqueues ---------------------------------------------------------------
+
+void Passes::run(const DeviceLinear& layer, int64_t n_row, const float* x, float* y,
+                 Stream stream) const {
+    LinearArgs args = pass_of(layer, weights_->operand(), whole_tiles(n_row) / tile_rows);
+    args.stream = x;
+    args.to_stream = y;
+    kernels_.linear(device_.properties(), args, stream);
+}
+
+void Passes::embed(Stream stream) const {
+    BeginArgs begin;
+    begin.features = BeginArgs::Features::given;
+    begin.n_slot = n_point();
+    begin.n_axis = config_.n_axis;
+    begin.points = at<int64_t>(rows_);
+    begin.columns = columns_.inputs;
+    begin.n_feature = config_.n_feature;
+    begin.width = weights_->features().width;
+    begin.to = at<float>(work_);
+    begin.findings = columns_.findings;
+    begin.outside = columns_.outside;
+    kernels_.begin(device_.properties(), begin, stream);
+    run(weights_->embedding(), n_point(), at<float>(work_), at<float>(pair_), stream);
+}
+
+void Passes::pass_messages(size_t step, Stream stream) const {
+    const DeviceStep& weights = weights_->steps()[step];
+    run(weights.parts, n_point(), at<float>(pair_), at<float>(work_), stream);
+
+    MessageArgs message;
+    message.n_target = n_point();
+    message.n_axis = config_.n_axis;
+    message.n_channel = static_cast<int32_t>(config_.width.front());
+    message.width = weights_->nodes(0).width;
+    message.first = at<int64_t>(first_);
+    message.source = at<int32_t>(source_);
+    message.parts = at<float>(work_);
+    message.positions = at<float>(positions_);
+    message.weight = weights.position;
+    message.bias = weights.position_bias;
+    message.norm = weights.message_norm;
+    message.to = at<float>(pair_);
+    kernels_.message(device_.properties(), message, stream);
+
+    run(weights.update, n_point(), at<float>(pair_), at<float>(work_), stream);
+    UpdateArgs update;
+    update.n_row = n_point();
+    update.width = message.width;
+    update.n_channel = message.n_channel;
+    update.y = at<float>(work_);
+    update.norm = weights.update_norm;
+    update.to = at<float>(pair_);
+    kernels_.update(device_.properties(), update, stream);
+}
+
+/// Rows of points to their slots.
+void Passes::enter_tree(Stream stream) const {
+    JoinArgs join;
+    join.n_row = levels_.front()->n_slot();
+    join.n_channel = config_.width.front();
+    join.from = at<float>(pair_);
+    join.from_width = weights_->pair().width;
+    join.rows = at<int64_t>(points_);
+    join.to = at<float>(levels_.front()->x);
+    join.width = weights_->nodes(0).width;
+    kernels_.join(device_.properties(), join, stream);
+}
+
+void Passes::run_blocks(size_t level, const Stage& stage, Stream stream) const {
+    const Level& from = *levels_[level];
+    for (int64_t block = 0; block < stage.config->depth; ++block) {
+        const bool rotated = stage.config->is_layer_rotated(block);
+        LayerRows rows;
+        rows.n_slot = from.n_slot();
+        rows.ball = from.plan.shape().ball;
+        if (rotated) rows.order = at<int32_t>(from.order);
+        rows.relative = at<float>(from.relative[rotated]);
+        rows.x = at<float>(from.x);
+        rows.u = at<void>(u_);
+        rows.work = at<float>(work_);
+        rows.y = at<float>(stage.y);
+        stage.blocks->run_ball(stage.weights->layers().layers[static_cast<size_t>(block)], rows,
+                               stream);
+    }
+}
+
+/// From a level to the next one. Where nothing is pooled rows are only copied.
+void Passes::pool(size_t level, Stream stream) const {
+    const Level& coarse = *levels_[level + 1];
+    const int64_t stride = config_.strides[level];
+    const bool is_pooled = stride > 1;
+    JoinArgs join;
+    join.n_row = coarse.n_slot();
+    join.n_each = stride;
+    join.n_channel = config_.width[level];
+    join.from = at<float>(levels_[level]->x);
+    join.from_width = weights_->nodes(level).width;
+    if (is_pooled) {
+        join.n_relative = stride * config_.n_axis;
+        join.relative = at<float>(levels_[level]->parent);
+    }
+    join.to = at<float>(is_pooled ? work_ : coarse.x);
+    join.width = is_pooled ? weights_->pooled(level).width : weights_->nodes(level + 1).width;
+    kernels_.join(device_.properties(), join, stream);
+    if (is_pooled)
+        run(weights_->ways()[level].pool, join.n_row, join.to, at<float>(coarse.x), stream);
+}
+
+void Passes::unpool(size_t level, Stream stream) const {
+    const Level &fine = *levels_[level], &coarse = *levels_[level + 1];
+    JoinArgs join;
+    join.n_row = coarse.n_slot();
+    join.n_channel = config_.width[level + 1];
+    join.n_relative = config_.strides[level] * config_.n_axis;
+    join.from = at<float>(coarse.x);
+    join.from_width = weights_->nodes(level + 1).width;
+    join.relative = at<float>(fine.parent);
+    join.to = at<float>(work_);
+    join.width = weights_->unpooled(level).width;
+    kernels_.join(device_.properties(), join, stream);
+    run(weights_->ways()[level].unpool, join.n_row, join.to, at<float>(pair_), stream);
+
+    SpreadArgs spread;
+    spread.n_row = fine.n_slot();
+    spread.n_each = config_.strides[level];
+    spread.n_channel = config_.width[level];
+    spread.scale = weights_->ways()[level].scale;
+    spread.z = at<float>(pair_);
+    spread.z_width = weights_->children(level).width;
+    spread.x = at<float>(fine.x);
+    spread.width = weights_->nodes(level).width;
+    kernels_.spread(device_.properties(), spread, stream);
+}
+
+void Passes::read_out(Stream stream) const {
+    EndArgs end;
+    end.n_slot = levels_.front()->n_slot();
+    end.points = at<int64_t>(points_);
+    end.y = at<float>(levels_.front()->x);
+    end.width = weights_->nodes(0).width;
+    end.columns = columns_.outputs;
+    end.n_column = columns_.n_output;
+    end.findings = columns_.findings;
+    kernels_.end(device_.properties(), end, stream);
+}
+
+void Passes::enqueue(DeviceSteps& steps) const {
+    if (n_point() == 0) return;
+    steps.compute([&] {
+        const Stream stream = steps.stream();
+        embed(stream);
+        for (size_t t = 0; t < weights_->steps().size(); ++t) pass_messages(t, stream);
+        enter_tree(stream);
+        for (size_t l = 0; l < encoders_.size(); ++l) {
+            run_blocks(l, encoders_[l], stream);
+            if (l + 1 < encoders_.size()) pool(l, stream);
+        }
+        for (size_t l = decoders_.size(); l-- > 0;) {
+            unpool(l, stream);
+            run_blocks(l, decoders_[l], stream);
+        }
+        read_out(stream);
+    });
+}
+
+// ---- the table of the plan ---------------------------------------------------------------------
+
+std::vector<LayerCost> Passes::costs() const {
+    Work work;
+    work.n_point = work.n_solver = n_point();
+    work.n_edge = n_edge();
+    work.splits_messages = true;
+    for (const auto& level : levels_)
+        work.levels.push_back({level->n_slot(), level->plan.shape().ball, 0});
+    std::vector<LayerCost> list = costs_of(config_, work);
+    // Nothing is sent, and points are read where they lie.
+    std::erase_if(list, [](const LayerCost& cost) { return cost.flops == 0; });
+    for (LayerCost& cost : list) cost.bytes_sent = cost.collectives = cost.messages = 0;
+    return list;
+}
+
+}  // namespace
+
+std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
+                                                   std::shared_ptr<const DeviceWeights> weights,
+                                                   const PointDomain& domain,
+                                                   const PlanRequest& request) {
+    return std::make_unique<Passes>(config, std::move(weights), domain, request);
+}
+
+}  // namespace surrogate::impl::bsa::erwin

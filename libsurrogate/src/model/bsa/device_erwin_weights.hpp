@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libsurrogate/src/layers/device_image.hpp"
+#include "libsurrogate/src/model/bsa/device_weights.hpp"
+#include "libsurrogate/src/model/bsa/erwin_layers.hpp"
+
+namespace surrogate::impl::bsa::erwin {
+
+/// A step of message passing; all pointers are device memory. The layer along an edge is taken apart:
+/// its products with either point are made at the points.
+struct DeviceStep {
+    kernels::DeviceLinear parts;           ///< of a pair: of the source, of the target
+    const float* position = nullptr;       ///< (width, d)
+    const float* position_bias = nullptr;  ///< (width)
+    kernels::DeviceLinear update;          ///< of a pair
+    kernels::DeviceNorm message_norm, update_norm;
+};
+
+/// From a level to the next one, and back.
+struct DeviceWay {
+    kernels::DeviceLinear pool, unpool;
+    const float* scale = nullptr;  ///< of what was kept, (C)
+};
+
+/// The weights of a U-net on a device; plans share them. `device`, `config` and `layers` must
+/// outlive it.
+class DeviceWeights {
+public:
+    /// As PackedWeights.
+    DeviceWeights(kernels::Device& device, kernels::Operand operand, const Config& config,
+                  const Layers<float>& layers);
+
+    kernels::Operand operand() const { return packed_.operand(); }
+    /// Channels of a level.
+    const kernels::DeviceChannels& nodes(size_t level) const { return nodes_[level]; }
+    /// Rows of a point and the mean of its messages, side by side.
+    const kernels::DeviceChannels& pair() const { return pair_; }
+    kernels::DeviceChannels features() const { return kernels::plain_channels(config_.n_feature); }
+    /// What pooling from a level reads, what its reverse reads and gives.
+    kernels::DeviceChannels pooled(size_t level) const;
+    kernels::DeviceChannels unpooled(size_t level) const;
+    kernels::DeviceChannels children(size_t level) const;
+
+    const kernels::DeviceLinear& embedding() const { return embedding_; }
+    const std::vector<DeviceStep>& steps() const { return steps_; }
+    const std::vector<DeviceWay>& ways() const { return ways_; }
+    // Null: a stage without blocks.
+    const bsa::DeviceWeights* encoder(size_t level) const { return encoders_[level].get(); }
+    const bsa::DeviceWeights* decoder(size_t level) const { return decoders_[level].get(); }
+    int64_t bytes() const;
+
+private:
+    void lay_out(DeviceImage& image);
+    DeviceStep step(DeviceImage& image, size_t index) const;
+    DeviceWay way(DeviceImage& image, size_t level) const;
+
+    const Config& config_;
+    const Layers<float>& layers_;
+    std::vector<kernels::DeviceChannels> nodes_;  // (L + 1)
+    kernels::DeviceChannels pair_;
+    kernels::DeviceLinear embedding_;
+    std::vector<DeviceStep> steps_;
+    std::vector<DeviceWay> ways_;  // (L)
+    std::vector<std::unique_ptr<const bsa::DeviceWeights>> encoders_, decoders_;
+    PackedWeights packed_;
+};
+
+/// Throws not_supported for a U-net that a device does not take, by what it has and the limit.
+void require_device_sizes(const Config& config);
+
+}  // namespace surrogate::impl::bsa::erwin
