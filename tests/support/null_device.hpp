@@ -72,9 +72,9 @@ inline const impl::DevicePlugin& null_plugin() {
     static const kernels::sequoia::DeviceKernels sequoia{
         null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass,
         null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass};
-    static const kernels::bsa::DeviceKernels bsa{null_pass, null_pass, null_pass, null_pass,
-                                                 null_pass, null_pass, null_pass, null_pass,
-                                                 null_pass, null_pass};
+    static const kernels::bsa::DeviceKernels bsa{
+        null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass,
+        null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass};
     static const kernels::hept::DeviceKernels hept{null_pass, null_pass, null_pass, null_pass,
                                                    null_pass, null_pass, null_pass, null_pass,
                                                    null_pass, null_pass, null_pass};
