@@ -120,8 +120,7 @@ struct AttendArgs {
 
     int64_t repeats = 1;             ///< rows that query i is written to: repeats * i ..
     const int32_t* slots = nullptr;  ///< as in StartArgs: where rows are written
-    /// Stream of n_head * head_groups * 8 channels, main order; a width that is no multiple of 16 has
-    /// a group of zeros behind it.
+    /// Stream of n_head * head_groups * 8 channels, main order; up to a multiple of 16 zeros follow.
     float* to = nullptr;
     bool adds = false;
     // Gates before the sigmoid, of the layer's rows: channel gate_first + h * gate_step of a stream,

@@ -5,7 +5,7 @@
 
 #include "kernels/norm/norm_device.hpp"
 
-/// Erwin's U-net on a device, besides its layers: messages along edges, and the ways between levels.
+/// Erwin's U-net on a device, besides its layers: messages along edges, the ways between levels.
 /// Streams are as in bsa_device.hpp; a row's result depends only on the rows that are named. All
 /// pointers are device memory that the caller owns.
 namespace surrogate::kernels::bsa {
@@ -50,8 +50,7 @@ struct JoinArgs {
     int64_t width = 0;
 };
 
-/// Child i of a parent: x = scale x + z(parent, i n_channel ..), where n_each children stand behind each
-/// other.
+/// Child i of a parent: x = scale x + z(parent, i n_channel ..); n_each children follow each other.
 struct SpreadArgs {
     int64_t n_row = 0, n_each = 1, n_channel = 0;  ///< rows: children
     const float* scale = nullptr;                  ///< (n_channel)

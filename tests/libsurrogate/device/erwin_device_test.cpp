@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Erwin's U-net, and its ball attention alone, with backend cuda on one rank: every variant against the
-// host in double, stored cases. On an emulated device, and on a real one where there is one.
+// Erwin's U-net, and its ball attention alone, with backend cuda on one rank: every variant against
+// the host in double, stored cases. On an emulated device, and on a real one where there is one.
 #include <cmath>
 #include <cstring>
 
@@ -123,8 +123,8 @@ const std::vector<Variant>& variants() {
     return list;
 }
 
-/// As for Ball Sparse Attention: two operands that drop 2^-21 each, here in up to n_product products
-/// behind each other, taken twice.
+/// As for Ball Sparse Attention: two operands that drop 2^-21 each, here in n_product products behind
+/// each other, taken twice.
 double bound_of_products(double host_error, int64_t n_product) {
     return std::max(8 * host_error,
                     2 * std::sqrt(2 * static_cast<double>(n_product)) * std::exp2(-21));

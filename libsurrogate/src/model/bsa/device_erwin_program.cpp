@@ -34,8 +34,8 @@ int64_t whole_tiles(int64_t n_row) {
     return kernels::round_up(n_row, tile_rows);
 }
 
-/// Messages on the rows of the solver's points, then the levels, whose streams are kept from the way
-/// down for the way up. The tree is made on the host.
+/// Messages on the rows of the solver's points, then the levels, whose streams are kept from the
+/// way down for the way up. The tree is made on the host.
 class Passes final : public DeviceProgram {
 public:
     Passes(const Config& config, std::shared_ptr<const DeviceWeights> weights,

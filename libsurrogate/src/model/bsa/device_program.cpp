@@ -145,8 +145,9 @@ private:
     DeviceColumns columns_;
     DeviceArena arena_;
     DeviceSharing sharing_;
-    // In arena_. work_: features, then q, k and v, then hidden channels, then predictions. staging_: x_,
-    // which is made of the features after the columns were read; of a layer alone memory of its own.
+    // In arena_. work_: features, then q, k and v, then hidden channels, then predictions.
+    // staging_: x_, which is made of the features after the columns were read; of a layer alone
+    // memory of its own.
     int64_t staging_ = 0, x_ = 0, residual_ = 0, u_ = 0, work_ = 0, y_ = 0, gates_ = 0;
     int64_t folded_ = 0, coarse_hidden_ = 0, coarse_q_ = 0, coarse_k_ = 0, coarse_v_ = 0;
     int64_t chosen_ = 0;
