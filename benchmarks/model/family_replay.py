@@ -236,12 +236,14 @@ def bsa(title, kind, n, channels, n_head, operand, ball=256, block=8, group=8, n
 def hept(title, n, n_head, n_table, dim, coordinates, block, operand):
     width, x = -(-dim // 8) * 8, 4 if coordinates <= 4 else 8
     pairs = n * block * n_head * n_table
-    n_thread = 3 * block if 3 * block <= 320 else block
-    warps = math.ceil(n_thread / 32)
-    blocks = n / n_thread * n_head * n_table
+    n_query = 2 if width <= 24 else 1  # of a thread
+    n_side = 3 if 3 * block <= 320 else 1  # blocks of tokens side by side
+    warps = math.ceil(n_side * math.ceil(block / n_query) / 32)
+    blocks = n / (n_side * block) * n_head * n_table
     key = (2 * width + x) * 4
     return Loop(f"attend, head of {dim} + {coordinates}: {title}", rf"hept_attend.*attend_kernelILi{width}ELi{x}E", (0,),
-                [64 * 3 * key / 16 / (32 * warps), 64], block / 64, warps * blocks, warps, 64 * 3 * key, 0, 64 * 32,
+                [64 * n_side * key / 16 / (32 * warps), 64], block / 64, warps * blocks, warps, 64 * n_side * key, 0,
+                n_query * 64 * 32,
                 floor(powers=pairs, float_steps=pairs * (3 * dim + 2 * coordinates)), mark="MUFU.EX2")
 
 

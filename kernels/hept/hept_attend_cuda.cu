@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention in blocks of tokens: a thread takes a query, whose numbers and sums stay in registers,
-// and goes through the keys of its block, which lie in shared memory and are read by all threads at
-// once. Differences are formed in float in every precision: |Q|^2 may be 4e6 where |Q - K| is of
+// Attention in blocks of tokens: a thread takes one or two queries, whose numbers and sums stay in
+// registers, and goes through the keys of its block, which lie in shared memory and are read by all
+// threads at once: that takes as long as the arithmetic of two queries. Differences are formed in float in every precision: |Q|^2 may be 4e6 where |Q - K| is of
 // size one, and an operand of 11 bits would leave nothing of it.
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace surrogate::kernels::hept::cuda {
 namespace {
 
 constexpr int64_t largest_strip = 128;  // queries that a block of threads takes of a long block
-constexpr int64_t most_threads = 320;   // three blocks of 100 fill 300 of them
+constexpr int64_t most_queries = 320;   // of a block of threads; three blocks of 100 are 300
 constexpr int64_t most_keys = 64;       // of a block of tokens, in shared memory
 
 /// How blocks of tokens share blocks of threads: short ones stand side by side, long ones are cut
@@ -20,7 +20,7 @@ constexpr int64_t most_keys = 64;       // of a block of tokens, in shared memor
 struct Packing {
     int n_pack = 1;   // blocks of tokens side by side
     int n_strip = 1;  // strips of a block
-    int share = 0;    // threads of a block or of its strip
+    int share = 0;    // threads of a block or of its strip, with n_query queries each
     int n_thread = 0;
     int chunk = 0;  // keys of each block in shared memory
 };
@@ -63,18 +63,23 @@ __device__ inline float weight_of(float square) {
     return fast_exp2(square * -0.72134752F);  // -log2(e) / 2
 }
 
-template <int n>
-__device__ inline float square_of(const float4 (&a)[n], const float4* b) {
-    float sum = 0;
+/// Of each a.
+template <int n_query, int n>
+__device__ inline void squares_of(const float4 (&a)[n_query][n], const float4* b,
+                                  float (&sums)[n_query]) {
+#pragma unroll
+    for (int q = 0; q < n_query; ++q) sums[q] = 0;
 #pragma unroll
     for (int i = 0; i < n; ++i) {
         const float4 v = b[i];
-        sum = add_square(a[i].x, v.x, sum);
-        sum = add_square(a[i].y, v.y, sum);
-        sum = add_square(a[i].z, v.z, sum);
-        sum = add_square(a[i].w, v.w, sum);
+#pragma unroll
+        for (int q = 0; q < n_query; ++q) {
+            sums[q] = add_square(a[q][i].x, v.x, sums[q]);
+            sums[q] = add_square(a[q][i].y, v.y, sums[q]);
+            sums[q] = add_square(a[q][i].z, v.z, sums[q]);
+            sums[q] = add_square(a[q][i].w, v.w, sums[q]);
+        }
     }
-    return sum;
 }
 
 template <int n>
@@ -109,6 +114,13 @@ __device__ void fetch_keys(const AttendArgs& args, const Packing& packing, int64
     }
 }
 
+/// Queries of a thread: as many as leave registers for three warps of a scheduler.
+constexpr int queries_of(int channels) {
+    return channels <= 24 ? 2 : 1;
+}
+constexpr int threads_of(int channels) {
+    return static_cast<int>(most_queries) / queries_of(channels);
+}
 /// Blocks of threads that a multiprocessor has at once by registers; ptxas 13.0 spills if it is left
 /// to guess (8 channels, sm_80).
 constexpr int blocks_at_once(int channels) {
@@ -117,9 +129,10 @@ constexpr int blocks_at_once(int channels) {
 
 /// A block of threads: blocks of tokens side by side, or a strip of one, of one table and head.
 template <int channels, int coordinates>
-__global__ void __launch_bounds__(most_threads, blocks_at_once(channels))
+__global__ void __launch_bounds__(threads_of(channels), blocks_at_once(channels))
     attend_kernel(const AttendArgs args, const Packing packing) {
     using Row = RowVectors<channels, coordinates>;
+    constexpr int n_query = queries_of(channels);
     SURROGATE_SHARED(shared);
     auto* const all_keys = reinterpret_cast<float4*>(shared);  // (n_pack, chunk, Row::key)
     const int64_t first_block = static_cast<int64_t>(blockIdx.x) / packing.n_strip * packing.n_pack;
@@ -130,9 +143,8 @@ __global__ void __launch_bounds__(most_threads, blocks_at_once(channels))
     // Threads without a query go along with another one: all meet at barriers.
     const int own_slot = has_block ? slot : 0;
     const DeviceBlock block = args.blocks[first_block + own_slot];
-    const int i = strip * packing.share + static_cast<int>(threadIdx.x) % packing.share;
-    const bool has_query = has_block && i < block.n;
-    const int n_key = has_query ? block.n : 0;
+    const int i = strip * packing.share * n_query + static_cast<int>(threadIdx.x) % packing.share;
+    const int n_key = has_block && i < block.n ? block.n : 0;
     const int64_t table = blockIdx.y, h = blockIdx.z;
     const int64_t n_row = static_cast<int64_t>(args.n_table) * args.n_head;
     const int64_t row = table * args.n_head + h;
@@ -142,14 +154,19 @@ __global__ void __launch_bounds__(most_threads, blocks_at_once(channels))
     const int32_t* const tokens = queries + n_row * args.n_place;
     const float4* const keys = all_keys + own_slot * packing.chunk * Row::key;
 
-    const int64_t token = queries[block.first + (has_query ? i : 0)];
-    float4 query[Row::n_x + Row::n_channel], sums[Row::n_channel];
+    float4 query[n_query][Row::n_x + Row::n_channel], sums[n_query][Row::n_channel];
+    float den[n_query];
 #pragma unroll
-    for (int e = 0; e < Row::n_x + Row::n_channel; ++e)
-        query[e] = rows[token * Row::stride + e];
+    for (int q = 0; q < n_query; ++q) {
+        const int place = i + q * packing.share;
+        const int64_t token = queries[block.first + (place < n_key ? place : 0)];
 #pragma unroll
-    for (int c = 0; c < Row::n_channel; ++c) sums[c] = make_float4(0, 0, 0, 0);
-    float den = 0;
+        for (int e = 0; e < Row::n_x + Row::n_channel; ++e)
+            query[q][e] = rows[token * Row::stride + e];
+#pragma unroll
+        for (int c = 0; c < Row::n_channel; ++c) sums[q][c] = make_float4(0, 0, 0, 0);
+        den[q] = 0;
+    }
     for (int first = 0; first < args.block_size; first += packing.chunk) {
         __syncthreads();  // nobody reads the chunk before
         fetch_keys<Row>(args, packing, first_block, first, rows, tokens, all_keys);
@@ -158,33 +175,44 @@ __global__ void __launch_bounds__(most_threads, blocks_at_once(channels))
         const int n = min(packing.chunk, n_key - first);
         for (int j = 0; j < n; ++j) {
             const float4* const key = keys + j * Row::key;
-            const float weight = weight_of(square_of(query, key));
-            den += weight;
+            float weight[n_query];
+            squares_of(query, key, weight);
+#pragma unroll
+            for (int q = 0; q < n_query; ++q) {
+                weight[q] = weight_of(weight[q]);
+                den[q] += weight[q];
+            }
 #pragma unroll
             for (int c = 0; c < Row::n_channel; ++c) {
                 const float4 v = key[Row::n_x + Row::n_channel + c];
-                sums[c].x = fmaf(weight, v.x, sums[c].x);
-                sums[c].y = fmaf(weight, v.y, sums[c].y);
-                sums[c].z = fmaf(weight, v.z, sums[c].z);
-                sums[c].w = fmaf(weight, v.w, sums[c].w);
+#pragma unroll
+                for (int q = 0; q < n_query; ++q) {
+                    sums[q][c].x = fmaf(weight[q], v.x, sums[q][c].x);
+                    sums[q][c].y = fmaf(weight[q], v.y, sums[q][c].y);
+                    sums[q][c].z = fmaf(weight[q], v.z, sums[q][c].z);
+                    sums[q][c].w = fmaf(weight[q], v.w, sums[q][c].w);
+                }
             }
         }
     }
     if (n_key == 0) return;
     // Read again: a register less in the loop, which has none to spare.
     const DeviceBlock again = args.blocks[first_block + own_slot];
-    if (again.n_zero_key > 0)
-        den = fmaf(static_cast<float>(again.n_zero_key), weight_of(square_of(query)), den);
-    den += static_cast<float>(epsilon);
-
     constexpr int n_sum = Row::n_channel + 1;
     auto* const to = reinterpret_cast<float4*>(args.sums) +
-                     ((int64_t{blockIdx.y} * args.n_head + blockIdx.z) * args.n_token +
-                      queries[again.first + i]) *
-                         n_sum;
+                     (int64_t{blockIdx.y} * args.n_head + blockIdx.z) * args.n_token * n_sum;
 #pragma unroll
-    for (int c = 0; c < Row::n_channel; ++c) to[c] = sums[c];
-    to[Row::n_channel] = make_float4(den, 0, 0, 0);
+    for (int q = 0; q < n_query; ++q) {
+        const int place = i + q * packing.share;
+        if (q > 0 && place >= again.n) return;
+        if (again.n_zero_key > 0)
+            den[q] =
+                fmaf(static_cast<float>(again.n_zero_key), weight_of(square_of(query[q])), den[q]);
+        auto* const to_query = to + int64_t{queries[again.first + place]} * n_sum;
+#pragma unroll
+        for (int c = 0; c < Row::n_channel; ++c) to_query[c] = sums[q][c];
+        to_query[Row::n_channel] = make_float4(den[q] + static_cast<float>(epsilon), 0, 0, 0);
+    }
 }
 
 /// Bytes of the keys of one block of tokens.
@@ -202,19 +230,20 @@ int whole_warps(int64_t n_thread) {
 
 /// As many blocks side by side as leave the fewest threads idle, the smaller number if two are as
 /// good.
-Packing packing_of(int64_t block_size, int64_t n_byte_key) {
+Packing packing_of(int64_t block_size, int64_t n_query, int64_t n_byte_key) {
     Packing best;
     best.chunk = static_cast<int>(std::min(block_size, most_keys));
     if (block_size > largest_strip) {
-        best.share = best.n_thread = static_cast<int>(largest_strip);
+        best.share = best.n_thread = static_cast<int>(largest_strip / n_query);
         best.n_strip = static_cast<int>((block_size + largest_strip - 1) / largest_strip);
         return best;
     }
-    best.share = static_cast<int>(block_size);
-    best.n_thread = whole_warps(block_size);
-    for (int n = 2; n * block_size <= most_threads; ++n) {
+    const int64_t share = (block_size + n_query - 1) / n_query;
+    best.share = static_cast<int>(share);
+    best.n_thread = whole_warps(share);
+    for (int n = 2; n * share <= most_queries / n_query; ++n) {
         if (n * best.chunk * n_byte_key > most_shared) break;
-        const int n_thread = whole_warps(n * block_size);
+        const int n_thread = whole_warps(n * share);
         if (n * best.n_thread > best.n_pack * n_thread) {
             best.n_pack = n;
             best.n_thread = n_thread;
@@ -235,7 +264,8 @@ void load_attention(const DeviceHead& head) {
 void attend(const DeviceProperties&, const AttendArgs& args, Stream stream) {
     if (args.n_block == 0) return;
     with_head(args.head, [&]<int channels, int coordinates>() {
-        const Packing p = packing_of(args.block_size, key_bytes<channels, coordinates>(1));
+        const Packing p =
+            packing_of(args.block_size, queries_of(channels), key_bytes<channels, coordinates>(1));
         const int64_t n_group = (args.n_block + p.n_pack - 1) / p.n_pack;
         const dim3 grid(static_cast<unsigned>(n_group * p.n_strip),
                         static_cast<unsigned>(args.n_table), static_cast<unsigned>(args.n_head));

@@ -56,7 +56,8 @@ constexpr DeviceHead device_head(int64_t n_channel, int64_t n_coordinate) {
 /// of points follow the points; they count in no findings but those of the points.
 ///
 /// With classes the last feature names one, whose numbers stand behind the other features; what is no
-/// whole number from 0 to n_class - 1 goes to the findings.
+/// whole number from 0 to n_class - 1 goes to the findings: as a bad input, or, where the columns are
+/// not the caller's, as a run that is not finite.
 struct BeginArgs {
     int64_t n_point = 0, n_token = 0;
     const int64_t* points = nullptr;        ///< (n_token) of the columns
@@ -64,6 +65,7 @@ struct BeginArgs {
     int64_t n_coordinate = 0, n_feature = 0;
     const float* classes = nullptr;  ///< (n_class, class_width); null: none
     int64_t n_class = 0, class_width = 0;
+    bool are_callers = true;  ///< the columns
     int64_t width = 0;
     float* features = nullptr;     ///< stream of `width`
     float* coordinates = nullptr;  ///< stream of most_coordinates

@@ -25,7 +25,11 @@ int64_t tiles_of(int64_t n_token) {
 __device__ int64_t fill_class(const BeginArgs& args, int64_t row, int64_t point, float value) {
     const bool is_class =
         value == floorf(value) && value >= 0 && value < static_cast<float>(args.n_class);
-    if (!is_class) report(&args.findings->bad_input, point, args.n_coordinate + args.n_feature - 1);
+    if (!is_class && args.are_callers) {
+        report(&args.findings->bad_input, point, args.n_coordinate + args.n_feature - 1);
+    } else if (!is_class) {
+        atomicMax(&args.findings->not_finite, 1);
+    }
     const float* const from =
         args.classes + (is_class ? static_cast<int64_t>(value) : 0) * args.class_width;
     const int64_t first = args.n_feature - 1;
@@ -172,8 +176,9 @@ __global__ void __launch_bounds__(item_threads) clear_kernel(const ShareArgs arg
     const int64_t n_sum = args.head.n_sum();
     for (int64_t i = first_item(); i < (args.n_given + args.n_taken) * n_sum; i += item_step()) {
         const int64_t which = i / n_sum;
-        const DeviceSum sum =
-            which < args.n_given ? args.given[which] : args.taken[which - args.n_given].sum;
+        const int64_t taken = which - args.n_given;
+        if (taken > 0 && args.taken[taken - 1].sum == args.taken[taken].sum) continue;
+        const DeviceSum sum = taken < 0 ? args.given[which] : args.taken[taken].sum;
         const int64_t row = static_cast<int64_t>(sum.row) * args.n_token + sum.token;
         args.sums[row * n_sum + i % n_sum] = 0;
     }

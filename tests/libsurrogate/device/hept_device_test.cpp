@@ -83,7 +83,7 @@ const std::vector<std::pair<std::string, json>>& variants() {
         {"several strips", {{"block_size", 160}, {"n_layers", 1}}},
         {"outputs", {{"num_classes", 20}}},
         {"classes of particles", pileup},
-        {"classes alone", {{"task", "pileup"}, {"num_classes", nullptr}, {"in_dim", 1}}},
+        {"classes, one feature", {{"task", "pileup"}, {"num_classes", nullptr}, {"in_dim", 2}}},
     };
     return list;
 }

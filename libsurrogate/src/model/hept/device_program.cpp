@@ -291,6 +291,7 @@ void Passes::embed(Stream stream) const {
     begin.classes = layers.classes;
     begin.n_class = Config::n_class_of_particle;
     begin.class_width = Config::class_width;
+    begin.are_callers = !rows_;
     begin.width = w.features.width;
     begin.features = arena_.at<float>(work_);
     begin.coordinates = arena_.at<float>(coordinates_);
