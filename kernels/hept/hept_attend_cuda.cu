@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention in blocks of tokens: a thread takes one or two queries, whose numbers and sums stay in
-// registers, and goes through the keys of its block, which lie in shared memory and are read by all
-// threads at once: that takes as long as the arithmetic of two queries. Differences are formed in float in every precision: |Q|^2 may be 4e6 where |Q - K| is of
-// size one, and an operand of 11 bits would leave nothing of it.
+// registers, and goes through the keys of its block, which lie in shared memory: to read one takes
+// as long as the arithmetic of two queries. Differences are formed in float in every precision:
+// |Q|^2 may be 4e6 where |Q - K| is of size one, and an operand of 11 bits would leave nothing of it.
 #include <algorithm>
 
 #include "kernels/device/products.cuh"
