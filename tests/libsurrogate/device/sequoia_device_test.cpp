@@ -81,7 +81,10 @@ TEST_P(SequoiaDevice, StoredCasesAreAsCloseAsPyTorch) {
 }
 
 TEST_P(SequoiaDevice, NarrowOperandsCostWhatRoundingCosts) {
-    for (const json& changes : {json{{"k", 4}}, json{{"k", 16}, {"head_dim", 32}}}) {
+    for (const json& changes :
+         {json{{"k", 4}}, json{{"k", 16}, {"head_dim", 32}},
+          json{{"pooling_mode", "MEAN"}, {"num_classes", 9}},
+          json{{"probe_layer", "root"}, {"num_classes", 9}}, json{{"probe_layer", "virtual"}}}) {
         SCOPED_TRACE(changes.dump());
         expect_cost_of_rounding(sphere_model(network_of(small_sequoia(changes))), 120);
     }
