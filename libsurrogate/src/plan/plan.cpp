@@ -109,13 +109,16 @@ void Plan::evaluate(std::span<const Column> inputs, std::span<const Column> outp
         problem = std::current_exception();
     }
     comm.reset_counters();
+    const Execution::Traffic before = traffic();
     const int64_t run = n_run_++;
     was_by_port_[static_cast<size_t>(run % Execution::max_pending)] = by_port_;
     const Execution::Result result =
         execution_->run(run, inputs, outputs, static_cast<bool>(problem));
-    const auto traffic = execution_->traffic();
-    bytes_sent_ = traffic ? traffic->bytes : comm.bytes_sent();
-    n_collective_ = traffic ? traffic->collectives : comm.n_collective();
+    const Execution::Traffic after = traffic();
+    const Execution::Traffic sent = execution_->traffic().value_or(
+        Execution::Traffic{after.bytes - before.bytes, after.collectives - before.collectives});
+    bytes_sent_ = sent.bytes;
+    n_collective_ = sent.collectives;
     if (problem) std::rethrow_exception(problem);
     note_outside();
     require_good(result, by_port_, "");

@@ -227,7 +227,11 @@ double Whole::difference(const std::vector<double>& found, const Share& share) c
 }
 
 Whole computed_alone(const std::string& path, const Tested& tested, const Options& options) {
-    const Context self;
+    return computed_in(Context(), path, tested, options);
+}
+
+Whole computed_in(const Context& self, const std::string& path, const Tested& tested,
+                  const Options& options) {
     const Model model(self, path);
     FamilyRun run(self, model, tested, "contiguous", options);
     check(run.run_all());

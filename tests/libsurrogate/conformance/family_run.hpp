@@ -96,6 +96,9 @@ struct Whole {
 };
 
 Whole computed_alone(const std::string& path, const Tested& tested, const Options& options);
+/// The same in a context of one rank.
+Whole computed_in(const Context& self, const std::string& path, const Tested& tested,
+                  const Options& options);
 
 /// A text of the loop over modes, partitions and the like.
 std::string trace(const std::string& mode, const std::string& partition);
