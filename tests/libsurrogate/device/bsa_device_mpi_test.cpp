@@ -18,10 +18,6 @@ using nlohmann::json;
 
 const MPI_Comm world = MPI_COMM_WORLD;
 
-Options by_cuda(const char* precision = "fp32") {
-    return {{"backend", "cuda"}, {"precision", precision}};
-}
-
 /// What one rank by itself computes of all points.
 std::vector<double> alone(const std::string& path, const SequoiaCase& points,
                           const Options& options) {
@@ -62,19 +58,14 @@ void expect_bits_of_one_rank(const Context& context, size_t n_network,
             const SequoiaCase points = wave_for(network, n);
             for (const char* precision : precisions) {
                 const std::vector<double> expected = alone(disk.path(), points, by_cuda(precision));
-                const size_t width = expected.size() / static_cast<size_t>(n);
                 const std::vector<const char*> partitions =
                     n < 130 ? std::vector{"scattered"} : std::vector{"contiguous", "uneven"};
                 for (const char* partition : partitions) {
                     const std::vector<int64_t> rows = own_rows(partition, n, world);
-                    const std::vector<double> own =
-                        run(context, model, points.rows(rows), by_cuda(precision));
-                    ASSERT_EQ(own.size(), rows.size() * width);
-                    for (size_t i = 0; i < own.size(); ++i) {
-                        const size_t row = static_cast<size_t>(rows[i / width]);
-                        ASSERT_EQ(own[i], expected[row * width + i % width])
-                            << network.dump() << " " << n << " " << precision << " " << partition;
-                    }
+                    SCOPED_TRACE(network.dump() + " " + std::to_string(n) + " " + precision + " " +
+                                 partition);
+                    expect_rows(run(context, model, points.rows(rows), by_cuda(precision)), rows,
+                                expected, n);
                 }
             }
         }
@@ -100,12 +91,10 @@ TEST(BsaRanks, BitsOfALayerAloneAreThoseOfOneRank) {
             points.features = SequoiaCase::wave(points.n, 24).positions;
             const std::vector<double> expected = alone(disk.path(), points, by_cuda());
             const std::vector<int64_t> rows = own_rows("scattered", points.n, world);
-            const std::vector<double> own = run(context, model, points.rows(rows), by_cuda());
-            ASSERT_EQ(own.size(), 24 * rows.size());
-            for (size_t i = 0; i < own.size(); ++i) {
-                const size_t row = static_cast<size_t>(rows[i / 24]);
-                ASSERT_EQ(own[i], expected[row * 24 + i % 24]) << ball << " " << n_ball;
-            }
+            SCOPED_TRACE(std::to_string(ball) + " " + std::to_string(n_ball));
+            ASSERT_EQ(expected.size(), static_cast<size_t>(24 * points.n));
+            expect_rows(run(context, model, points.rows(rows), by_cuda()), rows, expected,
+                        points.n);
         }
     }
 }

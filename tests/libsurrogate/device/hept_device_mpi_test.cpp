@@ -17,10 +17,6 @@ using nlohmann::json;
 
 const MPI_Comm world = MPI_COMM_WORLD;
 
-Options by_cuda(const char* precision = "fp32") {
-    return {{"backend", "cuda"}, {"precision", precision}};
-}
-
 /// What one rank by itself computes of all points.
 std::vector<double> alone(const std::string& path, const Hits& hits, const Options& options) {
     const Context context = device_context(emulated_kind, impl::self_communicator());
@@ -43,14 +39,6 @@ const std::vector<json>& networks() {
         small_hept(pileup),
     };
     return list;
-}
-
-void expect_rows(const std::vector<double>& own, const std::vector<int64_t>& rows,
-                 const std::vector<double>& expected, int64_t n) {
-    const size_t width = expected.size() / static_cast<size_t>(n);
-    ASSERT_EQ(own.size(), rows.size() * width);
-    for (size_t i = 0; i < own.size(); ++i)
-        ASSERT_EQ(own[i], expected[static_cast<size_t>(rows[i / width]) * width + i % width]) << i;
 }
 
 /// Of the first n_network networks: everybody has points, or not, or one has most of them.

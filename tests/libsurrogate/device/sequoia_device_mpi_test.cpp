@@ -14,10 +14,6 @@ namespace {
 
 const MPI_Comm world = MPI_COMM_WORLD;
 
-Options by_cuda(const char* precision = "fp32") {
-    return {{"backend", "cuda"}, {"precision", precision}};
-}
-
 /// What one rank by itself computes of all points.
 std::vector<double> alone(const std::string& path, const SequoiaCase& points,
                           const Options& options) {
@@ -43,11 +39,10 @@ void expect_bits_of_one_rank(const Context& context) {
                 const std::vector<double> expected = alone(disk.path(), points, by_cuda(precision));
                 for (const char* partition : {"contiguous", "scattered", "uneven"}) {
                     const std::vector<int64_t> rows = own_rows(partition, n, world);
-                    const std::vector<double> own =
-                        run(context, model, points.rows(rows), by_cuda(precision));
-                    for (size_t i = 0; i < own.size(); ++i)
-                        EXPECT_EQ(own[i], expected[static_cast<size_t>(rows[i])])
-                            << network.at("k") << " " << n << " " << precision << " " << partition;
+                    SCOPED_TRACE(network.at("k").dump() + " " + std::to_string(n) + " " +
+                                 precision + " " + partition);
+                    expect_rows(run(context, model, points.rows(rows), by_cuda(precision)), rows,
+                                expected, n);
                 }
             }
         }

@@ -19,10 +19,6 @@ using Inputs = std::vector<std::vector<float>>;
 
 const MPI_Comm world = MPI_COMM_WORLD;
 
-Options by_cuda(const std::string& precision = "fp32") {
-    return {{"backend", "cuda"}, {"precision", precision}};
-}
-
 /// Layouts of the solver: bands, blocks that become bands, bands of other sizes, ranks that begin in
 /// the south.
 const std::vector<SphereLayout>& layouts() {

@@ -92,6 +92,11 @@ std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
     return list;
 }
 
+void keep_work_of_one_rank(std::vector<LayerCost>& list) {
+    std::erase_if(list, [](const LayerCost& cost) { return cost.flops == 0; });
+    for (LayerCost& cost : list) cost.bytes_sent = cost.collectives = cost.messages = 0;
+}
+
 std::vector<std::string> notes_of(const Config& config, int64_t n_point, int64_t n_slot, int n_rank,
                                   bool is_reproducible) {
     std::vector<std::string> notes;

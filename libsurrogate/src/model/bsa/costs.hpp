@@ -32,6 +32,9 @@ std::vector<LayerCost> costs_of(const Config& config, const Work& work);
 
 /// What grows with the square of the number of points, and what to do about it; what the reproducible
 /// mode does.
+/// Of one rank, where nothing is sent and points are read where they lie: rows that compute.
+void keep_work_of_one_rank(std::vector<LayerCost>& list);
+
 std::vector<std::string> notes_of(const Config& config, int64_t n_point, int64_t n_slot, int n_rank,
                                   bool is_reproducible);
 

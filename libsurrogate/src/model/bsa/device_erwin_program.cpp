@@ -8,7 +8,9 @@
 
 #include "kernels/bsa/bsa_device.hpp"
 #include "libsurrogate/src/domain/tree_points.hpp"
+#include "libsurrogate/src/model/bsa/costs.hpp"
 #include "libsurrogate/src/model/bsa/device_blocks.hpp"
+#include "libsurrogate/src/model/bsa/device_rows.hpp"
 #include "libsurrogate/src/model/bsa/erwin_costs.hpp"
 #include "libsurrogate/src/model/bsa/erwin_messages.hpp"
 #include "libsurrogate/src/model/bsa/tree_plan.hpp"
@@ -239,24 +241,20 @@ void Passes::fill_memory(const std::vector<float>& positions,
 
 void Passes::fill_level(size_t level, ArenaWriter& put) const {
     const Level& from = *levels_[level];
-    const int64_t n = from.n_slot(), d = config_.n_axis;
-    std::vector<float> relative(static_cast<size_t>(n * d));
-    for (const bool rotated : {false, true}) {
-        if (rotated && !from.plan.is_rotated()) continue;
-        const kernels::Tiles<const float> tiles = from.plan.relative(rotated);
-        for (int64_t s = 0; s < n; ++s)
-            for (int64_t k = 0; k < d; ++k) relative[static_cast<size_t>(s * d + k)] = tiles(k, s);
-        put(from.relative[rotated], relative);
-    }
+    for (const bool rotated : {false, true})
+        if (!rotated || from.plan.is_rotated())
+            put(from.relative[rotated], point_rows(from.plan.relative(rotated)));
     if (from.plan.is_rotated()) put(from.order, from.plan.slots_of_rotated());
     if (level + 1 == levels_.size()) return;
+    const int64_t n = from.n_slot(), d = config_.n_axis;
+    std::vector<float> in_parent(static_cast<size_t>(n * d));
     const double* const fine = from.plan.positions();
     const double* const coarse = levels_[level + 1]->plan.positions();
     for (int64_t s = 0; s < n; ++s)
         for (int64_t k = 0; k < d; ++k)
-            relative[static_cast<size_t>(s * d + k)] =
+            in_parent[static_cast<size_t>(s * d + k)] =
                 static_cast<float>(fine[s * d + k] - coarse[s / config_.strides[level] * d + k]);
-    put(from.parent, relative);
+    put(from.parent, in_parent);
 }
 
 void Passes::fill_edges(ArenaWriter& put) const {
@@ -443,9 +441,7 @@ std::vector<LayerCost> Passes::costs() const {
     for (const auto& level : levels_)
         work.levels.push_back({level->n_slot(), level->plan.shape().ball, 0});
     std::vector<LayerCost> list = costs_of(config_, work);
-    // Nothing is sent, and points are read where they lie.
-    std::erase_if(list, [](const LayerCost& cost) { return cost.flops == 0; });
-    for (LayerCost& cost : list) cost.bytes_sent = cost.collectives = cost.messages = 0;
+    keep_work_of_one_rank(list);
     return list;
 }
 

@@ -229,7 +229,7 @@ void Passes::fill_memory(const std::vector<int64_t>& points) {
     }
     const int64_t first = plan_.slots().points_before(plan_.shape().own.begin);
     std::vector<int64_t> of_slots(n);
-    std::vector<float> positions(n * d), relative(n * d);
+    std::vector<float> positions(n * d);
     for (size_t s = 0; s < n; ++s) {
         const Slots::Entry entry =
             plan_.slots().at(plan_.shape().own.begin + static_cast<int64_t>(s));
@@ -242,11 +242,7 @@ void Passes::fill_memory(const std::vector<int64_t>& points) {
     put(positions_, positions);
     for (const bool rotated : {false, true}) {
         if (!config_.has_balls() || (rotated && !plan_.is_rotated())) continue;
-        const kernels::Tiles<const float> from = plan_.relative(rotated);
-        for (size_t s = 0; s < n; ++s)
-            for (size_t k = 0; k < d; ++k)
-                relative[s * d + k] = from(static_cast<int64_t>(k), static_cast<int64_t>(s));
-        put(relative_[rotated], relative);
+        put(relative_[rotated], point_rows(plan_.relative(rotated)));
     }
     if (plan_.is_rotated() && is_alone()) put(slots_, plan_.slots_of_rotated());
     put.finish();
@@ -511,9 +507,7 @@ std::vector<LayerCost> Passes::costs() const {
     work.n_given = is_alone() ? 0 : columns_.n_input;
     std::vector<LayerCost> list = costs_of(config_, work);
     if (is_alone() || n_slot_global() == 0) {
-        // Nothing is sent, and points are read where they lie.
-        std::erase_if(list, [](const LayerCost& cost) { return cost.flops == 0; });
-        for (LayerCost& cost : list) cost.bytes_sent = cost.collectives = cost.messages = 0;
+        keep_work_of_one_rank(list);
         return list;
     }
     // Findings travel as NaN in what is sent anyway.

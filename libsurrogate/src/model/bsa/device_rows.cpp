@@ -22,6 +22,14 @@ int64_t SlotMoves::n_row_given() const {
     return std::accumulate(n_given.begin(), n_given.end(), int64_t{0});
 }
 
+std::vector<float> point_rows(const kernels::Tiles<const float>& tiles) {
+    std::vector<float> rows;
+    rows.reserve(static_cast<size_t>(tiles.n_point * tiles.n_channel));
+    for (int64_t i = 0; i < tiles.n_point; ++i)
+        for (int64_t c = 0; c < tiles.n_channel; ++c) rows.push_back(tiles(c, i));
+    return rows;
+}
+
 SlotMoves slot_moves(std::span<const int64_t> targets, std::span<const int64_t> sources,
                      std::span<const int64_t> begins, int rank) {
     const size_t n_rank = begins.size() - 1, own = static_cast<size_t>(rank);

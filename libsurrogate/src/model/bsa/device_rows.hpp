@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "kernels/base/tiles.hpp"
+
 namespace surrogate::impl::bsa {
 
 /// Slots that change ranks on their way to another order of the tree, as rows in memory: those taken
@@ -27,6 +29,9 @@ SlotMoves slot_moves(std::span<const int64_t> targets, std::span<const int64_t> 
 /// has rows begins[r] .. begins[r + 1] - 1, times `n_each`.
 std::vector<int32_t> rows_of_parts(std::span<const int64_t> begins, int64_t n_each,
                                    int64_t part_rows);
+
+/// The same numbers as rows (n_point, n_channel).
+std::vector<float> point_rows(const kernels::Tiles<const float>& tiles);
 
 /// The most that a rank has.
 int64_t most_rows(std::span<const int64_t> begins);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -45,13 +44,6 @@ struct Config {
     int64_t n_row() const { return n_hashes * num_heads; }  ///< of tables and heads: (table, head)
     int64_t n_tensor() const;                               ///< of layout
 };
-
-/// What the last feature of pile-up must be, as BadValue::required.
-inline constexpr const char* class_text = "a whole number from 0 to 6";
-inline bool is_class(double value) {
-    static_assert(Config::n_class_of_particle == 7);
-    return value == std::floor(value) && value >= 0 && value < Config::n_class_of_particle;
-}
 
 /// The card's `network` object; throws bad_file with near misses for unknown keys, not_supported
 /// for what the authors' code has and this family has not.

@@ -12,6 +12,7 @@
 #include "libsurrogate/src/model/hept/device_tokens.hpp"
 #include "libsurrogate/src/model/hept/device_visits.hpp"
 #include "libsurrogate/src/model/hept/home_order.hpp"
+#include "libsurrogate/src/model/hept/particle_class.hpp"
 
 namespace surrogate::impl::hept {
 
@@ -178,17 +179,10 @@ void Passes::connect(const DeviceColumns& columns) {
     });
 }
 
-/// The first class that does not exist.
 BadValue Passes::find_bad(std::span<const float> rows) const {
     if (!config_.is_pileup) return {};
-    for (int64_t i = columns_.n_input - 1; i < std::ssize(rows); i += columns_.n_input) {
-        const float value = rows[static_cast<size_t>(i)];
-        if (is_class(value)) continue;
-        BadValue bad{static_cast<int>(columns_.n_input - 1), i / columns_.n_input, value};
-        bad.required = class_text;
-        return bad;
-    }
-    return {};
+    const int64_t n = columns_.n_input;
+    return find_bad_class(rows.data(), std::ssize(rows) / n, n, n - 1);
 }
 
 /// Places within work_ follow: whatever is read together does not overlap.

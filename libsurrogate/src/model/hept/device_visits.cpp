@@ -72,23 +72,22 @@ void DeviceVisits::fill(ArenaWriter& put) const {
     put(taken_sums_, lists_.taken);
 }
 
-void DeviceVisits::set_way(WayIndex index, int64_t n_number, std::span<const int64_t> n_given,
+void DeviceVisits::add_way(Way way, int64_t n_number, std::span<const int64_t> n_given,
                            std::span<const int64_t> n_taken) {
-    Way& way = ways_[index];
-    for (const int64_t n : n_given) way.given.push_back(4 * n * n_number);
-    for (const int64_t n : n_taken) way.taken.push_back(4 * n * n_number);
-    way.exchange = {{arena_.at<float>(given_), way.given}, {arena_.at<float>(taken_), way.taken}};
+    Bytes& bytes = bytes_[way];
+    for (const int64_t n : n_given) bytes.given.push_back(4 * n * n_number);
+    for (const int64_t n : n_taken) bytes.taken.push_back(4 * n * n_number);
+    exchanges_.push_back(
+        {{arena_.at<float>(given_), bytes.given}, {arena_.at<float>(taken_), bytes.taken}});
 }
 
 void DeviceVisits::connect(kernels::DeviceFindings* findings, float* sums) {
     findings_ = findings;
     sums_ = sums;
     if (!is_needed()) return;
-    ways_.resize(3);
-    set_way(coordinate_way, config_.coords_dim, lists_.n_token, lists_.n_visitor);
-    set_way(token_way, config_.h_dim, lists_.n_token, lists_.n_visitor);
-    set_way(sum_way, n_number(), lists_.n_sum_given, lists_.n_sum_taken);
-    for (const Way& way : ways_) exchanges_.push_back(way.exchange);
+    add_way(coordinate_way, config_.coords_dim, lists_.n_token, lists_.n_visitor);
+    add_way(token_way, config_.h_dim, lists_.n_token, lists_.n_visitor);
+    add_way(sum_way, n_number(), lists_.n_sum_given, lists_.n_sum_taken);
 }
 
 int64_t DeviceVisits::coordinate_bytes() const {
@@ -100,7 +99,7 @@ int64_t DeviceVisits::layer_bytes() const {
     return exchanges_[token_way].given.bytes() + exchanges_[sum_way].given.bytes();
 }
 
-void DeviceVisits::bring(WayIndex index, float* stream, int64_t width, int64_t n_channel,
+void DeviceVisits::bring(Way way, float* stream, int64_t width, int64_t n_channel,
                          DeviceSteps& steps) const {
     if (!is_needed()) return;
     const auto move = [&](const MoveArgs& args) {
@@ -115,7 +114,7 @@ void DeviceVisits::bring(WayIndex index, float* stream, int64_t width, int64_t n
     args.memory = arena_.at<float>(given_);
     args.findings = findings_;
     move(args);
-    steps.exchange(exchanges_[index]);
+    steps.exchange(exchanges_[way]);
     args.gives = false;
     args.n_row = plan_.n_token() - plan_.n_own();
     args.rows = nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -66,17 +67,16 @@ public:
     void return_sums(DeviceSteps& steps) const;
 
 private:
-    /// Numbers of one kind of rows, as the transport wants them.
-    struct Way {
-        std::vector<int64_t> given, taken;  ///< bytes (ranks)
-        DeviceExchange exchange;
+    /// Kinds of rows, in the order of exchanges_.
+    enum Way { coordinate_way, token_way, sum_way, n_way };
+    /// Of a kind of rows: bytes (ranks).
+    struct Bytes {
+        std::vector<int64_t> given, taken;
     };
-    enum WayIndex { coordinate_way, token_way, sum_way };
 
-    void set_way(WayIndex index, int64_t n_number, std::span<const int64_t> n_given,
+    void add_way(Way way, int64_t n_number, std::span<const int64_t> n_given,
                  std::span<const int64_t> n_taken);
-    void bring(WayIndex index, float* stream, int64_t width, int64_t n_channel,
-               DeviceSteps& steps) const;
+    void bring(Way way, float* stream, int64_t width, int64_t n_channel, DeviceSteps& steps) const;
     void share(kernels::hept::ShareArgs::Step step, float* memory, DeviceSteps& steps) const;
     int64_t n_number() const { return config_.h_dim + 1; }  ///< of a sum
 
@@ -89,8 +89,8 @@ private:
     kernels::DeviceFindings* findings_ = nullptr;
     float* sums_ = nullptr;
     VisitLists lists_;
-    std::vector<Way> ways_;
-    std::vector<DeviceExchange> exchanges_;  // of ways_
+    std::array<Bytes, n_way> bytes_;
+    std::vector<DeviceExchange> exchanges_;  // (n_way) of bytes_; empty where nothing is needed
     // In arena_.
     int64_t tokens_ = 0, given_sums_ = 0, taken_sums_ = 0, given_ = 0, taken_ = 0;
 };

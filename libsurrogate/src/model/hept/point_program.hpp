@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "kernels/embedding/embedding.hpp"
-#include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/domain/point_ports.hpp"
 #include "libsurrogate/src/model/hept/costs.hpp"
 #include "libsurrogate/src/model/hept/home_order.hpp"
 #include "libsurrogate/src/model/hept/layers.hpp"
+#include "libsurrogate/src/model/hept/particle_class.hpp"
 #include "libsurrogate/src/model/hept/token_exchange.hpp"
 #include "libsurrogate/src/model/hept/token_plan.hpp"
 #include "libsurrogate/src/model/network.hpp"
@@ -55,7 +55,9 @@ public:
         const auto first = static_cast<int>(config_.coords_dim);  // the plan has the coordinates
         const BadValue bad =
             ports_.gather(inputs.subspan(static_cast<size_t>(first)), outside, first);
-        return bad.column < 0 && config_.is_pileup ? find_bad_class() : bad;
+        if (bad.column >= 0 || !config_.is_pileup) return bad;
+        const int64_t n = config_.in_dim;
+        return find_bad_class(ports_.solver_rows(), domain_.n_local(), n, first + n - 1);
     }
 
     /// Ranks in trouble say so first; then nobody computes.
@@ -168,20 +170,6 @@ private:
                                 kernels::channels(to, n_plain, Config::class_width));
         });
         return all;
-    }
-
-    /// The first class among the solver's rows that does not exist.
-    BadValue find_bad_class() {
-        const int64_t n = config_.in_dim;
-        for (int64_t i = 0; i < domain_.n_local(); ++i) {
-            const T value = ports_.solver_rows()[i * n + n - 1];
-            if (is_class(static_cast<double>(value))) continue;
-            BadValue bad{static_cast<int>(config_.coords_dim + n - 1), i,
-                         static_cast<double>(value)};
-            bad.required = class_text;
-            return bad;
-        }
-        return {};
     }
 
     kernels::Buffer<T> features_;  // (n_tile, n_feature, tile_points), of pile-up
