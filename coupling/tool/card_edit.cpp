@@ -18,10 +18,6 @@ using nlohmann::json;
 
 constexpr size_t longest_value = 60;  // bytes shown
 
-[[noreturn]] void fail(const std::string& text) {
-    throw Failure(Exit::bad_usage, text);
-}
-
 std::string shown(const json& value) {
     return one_line(value.dump(-1, ' ', true), longest_value);
 }

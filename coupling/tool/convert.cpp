@@ -19,10 +19,6 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& text) {
-    throw Failure(Exit::bad_usage, text);
-}
-
 /// Before anything is read.
 void check_names(const ConvertArguments& arguments) {
     const std::string& out = arguments.out;

@@ -12,10 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-[[noreturn]] void fail(const std::string& text) {
-    throw Failure(Exit::bad_usage, text);
-}
-
 /// The value of a key; null is the default, as in the official constructors.
 template <class T>
 T value_of(const json& network, const char* key, T fallback) {

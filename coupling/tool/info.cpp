@@ -17,13 +17,13 @@ namespace surrogate::tool {
 
 namespace {
 
-using Json = nlohmann::json;  // nlohmann::ordered_json finds a key in time linear in their number
+using nlohmann::json;  // nlohmann::ordered_json finds a key in time linear in their number
 
 constexpr size_t most_entries = 40;    // of a list whose length the file chooses
 constexpr size_t longest_value = 400;  // bytes of one of its texts
 
 /// A value of the card without quotes: gelu, 64, true.
-std::string plain(const Json& value) {
+std::string plain(const json& value) {
     const std::string text =
         value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', true);
     return one_line(text, longest_value);
@@ -35,7 +35,7 @@ std::string more(size_t n_all) {
 }
 
 /// "in_dim 3, out_dim 1, .." in lines of at most 80 characters.
-std::string pairs(const Json& object) {
+std::string pairs(const json& object) {
     std::string text, line;
     const auto add = [&](const std::string& pair) {
         if (!line.empty() && line.size() + pair.size() > 78) {
@@ -91,10 +91,10 @@ std::string fields_of(const Model& model) {
 /// Whether `check` can run the file's case, and "input/x [4,1600,3] -> output/y [4,1600,1], truth in
 /// double precision", or why it will not pass this file. `shapes`: tensor name -> shape.
 CaseSummary check_of(const Context& context, const Model& model, const std::string& file,
-                     const Json& about) {
+                     const json& about) {
     const std::string note = about.value("check_note", "");
     if (about.at("check_truth") == "none") return {false, note};
-    const Json& shapes = about.at("check");
+    const json& shapes = about.at("check");
     std::string inputs, outputs;
     try {
         const CheckCase check_case(context, file);
@@ -102,7 +102,7 @@ CaseSummary check_of(const Context& context, const Model& model, const std::stri
         for (const std::string& name : tensors.input_names())
             inputs += (inputs.empty() ? "" : ", ") + ("input/" + name) + " " +
                       shapes.at("input/" + name).dump();
-        outputs = "output/" + tensors.y.name + " " + Json(tensors.y_shape).dump();
+        outputs = "output/" + tensors.y.name + " " + json(tensors.y_shape).dump();
     } catch (const Failure& failure) {
         return {false, std::string("not usable: ") + failure.what()};
     } catch (const Error& error) {
@@ -154,7 +154,7 @@ std::string ports_of(const Model& model) {
 }
 
 /// "12 tensors BF16 (widened exactly), 3 tensors F64 (rounded to single)"
-std::string weights_of(const Json& weights) {
+std::string weights_of(const json& weights) {
     std::string text;
     for (const auto& [type, about] : weights.items())
         text += (text.empty() ? "" : ", ") + about.at("tensors").dump() +
@@ -174,7 +174,7 @@ std::string pooled_of(const surrogate_pooled_info& pooled) {
 }
 
 /// A text of several lines, such as a configuration, by its first line and their number.
-std::string shown(const Json& value) {
+std::string shown(const json& value) {
     if (!value.is_string()) return plain(value);
     const auto& text = value.get_ref<const std::string&>();
     const auto n_line = 1 + std::count(text.begin(), text.end() - !text.empty(), '\n');
@@ -184,7 +184,7 @@ std::string shown(const Json& value) {
 }
 
 /// Title, date, license ..: any text, some of it, and how much there is.
-void add_provenance(const Json& provenance, Lines& lines) {
+void add_provenance(const json& provenance, Lines& lines) {
     size_t n_shown = 0;
     for (const auto& [key, value] : provenance.items()) {
         if (n_shown++ == most_entries) {
@@ -195,10 +195,10 @@ void add_provenance(const Json& provenance, Lines& lines) {
     }
 }
 
-void print_model(const std::string& file, const Model& model, const Json& about,
+void print_model(const std::string& file, const Model& model, const json& about,
                  const CaseSummary& check, const PlanMemory& memory) {
-    const Json network = about.at("card").value("network", Json::object());
-    const Json provenance = about.at("card").value("provenance", Json::object());
+    const json network = about.at("card").value("network", json::object());
+    const json provenance = about.at("card").value("provenance", json::object());
     Lines lines;
     lines.add("family", plain(about.at("family")));
     lines.add("domain", domain_of(model));
@@ -243,7 +243,7 @@ void info(const Job& job, const InfoArguments& arguments) {
         return;
     }
     const Model model(context, arguments.file);
-    const Json about = Json::parse(model.describe());
+    const json about = json::parse(model.describe());
     if (arguments.has_card) {
         if (job.is_root()) print(card_json(about.at("card")));
         return;

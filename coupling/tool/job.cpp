@@ -15,14 +15,14 @@ namespace surrogate::tool {
 
 namespace {
 
-/// What a rank has to say after its local work.
-struct Verdict {
+/// The result of local work on one rank.
+struct Outcome {
     bool has_failed = false;
     Exit status = Exit::success;
     std::string text;
 };
 
-Verdict verdict_of(const std::function<void()>& work) {
+Outcome outcome_of(const std::function<void()>& work) {
     try {
         work();
         return {};
@@ -163,11 +163,11 @@ std::vector<std::byte> Job::gather(const void* data, int64_t n_byte) const {
 
 std::string Job::scatter(const std::function<std::string(int rank)>& make) const {
     std::string bytes;
-    Verdict verdict;
+    Outcome outcome;
     if (is_root()) {
         for (int to = 1; to < size_; ++to) {
-            if (!verdict.has_failed) verdict = verdict_of([&] { bytes = make(to); });
-            if (verdict.has_failed) bytes.clear();
+            if (!outcome.has_failed) outcome = outcome_of([&] { bytes = make(to); });
+            if (outcome.has_failed) bytes.clear();
             const auto n = static_cast<int64_t>(bytes.size());
             send(&n, sizeof n, to);
             send(bytes.data(), n, to);
@@ -180,7 +180,7 @@ std::string Job::scatter(const std::function<std::string(int rank)>& make) const
         receive(bytes.data(), n, 0);
     }
     agree([&] {
-        if (verdict.has_failed) throw Failure(verdict.status, verdict.text);
+        if (outcome.has_failed) throw Failure(outcome.status, outcome.text);
     });
     return bytes;
 }
@@ -203,7 +203,7 @@ std::vector<std::vector<std::byte>> Job::exchange(
 }
 
 void Job::agree(const std::function<void()>& work) const {
-    const Verdict mine = verdict_of(work);
+    const Outcome mine = outcome_of(work);
     const int first = reduced(mine.has_failed ? rank_ : size_, MPI_INT, MPI_MIN);
     if (first == size_) return;
     int status = static_cast<int>(mine.status);
@@ -259,7 +259,7 @@ std::vector<std::vector<std::byte>> Job::exchange(
 }
 
 void Job::agree(const std::function<void()>& work) const {
-    const Verdict mine = verdict_of(work);
+    const Outcome mine = outcome_of(work);
     if (mine.has_failed) throw Failure(mine.status, mine.text);
 }
 

@@ -31,6 +31,11 @@ private:
     Exit status_;
 };
 
+/// Throws Failure(Exit::bad_usage).
+[[noreturn]] inline void fail(const std::string& text) {
+    throw Failure(Exit::bad_usage, text);
+}
+
 /// The ranks this program was started on: those of mpirun, or one where the build has no MPI. The
 /// only file of the program that knows MPI. All functions but rank(), size(), is_root() and abort()
 /// are collective.

@@ -18,10 +18,6 @@ namespace {
 
 using vtk::ArrayInfo;
 
-[[noreturn]] void fail(const std::string& text) {
-    throw Failure(Exit::bad_usage, text);
-}
-
 const char* word_of(int location) {
     return location == SURROGATE_POINT ? "point" : "cell";
 }

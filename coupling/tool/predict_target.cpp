@@ -24,10 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& text) {
-    throw Failure(Exit::bad_usage, text);
-}
-
 /// The output has the kind of the input; in pieces or in one file is free.
 void check_kinds(const PredictArguments& arguments) {
     const auto in = vtk::parse_mesh_name(arguments.mesh);

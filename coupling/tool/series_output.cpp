@@ -22,10 +22,6 @@ using vtk::SeriesStep;
 
 constexpr const char* essence_file = "/predict.json";
 
-[[noreturn]] void fail(const std::string& text) {
-    throw Failure(Exit::bad_usage, text);
-}
-
 /// "out" or "out_3" of steps in such a folder beside OUT.pvd; "" if they are elsewhere.
 std::string folder_of(const std::string& out, const std::vector<SeriesStep>& steps) {
     if (steps.empty()) return "";

@@ -20,10 +20,6 @@ namespace {
 
 using vtk::SeriesStep;
 
-[[noreturn]] void fail(const std::string& text) {
-    throw Failure(Exit::bad_usage, text);
-}
-
 double time_of(const std::string& path, const std::string& file, const std::string& text) {
     double time_s = 0;
     const auto end = std::from_chars(text.data(), text.data() + text.size(), time_s);

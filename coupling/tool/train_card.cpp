@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
+#include <nlohmann/json.hpp>
 
 #include "coupling/tool/job.hpp"
 #include "coupling/tool/output.hpp"
@@ -31,7 +32,7 @@ json card_field(const Channel& channel, const ChannelStatistics& found, bool is_
     return field;
 }
 
-std::vector<double> column(const json& fields, const char* key) {
+std::vector<double> numbers_of(const json& fields, const char* key) {
     std::vector<double> values;
     for (const json& field : fields) values.push_back(field.at(key).get<double>());
     return values;
@@ -40,7 +41,7 @@ std::vector<double> column(const json& fields, const char* key) {
 void add_pooled(json* card, const std::vector<Channel>& inputs, const DataStatistics& statistics) {
     const json& fields = card->at("inputs");
     const json pooled =
-        pooled_statistics(inputs, statistics, column(fields, "mean"), column(fields, "std"));
+        pooled_statistics(inputs, statistics, numbers_of(fields, "mean"), numbers_of(fields, "std"));
     card->erase("pooled");
     if (!pooled.is_null()) (*card)["pooled"] = pooled;
 }

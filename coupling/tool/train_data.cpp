@@ -15,10 +15,6 @@ namespace {
 using dataset::PointForm;
 using dataset::ReadFile;
 
-[[noreturn]] void refuse(const std::string& text) {
-    throw Failure(Exit::bad_usage, text);
-}
-
 std::string listed(const std::vector<std::string>& names) {
     std::string text;
     for (const std::string& name : names) text += (text.empty() ? "" : ", ") + one_line(name, 60);
@@ -28,14 +24,14 @@ std::string listed(const std::vector<std::string>& names) {
 /// States between the input and the target of a pair.
 int64_t lead_of(const ReadFile& file, const std::optional<double>& lead_s) {
     if (!file.form().is_series) {
-        if (lead_s) refuse("'lead' is for series; data set '" + file.path() + "' has no axis time");
+        if (lead_s) fail("'lead' is for series; data set '" + file.path() + "' has no axis time");
         return 0;
     }
     if (!lead_s) return 1;
     const double step = file.time_step();
     const double states = step > 0 ? *lead_s / step : 0;
     if (!(states >= 0.5) || std::abs(states - std::round(states)) > 1e-6 * states)
-        refuse("'lead' is " + number(*lead_s) + " s; data set '" + file.path() +
+        fail("'lead' is " + number(*lead_s) + " s; data set '" + file.path() +
                "' has a state every " + number(step) + " s, and the lead must be a multiple");
     return std::llround(states);
 }
@@ -59,7 +55,7 @@ bool has_field(const ReadFile& file, const std::string& name) {
     if (stored != name) text += " (for '" + one_line(name, 60) + "')";
     text += "; its fields are " + listed(fields);
     if (!near.empty()) text += "; did you mean '" + near + "'?";
-    refuse(text + "\n[data.names] of the configuration gives a field of the card another name");
+    fail(text + "\n[data.names] of the configuration gives a field of the card another name");
 }
 
 }  // namespace
@@ -70,7 +66,7 @@ TrainData::TrainData(const TrainConfig& config) : config_(&config) {
     for (const std::string& path : config.data.validation) open(path);
     divide(config, n_train);
     if (training_.empty())
-        refuse("the training set has no sample: " +
+        fail("the training set has no sample: " +
                std::to_string(files_.front()->form().n_sample) + " in '" + files_.front()->path() +
                "'" + (form().is_series ? " of " + std::to_string(form().n_time) + " states" : "") +
                (config.data.validation_share > 0 ? ", of which validation takes some" : ""));
@@ -86,11 +82,11 @@ size_t TrainData::open(const std::string& path) {
         (mine.points == PointForm::sphere) == (first.points == PointForm::sphere) &&
         mine.coordinates.size() == first.coordinates.size();
     if (!is_same_kind)
-        refuse("data sets '" + file.path() + "' and '" + files_.front()->path() +
+        fail("data sets '" + file.path() + "' and '" + files_.front()->path() +
                "' have points of different kinds");
     const bool is_same_grid = mine.grid == first.grid && mine.extents == first.extents;
     if (mine.points == PointForm::sphere && !is_same_grid)
-        refuse("data sets '" + file.path() + "' and '" + files_.front()->path() +
+        fail("data sets '" + file.path() + "' and '" + files_.front()->path() +
                "' lie on different grids of the sphere");
     return files_.size() - 1;
 }
@@ -137,7 +133,7 @@ Channel TrainData::channel(const std::string& name, bool is_input) const {
         const std::string unit = file->unit(channel.stored);
         if (is_first) channel.unit = unit;
         if (unit != channel.unit)
-            refuse("'" + channel.stored + "' has the unit '" + one_line(unit, 60) + "' in '" +
+            fail("'" + channel.stored + "' has the unit '" + one_line(unit, 60) + "' in '" +
                    file->path() + "' and '" + one_line(channel.unit, 60) + "' in '" +
                    files_.front()->path() + "'");
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/train_engine.hpp"
 
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "coupling/tool/model_bytes.hpp"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/train_essence.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "coupling/tool/job.hpp"
 #include "coupling/tool/output.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a training writes, and how it goes on from it.
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "coupling/file/new_file.hpp"
 #include "coupling/tool/text.hpp"

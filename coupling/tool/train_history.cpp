@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "coupling/tool/text.hpp"
 #ifdef SURROGATE_HAVE_VTK

@@ -9,17 +9,13 @@ namespace surrogate::tool {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& text) {
-    throw Failure(Exit::bad_usage, text);
-}
-
 /// Components of vectors would have to change their sign and their place.
 void check_scalars(const std::vector<Channel>& channels, const std::string& symmetries) {
     for (const Channel& channel : channels) {
         const size_t dot = channel.name.rfind('.');
         if (dot == std::string::npos || channel.is_coordinate()) continue;
         if (channel.name.find_first_not_of("xyz", dot + 1) == std::string::npos)
-            refuse("symmetries = \"" + symmetries + "\" is for numbers; '" +
+            fail("symmetries = \"" + symmetries + "\" is for numbers; '" +
                    one_line(channel.name, 60) + "' is a component of a vector");
     }
 }
@@ -30,7 +26,7 @@ void check_square(const dataset::ReadFile& file) {
     const std::string who = "symmetries = \"square\": data set '" + file.path() + "' ";
     if (form.points != dataset::PointForm::lattice || form.extents.size() != 2 ||
         form.extents[0] != form.extents[1])
-        refuse(who + "is no lattice of n x n points");
+        fail(who + "is no lattice of n x n points");
     const int64_t n = form.extents[0];
     const auto along = [&](int32_t axis) {
         std::vector<double> points = read_points(file, {}, {0, n * n});
@@ -48,7 +44,7 @@ void check_square(const dataset::ReadFile& file) {
             std::abs(x[i] + x[x.size() - 1 - i] - x.front() - x.back()) <= tolerance &&
             std::abs(y[i] + y[x.size() - 1 - i] - y.front() - y.back()) <= tolerance;
         if (!is_centred || std::abs((x[i] - x.front()) - (y[i] - y.front())) > tolerance)
-            refuse(who + "has axes that are no sides of a square");
+            fail(who + "has axes that are no sides of a square");
     }
 }
 
@@ -63,7 +59,7 @@ void check_symmetries(Symmetry symmetries, const TrainData& data,
         if (is_square)
             check_square(data.file(i));
         else if (data.file(i).form().points != dataset::PointForm::sphere)
-            refuse("symmetries = \"longitude\": data set '" + data.file(i).path() +
+            fail("symmetries = \"longitude\": data set '" + data.file(i).path() +
                    "' has no grid on the sphere");
     }
 }

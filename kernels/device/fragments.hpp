@@ -10,6 +10,11 @@ namespace surrogate::kernels {
 /// Points of a tile: the rows of one tensor-core product.
 constexpr int64_t tile_rows = 16;
 
+/// Rows of the whole tiles that hold n_row rows.
+constexpr int64_t padded_rows(int64_t n_row) {
+    return (n_row + tile_rows - 1) / tile_rows * tile_rows;
+}
+
 /// Index of (point, channel) in an array of (ceil(n_point / 16), width / 8, 32, 4) elements.
 constexpr int64_t fragment_index(int64_t point, int64_t channel, int64_t width) {
     const int64_t tile = point / tile_rows, row = point % tile_rows;
@@ -17,7 +22,7 @@ constexpr int64_t fragment_index(int64_t point, int64_t channel, int64_t width) 
     return ((tile * (width / 8) + channel / 8) * 32 + lane) * 4 + slot;
 }
 constexpr int64_t fragment_size(int64_t n_point, int64_t width) {
-    return (n_point + tile_rows - 1) / tile_rows * tile_rows * width;
+    return padded_rows(n_point) * width;
 }
 
 }  // namespace surrogate::kernels

@@ -3,26 +3,22 @@
 
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "kernels/base/error.hpp"
 #include "libsurrogate/src/core/hidden_characters.hpp"
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/file/bad_file.hpp"
 #include "libsurrogate/src/file/json.hpp"
 #include "libsurrogate/src/file/unit.hpp"
 
 namespace surrogate::impl {
 namespace {
 
-using kernels::Error;
-using kernels::Status;
 using nlohmann::json;
 
 constexpr int64_t newest_format = 1;
-
-[[noreturn]] void fail(const std::string& text) {
-    throw Error(Status::bad_file, text);
-}
 
 std::string key_text(const std::string& key) {
     return "card key '" + key + "'";
@@ -33,15 +29,15 @@ void parse_format(const json& card) {
     const int64_t format =
         count_of(member(card, "format", "card"), where, std::numeric_limits<int64_t>::max());
     if (format > newest_format)
-        fail(where + ": format " + std::to_string(format) +
+        fail_bad_file(where + ": format " + std::to_string(format) +
              " was written by a newer version; this library reads format " +
              std::to_string(newest_format));
-    if (format < 1) fail(where + ": expected 1, found 0");
+    if (format < 1) fail_bad_file(where + ": expected 1, found 0");
 }
 
 std::string parse_name(const json& value, const std::string& where) {
     const std::string& name = string_of(value, where);
-    if (name.empty()) fail(where + ": expected a name, found \"\"");
+    if (name.empty()) fail_bad_file(where + ": expected a name, found \"\"");
     return name;
 }
 
@@ -49,15 +45,19 @@ std::string parse_name(const json& value, const std::string& where) {
 void require_visible(const std::string& name, const std::string& where) {
     const size_t at = first_hidden(name);
     if (at == std::string::npos) return;
-    fail(where +
+    fail_bad_file(where +
          ": expected a name that can be seen whole, found a control or format character at "
          "offset " +
          std::to_string(at) + " of '" + printable(name, 60) + "'");
 }
 
 const json& parse_object(const json& value, const std::string& where) {
-    if (!value.is_object()) fail(where + ": expected an object, found " + found_text(value));
+    if (!value.is_object()) fail_bad_file(where + ": expected an object, found " + found_text(value));
     return value;
+}
+
+JsonTree copied_object(const json& value, const std::string& where) {
+    return JsonTree(json(parse_object(value, where)));
 }
 
 void parse_role(const json& value, const std::string& path, FieldCard& field) {
@@ -65,7 +65,7 @@ void parse_role(const json& value, const std::string& path, FieldCard& field) {
         const std::string where = key_text(path + ".role");
         const std::string& role = string_of(value["role"], where);
         if (role != "coordinate" && role != "field")
-            fail(where + ": expected \"coordinate\" or \"field\", found " +
+            fail_bad_file(where + ": expected \"coordinate\" or \"field\", found " +
                  found_text(value["role"]));
         field.is_coordinate = role == "coordinate";
     }
@@ -73,7 +73,7 @@ void parse_role(const json& value, const std::string& path, FieldCard& field) {
     if (field.is_coordinate)
         field.axis = static_cast<int>(count_of(member(value, "axis", key_text(path)), where, 7));
     else if (value.contains("axis"))
-        fail(where + ": only inputs with \"role\": \"coordinate\" have an axis");
+        fail_bad_file(where + ": only inputs with \"role\": \"coordinate\" have an axis");
 }
 
 void parse_numbers(const json& value, const std::string& path, FieldCard& field) {
@@ -81,14 +81,14 @@ void parse_numbers(const json& value, const std::string& path, FieldCard& field)
     field.mean = number_of(member(value, "mean", where), key_text(path + ".mean"));
     field.std = number_of(member(value, "std", where), key_text(path + ".std"));
     if (!(field.std > 0))
-        fail(key_text(path + ".std") + ": expected a number above 0, found " +
+        fail_bad_file(key_text(path + ".std") + ": expected a number above 0, found " +
              found_text(value["std"]));
     const double infinity = std::numeric_limits<double>::infinity();
     field.min =
         value.contains("min") ? number_of(value["min"], key_text(path + ".min")) : -infinity;
     field.max = value.contains("max") ? number_of(value["max"], key_text(path + ".max")) : infinity;
     if (field.min > field.max)
-        fail(key_text(path + ".max") + ": expected at least min = " + found_text(value["min"]) +
+        fail_bad_file(key_text(path + ".max") + ": expected at least min = " + found_text(value["min"]) +
              ", found " + found_text(value["max"]));
 }
 
@@ -104,7 +104,7 @@ FieldCard parse_field(const json& value, const std::string& path, bool is_input)
     const std::string where_unit = key_text(path + ".unit");
     field.unit = string_of(member(value, "unit", where), where_unit);
     if (const std::string problem = unit_problem(field.unit); !problem.empty())
-        fail(where_unit + ": expected a unit like \"m^2/(Pa s)\", or \"1\" for none; '" +
+        fail_bad_file(where_unit + ": expected a unit like \"m^2/(Pa s)\", or \"1\" for none; '" +
              printable(field.unit) + "' " + problem);
     if (is_input) parse_role(value, path, field);
     parse_numbers(value, path, field);
@@ -114,7 +114,7 @@ FieldCard parse_field(const json& value, const std::string& path, bool is_input)
 std::vector<FieldCard> parse_fields(const json& card, const std::string& key) {
     const json& list = card[key];
     if (!list.is_array() || list.empty())
-        fail(key_text(key) + ": expected an array of at least one object, found " +
+        fail_bad_file(key_text(key) + ": expected an array of at least one object, found " +
              found_text(list));
     std::vector<FieldCard> fields;
     std::set<std::string> names;
@@ -124,9 +124,9 @@ std::vector<FieldCard> parse_fields(const json& card, const std::string& key) {
         fields.push_back(parse_field(value, path, key == "inputs"));
         const FieldCard& field = fields.back();
         if (!names.insert(field.name).second)
-            fail(key_text(path + ".name") + ": '" + printable(field.name) + "' appears twice");
+            fail_bad_file(key_text(path + ".name") + ": '" + printable(field.name) + "' appears twice");
         if (field.is_coordinate && !axes.insert(field.axis).second)
-            fail(key_text(path + ".axis") + ": axis " + std::to_string(field.axis) +
+            fail_bad_file(key_text(path + ".axis") + ": axis " + std::to_string(field.axis) +
                  " appears twice");
     }
     return fields;
@@ -160,32 +160,28 @@ std::map<std::string, uint64_t> parse_checksums(const json& value) {
 
 }  // namespace
 
-Card::~Card() {
-    for (json* tree : {&network, &provenance, &conventions}) clear_tree(*tree);
-}
-
 Card parse_card(std::string_view text) {
     const JsonTree tree(parse_json(text, "card"));
-    const json& root = tree.root;
+    const json& root = *tree;
     require_keys(root, "card",
                  {"format", "family", "network", "inputs", "outputs", "pooled", "provenance",
                   "conventions", "theta_cutoff_rule", "basis_norm_mode", "checksums"});
     parse_format(root);
     Card card;
     card.family = parse_name(member(root, "family", "card"), key_text("family"));
-    card.network = parse_object(member(root, "network", "card"), key_text("network"));
+    card.network = copied_object(member(root, "network", "card"), key_text("network"));
     if (root.contains("inputs") != root.contains("outputs"))
-        fail(std::string("card: key '") + (root.contains("inputs") ? "outputs" : "inputs") +
+        fail_bad_file(std::string("card: key '") + (root.contains("inputs") ? "outputs" : "inputs") +
              "' is missing; give both, or neither for a bare network");
     if (root.contains("inputs")) {
         card.inputs = parse_fields(root, "inputs");
         card.outputs = parse_fields(root, "outputs");
     }
     if (root.contains("pooled")) parse_pooled_of(root["pooled"], card);
-    card.provenance = json::object();
+    card.provenance = JsonTree(json::object());
     if (root.contains("provenance"))
-        card.provenance = parse_object(root["provenance"], key_text("provenance"));
-    card.conventions = parse_conventions(root);
+        card.provenance = copied_object(root["provenance"], key_text("provenance"));
+    card.conventions = JsonTree(parse_conventions(root));
     if (root.contains("checksums")) card.checksums = parse_checksums(root["checksums"]);
     return card;
 }
@@ -193,7 +189,7 @@ Card parse_card(std::string_view text) {
 uint64_t parse_checksum(std::string_view digits, const std::string& where) {
     const bool is_hex = digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
     if (digits.size() != 16 || !is_hex)
-        fail(where + ": expected 16 lower-case hex digits, found '" + printable(digits) + "'");
+        fail_bad_file(where + ": expected 16 lower-case hex digits, found '" + printable(digits) + "'");
     uint64_t number = 0;
     for (const char c : digits)
         number = number << 4 | static_cast<uint64_t>(c <= '9' ? c - '0' : c - 'a' + 10);

@@ -3,11 +3,11 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "libsurrogate/src/file/json.hpp"
 #include "libsurrogate/src/file/pooled.hpp"
 
 namespace surrogate::impl {
@@ -26,22 +26,15 @@ struct FieldCard {
 /// empty one takes no memory: ranks make it before they agree.
 struct Card {
     std::string family;
-    nlohmann::json network;                  ///< hyperparameters; the family checks them
+    JsonTree network;                        ///< hyperparameters; the family checks them
     std::vector<FieldCard> inputs, outputs;  ///< empty for a bare network
     PooledCard pooled;                       ///< empty if the card has none
-    nlohmann::json provenance;
+    JsonTree provenance;
     /// What the card says of the mathematics beyond the network's hyperparameters: those of the
     /// card's keys `conventions`, `theta_cutoff_rule` and `basis_norm_mode` that are present. A
     /// family refuses what it does not know.
-    nlohmann::json conventions;
+    JsonTree conventions;
     std::map<std::string, uint64_t> checksums;  ///< tensor -> xxh3-64; empty if the card has none
-
-    Card() = default;
-    Card(const Card&) = default;
-    Card(Card&&) = default;
-    Card& operator=(const Card&) = default;
-    Card& operator=(Card&&) = default;
-    ~Card();  ///< takes no memory
 };
 
 /// Throws Error(bad_file) naming the key, what was expected and what was found; unknown keys list

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "kernels/base/error.hpp"
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/file/json.hpp"
 
 namespace surrogate::impl {
 
@@ -17,7 +19,7 @@ namespace {
 [[noreturn]] void refuse(const std::string& key, const std::string& expected,
                          const nlohmann::json& found) {
     throw Error(Status::bad_file, "card: network." + key + " must be " + expected + ", is " +
-                                      printable(found.dump(), 60));
+                                      printable(dump_json(found), 60));
 }
 
 bool is_integer(const nlohmann::json& value, int64_t low, int64_t high) {

@@ -2,22 +2,18 @@
 #include "libsurrogate/src/file/json.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "kernels/base/error.hpp"
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/file/bad_file.hpp"
 
 namespace surrogate::impl {
 namespace {
 
-using kernels::Error;
-using kernels::Status;
 using nlohmann::json;
-
-[[noreturn]] void fail(const std::string& text) {
-    throw Error(Status::bad_file, text);
-}
 
 /// What the parser would otherwise find too late: pieces it would copy before anyone can refuse
 /// them, and zero bytes, which it takes for the end of the text. A piece is a string, or all
@@ -25,14 +21,14 @@ using nlohmann::json;
 /// that follows it up to the next.
 void check_text(std::string_view text, const std::string& what) {
     if (text.size() > json_max_text)
-        fail(what + ": JSON of " + std::to_string(text.size()) + " bytes, expected at most " +
+        fail_bad_file(what + ": JSON of " + std::to_string(text.size()) + " bytes, expected at most " +
              std::to_string(json_max_text));
     bool in_string = false;
     size_t begin = 0;
     for (size_t at = 0; at < text.size(); ++at) {
-        if (text[at] == '\0') fail(what + ": zero byte at offset " + std::to_string(at));
+        if (text[at] == '\0') fail_bad_file(what + ": zero byte at offset " + std::to_string(at));
         if (at - begin > json_max_piece)
-            fail(what + ": more than " + std::to_string(json_max_piece) + " bytes " +
+            fail_bad_file(what + ": more than " + std::to_string(json_max_piece) + " bytes " +
                  (in_string ? "in the string" : "between strings") + " from offset " +
                  std::to_string(begin));
         if (in_string && text[at] == '\\')
@@ -75,7 +71,7 @@ public:
         count_string(name);
         auto& members = open_.back()->get_ref<json::object_t&>();
         const auto [member, is_new] = members.try_emplace(std::move(name));
-        if (!is_new) fail(what_ + ": duplicate key '" + printable(name) + "'");  // not moved then
+        if (!is_new) fail_bad_file(what_ + ": duplicate key '" + printable(name) + "'");  // not moved then
         slot_ = &member->second;
         return true;
     }
@@ -83,7 +79,7 @@ public:
         std::string reason = printable(error.what(), 300);
         if (const size_t end = reason.find("] "); end != std::string::npos)
             reason.erase(0, end + 2);
-        fail(what_ + ": not valid JSON at offset " + std::to_string(position) + ": " + reason);
+        fail_bad_file(what_ + ": not valid JSON at offset " + std::to_string(position) + ": " + reason);
     }
 
 private:
@@ -100,7 +96,7 @@ private:
     }
     bool open(json value) {
         if (open_.size() == json_max_depth)
-            fail(what_ + ": nested deeper than " + std::to_string(json_max_depth) + " levels");
+            fail_bad_file(what_ + ": nested deeper than " + std::to_string(json_max_depth) + " levels");
         open_.push_back(place(std::move(value)));
         return true;
     }
@@ -110,12 +106,12 @@ private:
     }
     void count_value() {
         if (++n_value_ > json_max_values)
-            fail(what_ + ": more than " + std::to_string(json_max_values) + " keys and values");
+            fail_bad_file(what_ + ": more than " + std::to_string(json_max_values) + " keys and values");
     }
     void count_string(const std::string& text) {
         n_string_byte_ += text.size();
         if (n_string_byte_ > json_max_strings)
-            fail(what_ + ": strings of more than " + std::to_string(json_max_strings) +
+            fail_bad_file(what_ + ": strings of more than " + std::to_string(json_max_strings) +
                  " bytes together");
     }
 
@@ -135,6 +131,34 @@ void clear_tree(json& tree) noexcept {
     tree.clear();
 }
 
+JsonTree::JsonTree() noexcept = default;
+JsonTree::JsonTree(json&& tree) try : root_(std::make_unique<json>(std::move(tree))) {
+} catch (...) {
+    clear_tree(tree);
+}
+JsonTree::~JsonTree() {
+    if (root_) clear_tree(*root_);
+}
+JsonTree::JsonTree(const JsonTree& other) {
+    if (other.root_) *this = JsonTree(json(*other.root_));
+}
+JsonTree::JsonTree(JsonTree&& other) noexcept = default;
+JsonTree& JsonTree::operator=(const JsonTree& other) {
+    return *this = JsonTree(other);
+}
+JsonTree& JsonTree::operator=(JsonTree&& other) noexcept {
+    root_.swap(other.root_);
+    return *this;
+}
+const json& JsonTree::operator*() const noexcept {
+    static const json null;
+    return root_ ? *root_ : null;
+}
+json& JsonTree::root() {
+    if (!root_) root_ = std::make_unique<json>();
+    return *root_;
+}
+
 json parse_json(std::string_view text, const std::string& what) {
     check_text(text, what);
     TreeBuilder tree(what);
@@ -142,40 +166,48 @@ json parse_json(std::string_view text, const std::string& what) {
     return tree.take();
 }
 
+std::string dump_json(const json& value) {
+    return value.dump();
+}
+
+std::string dump_json_indented(const json& value) {
+    return value.dump(2, ' ', true);
+}
+
 void require_keys(const json& object, const std::string& where,
                   std::initializer_list<const char*> known) {
-    if (!object.is_object()) fail(where + ": expected an object, found " + found_text(object));
+    if (!object.is_object()) fail_bad_file(where + ": expected an object, found " + found_text(object));
     const std::vector<std::string> names(known.begin(), known.end());
     for (const auto& [key, value] : object.items()) {
         if (std::find(names.begin(), names.end(), key) != names.end()) continue;
         std::string all;
         for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-        fail(where + ": unknown key '" + printable(key) + "'" + did_you_mean(key, names) +
+        fail_bad_file(where + ": unknown key '" + printable(key) + "'" + did_you_mean(key, names) +
              " (known: " + all + ")");
     }
 }
 
 const json& member(const json& object, const char* key, const std::string& where) {
     const auto found = object.find(key);
-    if (found == object.end()) fail(where + ": key '" + key + "' is missing");
+    if (found == object.end()) fail_bad_file(where + ": key '" + key + "' is missing");
     return *found;
 }
 
 const std::string& string_of(const json& value, const std::string& where) {
-    if (!value.is_string()) fail(where + ": expected a string, found " + found_text(value));
+    if (!value.is_string()) fail_bad_file(where + ": expected a string, found " + found_text(value));
     return value.get_ref<const std::string&>();
 }
 
 double number_of(const json& value, const std::string& where) {
-    if (!value.is_number()) fail(where + ": expected a number, found " + found_text(value));
+    if (!value.is_number()) fail_bad_file(where + ": expected a number, found " + found_text(value));
     return value.get<double>();
 }
 
 int64_t count_of(const json& value, const std::string& where, int64_t largest) {
     if (!value.is_number_unsigned())
-        fail(where + ": expected a non-negative integer, found " + found_text(value));
+        fail_bad_file(where + ": expected a non-negative integer, found " + found_text(value));
     if (value.get<uint64_t>() > static_cast<uint64_t>(largest))
-        fail(where + ": expected at most " + std::to_string(largest) + ", found " +
+        fail_bad_file(where + ": expected at most " + std::to_string(largest) + ", found " +
              found_text(value));
     return value.get<int64_t>();
 }

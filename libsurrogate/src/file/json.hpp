@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace surrogate::impl {
 
@@ -24,20 +24,40 @@ constexpr size_t json_max_strings = size_t{2} << 20;  ///< bytes of all strings
 /// go.
 void clear_tree(nlohmann::json& tree) noexcept;
 
-/// Owns a tree and clears it in the end.
-struct JsonTree {
-    nlohmann::json root;
+/// Owns a tree and clears it in the end. Headers that hold one do not need the definition of
+/// nlohmann::json, which costs every file that includes it a second. A default tree is the value
+/// null and allocates nothing.
+class JsonTree {
+public:
+    JsonTree() noexcept;
+    /// Throws bad_alloc, after clearing `tree`.
+    explicit JsonTree(nlohmann::json&& tree);
+    ~JsonTree();
+    JsonTree(const JsonTree& other);
+    JsonTree(JsonTree&& other) noexcept;
+    JsonTree& operator=(const JsonTree& other);
+    JsonTree& operator=(JsonTree&& other) noexcept;
 
-    explicit JsonTree(nlohmann::json&& tree) noexcept : root(std::move(tree)) {}
-    ~JsonTree() { clear_tree(root); }
-    JsonTree(const JsonTree&) = delete;
-    JsonTree& operator=(const JsonTree&) = delete;
+    const nlohmann::json& operator*() const noexcept;
+    const nlohmann::json* operator->() const noexcept { return &**this; }
+    /// The tree to change. Allocates if the tree is a default one.
+    nlohmann::json& root();
+
+private:
+    std::unique_ptr<nlohmann::json> root_;
 };
 
 /// Parses a text that may be hostile; `what` names it in errors ("header"). Throws Error(bad_file)
 /// with the offset for anything that is not JSON in valid UTF-8, and with the key or the limit for
 /// duplicate keys and excess.
 nlohmann::json parse_json(std::string_view text, const std::string& what);
+
+/// Returns the value as JSON text, on one line. Throws nlohmann's type_error for a string that is
+/// not UTF-8.
+std::string dump_json(const nlohmann::json& value);
+
+/// Returns the value as JSON text in ASCII, indented by two spaces per level.
+std::string dump_json_indented(const nlohmann::json& value);
 
 // Reading of the tree. `where` names the value in errors: "card key 'inputs[1]'". All throw
 // Error(bad_file) that says what was expected and what was found.

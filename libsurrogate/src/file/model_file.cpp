@@ -13,6 +13,7 @@
 
 #include "libsurrogate/src/core/documentation.hpp"
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/file/bad_file.hpp"
 #include "libsurrogate/src/file/stored_floats.hpp"
 
 namespace surrogate::impl {
@@ -23,10 +24,6 @@ constexpr const char* check_key = "surrogate.check";
 // Tensors that only their checksum is wanted of, or that become float, pass through a window of
 // this size: large enough for a disk, far below the 32 MB that reading may take.
 constexpr int64_t window_bytes = int64_t{1} << 20;
-
-[[noreturn]] void fail(const std::string& text) {
-    throw Error(Status::bad_file, text);
-}
 
 using Select = std::function<bool(std::string_view)>;
 using Accept = std::function<void(const Card&, std::span<const TensorEntry>)>;
@@ -45,14 +42,14 @@ void check_metadata_keys(const std::map<std::string, std::string>& metadata) {
     for (const auto& [key, text] : metadata) {
         if (std::find(known.begin(), known.end(), key) != known.end()) continue;
         if (key.starts_with("surrogate.") || !near_misses(key, known).empty())
-            fail("unknown metadata key '" + printable(key) + "'" + did_you_mean(key, known));
+            fail_bad_file("unknown metadata key '" + printable(key) + "'" + did_you_mean(key, known));
     }
 }
 
 std::string card_text(const std::map<std::string, std::string>& metadata) {
     const auto card = metadata.find(card_key);
     if (card == metadata.end())
-        fail(
+        fail_bad_file(
             "no model card: the metadata key 'surrogate.card' is missing. Export from Python with "
             "safetensors.torch.save_file(model.state_dict(), path, "
             "metadata={\"surrogate.card\": json.dumps(card)}); " +
@@ -74,7 +71,7 @@ void check_card_checksum(const std::map<std::string, std::string>& metadata,
     const uint64_t expected = parse_checksum(checksum->second, where);
     const uint64_t found = XXH3_64bits(text.data(), text.size());
     if (found != expected)
-        fail(where + ": the card has changed: expected " + hex(expected) + ", found " + hex(found));
+        fail_bad_file(where + ": the card has changed: expected " + hex(expected) + ", found " + hex(found));
 }
 
 /// Names without what torch.compile and DataParallel put before them.
@@ -89,9 +86,9 @@ void strip_prefixes(std::vector<TensorEntry>& entries) {
                 again = true;
             }
         }
-        if (entry.name.empty()) fail("a tensor has an empty name");
+        if (entry.name.empty()) fail_bad_file("a tensor has an empty name");
         if (!names.insert(entry.name).second)
-            fail("two tensors are called '" + printable(entry.name) +
+            fail_bad_file("two tensors are called '" + printable(entry.name) +
                  "' without the prefixes '_orig_mod.' and 'module.'");
     }
 }
@@ -112,14 +109,14 @@ std::vector<uint64_t> checksums_of(const std::vector<TensorEntry>& entries,
     for (const TensorEntry& entry : entries) {
         const auto found = by_name.find(entry.name);
         if (found == by_name.end())
-            fail("card key 'checksums': tensor '" + printable(entry.name) +
+            fail_bad_file("card key 'checksums': tensor '" + printable(entry.name) +
                  "' of the file has none" + near_checksum(entry.name, by_name));
         checksums.push_back(found->second);
         in_file.insert(entry.name);
     }
     for (const auto& [name, checksum] : by_name)
         if (!in_file.contains(name))
-            fail("card key 'checksums': the file has no tensor '" + printable(name) + "'");
+            fail_bad_file("card key 'checksums': the file has no tensor '" + printable(name) + "'");
     return checksums;
 }
 
@@ -176,7 +173,7 @@ void check_finite(const Tensor& tensor, DType stored) {
     if (dtype == DType::float64) index = first_not_finite<uint64_t>(data, n, 0x7ff0000000000000);
     if (index < 0) return;
     const bool is_rounded = stored == DType::float64 && dtype == DType::float32;
-    fail("tensor '" + printable(tensor.entry.name) + "' of shape " +
+    fail_bad_file("tensor '" + printable(tensor.entry.name) + "' of shape " +
          shape_text(tensor.entry.shape) + " is not finite at flat index " + std::to_string(index) +
          (is_rounded ? "; it is stored as F64, and weights are rounded to single precision, which "
                        "ends at 3.4e38"
@@ -236,7 +233,7 @@ void read_tensors(const File& file, Contents& contents) {
             found = read_in_pieces(file, entry, window, [](const std::byte*, int64_t, int64_t) {});
         }
         if (has_checksums && found != contents.checksums[i])
-            fail("tensor '" + printable(entry.name) + "' at offset " + std::to_string(entry.begin) +
+            fail_bad_file("tensor '" + printable(entry.name) + "' at offset " + std::to_string(entry.begin) +
                  " has changed: expected checksum " + hex(contents.checksums[i]) + ", found " +
                  hex(found));
     }
@@ -262,7 +259,7 @@ std::string checksum_text(std::span<const std::byte> bytes) {
 
 std::span<const float> Tensor::floats() const {
     if (entry.dtype != DType::float32)
-        fail("tensor '" + printable(entry.name) + "': expected F32, found " +
+        fail_bad_file("tensor '" + printable(entry.name) + "': expected F32, found " +
              impl::name(entry.dtype));
     return {reinterpret_cast<const float*>(data.data()), static_cast<size_t>(data.size()) / 4};
 }

@@ -2,6 +2,7 @@
 #include "libsurrogate/src/file/model_writer.hpp"
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "libsurrogate/src/file/json.hpp"
@@ -13,12 +14,12 @@ namespace {
 std::map<std::string, std::string> metadata_of(const std::string& card,
                                                std::span<const WrittenTensor> tensors) {
     JsonTree tree(parse_json(card, "card"));
-    const auto checksums = tree.root.find("checksums");
-    if (checksums == tree.root.end()) return {{card_key, card}};
+    const auto checksums = tree.root().find("checksums");
+    if (checksums == tree.root().end()) return {{card_key, card}};
     *checksums = nlohmann::json::object();
     for (const WrittenTensor& tensor : tensors)
         (*checksums)[tensor.entry.name] = checksum_text(tensor.data);
-    const std::string renewed = tree.root.dump();
+    const std::string renewed = dump_json(*tree);
     return {{card_key, renewed},
             {card_checksum_key, checksum_text(std::as_bytes(std::span(renewed)))}};
 }

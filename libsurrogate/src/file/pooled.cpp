@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "kernels/base/error.hpp"
 #include "libsurrogate/src/core/text.hpp"
@@ -57,15 +58,15 @@ void require_symmetric(std::vector<double>& matrix, size_t n) {
         const double variance = matrix[i * n + i];
         if (!(variance > 0)) {
             fail(at(at(".covariance", i), i),
-                 "expected a variance above 0, found " + json(variance).dump());
+                 "expected a variance above 0, found " + dump_json(json(variance)));
         }
         for (size_t j = 0; j < i; ++j) {
             const double scale = std::sqrt(variance) * std::sqrt(matrix[j * n + j]);
             double &lower = matrix[i * n + j], &upper = matrix[j * n + i];
             if (!(std::abs(lower - upper) <= symmetry * scale)) {
                 fail(at(at(".covariance", i), j), "expected a symmetric matrix, found " +
-                                                      json(lower).dump() + " here and " +
-                                                      json(upper).dump() + " opposite");
+                                                      dump_json(json(lower)) + " here and " +
+                                                      dump_json(json(upper)) + " opposite");
             }
             upper = lower;
         }

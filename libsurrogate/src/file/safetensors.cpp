@@ -4,29 +4,25 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
 
 #include "kernels/base/error.hpp"
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/file/bad_file.hpp"
 #include "libsurrogate/src/file/foreign_file.hpp"
 #include "libsurrogate/src/file/json.hpp"
 
 namespace surrogate::impl {
 namespace {
 
-using kernels::Error;
-using kernels::Status;
 using nlohmann::json;
 
 constexpr int64_t length_bytes = 8;
 constexpr int64_t longest_header = int64_t{16} << 20;
 constexpr int64_t largest_extent = int64_t{1} << 48;
 constexpr size_t most_axes = 8;
-
-[[noreturn]] void fail(const std::string& text) {
-    throw Error(Status::bad_file, text);
-}
 
 struct TypeInfo {
     DType dtype;
@@ -59,12 +55,12 @@ DType parse_dtype(const json& value, const std::string& where) {
         if (text == type.name) return type.dtype;
         all += (all.empty() ? "" : ", ") + std::string(type.name);
     }
-    fail(where + ": expected one of " + all + ", found " + found_text(value));
+    fail_bad_file(where + ": expected one of " + all + ", found " + found_text(value));
 }
 
 std::vector<int64_t> parse_shape(const json& value, const std::string& where) {
     if (!value.is_array() || value.size() > most_axes)
-        fail(where + ": expected an array of at most " + std::to_string(most_axes) +
+        fail_bad_file(where + ": expected an array of at most " + std::to_string(most_axes) +
              " extents, found " + found_text(value));
     std::vector<int64_t> shape;
     for (const json& extent : value) shape.push_back(count_of(extent, where, largest_extent));
@@ -82,12 +78,12 @@ TensorEntry parse_entry(std::string&& tensor, const json& value, int64_t data_by
     const json& offsets = member(value, "data_offsets", where);
     const std::string where_offsets = where + " key 'data_offsets'";
     if (!offsets.is_array() || offsets.size() != 2)
-        fail(where_offsets + ": expected [begin, end], found " + found_text(offsets));
+        fail_bad_file(where_offsets + ": expected [begin, end], found " + found_text(offsets));
     entry.begin = count_of(offsets[0], where_offsets, data_bytes);
     entry.end = count_of(offsets[1], where_offsets, data_bytes);
     const int64_t expected = bytes_of(entry);
     if (entry.end - entry.begin != expected)
-        fail(where_offsets + ": expected end - begin = " + std::to_string(expected) +
+        fail_bad_file(where_offsets + ": expected end - begin = " + std::to_string(expected) +
              " bytes for shape " + shape_text(entry.shape) + " of " + name(entry.dtype) +
              ", found [" + std::to_string(entry.begin) + ", " + std::to_string(entry.end) + "]");
     return entry;
@@ -95,7 +91,7 @@ TensorEntry parse_entry(std::string&& tensor, const json& value, int64_t data_by
 
 std::map<std::string, std::string> parse_metadata(const json& value) {
     if (!value.is_object())
-        fail("header key '__metadata__': expected an object, found " + found_text(value));
+        fail_bad_file("header key '__metadata__': expected an object, found " + found_text(value));
     std::map<std::string, std::string> metadata;
     for (const auto& [key, text] : value.items())
         metadata[key] = string_of(text, "metadata key '" + printable(key) + "'");
@@ -110,14 +106,14 @@ void require_contiguous(std::vector<TensorEntry>& tensors, int64_t data_bytes) {
     int64_t expected = 0;
     for (const TensorEntry& entry : tensors) {
         if (entry.begin != expected)
-            fail("tensor '" + printable(entry.name) + "' key 'data_offsets': expected begin " +
+            fail_bad_file("tensor '" + printable(entry.name) + "' key 'data_offsets': expected begin " +
                  std::to_string(expected) + " (tensors follow each other without gap or overlap)" +
                  ", found [" + std::to_string(entry.begin) + ", " + std::to_string(entry.end) +
                  "]");
         expected = entry.end;
     }
     if (expected != data_bytes)
-        fail("data: the tensors end at data offset " + std::to_string(expected) +
+        fail_bad_file("data: the tensors end at data offset " + std::to_string(expected) +
              ", the file at data offset " + std::to_string(data_bytes) +
              "; is the file truncated or has something been appended?");
 }
@@ -127,8 +123,8 @@ void require_contiguous(std::vector<TensorEntry>& tensors, int64_t data_bytes) {
     const std::string where = "header length at offset 0: ";
     std::string begin(static_cast<size_t>(std::min(file.size(), foreign_file_bytes)), '\0');
     file.read(0, begin.data(), std::ssize(begin));
-    if (const std::string advice = foreign_file(begin); !advice.empty()) fail(where + advice);
-    fail(where + "expected 2 to " + std::to_string(most) + " bytes in a file of " +
+    if (const std::string advice = foreign_file(begin); !advice.empty()) fail_bad_file(where + advice);
+    fail_bad_file(where + "expected 2 to " + std::to_string(most) + " bytes in a file of " +
          std::to_string(file.size()) + ", found " + std::to_string(length) +
          "; is this a safetensors file, and complete?");
 }
@@ -151,7 +147,7 @@ int64_t bytes_of(const TensorEntry& entry) {
     for (const int64_t extent : entry.shape) {
         is_empty = is_empty || extent == 0;
         if (__builtin_mul_overflow(product, std::max<int64_t>(extent, 1), &product))
-            fail("tensor '" + printable(entry.name) + "': shape " + shape_text(entry.shape) +
+            fail_bad_file("tensor '" + printable(entry.name) + "': shape " + shape_text(entry.shape) +
                  " has more than 2^63 bytes");
     }
     return is_empty ? 0 : product;
@@ -160,7 +156,7 @@ int64_t bytes_of(const TensorEntry& entry) {
 SafetensorsText read_safetensors_text(const File& file) {
     const int64_t size = file.size();
     if (size < length_bytes + 2)
-        fail("header length at offset 0: the file has " + std::to_string(size) +
+        fail_bad_file("header length at offset 0: the file has " + std::to_string(size) +
              " bytes, a safetensors file at least " + std::to_string(length_bytes + 2));
     unsigned char bytes[length_bytes];
     file.read(0, bytes, length_bytes);
@@ -183,19 +179,19 @@ SafetensorsText read_safetensors_text(const File& file) {
 
 SafetensorsHeader parse_safetensors_text(const SafetensorsText& text) {
     if (!text.json.starts_with('{'))
-        fail("header at offset 8: expected '{', found '" + printable(text.json.substr(0, 1)) + "'");
+        fail_bad_file("header at offset 8: expected '{', found '" + printable(text.json.substr(0, 1)) + "'");
     const int64_t data_bytes = text.file_size - text.data_begin;
     JsonTree tree(parse_json(text.json, "header"));
-    json& root = tree.root;
+    json& root = tree.root();
     SafetensorsHeader header;
     // Taken out of the tree one by one: names and tree are never held twice.
     for (auto& members = root.get_ref<json::object_t&>(); !members.empty();) {
         auto member = members.extract(members.begin());
         const JsonTree value(std::move(member.mapped()));
         if (member.key() == "__metadata__")
-            header.metadata = parse_metadata(value.root);
+            header.metadata = parse_metadata(*value);
         else
-            header.tensors.push_back(parse_entry(std::move(member.key()), value.root, data_bytes));
+            header.tensors.push_back(parse_entry(std::move(member.key()), *value, data_bytes));
     }
     require_contiguous(header.tensors, data_bytes);
     for (TensorEntry& entry : header.tensors) {
@@ -246,7 +242,7 @@ std::string safetensors_header(const std::map<std::string, std::string>& metadat
     for (const TensorEntry& tensor : tensors) {
         int64_t end = 0;
         if (__builtin_add_overflow(begin, bytes_of(tensor), &end))
-            fail("tensor '" + printable(tensor.name) + "' ends beyond 2^63 bytes");
+            fail_bad_file("tensor '" + printable(tensor.name) + "' ends beyond 2^63 bytes");
         text += "," + entry_text(tensor, begin, end);
         begin = end;
     }

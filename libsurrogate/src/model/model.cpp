@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "libsurrogate/src/core/text.hpp"
@@ -98,7 +99,7 @@ void describe_weights(std::span<const TensorEntry> entries, nlohmann::json& type
 /// What there is to say of a file beside its card, once its network is known.
 std::string describe(const ModelFile& file, int64_t n_parameter, CheckTruth truth) {
     JsonTree tree(nlohmann::json::object());
-    nlohmann::json& text = tree.root;
+    nlohmann::json& text = tree.root();
     text["family"] = file.card.family;
     text["parameters"] = n_parameter;
     describe_weights(file.entries, text["weights"]);
@@ -111,7 +112,7 @@ std::string describe(const ModelFile& file, int64_t n_parameter, CheckTruth trut
     }
     text["check_truth"] = name(truth);
     if (truth != CheckTruth::double_precision) text["check_note"] = check_note(truth);
-    return text.dump();
+    return dump_json(text);
 }
 
 /// The file's tensors, in the order of the state_dict.

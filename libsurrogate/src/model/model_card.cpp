@@ -2,6 +2,7 @@
 #include "libsurrogate/src/model/model_card.hpp"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "libsurrogate/src/file/json.hpp"
@@ -29,9 +30,9 @@ void write_ranges(nlohmann::json& fields, std::span<const FieldCard> cards,
 /// about with the card as its member `card`. ASCII: hosts print it.
 std::string described(const std::string& about, const std::string& card) {
     JsonTree tree(parse_json(about, "description"));
-    nlohmann::json& member = tree.root["card"];
+    nlohmann::json& member = tree.root()["card"];
     member = parse_json(card, "card");
-    return tree.root.dump(2, ' ', true);
+    return dump_json_indented(*tree);
 }
 
 }  // namespace
@@ -50,10 +51,10 @@ std::vector<FieldRange> ModelCard::ranges() const {
 
 ModelCard::Texts ModelCard::texts_with(std::span<const FieldRange> ranges) const {
     JsonTree card(parse_json(text_, "card"));
-    if (!card_.inputs.empty()) write_ranges(card.root["inputs"], card_.inputs, ranges);
+    if (!card_.inputs.empty()) write_ranges(card.root()["inputs"], card_.inputs, ranges);
     if (!card_.outputs.empty())
-        write_ranges(card.root["outputs"], card_.outputs, ranges.subspan(card_.inputs.size()));
-    Texts texts{card.root.dump(), {}};
+        write_ranges(card.root()["outputs"], card_.outputs, ranges.subspan(card_.inputs.size()));
+    Texts texts{dump_json(*card), {}};
     texts.description = described(about_, texts.card);
     return texts;
 }

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,8 @@ private:
 
 std::string canonical(std::string_view card) {
     JsonTree tree(parse_json(card, "card"));
-    tree.root.erase("checksums");
-    return tree.root.dump();
+    tree.root().erase("checksums");
+    return dump_json(*tree);
 }
 
 }  // namespace

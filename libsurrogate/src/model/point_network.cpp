@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/point_network.hpp"
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/file/json.hpp"
 
 namespace surrogate::impl {
 
@@ -35,9 +37,9 @@ void require_one_rank(const PointDomain& points, const char* family) {
 }
 
 void require_no_conventions(const Card& card, const char* family) {
-    if (card.conventions.empty()) return;
+    if (card.conventions->empty()) return;
     throw Error(Status::bad_file, std::string("card: ") + family + " has no conventions, found " +
-                                      printable(card.conventions.dump(), 60));
+                                      printable(dump_json(*card.conventions), 60));
 }
 
 void require_few_tensors(int64_t n_tensor, int64_t n_found) {

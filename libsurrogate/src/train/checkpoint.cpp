@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/train/checkpoint_file.hpp"
@@ -72,7 +73,7 @@ void set_note(const char* note, nlohmann::json& about) {
     }
     about["note"] = text;
     try {
-        about.at("note").dump();
+        dump_json(about.at("note"));
     } catch (const nlohmann::json::type_error&) {
         throw Error(Status::invalid_argument, "the note is not UTF-8");
     }
@@ -155,7 +156,7 @@ void Trainer::describe_to(nlohmann::json& about) const {
 }
 
 void Trainer::save(const char* note, const char* path) {
-    JsonTree about{nlohmann::json()};
+    JsonTree about;
     std::optional<KeptExchange> kept;
     std::vector<CheckpointTensor> tensors;
     int64_t counters[n_counter] = {};
@@ -171,8 +172,8 @@ void Trainer::save(const char* note, const char* path) {
                         "surrogate_trainer_apply");
         }
         name = path;
-        describe_to(about.root);
-        set_note(note, about.root);
+        describe_to(about.root());
+        set_note(note, about.root());
         seen.assign(seen_.complete().begin(), seen_.complete().end());
         ends.resize(2 * seen.size());
     });
@@ -185,7 +186,7 @@ void Trainer::save(const char* note, const char* path) {
     const Counters own = this->counters();
     static_assert(sizeof own == sizeof counters);
     std::memcpy(counters, &own, sizeof own);
-    write_checkpoint(across(), across_->files(), name, about.root, tensors);
+    write_checkpoint(across(), across_->files(), name, *about, tensors);
 }
 
 Trainer::Counters Trainer::counters() const {
@@ -232,15 +233,15 @@ void Trainer::list_tensors(KeptExchange* kept, const int64_t* counters,
 
 /// On one rank: throws invalid_argument with a list unless the checkpoint is one of this training.
 void Trainer::require_same_training(const CheckpointFile& file) const {
-    JsonTree ours{nlohmann::json()};
-    describe_to(ours.root);
+    JsonTree ours;
+    describe_to(ours.root());
     JsonTree theirs{nlohmann::json(file.about())};
-    theirs.root.erase("checksums");
-    theirs.root.erase("note");
-    keep_same(ours.root.at("model"));
-    if (theirs.root.contains("model")) keep_same(theirs.root.at("model"));
+    theirs.root().erase("checksums");
+    theirs.root().erase("note");
+    keep_same(ours.root().at("model"));
+    if (theirs->contains("model")) keep_same(theirs.root().at("model"));
     std::vector<std::string> list;
-    list_differences(theirs.root, ours.root, "", list);
+    list_differences(*theirs, *ours, "", list);
     if (list.empty()) return;
     std::string text = "the checkpoint is one of another training: ";
     for (size_t i = 0; i < list.size(); ++i) text += (i == 0 ? "" : "; ") + list[i];
@@ -293,7 +294,7 @@ void Trainer::restore(const char* path) {
 
 /// On one rank: the ranges of the checkpoint's card, and of what was learnt. Throws bad_file.
 void Trainer::read_ranges(const CheckpointFile& file, Restored& restored) const {
-    const Card card = parse_card(file.about().at("model").dump());
+    const Card card = parse_card(dump_json(file.about().at("model")));
     restored.ranges = ModelCard(card, {}).ranges();
     restored.seen.resize(restored.ranges.size());
     const TensorEntry entry = ranges_entry(restored.seen.size());

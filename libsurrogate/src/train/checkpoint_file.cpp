@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/file/model_file.hpp"
@@ -33,13 +34,13 @@ std::string checksum_of(const std::string& text) {
 std::string header_of(const nlohmann::json& about, std::span<const CheckpointTensor> tensors,
                       const std::vector<std::string>& checksums) {
     JsonTree tree{nlohmann::json(about)};
-    nlohmann::json& list = tree.root["checksums"] = nlohmann::json::object();
+    nlohmann::json& list = tree.root()["checksums"] = nlohmann::json::object();
     std::vector<TensorEntry> entries;
     for (size_t i = 0; i < tensors.size(); ++i) {
         list[tensors[i].entry.name] = checksums[i];
         entries.push_back(tensors[i].entry);
     }
-    const std::string text = tree.root.dump();
+    const std::string text = dump_json(*tree);
     return safetensors_header({{about_key, text}, {about_checksum_key, checksum_of(text)}},
                               entries);
 }
@@ -84,7 +85,7 @@ CheckpointFile::CheckpointFile(const FileLayer& files, const std::string& path)
         throw Error(Status::bad_file,
                     "'" + path_ + "' is damaged: its description does not have its checksum");
     }
-    about_.root = parse_json(text->second, "description of the checkpoint");
+    about_.root() = parse_json(text->second, "description of the checkpoint");
     entries_ = header.tensors;
 }
 
@@ -107,7 +108,7 @@ void CheckpointFile::read(const TensorEntry& expected, std::span<std::byte> to) 
     const TensorEntry& entry = find(expected);
     file_->read(entry.begin, to.data(), std::ssize(to));
     const std::string where = "description of the checkpoint";
-    const nlohmann::json& checksums = member(about_.root, "checksums", where);
+    const nlohmann::json& checksums = member(*about_, "checksums", where);
     const std::string& expected_sum =
         string_of(member(checksums, entry.name.c_str(), where), where);
     if (checksum_text(to) == expected_sum) return;

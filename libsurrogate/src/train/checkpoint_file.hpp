@@ -34,7 +34,7 @@ public:
     CheckpointFile(const FileLayer& files, const std::string& path);
 
     /// What the writer gave, with `checksums`.
-    const nlohmann::json& about() const { return about_.root; }
+    const nlohmann::json& about() const { return *about_; }
     const std::vector<TensorEntry>& entries() const { return entries_; }
 
     bool has(const std::string& tensor) const;
@@ -48,7 +48,7 @@ private:
     std::string path_;
     std::unique_ptr<File> file_;
     std::vector<TensorEntry> entries_;
-    JsonTree about_{nlohmann::json()};
+    JsonTree about_;
 };
 
 }  // namespace surrogate::impl

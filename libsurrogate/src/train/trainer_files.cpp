@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Model files of a training.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "libsurrogate/src/file/json.hpp"
 #include "libsurrogate/src/file/model_writer.hpp"
@@ -12,11 +13,11 @@ namespace {
 
 /// A card in place of the model's must be one of the same network.
 void require_same_network(const Card& given, const Card& own) {
-    if (given.family == own.family && given.network == own.network) return;
+    if (given.family == own.family && *given.network == *own.network) return;
     throw Error(Status::invalid_argument,
                 "the given card is one of another network: family '" + given.family + "', " +
-                    given.network.dump().substr(0, 400) + ", and the model is of family '" +
-                    own.family + "', " + own.network.dump().substr(0, 400));
+                    dump_json(*given.network).substr(0, 400) + ", and the model is of family '" +
+                    own.family + "', " + dump_json(*own.network).substr(0, 400));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ struct BsaInternals {
         : context(std::make_shared<impl::Context>(impl::self_communicator(), impl::Options{},
                                                   impl::Placement{})),
           model(context, path.c_str()),
-          config(impl::bsa::parse_config(model.card().network)),
+          config(impl::bsa::parse_config(*model.card().network)),
           n(points.n) {
         const surrogate_points given{matrix(points.positions.data(), n, points.n_axis),
                                      points.ids.data(), nullptr, nullptr};

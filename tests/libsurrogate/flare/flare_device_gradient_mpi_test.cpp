@@ -207,7 +207,7 @@ TEST(FlareDeviceGradient, OfAnySizesIsThatOfTheHostInDouble) {
         const Model model(context, network_of(width, n_head, n_latent));
         const std::vector<int64_t> rows = own_rows("uneven", 70, world);
         const impl::flare::Config config =
-            impl::flare::parse_config(model.get()->model->card().network);
+            impl::flare::parse_config(*model.get()->model->card().network);
         const impl::flare::Layers<float> layers(config, model.get()->model->weights());
         const auto weights = std::make_shared<const impl::flare::DeviceWeights>(
             way.device->device(), kernels::Operand::fp32, config, layers);

@@ -5,6 +5,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numbers>
 #include <string_view>
 
@@ -86,7 +87,7 @@ double hex_number(const nlohmann::json& entry) {
                 return is_negative ? -value : value;
         }
     }
-    refuse("rotation holds " + printable(entry.dump(), 40) +
+    refuse("rotation holds " + printable(dump_json(entry), 40) +
            ", not a finite number such as \"0x1.6a09e667f3bcdp-1\"");
 }
 
@@ -102,7 +103,7 @@ void read_rotation(const nlohmann::json& network, Hyperparameters& read, double 
     if (!list.is_array() || (!list.empty() && list.size() != n)) {
         refuse("rotation must be a list of " + std::to_string(n) + " numbers (a matrix of " +
                std::to_string(c.n_axis) + " axes, row by row) or empty, is " +
-               printable(list.dump(), 60));
+               printable(dump_json(list), 60));
     }
     for (size_t i = 0; i < list.size(); ++i) {
         const double value = hex_number(list[i]);
@@ -121,7 +122,7 @@ void read_attention(const nlohmann::json& network, Hyperparameters& outer, Confi
     const bool has = outer.has("attention_kwargs");
     if (has && !network["attention_kwargs"].is_object()) {
         refuse("attention_kwargs must be an object, is " +
-               printable(network["attention_kwargs"].dump(), 60));
+               printable(dump_json(network["attention_kwargs"]), 60));
     }
     Hyperparameters read(has ? network["attention_kwargs"] : nothing, "attention_kwargs");
     c.block_size = power_of_two(read, "compress_block_size", 1, 8);

@@ -32,15 +32,11 @@ using kernels::bsa::UpdateArgs;
 
 namespace {
 
-int64_t whole_tiles(int64_t n_row) {
-    return kernels::round_up(n_row, tile_rows);
-}
-
 /// Messages on the rows of the solver's points, then the levels, whose streams are kept from the
 /// way down for the way up. The tree is made on the host.
-class Passes final : public DeviceProgram {
+class ErwinDevicePasses final : public DeviceProgram {
 public:
-    Passes(const Config& config, std::shared_ptr<const DeviceWeights> weights,
+    ErwinDevicePasses(const Config& config, std::shared_ptr<const DeviceWeights> weights,
            const PointDomain& domain, const PlanRequest& request)
         : config_(config),
           domain_(domain),
@@ -143,7 +139,7 @@ private:
 
 // ---- planning ----------------------------------------------------------------------------------
 
-void Passes::connect(const DeviceColumns& columns) {
+void ErwinDevicePasses::connect(const DeviceColumns& columns) {
     columns_ = columns;
     std::vector<float> positions;
     {
@@ -172,8 +168,8 @@ void Passes::connect(const DeviceColumns& columns) {
     });
 }
 
-void Passes::add_memory() {
-    const int64_t n = whole_tiles(n_point()), d = config_.n_axis;
+void ErwinDevicePasses::add_memory() {
+    const int64_t n = kernels::padded_rows(n_point()), d = config_.n_axis;
     int64_t pair_bytes = std::max(4 * n * weights_->pair().width,
                                   4 * n_point() * std::max(columns_.n_input, columns_.n_output));
     work_bytes_ = 4 * n * std::max(weights_->features().width, weights_->pair().width);
@@ -181,7 +177,7 @@ void Passes::add_memory() {
     for (size_t l = 0; l < encoders_.size(); ++l) add_stage(l, encoders_[l]);
     for (size_t l = 0; l < decoders_.size(); ++l) {
         add_stage(l, decoders_[l]);
-        const int64_t n_parent = whole_tiles(levels_[l + 1]->n_slot());
+        const int64_t n_parent = kernels::padded_rows(levels_[l + 1]->n_slot());
         const int64_t widest = std::max(weights_->pooled(l).width, weights_->unpooled(l).width);
         work_bytes_ = std::max(work_bytes_, 4 * n_parent * widest);
         pair_bytes = std::max(pair_bytes, 4 * n_parent * weights_->children(l).width);
@@ -197,10 +193,10 @@ void Passes::add_memory() {
     arena_.take(device_);
 }
 
-void Passes::add_level(size_t level) {
+void ErwinDevicePasses::add_level(size_t level) {
     Level& to = *levels_[level];
     const int64_t n = to.n_slot(), d = config_.n_axis;
-    to.x = arena_.add(4 * whole_tiles(n) * weights_->nodes(level).width);
+    to.x = arena_.add(4 * kernels::padded_rows(n) * weights_->nodes(level).width);
     to.relative[0] = arena_.add(4 * n * d);
     if (to.plan.is_rotated()) {
         to.relative[1] = arena_.add(4 * n * d);
@@ -210,17 +206,17 @@ void Passes::add_level(size_t level) {
 }
 
 /// Rows of y that attention does not write stay zero: no other stage has them.
-void Passes::add_stage(size_t level, Stage& stage) {
+void ErwinDevicePasses::add_stage(size_t level, Stage& stage) {
     if (!stage.weights) return;
     const DeviceWidths& w = stage.weights->widths();
-    const int64_t n = whole_tiles(levels_[level]->n_slot());
+    const int64_t n = kernels::padded_rows(levels_[level]->n_slot());
     const int64_t piece = kernels::operand_bytes(weights_->operand());
     stage.y = arena_.add(4 * n * w.heads.width);
     work_bytes_ = std::max({work_bytes_, 4 * n * w.qkv.width, piece * n * w.hidden.width});
     u_bytes_ = std::max(u_bytes_, piece * n * w.nodes.width);
 }
 
-void Passes::fill_memory(const std::vector<float>& positions,
+void ErwinDevicePasses::fill_memory(const std::vector<float>& positions,
                          const std::vector<int64_t>& in_order) {
     if (n_point() == 0) return;
     ArenaWriter put(device_, arena_);
@@ -239,7 +235,7 @@ void Passes::fill_memory(const std::vector<float>& positions,
     put.finish();
 }
 
-void Passes::fill_level(size_t level, ArenaWriter& put) const {
+void ErwinDevicePasses::fill_level(size_t level, ArenaWriter& put) const {
     const Level& from = *levels_[level];
     for (const bool rotated : {false, true})
         if (!rotated || from.plan.is_rotated())
@@ -257,7 +253,7 @@ void Passes::fill_level(size_t level, ArenaWriter& put) const {
     put(from.parent, in_parent);
 }
 
-void Passes::fill_edges(ArenaWriter& put) const {
+void ErwinDevicePasses::fill_edges(ArenaWriter& put) const {
     const Edges& edges = *domain_.edges();
     put(first_, edges.first);
     std::vector<int32_t> source;
@@ -267,15 +263,15 @@ void Passes::fill_edges(ArenaWriter& put) const {
 
 // ---- what an evaluation enqueues ---------------------------------------------------------------
 
-void Passes::run(const DeviceLinear& layer, int64_t n_row, const float* x, float* y,
+void ErwinDevicePasses::run(const DeviceLinear& layer, int64_t n_row, const float* x, float* y,
                  Stream stream) const {
-    LinearArgs args = pass_of(layer, weights_->operand(), whole_tiles(n_row) / tile_rows);
+    LinearArgs args = pass_of(layer, weights_->operand(), kernels::padded_rows(n_row) / tile_rows);
     args.stream = x;
     args.to_stream = y;
     kernels_.linear(device_.properties(), args, stream);
 }
 
-void Passes::embed(Stream stream) const {
+void ErwinDevicePasses::embed(Stream stream) const {
     BeginArgs begin;
     begin.features = BeginArgs::Features::given;
     begin.n_slot = n_point();
@@ -291,7 +287,7 @@ void Passes::embed(Stream stream) const {
     run(weights_->embedding(), n_point(), at<float>(work_), at<float>(pair_), stream);
 }
 
-void Passes::pass_messages(size_t step, Stream stream) const {
+void ErwinDevicePasses::pass_messages(size_t step, Stream stream) const {
     const DeviceStep& weights = weights_->steps()[step];
     run(weights.parts, n_point(), at<float>(pair_), at<float>(work_), stream);
 
@@ -322,7 +318,7 @@ void Passes::pass_messages(size_t step, Stream stream) const {
 }
 
 /// Rows of points to their slots.
-void Passes::enter_tree(Stream stream) const {
+void ErwinDevicePasses::enter_tree(Stream stream) const {
     JoinArgs join;
     join.n_row = levels_.front()->n_slot();
     join.n_channel = config_.width.front();
@@ -334,7 +330,7 @@ void Passes::enter_tree(Stream stream) const {
     kernels_.join(device_.properties(), join, stream);
 }
 
-void Passes::run_blocks(size_t level, const Stage& stage, Stream stream) const {
+void ErwinDevicePasses::run_blocks(size_t level, const Stage& stage, Stream stream) const {
     const Level& from = *levels_[level];
     for (int64_t block = 0; block < stage.config->depth; ++block) {
         const bool rotated = stage.config->is_layer_rotated(block);
@@ -353,7 +349,7 @@ void Passes::run_blocks(size_t level, const Stage& stage, Stream stream) const {
 }
 
 /// From a level to the next one. Where nothing is pooled rows are only copied.
-void Passes::pool(size_t level, Stream stream) const {
+void ErwinDevicePasses::pool(size_t level, Stream stream) const {
     const Level& coarse = *levels_[level + 1];
     const int64_t stride = config_.strides[level];
     const bool is_pooled = stride > 1;
@@ -374,7 +370,7 @@ void Passes::pool(size_t level, Stream stream) const {
         run(weights_->ways()[level].pool, join.n_row, join.to, at<float>(coarse.x), stream);
 }
 
-void Passes::unpool(size_t level, Stream stream) const {
+void ErwinDevicePasses::unpool(size_t level, Stream stream) const {
     const Level &fine = *levels_[level], &coarse = *levels_[level + 1];
     JoinArgs join;
     join.n_row = coarse.n_slot();
@@ -400,7 +396,7 @@ void Passes::unpool(size_t level, Stream stream) const {
     kernels_.spread(device_.properties(), spread, stream);
 }
 
-void Passes::read_out(Stream stream) const {
+void ErwinDevicePasses::read_out(Stream stream) const {
     EndArgs end;
     end.n_slot = levels_.front()->n_slot();
     end.points = at<int64_t>(points_);
@@ -412,7 +408,7 @@ void Passes::read_out(Stream stream) const {
     kernels_.end(device_.properties(), end, stream);
 }
 
-void Passes::enqueue(DeviceSteps& steps) const {
+void ErwinDevicePasses::enqueue(DeviceSteps& steps) const {
     if (n_point() == 0) return;
     steps.compute([&] {
         const Stream stream = steps.stream();
@@ -433,7 +429,7 @@ void Passes::enqueue(DeviceSteps& steps) const {
 
 // ---- the table of the plan ---------------------------------------------------------------------
 
-std::vector<LayerCost> Passes::costs() const {
+std::vector<LayerCost> ErwinDevicePasses::costs() const {
     Work work;
     work.n_point = work.n_solver = n_point();
     work.n_edge = n_edge();
@@ -451,7 +447,7 @@ std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
                                                    std::shared_ptr<const DeviceWeights> weights,
                                                    const PointDomain& domain,
                                                    const PlanRequest& request) {
-    return std::make_unique<Passes>(config, std::move(weights), domain, request);
+    return std::make_unique<ErwinDevicePasses>(config, std::move(weights), domain, request);
 }
 
 }  // namespace surrogate::impl::bsa::erwin

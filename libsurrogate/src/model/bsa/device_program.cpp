@@ -37,9 +37,9 @@ constexpr int64_t least_slots = 2 * tile_rows;
 ///
 /// Ranks have whole balls. What a layer attends to beyond them comes by DeviceSharing, which also
 /// moves x to the order of rotated layers and y back.
-class Passes final : public DeviceProgram {
+class DevicePasses final : public DeviceProgram {
 public:
-    Passes(const Config& config, std::shared_ptr<const DeviceWeights> weights,
+    DevicePasses(const Config& config, std::shared_ptr<const DeviceWeights> weights,
            const PointDomain& domain, const PlanRequest& request)
         : config_(config),
           domain_(domain),
@@ -154,11 +154,7 @@ private:
     int64_t points_ = 0, positions_ = 0, relative_[2] = {}, slots_ = 0;
 };
 
-int64_t whole_tiles(int64_t n_row) {
-    return kernels::round_up(n_row, tile_rows);
-}
-
-void Passes::connect(const DeviceColumns& columns) {
+void DevicePasses::connect(const DeviceColumns& columns) {
     columns_ = columns;
     RowRoute route = plan_.build(request_.coordinates, request_.reproducible, {});
     std::vector<int64_t> points;
@@ -181,9 +177,9 @@ void Passes::connect(const DeviceColumns& columns) {
     });
 }
 
-void Passes::add_memory() {
+void DevicePasses::add_memory() {
     const DeviceWidths& w = widths();
-    const int64_t n = whole_tiles(n_slot()), d = config_.n_axis;
+    const int64_t n = kernels::padded_rows(n_slot()), d = config_.n_axis;
     const auto numbers = [&](int64_t n_row, const kernels::DeviceChannels& channels) {
         return 4 * n_row * channels.width;
     };
@@ -197,7 +193,7 @@ void Passes::add_memory() {
     // On its way to its rotated places x stands where y will.
     y_ = arena_.add(std::max(numbers(n, w.heads), sharing_.turns() ? numbers(n, w.nodes) : 0));
     if (config_.is_sparse()) {
-        const int64_t n_row = whole_tiles(n_block() * config_.n_head);
+        const int64_t n_row = kernels::padded_rows(n_block() * config_.n_head);
         if (config_.has_token_gates) gates_ = arena_.add(numbers(n, w.gates));
         folded_ = arena_.add(numbers(n_row, w.folded));
         coarse_hidden_ = arena_.add(operand_bytes() * n_row * w.coarse_hidden.width);
@@ -217,7 +213,7 @@ void Passes::add_memory() {
 }
 
 /// points: of the columns, in the order of the tree.
-void Passes::fill_memory(const std::vector<int64_t>& points) {
+void DevicePasses::fill_memory(const std::vector<int64_t>& points) {
     if (n_slot_global() == 0) return;
     const auto n = static_cast<size_t>(n_slot());
     const auto d = static_cast<size_t>(config_.n_axis);
@@ -250,7 +246,7 @@ void Passes::fill_memory(const std::vector<int64_t>& points) {
 
 // ---- what an evaluation enqueues ---------------------------------------------------------------
 
-void Passes::embed(Stream stream) const {
+void DevicePasses::embed(Stream stream) const {
     const DeviceLayers& layers = weights_->layers();
     using Encoding = BeginArgs::Features;
     BeginArgs begin;
@@ -279,9 +275,9 @@ void Passes::embed(Stream stream) const {
     if (config_.residual_every > 0) add_residual(false, stream);
 }
 
-void Passes::add_residual(bool adds, Stream stream) const {
+void DevicePasses::add_residual(bool adds, Stream stream) const {
     ResidualArgs args;
-    args.n = whole_tiles(n_slot()) * widths().nodes.width;
+    args.n = kernels::padded_rows(n_slot()) * widths().nodes.width;
     args.x = at<float>(x_);
     args.residual = at<float>(residual_);
     args.adds = adds;
@@ -289,7 +285,7 @@ void Passes::add_residual(bool adds, Stream stream) const {
 }
 
 /// Keys (1) or values (2) of all ranks' slots.
-HeadRows Passes::all_slot_rows(int64_t part) const {
+HeadRows DevicePasses::all_slot_rows(int64_t part) const {
     if (is_alone()) return slot_rows(part);
     return {sharing_.slots(),
             sharing_.slot_channels(),
@@ -299,11 +295,11 @@ HeadRows Passes::all_slot_rows(int64_t part) const {
             static_cast<int32_t>(widths().heads.n_dim_padded)};
 }
 
-HeadRows Passes::coarse_rows(const float* stream) const {
+HeadRows DevicePasses::coarse_rows(const float* stream) const {
     return {stream, widths().coarse.width, static_cast<int32_t>(config_.n_head), 1, 0, 0};
 }
 
-void Passes::compress(const Compression& compression, Stream stream) const {
+void DevicePasses::compress(const Compression& compression, Stream stream) const {
     const DeviceWidths& w = widths();
     const DeviceCoarse& by = compression.by;
     FoldArgs fold;
@@ -331,7 +327,7 @@ void Passes::compress(const Compression& compression, Stream stream) const {
     run(out, stream);
 }
 
-void Passes::choose(Stream stream) const {
+void DevicePasses::choose(Stream stream) const {
     ChooseArgs args;
     args.n_group = n_slot() / config_.group_size;
     args.g = config_.has_query_mlp ? 1 : config_.group_size;
@@ -351,7 +347,7 @@ void Passes::choose(Stream stream) const {
     kernels_.choose(device_.properties(), args, stream);
 }
 
-LayerRows Passes::rows_of(bool rotated) const {
+LayerRows DevicePasses::rows_of(bool rotated) const {
     LayerRows rows;
     rows.n_slot = n_slot();
     rows.ball = plan_.shape().ball;
@@ -366,7 +362,7 @@ LayerRows Passes::rows_of(bool rotated) const {
 }
 
 /// Attention of the slots to all slots.
-AttendArgs Passes::to_slots(bool rotated) const {
+AttendArgs DevicePasses::to_slots(bool rotated) const {
     AttendArgs args = blocks_.to_slots(rows_of(rotated));
     args.n_key = n_slot_global();
     args.keys = all_slot_rows(1);
@@ -375,7 +371,7 @@ AttendArgs Passes::to_slots(bool rotated) const {
 }
 
 /// branch: 0 ball, 1 compressed, 2 selected.
-void Passes::set_gate(const DeviceLayer& layer, int64_t branch, AttendArgs& args) const {
+void DevicePasses::set_gate(const DeviceLayer& layer, int64_t branch, AttendArgs& args) const {
     const GateRows rows{config_.n_head};
     args.gates = layer.static_gates ? layer.static_gates : at<float>(gates_);
     args.gate_width = layer.static_gates ? 0 : widths().gates.width;
@@ -384,13 +380,13 @@ void Passes::set_gate(const DeviceLayer& layer, int64_t branch, AttendArgs& args
     args.adds = branch > 0;
 }
 
-void Passes::compress_all(const DeviceLayer& layer, Stream stream) const {
+void DevicePasses::compress_all(const DeviceLayer& layer, Stream stream) const {
     compress({layer.k_coarse, 1, coarse_k_}, stream);
     compress({layer.v_coarse, 2, coarse_v_}, stream);
     if (config_.has_query_mlp) compress({layer.q_coarse, 0, coarse_q_}, stream);
 }
 
-void Passes::attend_sparsely(const DeviceLayer& layer, bool rotated, Stream stream) const {
+void DevicePasses::attend_sparsely(const DeviceLayer& layer, bool rotated, Stream stream) const {
     choose(stream);
 
     AttendArgs ball = blocks_.to_ball(layer, rows_of(rotated));
@@ -419,7 +415,7 @@ void Passes::attend_sparsely(const DeviceLayer& layer, bool rotated, Stream stre
     kernels_.attend(device_.properties(), selected, stream);
 }
 
-void Passes::attend(const DeviceLayer& layer, bool rotated, Stream stream) const {
+void DevicePasses::attend(const DeviceLayer& layer, bool rotated, Stream stream) const {
     if (config_.is_sparse()) {
         attend_sparsely(layer, rotated, stream);
     } else {
@@ -430,7 +426,7 @@ void Passes::attend(const DeviceLayer& layer, bool rotated, Stream stream) const
     }
 }
 
-void Passes::run_layer(int64_t index, DeviceSteps& steps) const {
+void DevicePasses::run_layer(int64_t index, DeviceSteps& steps) const {
     const DeviceLayer& layer = weights_->layers().layers[static_cast<size_t>(index)];
     const bool rotated = config_.is_layer_rotated(index);
     const bool turns = rotated && sharing_.turns();
@@ -452,7 +448,7 @@ void Passes::run_layer(int64_t index, DeviceSteps& steps) const {
 }
 
 /// Outputs of the slots, where queries, keys and values were.
-void Passes::predict(Stream stream) const {
+void DevicePasses::predict(Stream stream) const {
     const DeviceLayers& layers = weights_->layers();
     LinearArgs in = layer_args(layers.head_in, n_slot());
     in.stream = at<float>(x_);
@@ -468,7 +464,7 @@ void Passes::predict(Stream stream) const {
     run(out, stream);
 }
 
-void Passes::read_out(Stream stream) const {
+void DevicePasses::read_out(Stream stream) const {
     if (config_.has_ends()) predict(stream);
     EndArgs end;
     end.n_slot = n_slot();
@@ -481,7 +477,7 @@ void Passes::read_out(Stream stream) const {
     kernels_.end(device_.properties(), end, stream);
 }
 
-void Passes::enqueue(DeviceSteps& steps) const {
+void DevicePasses::enqueue(DeviceSteps& steps) const {
     if (n_slot_global() == 0) return;
     compute(steps, [&](Stream stream) { embed(stream); });
     for (int64_t i = 0; i < config_.depth; ++i) run_layer(i, steps);
@@ -490,7 +486,7 @@ void Passes::enqueue(DeviceSteps& steps) const {
 
 // ---- the table of the plan ---------------------------------------------------------------------
 
-std::vector<LayerCost> Passes::costs() const {
+std::vector<LayerCost> DevicePasses::costs() const {
     Work work;
     work.n_point = n_point();
     work.n_solver = domain_.n_local();
@@ -520,7 +516,7 @@ std::vector<LayerCost> Passes::costs() const {
     return list;
 }
 
-std::vector<std::string> Passes::notes() const {
+std::vector<std::string> DevicePasses::notes() const {
     std::vector<std::string> list =
         notes_of(config_, plan_.slots().n_point(), n_slot_global(), 1, false);
     if (!is_alone()) {
@@ -541,7 +537,7 @@ std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
                                                    std::shared_ptr<const DeviceWeights> weights,
                                                    const PointDomain& domain,
                                                    const PlanRequest& request) {
-    return std::make_unique<Passes>(config, std::move(weights), domain, request);
+    return std::make_unique<DevicePasses>(config, std::move(weights), domain, request);
 }
 
 }  // namespace surrogate::impl::bsa

@@ -9,14 +9,6 @@ namespace surrogate::impl::bsa {
 
 using kernels::MoveArgs;
 
-namespace {
-
-int64_t whole_tiles(int64_t n_row) {
-    return kernels::round_up(n_row, kernels::tile_rows);
-}
-
-}  // namespace
-
 void DeviceSharing::plan_moves() {
     if (!turns()) return;
     const TreePlan<float>::Rotation turn = plan_.rotation();
@@ -32,11 +24,11 @@ void DeviceSharing::add() {
     int64_t parts = 0;
     if (has_slots()) {
         parts = n_rank * slot_bytes();
-        all_slots_ = arena_.add(4 * whole_tiles(n_slot) * slot_channels());
+        all_slots_ = arena_.add(4 * kernels::padded_rows(n_slot) * slot_channels());
         slot_rows_ = arena_.add(4 * n_slot);
     }
     if (has_blocks()) {
-        const int64_t n_byte = 4 * whole_tiles(n_block_row()) * widths_.coarse.width;
+        const int64_t n_byte = 4 * kernels::padded_rows(n_block_row()) * widths_.coarse.width;
         parts = std::max(parts, n_rank * block_bytes());
         all_k_ = arena_.add(n_byte);
         all_v_ = arena_.add(n_byte);

@@ -2,6 +2,7 @@
 #include "libsurrogate/src/model/bsa/erwin_config.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "libsurrogate/src/file/hyperparameters.hpp"
 #include "libsurrogate/src/model/tensor_layout.hpp"

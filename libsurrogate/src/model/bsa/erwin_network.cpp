@@ -50,7 +50,7 @@ private:
 
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
     require_no_conventions(card, "Erwin's U-net");
-    const Config config = parse_config(card.network);
+    const Config config = parse_config(*card.network);
     // Every block has 14 tensors, every step of message passing 8.
     if (14 * config.n_depth() + 8 * config.n_step > 2 * n_found + 100) {
         throw Error(Status::bad_file, "card: the network has " + std::to_string(config.n_depth()) +
@@ -63,7 +63,7 @@ std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
 
 std::unique_ptr<Network> make_network(const ModelFile& file,
                                       const std::shared_ptr<const MasterWeights>& weights) {
-    return std::make_unique<ErwinNetwork>(parse_config(file.card.network), weights);
+    return std::make_unique<ErwinNetwork>(parse_config(*file.card.network), weights);
 }
 
 }  // namespace surrogate::impl::bsa::erwin

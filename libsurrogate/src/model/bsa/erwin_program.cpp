@@ -16,9 +16,9 @@ namespace {
 /// Messages run where the solver has its points; their rows travel once to the tree, whose slots then
 /// stay with their rank through all levels, except for rotated blocks.
 template <class T>
-class HostProgram final : public Program {
+class ErwinHostProgram final : public Program {
 public:
-    HostProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
+    ErwinHostProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
                 const PlanRequest& request)
         : config_(config),
           domain_(domain),
@@ -135,7 +135,7 @@ private:
 };
 
 template <class T>
-std::vector<LayerCost> HostProgram<T>::costs() const {
+std::vector<LayerCost> ErwinHostProgram<T>::costs() const {
     Work work;
     work.n_point = n_point();
     work.n_solver = domain_.n_local();
@@ -158,7 +158,7 @@ std::vector<LayerCost> HostProgram<T>::costs() const {
 template <class T>
 std::unique_ptr<Program> make_program(const Config& config, const Layers<T>& layers,
                                       const PointDomain& domain, const PlanRequest& request) {
-    return std::make_unique<HostProgram<T>>(config, layers, domain, request);
+    return std::make_unique<ErwinHostProgram<T>>(config, layers, domain, request);
 }
 
 template std::unique_ptr<Program> make_program(const Config&, const Layers<float>&,

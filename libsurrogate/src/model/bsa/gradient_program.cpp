@@ -14,11 +14,11 @@ namespace surrogate::impl::bsa {
 namespace {
 
 template <class T>
-class HostProgram final : public PointProgram<T, GradientProgram> {
+class HostGradientProgram final : public PointProgram<T, GradientProgram> {
     using Shared = PointProgram<T, GradientProgram>;
 
 public:
-    HostProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
+    HostGradientProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
                 const PlanRequest& request)
         : Shared(config, layers, domain, request, {}),
           layers_(layers),
@@ -94,7 +94,7 @@ std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
             "option 'gradients': gradients of a layer alone are not built, those of a whole "
             "network of Ball Sparse Attention are");
     }
-    return std::make_unique<HostProgram<T>>(config, layers, domain, request);
+    return std::make_unique<HostGradientProgram<T>>(config, layers, domain, request);
 }
 
 template std::unique_ptr<GradientProgram> make_gradient_program(const Config&, const Layers<float>&,

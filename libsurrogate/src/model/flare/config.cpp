@@ -2,6 +2,7 @@
 #include "libsurrogate/src/model/flare/config.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/file/hyperparameters.hpp"

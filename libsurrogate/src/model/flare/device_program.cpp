@@ -22,9 +22,9 @@ using kernels::flare::Sizes;
 namespace {
 
 /// Passes over the points, and between them two reductions a block.
-class Passes final : public DeviceProgram {
+class DevicePasses final : public DeviceProgram {
 public:
-    Passes(const Config& config, std::shared_ptr<const DeviceWeights> weights,
+    DevicePasses(const Config& config, std::shared_ptr<const DeviceWeights> weights,
            const PointDomain& domain, const PlanRequest& request)
         : config_(config),
           domain_(domain),
@@ -94,7 +94,7 @@ private:
     std::array<DeviceReduction, 2> reductions_;  // maxima, sums
 };
 
-void Passes::allocate(const DeviceColumns& columns) {
+void DevicePasses::allocate(const DeviceColumns& columns) {
     columns_ = columns;
     n_point_ = rows_ ? rows_->n_canonical() : domain_.n_local();
     n_chunk_global_ = std::max<int64_t>(1, (domain_.n_global() + chunk_points - 1) / chunk_points);
@@ -104,7 +104,7 @@ void Passes::allocate(const DeviceColumns& columns) {
     set_poison();
 }
 
-void Passes::set_sizes() {
+void DevicePasses::set_sizes() {
     using enum DeviceReduction::Kind;
     const Sizes& s = sizes();
     const int64_t n_sum = n_row() * (s.n_dim + 1);
@@ -121,7 +121,7 @@ void Passes::set_sizes() {
     n_partial_ = reproducible_ ? (n_point_ + chunk_points - 1) / chunk_points : geometry_.n_block;
 }
 
-void Passes::add_memory() {
+void DevicePasses::add_memory() {
     const kernels::flare::DeviceShape& shape = weights_->shape();
     const Sizes& s = shape.sizes;
     const int64_t n_element = kernels::fragment_size(n_point_, shape.width);
@@ -141,7 +141,7 @@ void Passes::add_memory() {
 }
 
 /// The sums NaN; integers cannot, there the flag behind the maxima says it.
-void Passes::set_poison() {
+void DevicePasses::set_poison() {
     const Sizes& s = sizes();
     poison_ = pinned_memory(device_, maxima().bytes() + sums().bytes() + 8);
     float* maxima = static_cast<float*>(poison_.get());
@@ -159,7 +159,7 @@ void Passes::set_poison() {
     reductions_[1].poison = sums;
 }
 
-LatentArgs Passes::latent_args() const {
+LatentArgs DevicePasses::latent_args() const {
     LatentArgs args;
     args.shape = weights_->shape();
     args.operand = weights_->operand();
@@ -174,7 +174,7 @@ LatentArgs Passes::latent_args() const {
     return args;
 }
 
-void Passes::begin(Stream stream) const {
+void DevicePasses::begin(Stream stream) const {
     kernels_.begin(
         device_.properties(),
         {weights_->shape(), weights_->operand(), n_point_, columns_.inputs, columns_.n_input,
@@ -182,7 +182,7 @@ void Passes::begin(Stream stream) const {
         stream);
 }
 
-void Passes::encode(const DeviceBlock& block, Stream stream) const {
+void DevicePasses::encode(const DeviceBlock& block, Stream stream) const {
     kernels::flare::EncodeArgs args = weights_->encode_args(block);
     args.geometry = geometry_;
     args.n_point = n_point_;
@@ -196,7 +196,7 @@ void Passes::encode(const DeviceBlock& block, Stream stream) const {
     kernels_.encode(device_.properties(), args, stream);
 }
 
-void Passes::decode(const DeviceBlock& block, Stream stream) const {
+void DevicePasses::decode(const DeviceBlock& block, Stream stream) const {
     kernels::flare::DecodeArgs args = weights_->decode_args(block);
     args.n_point = n_point_;
     args.k = arena_.at<void>(k_);
@@ -205,7 +205,7 @@ void Passes::decode(const DeviceBlock& block, Stream stream) const {
     kernels_.decode(device_.properties(), args, stream);
 }
 
-void Passes::end(Stream stream) const {
+void DevicePasses::end(Stream stream) const {
     kernels_.end(device_.properties(),
                  {weights_->shape(), weights_->operand(), n_point_, arena_.at<float>(x_),
                   weights_->layers().out_norm, weights_->layers().out_proj, columns_.outputs,
@@ -213,7 +213,7 @@ void Passes::end(Stream stream) const {
                  stream);
 }
 
-void Passes::enqueue(DeviceSteps& steps) const {
+void DevicePasses::enqueue(DeviceSteps& steps) const {
     const kernels::DeviceProperties& properties = device_.properties();
     const Stream stream = steps.stream();
     const LatentArgs latents = latent_args();
@@ -236,7 +236,7 @@ void Passes::enqueue(DeviceSteps& steps) const {
     steps.compute([&] { end(stream); });
 }
 
-std::vector<std::string> Passes::notes() const {
+std::vector<std::string> DevicePasses::notes() const {
     std::vector<std::string> list;
     if (geometry_.n_pass > 1) {
         list.push_back("encode takes the latents in " + std::to_string(geometry_.n_pass) +
@@ -263,7 +263,7 @@ std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
                                                    std::shared_ptr<const DeviceWeights> weights,
                                                    const PointDomain& domain,
                                                    const PlanRequest& request) {
-    return std::make_unique<Passes>(config, std::move(weights), domain, request);
+    return std::make_unique<DevicePasses>(config, std::move(weights), domain, request);
 }
 
 }  // namespace surrogate::impl::flare

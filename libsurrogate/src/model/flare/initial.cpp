@@ -7,7 +7,7 @@ namespace surrogate::impl::flare {
 
 InitialValues initial_values(const Card& card, const TensorSpec& tensor) {
     using Kind = InitialValues::Kind;
-    if (parse_config(card.network).is_sequence()) {
+    if (parse_config(*card.network).is_sequence()) {
         throw Error(
             Status::not_supported,
             "the library cannot draw weights of FLARE's ModelWrapper; start from a model file");
@@ -18,7 +18,7 @@ InitialValues initial_values(const Card& card, const TensorSpec& tensor) {
 }
 
 bool is_of_output(const Card& card, const TensorSpec& tensor) {
-    const Config config = parse_config(card.network);
+    const Config config = parse_config(*card.network);
     const std::string last = layer_name(names_of(config.variant).out_proj, config.out_proj,
                                         config.out_proj.n_layer() - 1);
     return tensor.name.starts_with(last + ".");

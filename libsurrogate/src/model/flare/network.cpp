@@ -91,14 +91,14 @@ private:
 
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
     require_no_conventions(card, "FLARE");
-    const Config config = parse_config(card.network);
+    const Config config = parse_config(*card.network);
     require_few_tensors(config.n_tensor(), n_found);
     return layout(config);
 }
 
 std::unique_ptr<Network> make_network(const ModelFile& file,
                                       const std::shared_ptr<const MasterWeights>& weights) {
-    return std::make_unique<FlareNetwork>(parse_config(file.card.network), weights);
+    return std::make_unique<FlareNetwork>(parse_config(*file.card.network), weights);
 }
 
 }  // namespace surrogate::impl::flare

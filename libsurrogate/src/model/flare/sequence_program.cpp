@@ -10,11 +10,11 @@ namespace surrogate::impl::flare {
 namespace {
 
 template <class T>
-class HostProgram final : public TokenProgram<T, GradientProgram> {
+class SequenceHostProgram final : public TokenProgram<T, GradientProgram> {
     using Shared = TokenProgram<T, GradientProgram>;
 
 public:
-    HostProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
+    SequenceHostProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
                 const PlanRequest& request)
         : Shared(config, layers, domain, request,
                  request.saves_less ? Keeps::streams : Keeps::everything),
@@ -82,7 +82,7 @@ std::unique_ptr<GradientProgram> make_sequence_gradient_program(const Config& co
                                                                 const Layers<T>& layers,
                                                                 const PointDomain& domain,
                                                                 const PlanRequest& request) {
-    return std::make_unique<HostProgram<T>>(config, layers, domain, request);
+    return std::make_unique<SequenceHostProgram<T>>(config, layers, domain, request);
 }
 
 #define SURROGATE_SEQUENCE_PROGRAMS(T)                                            \

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/hept/config.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "kernels/hept/hept.hpp"
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/domain/domain.hpp"

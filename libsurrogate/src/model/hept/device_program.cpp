@@ -36,9 +36,9 @@ namespace {
 /// is planned; their order within a cell is found in every layer. Visitors follow the own tokens: a
 /// layer projects and weighs them here and returns their sums, all else is done where they are at
 /// home.
-class Passes final : public DeviceProgram {
+class DevicePasses final : public DeviceProgram {
 public:
-    Passes(const Config& config, const Layers<float>& layers,
+    DevicePasses(const Config& config, const Layers<float>& layers,
            std::shared_ptr<const DeviceWeights> weights, const PointDomain& domain,
            const PlanRequest& request)
         : config_(config),
@@ -158,7 +158,7 @@ private:
     List<kernels::hept::DeviceLargeCell> large_;
 };
 
-void Passes::connect(const DeviceColumns& columns) {
+void DevicePasses::connect(const DeviceColumns& columns) {
     columns_ = columns;
     const HomeOrder home = home_order(config_, domain_, request_);
     plan_.connect(comm_, config_, regions_, home);
@@ -179,14 +179,14 @@ void Passes::connect(const DeviceColumns& columns) {
     });
 }
 
-BadValue Passes::find_bad(std::span<const float> rows) const {
+BadValue DevicePasses::find_bad(std::span<const float> rows) const {
     if (!config_.is_pileup) return {};
     const int64_t n = columns_.n_input;
     return find_bad_class(rows.data(), std::ssize(rows) / n, n, n - 1);
 }
 
 /// Places within work_ follow: whatever is read together does not overlap.
-int64_t Passes::work_bytes() const {
+int64_t DevicePasses::work_bytes() const {
     const DeviceWidths& w = widths();
     const int64_t features = 4 * n_own_row() * w.features.width;
     const int64_t hidden = operand_bytes() * n_own_row() * w.tokens.width;
@@ -197,7 +197,7 @@ int64_t Passes::work_bytes() const {
                      4 * n_own_row() * w.outputs.width});
 }
 
-void Passes::add_memory(const DeviceTokens& tokens) {
+void DevicePasses::add_memory(const DeviceTokens& tokens) {
     const DeviceWidths& w = widths();
     const int64_t staging = 4 * plan_.n_point() * std::max(columns_.n_input, columns_.n_output);
     const int64_t rows = 4 * config_.num_heads * n_token() * w.head.stride();
@@ -224,7 +224,7 @@ void Passes::add_memory(const DeviceTokens& tokens) {
     arena_.take(device_);
 }
 
-void Passes::fill_memory(const DeviceTokens& tokens) const {
+void DevicePasses::fill_memory(const DeviceTokens& tokens) const {
     if (arena_.bytes() == 0) return;
     ArenaWriter put(device_, arena_);
     put(points_.place, tokens.points);
@@ -238,7 +238,7 @@ void Passes::fill_memory(const DeviceTokens& tokens) const {
     put.finish();
 }
 
-void Passes::set_order(const DeviceTokens& tokens) {
+void DevicePasses::set_order(const DeviceTokens& tokens) {
     order_ = {.n_row = config_.n_row(),
               .n_token = n_token(),
               .n_member = tokens.n_member,
@@ -262,17 +262,17 @@ void Passes::set_order(const DeviceTokens& tokens) {
 
 // ---- what an evaluation enqueues ---------------------------------------------------------------
 
-LinearArgs Passes::layer_args(const kernels::DeviceLinear& layer, int64_t n_tile) const {
+LinearArgs DevicePasses::layer_args(const kernels::DeviceLinear& layer, int64_t n_tile) const {
     return pass_of(layer, weights_->operand(), n_tile);
 }
 
-void Passes::from_tokens(LinearArgs& args, const kernels::DeviceNorm& norm) const {
+void DevicePasses::from_tokens(LinearArgs& args, const kernels::DeviceNorm& norm) const {
     args.stream = arena_.at<float>(h_);
     args.norm = norm;
     args.n_norm = static_cast<int32_t>(config_.h_dim);
 }
 
-void Passes::embed(Stream stream) const {
+void DevicePasses::embed(Stream stream) const {
     const DeviceWidths& w = widths();
     const DeviceLayers& layers = weights_->layers();
     BeginArgs begin;
@@ -309,7 +309,7 @@ void Passes::embed(Stream stream) const {
 }
 
 /// e = or += W_l h.
-void Passes::leave(const kernels::DeviceLinear& states, bool is_first, Stream stream) const {
+void DevicePasses::leave(const kernels::DeviceLinear& states, bool is_first, Stream stream) const {
     LinearArgs args = own_args(states);
     args.stream = arena_.at<float>(h_);
     args.to_stream = arena_.at<float>(e_);
@@ -317,7 +317,7 @@ void Passes::leave(const kernels::DeviceLinear& states, bool is_first, Stream st
     run(args, stream);
 }
 
-AugmentArgs Passes::augment_args(const DeviceLayer& layer) const {
+AugmentArgs DevicePasses::augment_args(const DeviceLayer& layer) const {
     return {.head = widths().head,
             .n_head = static_cast<int32_t>(config_.num_heads),
             .n_table = static_cast<int32_t>(config_.n_hashes),
@@ -332,7 +332,7 @@ AugmentArgs Passes::augment_args(const DeviceLayer& layer) const {
             .findings = columns_.findings};
 }
 
-AttendArgs Passes::attend_args() const {
+AttendArgs DevicePasses::attend_args() const {
     return {.head = widths().head,
             .n_head = static_cast<int32_t>(config_.num_heads),
             .n_table = static_cast<int32_t>(config_.n_hashes),
@@ -346,7 +346,7 @@ AttendArgs Passes::attend_args() const {
             .sums = arena_.at<float>(work_)};
 }
 
-CombineArgs Passes::combine_args() const {
+CombineArgs DevicePasses::combine_args() const {
     return {.head = widths().head,
             .n_head = static_cast<int32_t>(config_.num_heads),
             .n_table = static_cast<int32_t>(config_.n_hashes),
@@ -359,7 +359,7 @@ CombineArgs Passes::combine_args() const {
 }
 
 /// Rows of all tokens, and who stands where.
-void Passes::order(const DeviceLayer& layer, Stream stream) const {
+void DevicePasses::order(const DeviceLayer& layer, Stream stream) const {
     LinearArgs project = layer_args(layer.qkv, tiles_of(n_token()));
     from_tokens(project, layer.norm1);
     project.to_stream = arena_.at<float>(work_);
@@ -369,7 +369,7 @@ void Passes::order(const DeviceLayer& layer, Stream stream) const {
 }
 
 /// h += out_linear of what the heads were given.
-void Passes::join(const DeviceLayer& layer, Stream stream) const {
+void DevicePasses::join(const DeviceLayer& layer, Stream stream) const {
     kernels_.combine(device_.properties(), combine_args(), stream);
     LinearArgs out = own_args(layer.out);
     out.pieces = arena_.at<void>(head_rows_);
@@ -379,7 +379,7 @@ void Passes::join(const DeviceLayer& layer, Stream stream) const {
     run(out, stream);
 }
 
-void Passes::feed_forward(const DeviceLayer& layer, Stream stream) const {
+void DevicePasses::feed_forward(const DeviceLayer& layer, Stream stream) const {
     LinearArgs in = own_args(layer.ff_in);
     from_tokens(in, layer.norm2);
     in.activation = DeviceActivation::relu;
@@ -395,7 +395,7 @@ void Passes::feed_forward(const DeviceLayer& layer, Stream stream) const {
     run(out, stream);
 }
 
-void Passes::run_layer(const DeviceLayer& layer, DeviceSteps& steps) const {
+void DevicePasses::run_layer(const DeviceLayer& layer, DeviceSteps& steps) const {
     visits_.bring_tokens(arena_.at<float>(h_), widths().tokens.width, steps);
     steps.compute([&] { order(layer, steps.stream()); });
     visits_.clear_sums(steps);
@@ -409,7 +409,7 @@ void Passes::run_layer(const DeviceLayer& layer, DeviceSteps& steps) const {
 }
 
 /// e += mlp(e), then the classes.
-void Passes::read_out(Stream stream) const {
+void DevicePasses::read_out(Stream stream) const {
     const DeviceLayers& layers = weights_->layers();
     for (size_t j = 0; j < layers.mlp.size(); ++j) {
         LinearArgs args = own_args(layers.mlp[j]);
@@ -452,7 +452,7 @@ void Passes::read_out(Stream stream) const {
     kernels_.end(device_.properties(), end, stream);
 }
 
-void Passes::enqueue(DeviceSteps& steps) const {
+void DevicePasses::enqueue(DeviceSteps& steps) const {
     steps.compute([&] { embed(steps.stream()); });
     visits_.bring_coordinates(arena_.at<float>(coordinates_), steps);
     for (const DeviceLayer& layer : weights_->layers().layers) run_layer(layer, steps);
@@ -466,7 +466,7 @@ std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
                                                    std::shared_ptr<const DeviceWeights> weights,
                                                    const PointDomain& domain,
                                                    const PlanRequest& request) {
-    return std::make_unique<Passes>(config, layers, std::move(weights), domain, request);
+    return std::make_unique<DevicePasses>(config, layers, std::move(weights), domain, request);
 }
 
 }  // namespace surrogate::impl::hept

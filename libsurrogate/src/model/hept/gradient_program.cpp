@@ -17,11 +17,11 @@ using kernels::Tiles;
 namespace {
 
 template <class T>
-class HostProgram final : public PointProgram<T, GradientProgram> {
+class HostGradientProgram final : public PointProgram<T, GradientProgram> {
     using Shared = PointProgram<T, GradientProgram>;
 
 public:
-    HostProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
+    HostGradientProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
                 const PlanRequest& request)
         : Shared(config, layers, domain, request),
           back_(domain, request.queue, config.n_out(), config.in_dim),
@@ -130,7 +130,7 @@ std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
                                                        const PointDomain& domain,
                                                        const PlanRequest& request) {
     require_one_rank(domain, "HEPT");
-    return std::make_unique<HostProgram<T>>(config, layers, domain, request);
+    return std::make_unique<HostGradientProgram<T>>(config, layers, domain, request);
 }
 
 template std::unique_ptr<GradientProgram> make_gradient_program(const Config&, const Layers<float>&,

@@ -81,14 +81,14 @@ void require_regions(const MasterWeights& weights, const Config& config) {
 
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
     require_no_conventions(card, "HEPT");
-    const Config config = parse_config(card.network);
+    const Config config = parse_config(*card.network);
     require_few_tensors(config.n_tensor(), n_found);
     return layout(config);
 }
 
 std::unique_ptr<Network> make_network(const ModelFile& file,
                                       const std::shared_ptr<const MasterWeights>& weights) {
-    Config config = parse_config(file.card.network);
+    Config config = parse_config(*file.card.network);
     settle_padding(config, *weights);
     require_regions(*weights, config);
     return std::make_unique<HeptNetwork>(config, weights);

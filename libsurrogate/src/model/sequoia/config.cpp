@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/sequoia/config.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/file/hyperparameters.hpp"
 #include "libsurrogate/src/model/tensor_layout.hpp"

@@ -31,9 +31,9 @@ namespace {
 /// On one rank the kernels read and write the caller's points in the order of leaves; on many, rows
 /// travel to their leaves over the host. Ranks meet at the cut level only: once for its means, then
 /// where it attends to its children.
-class Passes final : public DeviceProgram {
+class DevicePasses final : public DeviceProgram {
 public:
-    Passes(const Config& config, std::shared_ptr<const DeviceWeights> weights,
+    DevicePasses(const Config& config, std::shared_ptr<const DeviceWeights> weights,
            const PointDomain& domain, const PlanRequest& request)
         : config_(config),
           domain_(domain),
@@ -118,7 +118,7 @@ private:
     std::vector<DeviceGather> gathers_;
 };
 
-void Passes::connect(const DeviceColumns& columns) {
+void DevicePasses::connect(const DeviceColumns& columns) {
     columns_ = columns;
     std::vector<int64_t> begins;
     comm_.agree([&] {
@@ -134,14 +134,14 @@ void Passes::connect(const DeviceColumns& columns) {
     comm_.agree([&] { allocate(leaves); });
 }
 
-void Passes::allocate(std::span<const int64_t> leaves) {
+void DevicePasses::allocate(std::span<const int64_t> leaves) {
     kernels_.load(device_.properties(), weights_->operand());
     add_memory();
     fill_memory(leaves);
     if (!is_alone()) add_gathers();
 }
 
-void Passes::add_memory() {
+void DevicePasses::add_memory() {
     const DeviceWidths& w = widths();
     const int64_t n_row = levels_.n_tile() * tile_rows;
     const int64_t n_leaf_row = levels_.n_leaf_tile() * tile_rows;
@@ -164,7 +164,7 @@ void Passes::add_memory() {
     arena_.take(device_);
 }
 
-void Passes::fill_memory(std::span<const int64_t> leaves) {
+void DevicePasses::fill_memory(std::span<const int64_t> leaves) {
     if (arena_.bytes() == 0) return;
     ArenaWriter put(device_, arena_);
     if (has_points()) {
@@ -180,7 +180,7 @@ void Passes::fill_memory(std::span<const int64_t> leaves) {
 }
 
 /// Of each level up to the cut.
-std::vector<int64_t> Passes::all_begins() const {
+std::vector<int64_t> DevicePasses::all_begins() const {
     std::vector<int64_t> all;
     for (int l = 0; l <= tree_.cut(); ++l) {
         const std::vector<int64_t> begins = tree_.begins(l);
@@ -190,7 +190,7 @@ std::vector<int64_t> Passes::all_begins() const {
 }
 
 /// The stream of the nodes above the leaves.
-std::vector<float> Passes::sinusoid() const {
+std::vector<float> DevicePasses::sinusoid() const {
     const int64_t width = widths().nodes.width, first = levels_.n_leaf_tile() * tile_rows;
     std::vector<float> added(static_cast<size_t>(levels_.n_upper_tile() * tile_rows * width));
     for (int l = 1; l < tree_.n_level(); ++l) {
@@ -207,7 +207,7 @@ std::vector<float> Passes::sinusoid() const {
 }
 
 /// Ranks own as many nodes of the cut level, or one less: parts are as long as the longest.
-void Passes::add_gathers() {
+void DevicePasses::add_gathers() {
     for (const int64_t n_channel : {config_.dim, config_.inner_dim()}) {
         const int64_t size = part_size(n_channel);
         float* const parts = arena_.at<float>(parts_);
@@ -220,7 +220,7 @@ void Passes::add_gathers() {
 
 // ---- what an evaluation enqueues ---------------------------------------------------------------
 
-CutArgs Passes::cut_args(size_t which) const {
+CutArgs DevicePasses::cut_args(size_t which) const {
     const Range own = tree_.owned(tree_.cut());
     const bool is_of_nodes = which == of_nodes;
     CutArgs args;
@@ -241,7 +241,7 @@ CutArgs Passes::cut_args(size_t which) const {
 }
 
 /// Rows of the cut level's nodes, from their owners to all ranks.
-void Passes::gather(size_t which, DeviceSteps& steps) const {
+void DevicePasses::gather(size_t which, DeviceSteps& steps) const {
     if (is_alone()) return;
     const CutArgs args = cut_args(which);
     steps.compute([&] { kernels_.pack(device_.properties(), args, steps.stream()); });
@@ -249,23 +249,23 @@ void Passes::gather(size_t which, DeviceSteps& steps) const {
     steps.compute([&] { kernels_.unpack(device_.properties(), args, steps.stream()); });
 }
 
-LinearArgs Passes::layer_args(const kernels::DeviceLinear& layer, int64_t n_tile) const {
+LinearArgs DevicePasses::layer_args(const kernels::DeviceLinear& layer, int64_t n_tile) const {
     return pass_of(layer, weights_->operand(), n_tile);
 }
 
-void Passes::from_nodes(LinearArgs& args, const kernels::DeviceNorm& norm) const {
+void DevicePasses::from_nodes(LinearArgs& args, const kernels::DeviceNorm& norm) const {
     args.stream = arena_.at<float>(x_);
     args.norm = norm;
     args.n_norm = static_cast<int32_t>(config_.dim);
 }
 
-TreeOperands Passes::operands() const {
+TreeOperands DevicePasses::operands() const {
     return {weights_->operand(), arena_.at<void>(work_), widths().qkv.width / 8,
             static_cast<int32_t>(config_.num_head), static_cast<int32_t>(widths().head_groups())};
 }
 
 /// Own leaves from the columns to x.
-void Passes::embed(Stream stream) const {
+void DevicePasses::embed(Stream stream) const {
     const DeviceLayers& layers = weights_->layers();
     BeginArgs begin;
     using Encoding = BeginArgs::Features;
@@ -296,7 +296,7 @@ void Passes::embed(Stream stream) const {
     run(embedding, stream);
 }
 
-void Passes::average(DeviceSteps& steps) const {
+void DevicePasses::average(DeviceSteps& steps) const {
     if (tree_.cut() == 0) gather(of_nodes, steps);
     for (int l = 1; l < tree_.n_level(); ++l) {
         kernels::sequoia::AverageArgs args = levels_.average(l);
@@ -308,7 +308,7 @@ void Passes::average(DeviceSteps& steps) const {
 }
 
 /// What nodes of a sequence above its leaves are given beside their means.
-void Passes::mark(Stream stream) const {
+void DevicePasses::mark(Stream stream) const {
     if (!config_.has_sinusoid && !config_.has_marker) return;
     for (int l = 1; l < tree_.n_level(); ++l) {
         MarkArgs args;
@@ -322,7 +322,7 @@ void Passes::mark(Stream stream) const {
     }
 }
 
-void Passes::visit(int l, DeviceSteps& steps) const {
+void DevicePasses::visit(int l, DeviceSteps& steps) const {
     const bool has_children = l > 0 && config_.has_children;
     if (has_children) {
         kernels::sequoia::ChildrenArgs args = levels_.children(l);
@@ -337,7 +337,7 @@ void Passes::visit(int l, DeviceSteps& steps) const {
     steps.compute([&] { kernels_.attend(device_.properties(), args, steps.stream()); });
 }
 
-void Passes::run_layer(const DeviceLayer& layer, DeviceSteps& steps) const {
+void DevicePasses::run_layer(const DeviceLayer& layer, DeviceSteps& steps) const {
     steps.compute([&] {
         LinearArgs project = layer_args(layer.qkv, levels_.n_tile());
         from_nodes(project, layer.norm1);
@@ -350,7 +350,7 @@ void Passes::run_layer(const DeviceLayer& layer, DeviceSteps& steps) const {
 }
 
 /// x += ff(v), x += mlp(norm2(x)): the hidden channels lie where q, k and v were.
-void Passes::finish(const DeviceLayer& layer, Stream stream) const {
+void DevicePasses::finish(const DeviceLayer& layer, Stream stream) const {
     const TreeOperands nodes = operands();
     const int64_t first_value = 2 * int64_t{nodes.n_head} * nodes.head_groups;
     LinearArgs ff = layer_args(layer.ff, levels_.n_tile());
@@ -376,7 +376,7 @@ void Passes::finish(const DeviceLayer& layer, Stream stream) const {
     run(out, stream);
 }
 
-void Passes::enqueue(DeviceSteps& steps) const {
+void DevicePasses::enqueue(DeviceSteps& steps) const {
     steps.compute([&] { embed(steps.stream()); });
     average(steps);
     steps.compute([&] { mark(steps.stream()); });
@@ -388,7 +388,7 @@ void Passes::enqueue(DeviceSteps& steps) const {
 
 // ---- the table of the plan ---------------------------------------------------------------------
 
-std::vector<LayerCost> Passes::costs() const {
+std::vector<LayerCost> DevicePasses::costs() const {
     Work work{tree_, domain_.n_local(), own().size(), 4, Embedding<float>::n_real(config_) * 4};
     work.is_on_device = true;
     work.n_rank = comm_.size();
@@ -397,7 +397,7 @@ std::vector<LayerCost> Passes::costs() const {
     return costs_of(config_, work);
 }
 
-std::vector<std::string> Passes::notes() const {
+std::vector<std::string> DevicePasses::notes() const {
     std::vector<std::string> list = {description(tree_)};
     if (!is_alone()) {
         list.push_back(
@@ -414,7 +414,7 @@ std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
                                                    std::shared_ptr<const DeviceWeights> weights,
                                                    const PointDomain& domain,
                                                    const PlanRequest& request) {
-    return std::make_unique<Passes>(config, std::move(weights), domain, request);
+    return std::make_unique<DevicePasses>(config, std::move(weights), domain, request);
 }
 
 }  // namespace surrogate::impl::sequoia

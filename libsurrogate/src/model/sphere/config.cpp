@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "libsurrogate/src/core/text.hpp"
@@ -48,7 +49,7 @@ Conventions parse_conventions(const nlohmann::json& found) {
     const auto text = [&](const char* key, const char* fallback) -> std::string {
         if (!found.is_object() || !found.contains(key)) return fallback;
         if (found[key].is_string()) return found[key].get<std::string>();
-        refuse(std::string(key) + " must be a string, is " + printable(found[key].dump(), 60));
+        refuse(std::string(key) + " must be a string, is " + printable(dump_json(found[key]), 60));
     };
     const std::string release = text("conventions", "torch-harmonics 0.9.3");
     int major = 0, minor = 0, patch = 0, n_read = 0;
@@ -384,8 +385,8 @@ Resample parse_resample(const nlohmann::json& network) {
 }  // namespace
 
 Config parse_config(const Card& card) {
-    const nlohmann::json& network = card.network;
-    const Conventions conventions = parse_conventions(card.conventions);
+    const nlohmann::json& network = *card.network;
+    const Conventions conventions = parse_conventions(*card.conventions);
     const bool is_layer = network.is_object() && network.contains("layer");
     const char* key = is_layer ? "layer" : "model";
     if (!network.is_object() || !network.contains(key)) {
@@ -396,7 +397,7 @@ Config parse_config(const Card& card) {
     }
     if (!network[key].is_string())
         refuse(std::string("network.") + key + " must be a string, is " +
-               printable(network[key].dump(), 60));
+               printable(dump_json(network[key]), 60));
     const std::string name = network[key].get<std::string>();
     if (is_layer) {
         if (name == "AttentionS2") return parse_attention(network, true, conventions);

@@ -36,9 +36,9 @@ DeviceActivation activation_of(const Transformer& config) {
 /// Ranks compute bands of rows, as on the host. What a stencil reads of other ranks' rows is
 /// exchanged: the image before the encoder, keys and values in every layer, what the decoder's
 /// weights made of the stream. Instance norms gather the sums of all rows.
-class Passes final : public DeviceProgram {
+class DevicePasses final : public DeviceProgram {
 public:
-    Passes(const Transformer& config, std::shared_ptr<const DeviceWeights> weights,
+    DevicePasses(const Transformer& config, std::shared_ptr<const DeviceWeights> weights,
            const SphereDomain& input, const SphereDomain& output, const PlanRequest& request)
         : config_(config),
           input_(input),
@@ -132,7 +132,7 @@ private:
     std::vector<DeviceExchange> exchanges_;
 };
 
-void Passes::connect(const DeviceColumns& columns) {
+void DevicePasses::connect(const DeviceColumns& columns) {
     columns_ = columns;
     comm_.agree([&] {
         kernels_.load(device_.properties(), weights_->operand());
@@ -154,7 +154,7 @@ void Passes::connect(const DeviceColumns& columns) {
     });
 }
 
-void Passes::make_tables() {
+void DevicePasses::make_tables() {
     using kernels::sphere::Stencil;
     const Convolution &encoder = config_.encoder, &decoder = config_.decoder;
     const Stencil in = kernels::sphere::convolution(encoder.out, encoder.in, encoder.filter,
@@ -171,7 +171,7 @@ void Passes::make_tables() {
     if (config_.n_layer > 0) attention_.emplace(config_.attention, weights_->operand(), inner_);
 }
 
-void Passes::make_exchanges(std::span<const Wanted> wanted) {
+void DevicePasses::make_exchanges(std::span<const Wanted> wanted) {
     const int rank = comm_.rank();
     image_exchange_.emplace(bands_.fine, wanted[0], rank, config_.encoder.n_in,
                             config_.image.n_lon);
@@ -180,7 +180,7 @@ void Passes::make_exchanges(std::span<const Wanted> wanted) {
                                config_.inner.n_lon);
 }
 
-void Passes::add_memory() {
+void DevicePasses::add_memory() {
     const DeviceWidths& w = widths();
     const int64_t n = n_row();
     const int64_t staging = 4 * n_image_point() * std::max(columns_.n_input, columns_.n_output);
@@ -219,7 +219,7 @@ void Passes::add_memory() {
     arena_.take(device_);
 }
 
-void Passes::fill_memory() {
+void DevicePasses::fill_memory() {
     ArenaWriter put(device_, arena_);
     put(points_in_, image_rows_->points_in());
     put(points_out_, image_rows_->points_out());
@@ -231,7 +231,7 @@ void Passes::fill_memory() {
     put.finish();
 }
 
-void Passes::connect_exchanges() {
+void DevicePasses::connect_exchanges() {
     for (const auto* exchange : {&image_exchange_, &key_exchange_, &expanded_exchange_})
         if (*exchange) exchanges_.push_back((*exchange)->exchange(ring_staging()));
     if (config_.norm != BlockNorm::instance || config_.n_layer == 0) return;
@@ -242,12 +242,12 @@ void Passes::connect_exchanges() {
 
 // ---- what an evaluation enqueues ---------------------------------------------------------------
 
-LinearArgs Passes::layer_args(const kernels::DeviceLinear& layer) const {
+LinearArgs DevicePasses::layer_args(const kernels::DeviceLinear& layer) const {
     return pass_of(layer, weights_->operand(), grid_.n_tile());
 }
 
 /// Channels of own rows, to those of the rows that are held.
-void Passes::exchange_planes(const std::optional<RingExchange>& exchange, int64_t from, Range own,
+void DevicePasses::exchange_planes(const std::optional<RingExchange>& exchange, int64_t from, Range own,
                              int64_t to, Range held, int64_t n_lon, DeviceSteps& steps) const {
     if (!exchange) return;
     exchange->enqueue(kernels_, device_, arena_, ring_staging(),
@@ -257,7 +257,7 @@ void Passes::exchange_planes(const std::optional<RingExchange>& exchange, int64_
 }
 
 /// The columns to planes of own rows.
-void Passes::read(Stream stream) const {
+void DevicePasses::read(Stream stream) const {
     kernels::sphere::ReadArgs read;
     read.n_point = n_image_point();
     read.points = arena_.at<int64_t>(points_in_);
@@ -270,7 +270,7 @@ void Passes::read(Stream stream) const {
 }
 
 /// The image to x.
-void Passes::encode(Stream stream) const {
+void DevicePasses::encode(Stream stream) const {
     kernels::sphere::GatherArgs gather;
     gather.stencil = encoder_->in(arena_);
     gather.grid = grid_;
@@ -296,7 +296,7 @@ void Passes::encode(Stream stream) const {
 }
 
 /// Sums over the rows of all ranks, if the norm takes them.
-void Passes::measure(DeviceSteps& steps) const {
+void DevicePasses::measure(DeviceSteps& steps) const {
     if (config_.norm != BlockNorm::instance) return;
     auto* const own = reinterpret_cast<double*>(arena_.at<char>(parts_) +
                                                 comm_.rank() * most_rows_ * sum_bytes());
@@ -310,7 +310,7 @@ void Passes::measure(DeviceSteps& steps) const {
 }
 
 /// The normalised stream as the layer's input; behind measure().
-void Passes::take_normalised(LinearArgs& args, const kernels::DeviceNorm& norm,
+void DevicePasses::take_normalised(LinearArgs& args, const kernels::DeviceNorm& norm,
                              Stream stream) const {
     const int64_t width = widths().points.width;
     const float* const x = arena_.at<float>(x_);
@@ -339,7 +339,7 @@ void Passes::take_normalised(LinearArgs& args, const kernels::DeviceNorm& norm,
 }
 
 /// x += layer(pieces)
-void Passes::add_pieces(const kernels::DeviceLinear& layer, const void* pieces, int64_t width,
+void DevicePasses::add_pieces(const kernels::DeviceLinear& layer, const void* pieces, int64_t width,
                         Stream stream) const {
     LinearArgs args = layer_args(layer);
     args.pieces = pieces;
@@ -349,7 +349,7 @@ void Passes::add_pieces(const kernels::DeviceLinear& layer, const void* pieces, 
     run(args, stream);
 }
 
-void Passes::project(const DeviceBlock& block, DeviceSteps& steps) const {
+void DevicePasses::project(const DeviceBlock& block, DeviceSteps& steps) const {
     void* const qkv = arena_.at<void>(work_);
     measure(steps);
     steps.compute([&] {
@@ -365,13 +365,13 @@ void Passes::project(const DeviceBlock& block, DeviceSteps& steps) const {
                            columns_.findings, steps);
 }
 
-void Passes::attend(const DeviceBlock& block, Stream stream) const {
+void DevicePasses::attend(const DeviceBlock& block, Stream stream) const {
     const kernels::sphere::AttendArgs attend = attention_->args(arena_, arena_.at<void>(work_));
     kernels_.attend(device_.properties(), attend, stream);
     add_pieces(block.attention.proj, attend.to, attention_->width(), stream);
 }
 
-void Passes::feed_forward(const DeviceBlock& block, DeviceSteps& steps) const {
+void DevicePasses::feed_forward(const DeviceBlock& block, DeviceSteps& steps) const {
     measure(steps);
     steps.compute([&] {
         LinearArgs in = layer_args(block.mlp_in);
@@ -385,7 +385,7 @@ void Passes::feed_forward(const DeviceBlock& block, DeviceSteps& steps) const {
 }
 
 /// x to planes of what the decoder's weights make of it.
-void Passes::expand(Stream stream) const {
+void DevicePasses::expand(Stream stream) const {
     LinearArgs expand = layer_args(weights_->layers().decoder);
     expand.stream = arena_.at<float>(x_);
     expand.to_stream = arena_.at<float>(work_);
@@ -401,7 +401,7 @@ void Passes::expand(Stream stream) const {
 }
 
 /// Those planes to the columns.
-void Passes::decode(Stream stream) const {
+void DevicePasses::decode(Stream stream) const {
     kernels::sphere::WriteArgs write;
     write.stencil = decoder_->in(arena_);
     write.n_row = static_cast<int32_t>(fine_.size());
@@ -415,7 +415,7 @@ void Passes::decode(Stream stream) const {
     kernels_.write(device_.properties(), write, stream);
 }
 
-void Passes::enqueue(DeviceSteps& steps) const {
+void DevicePasses::enqueue(DeviceSteps& steps) const {
     steps.compute([&] { read(steps.stream()); });
     exchange_planes(image_exchange_, image_, fine_, image_read_, image_held_, config_.image.n_lon,
                     steps);
@@ -433,13 +433,13 @@ void Passes::enqueue(DeviceSteps& steps) const {
 
 // ---- the table of the plan ---------------------------------------------------------------------
 
-LayerCost Passes::exchanged(LayerCost cost, const std::optional<RingExchange>& exchange) const {
+LayerCost DevicePasses::exchanged(LayerCost cost, const std::optional<RingExchange>& exchange) const {
     if (exchange) cost.bytes_sent += exchange->given_bytes();
     if (exchange) ++cost.collectives;
     return cost;
 }
 
-std::vector<LayerCost> Passes::costs() const {
+std::vector<LayerCost> DevicePasses::costs() const {
     const auto count = [](int64_t n) { return static_cast<double>(n); };
     const double n = count(grid_.n_point());
     const int64_t c = config_.n_channel();
@@ -477,7 +477,7 @@ std::vector<LayerCost> Passes::costs() const {
     return list;
 }
 
-std::vector<std::string> Passes::notes() const {
+std::vector<std::string> DevicePasses::notes() const {
     std::vector<std::string> list = notes_;
     if (is_alone()) list.clear();
     list.push_back(
@@ -495,7 +495,7 @@ std::unique_ptr<DeviceProgram> make_device_program(const Transformer& config,
                                                    const SphereDomain& input,
                                                    const SphereDomain& output,
                                                    const PlanRequest& request) {
-    return std::make_unique<Passes>(config, std::move(weights), input, output, request);
+    return std::make_unique<DevicePasses>(config, std::move(weights), input, output, request);
 }
 
 }  // namespace surrogate::impl::sphere

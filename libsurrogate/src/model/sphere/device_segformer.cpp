@@ -133,9 +133,9 @@ struct LevelTables {
 /// A SegFormer: level after level, each of which adds its part to the image at once, so that all
 /// share the memory of the first. Ranks compute bands of rows, as on the host; what a stencil reads
 /// of other ranks' rows is exchanged before it.
-class Passes final : public DeviceProgram {
+class SegformerDevicePasses final : public DeviceProgram {
 public:
-    Passes(const Segformer& config, std::shared_ptr<const SegformerWeights> weights,
+    SegformerDevicePasses(const Segformer& config, std::shared_ptr<const SegformerWeights> weights,
            const SphereDomain& input, const SphereDomain& output, const PlanRequest& request)
         : config_(config),
           input_(input),
@@ -219,7 +219,7 @@ private:
     int64_t points_in_ = 0, points_out_ = 0;
 };
 
-void Passes::connect(const DeviceColumns& columns) {
+void SegformerDevicePasses::connect(const DeviceColumns& columns) {
     columns_ = columns;
     comm_.agree([&] {
         kernels_.load(device_.properties(), weights_->operand());
@@ -243,14 +243,14 @@ void Passes::connect(const DeviceColumns& columns) {
     });
 }
 
-void Passes::make_tables() {
+void SegformerDevicePasses::make_tables() {
     for (size_t i = 0; i < config_.levels.size(); ++i)
         tables_.emplace_back(config_, config_.levels[i], weights_->operand(),
                              bands_.levels[i].of(comm_.rank()), above(i).of(comm_.rank()), fine_,
                              is_alone());
 }
 
-void Passes::make_exchanges(std::span<const std::array<Wanted, 4>> wanted) {
+void SegformerDevicePasses::make_exchanges(std::span<const std::array<Wanted, 4>> wanted) {
     const int rank = comm_.rank();
     for (size_t i = 0; i < wanted.size(); ++i) {
         const SegformerLevel& level = config_.levels[i];
@@ -268,7 +268,7 @@ void Passes::make_exchanges(std::span<const std::array<Wanted, 4>> wanted) {
     }
 }
 
-int64_t Passes::work_bytes(size_t i) const {
+int64_t SegformerDevicePasses::work_bytes(size_t i) const {
     const Convolution& merge = config_.levels[i].merge;
     const int64_t gathered = plain_channels(merge.n_in * merge.n_basis()).width;
     const int64_t expanded = plain_channels(SegformerWeights::n_expanded(config_, i)).width;
@@ -279,12 +279,12 @@ int64_t Passes::work_bytes(size_t i) const {
                      n * (operand_bytes() * width(i) + 4 * expanded)});
 }
 
-int64_t Passes::plane_bytes(size_t i) const {
+int64_t SegformerDevicePasses::plane_bytes(size_t i) const {
     return 4 * tables_[i].grid.n_point() *
            std::max(n_channel(i), SegformerWeights::n_expanded(config_, i));
 }
 
-void Passes::add_memory() {
+void SegformerDevicePasses::add_memory() {
     int64_t x = 4 * n_image_point() * std::max(columns_.n_input, columns_.n_output), work = 0;
     int64_t planes = 4 * n_image_point() * columns_.n_input;
     for (size_t i = 0; i < tables_.size(); ++i) {
@@ -321,7 +321,7 @@ void Passes::add_memory() {
     arena_.take(device_);
 }
 
-void Passes::fill_memory() {
+void SegformerDevicePasses::fill_memory() {
     ArenaWriter put(device_, arena_);
     put(points_in_, image_rows_->points_in());
     put(points_out_, image_rows_->points_out());
@@ -331,17 +331,17 @@ void Passes::fill_memory() {
 
 // ---- what an evaluation enqueues ---------------------------------------------------------------
 
-LinearArgs Passes::layer_args(size_t i, const kernels::DeviceLinear& layer) const {
+LinearArgs SegformerDevicePasses::layer_args(size_t i, const kernels::DeviceLinear& layer) const {
     return pass_of(layer, weights_->operand(), tables_[i].grid.n_tile());
 }
 
-void Passes::normalise(size_t i, const kernels::DeviceNorm& norm, Stream stream) const {
+void SegformerDevicePasses::normalise(size_t i, const kernels::DeviceNorm& norm, Stream stream) const {
     kernels_.norm(device_.properties(), {tables_[i].grid, norm, n_channel(i), x(), width(i)},
                   stream);
 }
 
 /// The first n_channel channels of a stream, to the planes that geometry reads.
-void Passes::to_planes(size_t i, const float* from, int64_t n_channel, Stream stream) const {
+void SegformerDevicePasses::to_planes(size_t i, const float* from, int64_t n_channel, Stream stream) const {
     kernels_.planes(device_.properties(),
                     {tables_[i].grid, from, plain_channels(n_channel).width, n_channel,
                      arena_.at<float>(planes_)},
@@ -349,7 +349,7 @@ void Passes::to_planes(size_t i, const float* from, int64_t n_channel, Stream st
 }
 
 /// Channels of own rows, to those of the rows that are held.
-void Passes::exchange_planes(const Geometry& geometry, Range own, int64_t n_lon,
+void SegformerDevicePasses::exchange_planes(const Geometry& geometry, Range own, int64_t n_lon,
                              DeviceSteps& steps) const {
     if (!geometry.exchange) return;
     const Range held = geometry.held;
@@ -359,7 +359,7 @@ void Passes::exchange_planes(const Geometry& geometry, Range own, int64_t n_lon,
                                columns_.findings, steps);
 }
 
-void Passes::read(Stream stream) const {
+void SegformerDevicePasses::read(Stream stream) const {
     kernels::sphere::ReadArgs read;
     read.n_point = n_image_point();
     read.points = arena_.at<int64_t>(points_in_);
@@ -372,7 +372,7 @@ void Passes::read(Stream stream) const {
 }
 
 /// x from the planes of the level above, or of the image.
-void Passes::merge(size_t i, Stream stream) const {
+void SegformerDevicePasses::merge(size_t i, Stream stream) const {
     const Convolution& merge = config_.levels[i].merge;
     kernels::sphere::GatherArgs gather;
     gather.stencil = tables_[i].merge.table.in(arena_);
@@ -391,7 +391,7 @@ void Passes::merge(size_t i, Stream stream) const {
     normalise(i, weights_->level(i).merge_norm, stream);
 }
 
-void Passes::project(size_t i, const DeviceRepetition& repetition, Stream stream) const {
+void SegformerDevicePasses::project(size_t i, const DeviceRepetition& repetition, Stream stream) const {
     const AttentionStage& stage = *tables_[i].attention;
     LinearArgs project = layer_args(i, repetition.attention.qkv);
     project.stream = x();
@@ -402,7 +402,7 @@ void Passes::project(size_t i, const DeviceRepetition& repetition, Stream stream
     run(project, stream);
 }
 
-void Passes::exchange_keys(size_t i, DeviceSteps& steps) const {
+void SegformerDevicePasses::exchange_keys(size_t i, DeviceSteps& steps) const {
     const LevelTables& tables = tables_[i];
     if (!tables.keys) return;
     const RingMemory rings = tables.attention->rings(arena_.at<void>(work_));
@@ -410,7 +410,7 @@ void Passes::exchange_keys(size_t i, DeviceSteps& steps) const {
                          steps);
 }
 
-void Passes::attend(size_t i, const DeviceRepetition& repetition, Stream stream) const {
+void SegformerDevicePasses::attend(size_t i, const DeviceRepetition& repetition, Stream stream) const {
     const AttentionStage& stage = *tables_[i].attention;
     const kernels::sphere::AttendArgs attend = stage.args(arena_, arena_.at<void>(work_));
     kernels_.attend(device_.properties(), attend, stream);
@@ -423,7 +423,7 @@ void Passes::attend(size_t i, const DeviceRepetition& repetition, Stream stream)
     run(out, stream);
 }
 
-void Passes::begin_feed_forward(size_t i, const DeviceRepetition& repetition, Stream stream) const {
+void SegformerDevicePasses::begin_feed_forward(size_t i, const DeviceRepetition& repetition, Stream stream) const {
     auto* const hidden = arena_.at<float>(work_);
     LinearArgs in = layer_args(i, repetition.mlp_in);
     in.stream = x();
@@ -434,7 +434,7 @@ void Passes::begin_feed_forward(size_t i, const DeviceRepetition& repetition, St
     to_planes(i, hidden, n_channel(i), stream);
 }
 
-void Passes::end_feed_forward(size_t i, const DeviceRepetition& repetition, Stream stream) const {
+void SegformerDevicePasses::end_feed_forward(size_t i, const DeviceRepetition& repetition, Stream stream) const {
     auto* const hidden = arena_.at<float>(work_);
     kernels::sphere::MixArgs mix;
     mix.stencil = tables_[i].mix->table.in(arena_);
@@ -456,7 +456,7 @@ void Passes::end_feed_forward(size_t i, const DeviceRepetition& repetition, Stre
 }
 
 /// x to planes of what the level's weights make of it. x stays.
-void Passes::expand(size_t i, Stream stream) const {
+void SegformerDevicePasses::expand(size_t i, Stream stream) const {
     const int64_t n_expanded = SegformerWeights::n_expanded(config_, i);
     LinearArgs mlp = layer_args(i, weights_->level(i).mlp);
     mlp.stream = x();
@@ -473,7 +473,7 @@ void Passes::expand(size_t i, Stream stream) const {
 }
 
 /// The level's part of the image is added to that of those before; the last goes to the columns.
-void Passes::upsample(size_t i, Stream stream) const {
+void SegformerDevicePasses::upsample(size_t i, Stream stream) const {
     const bool is_last = i + 1 == tables_.size();
     kernels::sphere::WriteArgs write;
     write.stencil = tables_[i].upsample.table.in(arena_);
@@ -490,7 +490,7 @@ void Passes::upsample(size_t i, Stream stream) const {
     kernels_.write(device_.properties(), write, stream);
 }
 
-void Passes::enqueue(DeviceSteps& steps) const {
+void SegformerDevicePasses::enqueue(DeviceSteps& steps) const {
     steps.compute([&] { read(steps.stream()); });
     for (size_t i = 0; i < tables_.size(); ++i) {
         const LevelTables& tables = tables_[i];
@@ -522,13 +522,13 @@ void Passes::enqueue(DeviceSteps& steps) const {
 
 // ---- the table of the plan ---------------------------------------------------------------------
 
-LayerCost Passes::exchanged(LayerCost cost, const std::optional<RingExchange>& exchange) const {
+LayerCost SegformerDevicePasses::exchanged(LayerCost cost, const std::optional<RingExchange>& exchange) const {
     if (exchange) cost.bytes_sent += exchange->given_bytes();
     if (exchange) ++cost.collectives;
     return cost;
 }
 
-std::vector<LayerCost> Passes::costs() const {
+std::vector<LayerCost> SegformerDevicePasses::costs() const {
     const auto count = [](int64_t n) { return static_cast<double>(n); };
     std::vector<LayerCost> list;
     const bool travels = image_rows_->travels();
@@ -566,7 +566,7 @@ std::vector<LayerCost> Passes::costs() const {
     return list;
 }
 
-std::vector<std::string> Passes::notes() const {
+std::vector<std::string> SegformerDevicePasses::notes() const {
     std::vector<std::string> list = notes_;
     if (is_alone()) list.clear();
     list.push_back(
@@ -583,7 +583,7 @@ std::unique_ptr<DeviceProgram> make_device_program(const Segformer& config,
                                                    const SphereDomain& input,
                                                    const SphereDomain& output,
                                                    const PlanRequest& request) {
-    return std::make_unique<Passes>(config, std::move(weights), input, output, request);
+    return std::make_unique<SegformerDevicePasses>(config, std::move(weights), input, output, request);
 }
 
 }  // namespace surrogate::impl::sphere
