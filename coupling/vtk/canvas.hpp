@@ -9,6 +9,9 @@
 
 namespace surrogate::vtk {
 
+/// Color of texts, ticks and axes.
+constexpr Rgb black = {0.13, 0.13, 0.13};
+
 /// A white picture that one draws on, in memory: no display, no window. Pixels count from the lower
 /// left corner.
 class Canvas {

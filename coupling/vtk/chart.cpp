@@ -16,7 +16,7 @@ namespace {
 constexpr int width = 960, height = 600;
 constexpr int left = 92, right = 24, below = 64, above = 48;  // margins around the axes
 constexpr int text_size = 15, title_size = 18;
-constexpr Rgb black = {0.13, 0.13, 0.13}, gray = {0.45, 0.45, 0.45}, pale = {0.9, 0.9, 0.9};
+constexpr Rgb gray = {0.45, 0.45, 0.45}, pale = {0.9, 0.9, 0.9};
 /// Told apart also by those who do not see red or green (Okabe and Ito's palette).
 constexpr std::array<Rgb, 6> colors = {{{0.00, 0.45, 0.70},
                                         {0.84, 0.37, 0.00},

@@ -14,7 +14,6 @@ namespace {
 constexpr int most_width = 65536;  // pixels
 constexpr int separator = 12;      // between and around panels
 constexpr int plain_bar = 14;      // height of a bar without numbers
-constexpr Rgb black = {0.13, 0.13, 0.13};
 
 /// Letters that can still be read where a page shows the picture a thousand pixels wide.
 int text_size(const std::vector<Panel>& panels) {

@@ -10,7 +10,6 @@ namespace surrogate::vtk {
 
 namespace {
 
-constexpr Rgb black = {0.13, 0.13, 0.13};
 using Align = Canvas::Align;
 
 std::vector<double> upright_ticks(const Axis& axis, int height, Sizes sizes) {

@@ -5,7 +5,7 @@
 #   SURROGATE_UNITY                      compiles up to eight neighboring sources as one; OFF compiles each alone, which is
 #                                        faster after an edit of one file
 #   surrogate_compile_together(<target>) precompiles the standard headers and groups the sources of a target by folder;
-#                                        call it in the directory of the target, after its last source
+#                                        call it after the last source was added
 option(SURROGATE_UNITY "Compile neighboring sources together: a shorter first build, a longer one after an edit" ON)
 set(surrogate_standard_headers <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory>
     <optional> <span> <stdexcept> <string> <string_view> <utility> <vector>)
@@ -17,9 +17,10 @@ function(surrogate_compile_together target)
     endif()
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
     get_target_property(sources ${target} SOURCES)
+    get_target_property(home ${target} SOURCE_DIR)
     set(folders "")
     foreach(source IN LISTS sources)
-        cmake_path(ABSOLUTE_PATH source NORMALIZE)
+        cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${home} NORMALIZE)
         cmake_path(GET source PARENT_PATH folder)
         cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
         string(MAKE_C_IDENTIFIER "${folder}" folder)
@@ -34,7 +35,7 @@ function(surrogate_compile_together target)
         foreach(source IN LISTS in_${folder})
             math(EXPR group "${number} / 8")
             math(EXPR number "${number} + 1")
-            set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${group})
+            set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${folder}_${group})
         endforeach()
     endforeach()
 endfunction()
