@@ -13,6 +13,13 @@ packages_twice="ccache"
 # In addition, solvers that nobody here wrote; their tests are skipped by name where these are missing.
 packages_foreign="code-saturne-bin code-saturne-data code-saturne-include lammps liblammps-dev openfoam"
 
+# start_clock; ...; print_duration <what>: prints "<what>: 6 min 5 s" for the time since start_clock.
+start_clock() { clock_start=$(date +%s); }
+print_duration() {
+    seconds=$(($(date +%s) - clock_start))
+    echo "$1: $((seconds / 60)) min $((seconds % 60)) s"
+}
+
 is_installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
 # install_packages <list>...: installs what is missing of the lists; says what is to be done where it cannot.

@@ -14,6 +14,7 @@ weather=$build/shallow_water
 
 say() { printf '\n== %s\n' "$*"; }
 
+start_clock
 say "1/4 packages"
 install_packages build
 
@@ -42,7 +43,7 @@ say "4/4 weather on a sphere: a spectral solver with a trained emulator beside i
 mkdir -p $weather
 $mpirun -n 4 $build/bin/shallow_water -truncate -days 1 -output $weather
 
-say "done"
+say "$(print_duration "done")"
 echo "Fields in time:    $results/solver.pvd and $results/surrogate.pvd (ParaView); a picture: $results/fields.png"
 echo "And on the globe:  $weather/solver.pvd and $weather/surrogate.pvd; a picture: $weather/vorticity.png"
 echo "Look at the model: $build/bin/surrogate info share/models/darcy_flow.safetensors   (and: surrogate check)"

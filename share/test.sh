@@ -8,6 +8,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 . share/packages.sh
+start_clock
 
 build=build
 n_core=$(nproc)
@@ -19,9 +20,16 @@ werror=
 cmake --preset release -DSURROGATE_TESTS=ON -DSURROGATE_EXAMPLES=ON $werror
 cmake --build $build -j "$n_core"
 
+# Reports where the time of the build went, and never fails.
+if command -v python3 >/dev/null; then
+    python3 benchmarks/build_time.py --build $build || true
+fi
+print_duration "packages and build"
+
 # A test on ranks counts as that many processors, so it does not share the machine with others.
 ctest --test-dir $build --output-on-failure -j "$n_core" --output-junit ctest.xml "$@"
 
 # Device code is compiled and emulated everywhere; what only a device can run is skipped, by name, and counted.
 echo "$(grep -c '<testcase .*status="notrun"' $build/ctest.xml || true) tests skipped for want of a device:" \
     $(sed -n 's/.*<testcase name="\([^"]*\)".*status="notrun".*/\1/p' $build/ctest.xml)
+print_duration "packages, build and tests"
