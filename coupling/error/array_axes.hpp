@@ -13,21 +13,21 @@
 
 namespace surrogate::coupling {
 
-/// An axis of an array in the host's memory; the stride is counted in numbers.
+/// Describes an axis of an array in the host's memory. The stride is counted in numbers.
 struct Axis {
     int64_t extent = 1, stride = 0;
 };
 
-/// Returns the stride of points that lie `step` rows apart; too large for any array if it does not fit.
+/// Returns the stride of points that lie `step` rows apart; the largest number if it does not fit.
 inline int64_t stepped(int64_t stride, int64_t step) {
     int64_t product = 0;
     return __builtin_mul_overflow(stride, step, &product) ? std::numeric_limits<int64_t>::max()
                                                           : product;
 }
 
-/// Tells whether no two numbers share memory: ordered by size, each stride exceeds the distance that
-/// the smaller ones span. Every section of a dense array passes. Extents are at least 1, distances
-/// below 2^62.
+/// Tells whether no two numbers share memory: ordered by size, each stride exceeds the distance
+/// that the smaller ones span. Every section of a dense array passes. Extents are at least 1,
+/// distances below 2^62.
 inline bool is_distinct(std::span<const Axis> axes) {
     for (size_t a = 0; a < axes.size(); ++a) {
         if (axes[a].extent == 1) continue;

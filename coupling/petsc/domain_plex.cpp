@@ -96,8 +96,8 @@ PetscErrorCode check_census(const Census& census) {
     PetscFunctionReturn(0);
 }
 
-/// Finds this rank's range of the global vectors. The offset of the chart's first point would not do:
-/// it is negative if another rank owns the point. Collective.
+/// Finds this rank's range of the global vectors. The offset of the chart's first point does not
+/// give it: that offset is negative if another rank owns the point. Collective.
 PetscErrorCode find_range(MPI_Comm comm, Layout* layout) {
     PetscFunctionBegin;
     PetscLayout values = nullptr;
@@ -130,7 +130,7 @@ PetscErrorCode find_layout(DM dm, Layout* layout) {
     PetscFunctionReturn(0);
 }
 
-/// Coordinates in the local vector of the DM, vertices of the overlap included.
+/// Holds the coordinates in the local vector of the DM, vertices of the overlap included.
 struct Coordinates {
     PetscSection section = nullptr;  // borrowed
     Vec vec = nullptr;               // borrowed; nullptr if the DM has no coordinates
@@ -218,7 +218,7 @@ PetscErrorCode place_points(DM dm, const Layout& layout, const Coordinates& coor
     PetscFunctionReturn(0);
 }
 
-/// place_points with the marks and the array of coordinates that it needs. Local.
+/// Writes x (n_point, n_axis) with marks and coordinates that live for this call. Local.
 PetscErrorCode place_all(DM dm, const Layout& layout, Coordinates coordinates, PetscScalar* x) {
     PetscFunctionBegin;
     PetscCheck(coordinates.vec, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,

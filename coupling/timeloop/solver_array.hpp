@@ -58,9 +58,9 @@ private:
 /// The value as an array of floats would hold it: rounded, NaN if it is beyond their range.
 double as_single(double value);
 
-/// Throws SHAPE, LIMIT, INVALID_ARGUMENT or NOT_SUPPORTED, naming `what`, unless it is an array of the
-/// host for the points of `placement`, n_component numbers each, whose strides stay in the address
-/// space. is_written: also unless each number has memory of its own.
+/// Throws SHAPE, LIMIT, INVALID_ARGUMENT or NOT_SUPPORTED, naming `what`, unless it is an array of
+/// the host for the points of `placement`, n_component numbers each, whose strides stay in the
+/// address space. is_written: also unless each number has memory of its own.
 void check_array(const surrogate_array& array, const std::string& what, const Placement& placement,
                  int64_t n_component, bool is_written);
 void check_block(const surrogate_block& block, const std::string& what, int64_t n_point,

@@ -23,7 +23,7 @@ uint64_t magnitude(int64_t stride) {
     return stride < 0 ? uint64_t{0} - static_cast<uint64_t>(stride) : static_cast<uint64_t>(stride);
 }
 
-/// A stride in units of another one; the largest number if it does not fit, which nothing reaches.
+/// Multiplies two strides; gives the largest number, which nothing reaches, if that does not fit.
 int64_t scaled(int64_t stride, int64_t step) {
     int64_t product = 0;
     return __builtin_mul_overflow(stride, step, &product) ? std::numeric_limits<int64_t>::max()
@@ -38,10 +38,12 @@ int64_t element_bytes(int32_t dtype) {
     return dtype == SURROGATE_FLOAT64 || dtype == SURROGATE_INT64 ? 8 : 4;
 }
 
-/// Bytes from the first element to the lowest and to the highest one. False if a number is too large.
+/// Bytes from the first element down to the lowest and up to the highest one.
 struct Reach {
     uint64_t down = 0, up = 0;
 };
+
+/// Finds the reach. Returns false if a distance does not fit int64_t.
 bool find_reach(const ArrayAxes& axes, Reach* reach) {
     for (size_t a = 0; a < axes.n_axis; ++a) {
         if (axes.extent[a] == 1) continue;

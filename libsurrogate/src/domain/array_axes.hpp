@@ -11,7 +11,7 @@ namespace surrogate::impl {
 
 class Domain;
 
-/// The axes of an array in the caller's memory: extents, and strides in elements.
+/// Describes an array in the caller's memory by its axes: extents, and strides in elements.
 struct ArrayAxes {
     static constexpr size_t max_axis = 4;
 
@@ -32,14 +32,14 @@ ArrayAxes axes_of(const surrogate_array& array, const Domain& domain);
 /// Describes a block, whose n_dim is 1 .. 4.
 ArrayAxes axes_of(const surrogate_block& block);
 
-/// Throws limit if the elements have more bytes than int64_t counts, shape if strides lead out of the
-/// address space. Extents are not negative; an array without elements passes. `what` begins the
+/// Throws limit if the elements have more bytes than int64_t counts, shape if strides lead out of
+/// the address space. Extents are not negative; an array without elements passes. `what` begins the
 /// message. Local, takes no memory unless it throws.
 void require_addressable(const ArrayAxes& axes, const std::string& what);
 
-/// Throws shape unless each element has memory of its own, as an output needs: ordered by size, each
-/// stride exceeds the distance that the smaller ones span. Every section of a dense array passes. The
-/// axes are addressable.
+/// Throws shape unless each element has memory of its own, as an output needs: ordered by size,
+/// each stride exceeds the distance that the smaller ones span. Every section of a dense array
+/// passes. The axes are addressable.
 void require_distinct(const ArrayAxes& axes, const std::string& what);
 
 }  // namespace surrogate::impl

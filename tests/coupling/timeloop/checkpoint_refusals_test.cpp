@@ -57,7 +57,7 @@ protected:
                 .write(0, timeloop::Seal{1, size, hash}.bytes().data(), timeloop::seal_bytes);
         MPI_Barrier(world);
     }
-    /// Of a file that says something else than the loop's, with a seal that fits. Its rows are zeros.
+    /// Expects the refusal of a file of other content, with a seal that fits. Its rows are zeros.
     void expect_forged(surrogate_status status, const std::string& text,
                        const std::function<void(timeloop::CheckpointContent&)>& change) {
         checkpoint();

@@ -40,6 +40,18 @@ TEST(TrainingManners, MemoryIsThatOfTheLaw) {
     EXPECT_NE(run.trainer.describe().find("parameters"), std::string::npos);
 }
 
+TEST(TrainingManners, HashOfTheModelFollowsItsWeights) {
+    GoldenRun run = on_ranks({});
+    const uint64_t before = run.model.hash();
+    EXPECT_EQ(run.model.hash(), before);
+    run.golden_step(0);
+    const uint64_t after = run.model.hash();
+    EXPECT_NE(after, before);
+    for (const uint64_t of_rank : gathered(std::vector<uint64_t>{after}, MPI_COMM_WORLD))
+        EXPECT_EQ(of_rank, after);
+    const Plan another(run.model, run.domain);  // all ranks still have the same model
+}
+
 TEST(TrainingManners, CallsAreRefusedWhileThePlanRuns) {
     GoldenRun run = on_ranks({{"range", "warn"}});
     run.load(0);

@@ -75,9 +75,9 @@ SURROGATE_API PetscErrorCode surrogate_plan_create_petsc(const surrogate_model* 
  * Errors: another type of DM, a section with unknowns on edges or faces, on cells and vertices, or
  * of different numbers (PETSC_ERR_SUP), a DMDA without coordinates or a DMPlex without section
  * (PETSC_ERR_ARG_WRONGSTATE), a DM on another communicator (PETSC_ERR_ARG_NOTSAMECOMM). Of a DMPlex
- * also no coordinates (PETSC_ERR_ARG_WRONG), a vertex without coordinates (PETSC_ERR_ARG_SIZ), and a
- * global section with offsets outside this rank's range of the global vectors, or with an offset of
- * two points (PETSC_ERR_ARG_OUTOFRANGE); all ranks return the error of the first that fails. */
+ * also no coordinates (PETSC_ERR_ARG_WRONG), a vertex without coordinates (PETSC_ERR_ARG_SIZ), and
+ * a global section with offsets outside this rank's range of the global vectors, or with an offset
+ * of two points (PETSC_ERR_ARG_OUTOFRANGE); all ranks return the error of the first that fails. */
 SURROGATE_API PetscErrorCode surrogate_domain_create_dm(surrogate_context* context, DM dm,
                                                         surrogate_domain** domain);
 

@@ -89,8 +89,9 @@ SURROGATE_API surrogate_status surrogate_timeloop_set_log(surrogate_timeloop* lo
  * read and stepped in place. Unit, shapes and names of vectors as in surrogate_plan_bind_input; the
  * memory stays the caller's, is read and written by every later step, and must not move. Local.
  * Errors: those of surrogate_plan_bind_output for what steps write, an output or an input that an
- * output feeds, and of surrogate_plan_bind_input for other inputs; NOT_SUPPORTED (memory of a device);
- * SHAPE (input and output domain have different numbers of points, and the field is both). */
+ * output feeds, and of surrogate_plan_bind_input for other inputs; NOT_SUPPORTED (memory of a
+ * device); SHAPE (input and output domain have different numbers of points, and the field is both).
+ */
 SURROGATE_API surrogate_status surrogate_timeloop_bind(surrogate_timeloop* loop, const char* name,
                                                        const char* unit,
                                                        const surrogate_array* array);
@@ -106,8 +107,8 @@ SURROGATE_API surrogate_status surrogate_timeloop_unbind(surrogate_timeloop* loo
 
 /* Output `output` of one evaluation is input `input` of the next one, where their names differ. Both
  * are bound, each to an array of its own or to the same one. Local. Errors: UNKNOWN_NAME,
- * INVALID_ARGUMENT (fed twice; different units), SHAPE (the input is bound to an array whose numbers
- * share memory). */
+ * INVALID_ARGUMENT (fed twice; different units), SHAPE (the input is bound to an array whose
+ * numbers share memory). */
 SURROGATE_API surrogate_status surrogate_timeloop_feed(surrogate_timeloop* loop, const char* output,
                                                        const char* input);
 
