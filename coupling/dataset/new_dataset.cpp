@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/dataset/new_dataset.hpp"
 
+#include <cstdint>
+#include <limits>
+
 #include "coupling/dataset/numbers.hpp"
 #include "coupling/error/file_errors.hpp"
 #include "coupling/error/shared_words.hpp"
@@ -105,10 +108,12 @@ const Variable& NewDataset::checked(const char* name, int64_t first, int64_t n) 
     coupling::require(name, "name");
     require_open();
     const Variable& variable = content_.variable(name);
+    constexpr int64_t most = std::numeric_limits<int64_t>::max();
+    const int64_t last = n < 1 ? first : first > most - n ? most : first + n - 1;
     if (first < 0 || n < 0 || first > variable.n_number - n)
-        fail(SURROGATE_SHAPE, "numbers " + std::to_string(first) + " to " +
-                                  std::to_string(first + n - 1) + " of '" + variable.name +
-                                  "' do not exist: it has " + std::to_string(variable.n_number));
+        fail(SURROGATE_SHAPE, "numbers " + std::to_string(first) + " to " + std::to_string(last) +
+                                  " of '" + variable.name + "' do not exist: it has " +
+                                  std::to_string(variable.n_number));
     return variable;
 }
 

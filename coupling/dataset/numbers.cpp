@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 
+#include "coupling/error/array_axes.hpp"
 #include "coupling/error/error.hpp"
 
 namespace surrogate::dataset {
@@ -88,6 +90,9 @@ void check_numbers(const surrogate_array& array, const Variable& variable, int64
         fail(SURROGATE_INVALID_ARGUMENT,
              what + " has dtype " + std::to_string(array.dtype) + ", and the variable holds " +
                  (is_integer(variable.dtype) ? "integers" : "real numbers"));
+    if (array.shape[0] == 0) return;
+    const coupling::Axis axis = {array.shape[0], array.stride[0]};
+    coupling::check_axes(what, std::span(&axis, 1), 8, false);
 }
 
 void pack(const surrogate_array& array, const Variable& variable, int64_t first,

@@ -72,6 +72,13 @@ void compare_points(const PointsContent& found, const PointsContent& expected, L
     lines->compare(found.group + ": number of points", found.n_global, expected.n_global);
     lines->compare(found.group + ": coordinates", found.x.n_column, expected.x.n_column);
     lines->compare(found.group, ids(found), ids(expected));
+    const auto compare_types = [&](const char* part, const Rows& in_file, const Rows& here) {
+        if (in_file.n_column > 0 && here.n_column > 0)
+            lines->compare(found.group + "/" + part + ": type", type_name(in_file),
+                           type_name(here));
+    };
+    compare_types("x", found.x, expected.x);
+    compare_types("id", found.id, expected.id);
 }
 
 void compare_fields(const FieldContent& found, const FieldContent& expected, Lines* lines) {

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
 #include "coupling/hdf5/contiguous.hpp"
 #include "coupling/hdf5/type.hpp"
 #include "coupling/timeloop/checkpoint_content.hpp"
@@ -8,9 +12,19 @@ namespace surrogate::timeloop {
 
 namespace {
 
-[[noreturn]] void fail_type(const std::string& name) {
+[[noreturn]] void fail_layout(const std::string& name) {
     fail(SURROGATE_BAD_FILE,
          "data set '" + name + "' has a type or a layout that no checkpoint has");
+}
+
+/// "big-endian float of 8 bytes"
+std::string type_text(hid_t type) {
+    const H5T_class_t kind = H5Tget_class(type);
+    const std::string text = kind == H5T_FLOAT     ? "float"
+                             : kind == H5T_INTEGER ? "integer"
+                                                   : "number of another class";
+    return (H5Tget_order(type) == H5T_ORDER_BE ? "big-endian " : "little-endian ") + text + " of " +
+           std::to_string(H5Tget_size(type)) + " bytes";
 }
 
 void set_type(const h5::Handle& dataset, const std::string& name, Rows* rows) {
@@ -19,7 +33,9 @@ void set_type(const h5::Handle& dataset, const std::string& name, Rows* rows) {
         rows->dtype = dtype;
         if (H5Tequal(type, h5::type_of(rows->dtype)) > 0) return;
     }
-    fail_type(name);
+    fail(SURROGATE_BAD_FILE, "data set '" + name + "': type is " + type_text(type) +
+                                 ", expected float32, float64 or int64 in the byte order of this "
+                                 "machine");
 }
 
 /// Type, extents and place of a data set.
@@ -27,9 +43,14 @@ Rows rows_of(const h5::Handle& dataset, const std::string& name) {
     const h5::Handle space(H5Dget_space(dataset), H5Sclose, "read a data space");
     const h5::Handle how(H5Dget_create_plist(dataset), H5Pclose, "read a layout");
     const int n_axis = H5Sget_simple_extent_ndims(space);
-    if (n_axis < 1 || n_axis > 2 || H5Pget_layout(how) != H5D_CONTIGUOUS) fail_type(name);
+    if (n_axis < 1 || n_axis > 2 || H5Pget_layout(how) != H5D_CONTIGUOUS) fail_layout(name);
     hsize_t extents[2] = {0, 1};
     H5Sget_simple_extent_dims(space, extents, nullptr);
+    constexpr hsize_t most = INT64_MAX / 8;  // numbers whose bytes int64 counts
+    if (extents[0] > most || extents[1] > most / std::max<hsize_t>(extents[0], 1))
+        fail(SURROGATE_BAD_FILE, "data set '" + name + "': shape is " + std::to_string(extents[0]) +
+                                     " x " + std::to_string(extents[1]) +
+                                     ", expected at most 2^60 numbers");
     Rows rows;
     rows.n_row = static_cast<int64_t>(extents[0]);
     rows.n_column = static_cast<int64_t>(extents[1]);
@@ -77,7 +98,7 @@ PointsContent read_points(hid_t file, const std::string& name) {
         h5::get(group, "n_lon", &points.n_lon);
     }
     for (const std::string& part : h5::names_in(group)) {
-        const Rows rows = rows_of(open_dataset(group, part), part);
+        const Rows rows = rows_of(open_dataset(group, part), name + "/" + part);
         if (part == "x") points.x = rows;
         if (part == "id") points.id = rows;
     }
@@ -101,11 +122,25 @@ void read_fields(hid_t file, CheckpointContent* content) {
 void check_rows(const CheckpointContent& content) {
     for (const PointsContent& points : content.points) {
         for (const Rows* rows : {&points.x, &points.id})
-            if (rows->n_column > 0 && rows->n_row != points.n_global) fail_type(points.group);
+            if (rows->n_column > 0 && rows->n_row != points.n_global) fail_layout(points.group);
         for (const FieldContent& field : content.fields)
             if (field.points == points.group && field.rows.n_row != points.n_global)
-                fail_type(field.name);
+                fail_layout(field.name);
     }
+}
+
+/// A time loop counts from 0, at a finite time.
+void check_head(const CheckpointContent& content) {
+    if (!std::isfinite(content.time_s))
+        fail(SURROGATE_BAD_FILE, "attribute 'timeloop/time_s' is " +
+                                     std::to_string(content.time_s) + ", expected a finite number");
+    const auto check_count = [](const char* name, int64_t value) {
+        if (value < 0)
+            fail(SURROGATE_BAD_FILE, "attribute 'timeloop/" + std::string(name) + "' is " +
+                                         std::to_string(value) + ", expected 0 or more");
+    };
+    check_count("step", content.step);
+    check_count("n_skip", content.n_skip);
 }
 
 CheckpointContent read_all(h5::Driver* driver) {
@@ -113,6 +148,7 @@ CheckpointContent read_all(h5::Driver* driver) {
                     "open the file as HDF5");
     CheckpointContent content;
     read_head(file, &content);
+    check_head(content);
     for (const std::string& name : h5::names_in(file))
         if (name.starts_with("points")) content.points.push_back(read_points(file, name));
     read_fields(file, &content);

@@ -117,6 +117,14 @@ void Fields::check_counts(const Found& found, int64_t n_input, int64_t n_output)
                                   std::to_string(n_output));
 }
 
+/// Tells whether steps write the array: that of an output, or of an input that an output feeds.
+bool Fields::is_written(const Found& found) const {
+    const auto is_fed = [&](const Field* input) {
+        return sources_[static_cast<size_t>(input - inputs_.data())] >= 0;
+    };
+    return !found.outputs.empty() || std::ranges::any_of(found.inputs, is_fed);
+}
+
 void Fields::require_unit(const Found& found, const char* unit) const {
     for (const auto* side : {&found.inputs, &found.outputs}) {
         for (const Field* field : *side) {
@@ -164,8 +172,8 @@ void Fields::bind(const char* name, const char* unit, const surrogate_array* arr
     check_counts(found, input.n_point, output.n_point);
     const bool is_input = !found.inputs.empty();
     const size_t n_component = (is_input ? found.inputs : found.outputs).size();
-    check_array(*array, "field '" + std::string(name) + "'", (is_input ? input : output).n_point,
-                static_cast<int64_t>(n_component));
+    check_array(*array, "field '" + std::string(name) + "'", is_input ? input : output,
+                static_cast<int64_t>(n_component), is_written(found));
     require_unit(found, unit);
     set(found, input, output, [&](int64_t component, const Placement& placement) {
         return SolverArray(*array, component, placement);
@@ -183,7 +191,8 @@ void Fields::bind(const char* name, const char* unit, const surrogate_block* blo
                                   "' is a vector, and a block holds one number a point; bind its "
                                   "components by their names " +
                                   list());
-    check_block(*block, "field '" + std::string(name) + "'", (is_input ? input : output).n_point);
+    check_block(*block, "field '" + std::string(name) + "'", (is_input ? input : output).n_point,
+                is_written(found));
     require_unit(found, unit);
     set(found, input, output, [&](int64_t, const Placement&) { return SolverArray(*block); });
 }
@@ -204,6 +213,10 @@ void Fields::feed(const char* output, const char* input) {
     if (to->unit != source.unit)
         fail(SURROGATE_INVALID_ARGUMENT, "output '" + source.name + "' is in '" + source.unit +
                                              "', input '" + to->name + "' in '" + to->unit + "'");
+    if (to->is_bound && !to->array.is_distinct())
+        fail(SURROGATE_SHAPE, "input '" + to->name +
+                                  "' is bound to an array whose numbers share memory, and a step "
+                                  "would write it; bind an array with a number for each point");
     int& known = sources_[static_cast<size_t>(to - inputs_.begin())];
     if (known >= 0)
         fail(SURROGATE_INVALID_ARGUMENT, "input '" + to->name + "' is fed by output '" +

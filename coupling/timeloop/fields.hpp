@@ -71,6 +71,7 @@ private:
     };
     Found find(const char* name);
     void check_counts(const Found& found, int64_t n_input, int64_t n_output) const;
+    bool is_written(const Found& found) const;
     void require_unit(const Found& found, const char* unit) const;
     void set(const Found& found, const Placement& input, const Placement& output,
              const auto& array_of);

@@ -2,12 +2,14 @@
 #include "coupling/timeloop/solver_array.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
+#include "coupling/error/array_axes.hpp"
 #include "coupling/timeloop/error.hpp"
 
 namespace surrogate::timeloop {
@@ -46,6 +48,14 @@ int64_t Placement::first() const {
     if (!is_stepped || n_point == 0) return 0;
     return (n_lat - 1) * std::max<int64_t>(-lat_step, 0) +
            (n_lon - 1) * std::max<int64_t>(-lon_step, 0);
+}
+
+bool SolverArray::is_distinct() const {
+    if (n_point() == 0) return true;
+    std::array<coupling::Axis, 4> axes;
+    for (size_t a = 0; a < axes.size(); ++a)
+        if (shape_[a] > 1) axes[a] = {shape_[a], stride_[a]};
+    return coupling::is_distinct(axes);
 }
 
 SolverArray::SolverArray(const surrogate_array& array, int64_t column, const Placement& placement)
@@ -154,10 +164,15 @@ void check_data(const std::string& what, const void* data, int64_t n) {
              what + ": data is NULL, for " + std::to_string(n) + " numbers");
 }
 
+int64_t number_bytes(int32_t dtype) {
+    return dtype == SURROGATE_FLOAT32 ? 4 : 8;
+}
+
 }  // namespace
 
-void check_array(const surrogate_array& array, const std::string& what, int64_t n_point,
-                 int64_t n_component) {
+void check_array(const surrogate_array& array, const std::string& what, const Placement& placement,
+                 int64_t n_component, bool is_written) {
+    const int64_t n_point = placement.n_point;
     check_place(what, array.dtype, array.space);
     const auto text = [](int64_t rows, int64_t columns) {
         return "(" + std::to_string(rows) + ", " + std::to_string(columns) + ")";
@@ -168,10 +183,19 @@ void check_array(const surrogate_array& array, const std::string& what, int64_t 
              what + ": array has shape " + text(n_row, n_column) + ", the domain asks for " +
                  text(n_point, n_component) +
                  (n_row == n_component && n_column == n_point ? "; it looks transposed" : ""));
+    if (n_point == 0 || n_component == 0) return;
+    std::array<coupling::Axis, 3> axes = {coupling::Axis{n_component, array.stride[1]},
+                                          coupling::Axis{n_point, array.stride[0]}};
+    if (placement.is_stepped) {
+        axes[1] = {placement.n_lat, coupling::stepped(array.stride[0], placement.lat_step)};
+        axes[2] = {placement.n_lon, coupling::stepped(array.stride[0], placement.lon_step)};
+    }
+    coupling::check_axes(what, axes, number_bytes(array.dtype), is_written);
     check_data(what, array.data, n_point * n_component);
 }
 
-void check_block(const surrogate_block& block, const std::string& what, int64_t n_point) {
+void check_block(const surrogate_block& block, const std::string& what, int64_t n_point,
+                 bool is_written) {
     check_place(what, block.dtype, block.space);
     if (block.n_dim < 1 || block.n_dim > 4)
         fail(SURROGATE_SHAPE,
@@ -188,6 +212,11 @@ void check_block(const surrogate_block& block, const std::string& what, int64_t 
         fail(SURROGATE_SHAPE, what + ": the block has " + shape + " points, the domain has " +
                                   std::to_string(n_point));
     check_data(what, block.data, n);
+    if (n == 0) return;
+    std::array<coupling::Axis, 4> axes;
+    for (size_t axis = 0; axis < static_cast<size_t>(block.n_dim); ++axis)
+        axes[axis] = {block.shape[axis], block.stride[axis]};
+    coupling::check_axes(what, axes, number_bytes(block.dtype), is_written);
 }
 
 }  // namespace surrogate::timeloop

@@ -33,6 +33,8 @@ public:
     int32_t dtype() const { return dtype_; }
     bool is_single() const { return dtype_ == SURROGATE_FLOAT32; }
     int64_t number_size() const { return is_single() ? 4 : 8; }  ///< in bytes
+    /// Tells whether each point has memory of its own, as numbers to write need.
+    bool is_distinct() const;
 
     /// Points first .. first + count - 1. Floats are written if they hold the value, NaN otherwise.
     void read(int64_t first, int64_t count, double* values) const;
@@ -56,10 +58,12 @@ private:
 /// The value as an array of floats would hold it: rounded, NaN if it is beyond their range.
 double as_single(double value);
 
-/// Throws SHAPE, INVALID_ARGUMENT or NOT_SUPPORTED, naming `what`, unless it is an array of the host
-/// for n_point points of n_component numbers.
-void check_array(const surrogate_array& array, const std::string& what, int64_t n_point,
-                 int64_t n_component);
-void check_block(const surrogate_block& block, const std::string& what, int64_t n_point);
+/// Throws SHAPE, LIMIT, INVALID_ARGUMENT or NOT_SUPPORTED, naming `what`, unless it is an array of
+/// the host for the points of `placement`, n_component numbers each, whose strides stay in the
+/// address space. is_written: also unless each number has memory of its own.
+void check_array(const surrogate_array& array, const std::string& what, const Placement& placement,
+                 int64_t n_component, bool is_written);
+void check_block(const surrogate_block& block, const std::string& what, int64_t n_point,
+                 bool is_written);
 
 }  // namespace surrogate::timeloop

@@ -2,6 +2,7 @@
 #include "coupling/timeloop/state.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 #include "coupling/timeloop/error.hpp"
@@ -34,8 +35,13 @@ void State::bind(const char* name, const char* unit, const surrogate_array* arra
                  const Placement& input) {
     const std::string what = named(*fields_, name);
     require(array, "array");
-    check_array(*array, what, input.n_point, std::max<int64_t>(array->shape[1], 1));
+    constexpr int64_t most = std::numeric_limits<int32_t>::max();
+    if (array->shape[1] > most)
+        fail(SURROGATE_LIMIT, what + ": the array has " + std::to_string(array->shape[1]) +
+                                  " components, expected at most " + std::to_string(most));
+    check_array(*array, what, input, std::max<int64_t>(array->shape[1], 1), true);
     std::vector<SolverArray> components;
+    components.reserve(static_cast<size_t>(array->shape[1]));
     for (int64_t c = 0; c < array->shape[1]; ++c) components.emplace_back(*array, c, input);
     set(name, unit, std::move(components));
 }
@@ -44,7 +50,7 @@ void State::bind(const char* name, const char* unit, const surrogate_block* bloc
                  const Placement& input) {
     const std::string what = named(*fields_, name);
     require(block, "block");
-    check_block(*block, what, input.n_point);
+    check_block(*block, what, input.n_point, true);
     set(name, unit, {SolverArray(*block)});
 }
 

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "coupling/vtk/arrays.hpp"
@@ -29,11 +30,32 @@ namespace surrogate::vtk {
 
 namespace {
 
+constexpr int64_t most_numbers = int64_t{1} << 59;  // doubles that an address can reach
+
+/// Numbers, components and the distances between numbers fit the types of VTK and of addresses.
+void check_size(const surrogate_array& array, const std::string& what) {
+    const int64_t n_row = array.shape[0], n_column = array.shape[1];
+    if (n_column > std::numeric_limits<int32_t>::max() ||
+        n_row > most_numbers / std::max<int64_t>(n_column, 1))
+        throw Error(SURROGATE_LIMIT, what + " has " + std::to_string(n_row) + " x " +
+                                         std::to_string(n_column) +
+                                         " numbers, expected at most 2^31 - 1 columns and 2^59 "
+                                         "numbers");
+    if (n_row == 0 || n_column == 0) return;
+    const double reach = std::abs(static_cast<double>(array.stride[0])) * double(n_row - 1) +
+                         std::abs(static_cast<double>(array.stride[1])) * double(n_column - 1);
+    if (reach >= double(most_numbers))
+        throw Error(SURROGATE_SHAPE, what + " has strides (" + std::to_string(array.stride[0]) +
+                                         ", " + std::to_string(array.stride[1]) +
+                                         "), which lead out of the address space");
+}
+
 void check_array(const surrogate_array& array, const std::string& what) {
     if (array.space != SURROGATE_HOST)
         throw Error(SURROGATE_NOT_SUPPORTED, what + " does not lie on the host; copy it first");
     if (array.shape[0] < 0 || array.shape[1] < 0)
         throw Error(SURROGATE_SHAPE, what + " has a negative extent");
+    check_size(array, what);
     if (array.data == nullptr && array.shape[0] > 0 && array.shape[1] > 0)
         throw Error(SURROGATE_INVALID_ARGUMENT,
                     what + " has data NULL and " + std::to_string(array.shape[0]) + " rows");
@@ -231,6 +253,9 @@ void add_field(vtkDataSet* grid, const surrogate_series_field& field, bool unit_
 vtkSmartPointer<vtkUnstructuredGrid> make_grid(const surrogate_mesh& mesh) {
     if (mesh.n_cells < 0)
         throw Error(SURROGATE_SHAPE, "mesh.n_cells is " + std::to_string(mesh.n_cells));
+    if (mesh.n_cells >= most_numbers)
+        throw Error(SURROGATE_LIMIT, "mesh.n_cells is " + std::to_string(mesh.n_cells) +
+                                         ", expected less than 2^59");
     auto grid = vtkSmartPointer<vtkUnstructuredGrid>::New();
     grid->SetPoints(make_points(mesh.points));
     if (mesh.n_cells > 0)

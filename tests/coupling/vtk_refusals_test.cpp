@@ -69,6 +69,19 @@ TEST(VtkSeriesRefusals, WriteRefusesFieldsThatDoNotFit) {
     surrogate_array untyped = column(four.data(), 3);
     untyped.dtype = 99;
     refuse(field("type", SURROGATE_POINT, untyped), {SURROGATE_INVALID_ARGUMENT, "dtype 99"});
+    constexpr int64_t huge = std::numeric_limits<int64_t>::max();
+    refuse(field("wide", SURROGATE_POINT, matrix(four.data(), 3, huge)),
+           {SURROGATE_LIMIT, "2^31 - 1 columns"});
+    refuse(field("far", SURROGATE_POINT, column(four.data(), 3, huge)),
+           {SURROGATE_SHAPE, "out of the address space"});
+    surrogate_mesh many = mesh;
+    many.points.shape[0] = huge;
+    expect_refusal(surrogate_series_write_mesh(ranks.at(0), 0, &many, 0, nullptr, &piece),
+                   {SURROGATE_LIMIT, "mesh.points"});
+    many = mesh;
+    many.n_cells = huge;
+    expect_refusal(surrogate_series_write_mesh(ranks.at(0), 0, &many, 0, nullptr, &piece),
+                   {SURROGATE_LIMIT, "mesh.n_cells is 9223372036854775807"});
 }
 
 TEST(VtkSeriesRefusals, WriteRefusesNullsAndTimes) {

@@ -180,89 +180,75 @@ surrogate_status surrogate_plan_domain(const surrogate_plan* plan, int32_t is_ou
     });
 }
 
+namespace {
+
+/// Runs `work` on a plan that no other call works on.
+template <class Work>
+surrogate_status with_plan(surrogate_plan* plan, const Work& work) {
+    if (!plan) return guarded(nullptr, [&] { require(plan, "plan"); });
+    return exclusive(*plan->is_in_use,
+                     [&] { return guarded(&plan->owner, [&] { work(*plan->plan); }); });
+}
+
+}  // namespace
+
 surrogate_status surrogate_plan_bind_input(surrogate_plan* plan, const char* name, const char* unit,
                                            const surrogate_array* array) {
-    return guarded(owner_of(plan), [&] {
-        require(plan, "plan");
-        plan->plan->bind_input(name, unit, array);
-    });
+    return with_plan(plan, [&](Plan& own) { own.bind_input(name, unit, array); });
 }
 
 surrogate_status surrogate_plan_bind_output(surrogate_plan* plan, const char* name,
                                             const char* unit, const surrogate_array* array) {
-    return guarded(owner_of(plan), [&] {
-        require(plan, "plan");
-        plan->plan->bind_output(name, unit, array);
-    });
+    return with_plan(plan, [&](Plan& own) { own.bind_output(name, unit, array); });
 }
 
 surrogate_status surrogate_plan_bind_input_block(surrogate_plan* plan, const char* name,
                                                  const char* unit, const surrogate_block* block) {
-    return guarded(owner_of(plan), [&] {
-        require(plan, "plan");
-        plan->plan->bind_input(name, unit, block);
-    });
+    return with_plan(plan, [&](Plan& own) { own.bind_input(name, unit, block); });
 }
 
 surrogate_status surrogate_plan_bind_output_block(surrogate_plan* plan, const char* name,
                                                   const char* unit, const surrogate_block* block) {
-    return guarded(owner_of(plan), [&] {
-        require(plan, "plan");
-        plan->plan->bind_output(name, unit, block);
-    });
+    return with_plan(plan, [&](Plan& own) { own.bind_output(name, unit, block); });
 }
 
 surrogate_status surrogate_plan_unbind(surrogate_plan* plan) {
-    return guarded(owner_of(plan), [&] {
-        require(plan, "plan");
-        plan->plan->unbind();
-    });
+    return with_plan(plan, [&](Plan& own) { own.unbind(); });
 }
 
 surrogate_status surrogate_plan_run(surrogate_plan* plan) {
-    return guarded(owner_of(plan), [&] {
-        require(plan, "plan");
-        plan->plan->run();
-    });
+    return with_plan(plan, [&](Plan& own) { own.run(); });
 }
 
 surrogate_status surrogate_plan_run_network(surrogate_plan* plan, int32_t n_inputs,
                                             const surrogate_named_array* inputs, int32_t n_outputs,
                                             const surrogate_named_array* outputs) {
-    return guarded(owner_of(plan), [&] {
-        require(plan, "plan");
+    return with_plan(plan, [&](Plan& own) {
         // A list that is null or of negative length is empty to the plan, which speaks up after all
         // exchanges.
         const size_t n_in = inputs && n_inputs > 0 ? static_cast<size_t>(n_inputs) : 0;
         const size_t n_out = outputs && n_outputs > 0 ? static_cast<size_t>(n_outputs) : 0;
-        plan->plan->run_network({inputs, n_in}, {outputs, n_out});
+        own.run_network({inputs, n_in}, {outputs, n_out});
     });
 }
 
 surrogate_status surrogate_plan_run_failed(surrogate_plan* plan, surrogate_status status,
                                            const char* text) {
-    return guarded(owner_of(plan), [&] {
-        require(plan, "plan");
+    return with_plan(plan, [&](Plan& own) {
         if (status == SURROGATE_SUCCESS) {
-            plan->plan->run_failed(Status::invalid_argument,
-                                   "run_failed was called with SURROGATE_SUCCESS");
+            own.run_failed(Status::invalid_argument,
+                           "run_failed was called with SURROGATE_SUCCESS");
         }
-        plan->plan->run_failed(static_cast<Status>(status), reason(text));
+        own.run_failed(static_cast<Status>(status), reason(text));
     });
 }
 
 surrogate_status surrogate_plan_set_stream(surrogate_plan* plan, void* stream) {
-    return guarded(owner_of(plan), [&] {
-        require(plan, "plan");
-        plan->plan->set_stream(stream);
-    });
+    return with_plan(plan, [&](Plan& own) { own.set_stream(stream); });
 }
 
 surrogate_status surrogate_plan_wait(surrogate_plan* plan) {
-    return guarded(owner_of(plan), [&] {
-        require(plan, "plan");
-        plan->plan->wait();
-    });
+    return with_plan(plan, [&](Plan& own) { own.wait(); });
 }
 
 surrogate_status surrogate_plan_option(const surrogate_plan* plan, const char* key, char* text,

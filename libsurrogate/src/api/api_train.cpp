@@ -34,7 +34,7 @@ surrogate_status surrogate_trainer_create(surrogate_plan* plan, surrogate_contex
                                           surrogate_trainer** trainer) {
     const surrogate_context* owner = across ? across : owner_of(plan);
     static const TrainingSettings none;
-    return guarded(owner, [&] {
+    const auto create = [&] {
         require(owner, "plan");
         if (trainer) *trainer = nullptr;
         std::unique_ptr<surrogate_trainer> created;
@@ -44,21 +44,32 @@ surrogate_status surrogate_trainer_create(surrogate_plan* plan, surrogate_contex
             created = std::make_unique<surrogate_trainer>();
         });
         created->owner = *owner;
+        created->is_in_use = plan->is_in_use;
         created->trainer.emplace(*plan->plan, plan->owner.context, owner->context,
                                  settings ? settings->settings : none);
         *trainer = created.release();
-    });
+    };
+    if (!plan) return guarded(owner, create);
+    return exclusive(*plan->is_in_use, [&] { return guarded(owner, create); });
 }
 
 namespace {
 
-/// Runs `work` on the trainer of a handle, inside of what every function of the interface does.
-template <class Handle, class Work>
-surrogate_status with(Handle* trainer, const Work& work) {
+/// Reads the trainer of a handle, inside of what every function of the interface does.
+template <class Work>
+surrogate_status with(const surrogate_trainer* trainer, const Work& work) {
     return guarded(owner_of(trainer), [&] {
         require(trainer, "trainer");
         work(*trainer->trainer);
     });
+}
+
+/// Runs `work` on a trainer whose plan no other call works on.
+template <class Work>
+surrogate_status with(surrogate_trainer* trainer, const Work& work) {
+    if (!trainer) return guarded(nullptr, [&] { require(trainer, "trainer"); });
+    return exclusive(*trainer->is_in_use,
+                     [&] { return guarded(&trainer->owner, [&] { work(*trainer->trainer); }); });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <new>
 #include <optional>
@@ -60,6 +61,8 @@ struct surrogate_order {
 struct surrogate_plan {
     surrogate_context owner;
     std::optional<surrogate::impl::Plan> plan;
+    /// Set while a call works on the plan; shared with trainers of the plan. See exclusive().
+    std::shared_ptr<std::atomic_flag> is_in_use = std::make_shared<std::atomic_flag>();
 };
 
 namespace surrogate::impl {
@@ -104,6 +107,23 @@ surrogate_status guarded(const surrogate_context* context, const Work& work) noe
 template <class Handle>
 const surrogate_context* owner_of(const Handle* handle) {
     return handle ? &handle->owner : nullptr;
+}
+
+/// Runs `call`, which returns a status, unless another call works on the plan at the same time:
+/// from another thread, or above this one on the stack (a log function). The text of the refusal
+/// belongs to the thread alone, as the other call owns the context. Takes no memory.
+template <class Call>
+surrogate_status exclusive(std::atomic_flag& is_in_use, const Call& call) {
+    if (is_in_use.test_and_set(std::memory_order_acquire)) {
+        return fail(nullptr, Status::invalid_argument,
+                    "the plan is in use by another call, expected one call at a time; wait for the "
+                    "call to return, or create a context and a plan per thread");
+    }
+    struct Release {
+        std::atomic_flag& flag;
+        ~Release() { flag.clear(std::memory_order_release); }
+    } release{is_in_use};
+    return call();
 }
 
 /// Throws invalid_argument naming the argument if it is null.

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "libsurrogate/src/context/option_mark.hpp"
 #include "libsurrogate/src/core/text.hpp"
 #include "surrogate/surrogate.h"
 
@@ -123,23 +124,29 @@ DeviceContext& Context::open_device(const Options& options) {
     return *device_;
 }
 
+int64_t exchange_mark(const Options& options) {
+    uint64_t hash = 14695981039346656037u;  // FNV-1a
+    for (const char* key : {"backend", "precision", "reproducible", "agree", "coordinates"}) {
+        for (char c : options.get(key))
+            hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+    }
+    return static_cast<int64_t>(hash >> 1);
+}
+
+std::string different_options() {
+    return "ranks give different values of backend, precision, reproducible, agree or coordinates; "
+           "they must be the same on all";
+}
+
 void require_same_options(Communicator& comm, const Options& options) {
-    int64_t extremes[2] = {};  // of a hash of the values, over the ranks
+    int64_t extremes[2] = {};  // of the mark, over the ranks
     comm.agree([&] {
-        uint64_t hash = 14695981039346656037u;  // FNV-1a
-        for (const char* key : {"backend", "precision", "reproducible", "agree", "coordinates"}) {
-            for (char c : options.get(key))
-                hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-        }
-        extremes[0] = static_cast<int64_t>(hash >> 1);
+        extremes[0] = exchange_mark(options);
         extremes[1] = -extremes[0];
     });
     comm.all_reduce_max(std::span(extremes));
     comm.agree([&] {
-        if (extremes[0] == -extremes[1]) return;
-        throw Error(Status::invalid_argument,
-                    "ranks give different values of backend, precision, reproducible, agree or "
-                    "coordinates; they must be the same on all");
+        if (extremes[0] != -extremes[1]) throw Error(Status::invalid_argument, different_options());
     });
 }
 

@@ -6,6 +6,7 @@
 
 #include "kernels/base/error.hpp"
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/domain/array_axes.hpp"
 
 namespace surrogate::impl {
 
@@ -24,8 +25,9 @@ int64_t count_points(const surrogate_block& block, const std::string& what) {
     if (std::ranges::find(shape, 0) != shape.end()) return 0;
     for (const int64_t extent : shape) {
         if (extent < 0 || __builtin_mul_overflow(n, extent, &n)) {
-            throw Error(Status::shape, what + ": the block's shape " + shape_text(shape) +
-                                           (extent < 0 ? " is negative" : " is too large"));
+            throw Error(extent < 0 ? Status::shape : Status::limit,
+                        what + ": the block's shape " + shape_text(shape) +
+                            (extent < 0 ? " is negative" : " has more points than int64 counts"));
         }
     }
     return n;
@@ -45,6 +47,7 @@ int64_t check_block(const surrogate_block& block, const std::string& what) {
     }
     const int64_t n = count_points(block, what);
     check_array({block.data, {n, 1}, {1, 1}, block.dtype, block.space}, what);
+    require_addressable(axes_of(block), what);
     return n;
 }
 

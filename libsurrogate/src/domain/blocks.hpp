@@ -9,8 +9,9 @@
 
 namespace surrogate::impl {
 
-/// Throws shape, invalid_argument or not_supported unless the block can be read or written on the
-/// host. `what` begins the message. Returns the number of its points.
+/// Throws shape, limit, invalid_argument or not_supported unless the block can be read on the host.
+/// `what` begins the message. Returns the number of its points. A block to write also needs
+/// require_distinct().
 int64_t check_block(const surrogate_block& block, const std::string& what);
 
 /// A checked block as a column, without normalisation: with one stride if that says as much, else

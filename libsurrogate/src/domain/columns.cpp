@@ -9,6 +9,7 @@
 
 #include "kernels/base/error.hpp"
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/domain/array_axes.hpp"
 
 namespace surrogate::impl {
 
@@ -67,15 +68,18 @@ void check_array(const surrogate_array& array, const std::string& what, bool tak
         throw Error(Status::invalid_argument,
                     what + ": data is NULL, but the shape is " + shape_text(array.shape));
     }
+    require_addressable(axes_of(array), what);
 }
 
 Column column_of(const surrogate_array& array, int64_t index) {
     Column column;
     column.is_double = is_wide(array);
-    column.stride = array.stride[0];
+    column.stride = array.shape[0] > 1 ? array.stride[0] : 1;
     column.is_on_device = array.space == SURROGATE_CUDA;
-    const int64_t offset = index * array.stride[1] * (column.is_double ? 8 : 4);
-    column.data = array.data ? static_cast<char*>(array.data) + offset : nullptr;
+    if (array.data && array.shape[0] > 0) {
+        const int64_t offset = index * array.stride[1] * (column.is_double ? 8 : 4);
+        column.data = static_cast<char*>(array.data) + offset;
+    }
     return column;
 }
 

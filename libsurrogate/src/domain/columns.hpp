@@ -35,9 +35,9 @@ struct Column {
     Lattice lattice = {};
 };
 
-/// Throws shape, invalid_argument or not_supported unless the array can be read or written: numbers
-/// of the kind, counts not negative, data where there are points; host memory, unless
-/// takes_device (a plan of backend cuda), aligned to its type there. `what` begins the message.
+/// Throws shape, limit, invalid_argument or not_supported unless the array can be read: its type,
+/// counts, data, strides (require_addressable()), and host memory unless takes_device (aligned
+/// there). `what` begins the message. Outputs also need require_distinct().
 void check_array(const surrogate_array& array, const std::string& what, bool takes_device = false,
                  NumberKind kind = NumberKind::real);
 

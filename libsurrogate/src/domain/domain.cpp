@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <span>
 
 #include "libsurrogate/src/domain/columns.hpp"
@@ -14,7 +15,7 @@ using kernels::Buffer;
 
 namespace {
 
-void check_coordinates(const surrogate_array& x) {
+void check_shape(const surrogate_array& x) {
     if (x.shape[1] < 0 || x.shape[1] > PointDomain::max_axis) {
         throw Error(
             Status::shape,
@@ -22,6 +23,9 @@ void check_coordinates(const surrogate_array& x) {
                 (x.shape[0] <= PointDomain::max_axis ? "; the array looks transposed" : ""));
     }
     check_array(x, "points x");
+}
+
+void check_coordinates(const surrogate_array& x) {
     for (int64_t axis = 0; axis < x.shape[1]; ++axis) {
         const Column column = column_of(x, axis);
         for (int64_t i = 0; i < x.shape[0]; ++i) {
@@ -90,6 +94,10 @@ void PointDomain::move(const surrogate_points* points) {
 
 void PointDomain::set_edges(int64_t n_edge, const int64_t* source, const int64_t* target) {
     context().comm().agree([&] {
+        constexpr int64_t most = std::numeric_limits<int64_t>::max() / (2 * sizeof(int64_t));
+        if (n_edge > most)
+            throw Error(Status::limit, "edges: n_edge is " + std::to_string(n_edge) +
+                                           ", expected at most " + std::to_string(most));
         if (n_edge < 0 || (n_edge > 0 && (!source || !target)))
             throw Error(Status::invalid_argument,
                         "edges: " + std::to_string(n_edge) +
@@ -111,9 +119,11 @@ void PointDomain::take(const surrogate_points* points) {
     Room room;
     context().comm().agree([&] {
         if (!points) throw Error(Status::invalid_argument, "argument 'points' is NULL");
+        check_shape(points->x);
+        // Memory comes before the numbers are read: a count beyond all memory ends here.
+        room = room_for(*points);
         check_coordinates(points->x);
         check_weights(points->weight, points->x.shape[0]);
-        room = room_for(*points);
     });
     const Arrays found = agree_on_arrays(*points);
     const int64_t n_cloud = count_clouds(*points, found);

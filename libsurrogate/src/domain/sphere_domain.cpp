@@ -124,9 +124,17 @@ void SphereDomain::set_memory(const surrogate_sphere& sphere) {
     const bool is_default = sphere.lat_step == 0 && sphere.lon_step == 0;
     lat_step_ = is_default ? sphere.n_lon_local : sphere.lat_step;
     lon_step_ = is_default ? 1 : sphere.lon_step;
-    const int64_t lat = std::abs(lat_step_), lon = std::abs(lon_step_);
     const int64_t n_row = sphere.n_lat_local, n_column = sphere.n_lon_local;
     if (n_row == 0 || n_column == 0) return;
+    // With at most 2^24 rows and columns, distances in elements then fit int64.
+    constexpr int64_t largest = int64_t{1} << 38;
+    for (const int64_t step : {lat_step_, lon_step_}) {
+        if (step >= -largest && step <= largest) continue;
+        throw Error(Status::shape, "sphere: steps are " + std::to_string(lat_step_) + " and " +
+                                       std::to_string(lon_step_) +
+                                       ", expected at most 2^38 elements each");
+    }
+    const int64_t lat = std::abs(lat_step_), lon = std::abs(lon_step_);
     // Points must not share memory: one axis steps over the whole length of the other.
     const bool fits = lat > 0 && lon > 0 && (lat >= lon * n_column || lon >= lat * n_row);
     const bool is_line = (n_row == 1 && lon > 0) || (n_column == 1 && lat > 0);

@@ -181,6 +181,17 @@ void Model::set_ports() {
     for (const Port& port : network_->outputs()) ports_.push_back({port, true});
 }
 
+uint64_t Model::hash() const {
+    if (!hash_) {
+        auto hash = std::make_shared<KnownHash>();
+        forget_hash_ = weights_->on_refresh([hash] { hash->is_known = false; });
+        hash_ = std::move(hash);
+    }
+    if (!hash_->is_known || hash_->card_revision != card_->revision())
+        *hash_ = {true, model_hash(card_text(), *weights_), card_->revision()};
+    return hash_->value;
+}
+
 void Model::save(const char* path) const {
     const std::string name = agreed_path(*context_, path);
     context_->comm().agree([&] {

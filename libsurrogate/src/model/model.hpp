@@ -42,13 +42,20 @@ public:
     /// The network's ports, inputs first; they live as long as the model.
     const std::vector<ListedPort>& ports() const { return ports_; }
 
-    /// See surrogate_model_hash: of weights and ranges as they are now. Throws bad_alloc.
-    uint64_t hash() const { return model_hash(card_text(), *weights_); }
+    /// See surrogate_model_hash: of weights and ranges as they are now. Computed once until they
+    /// change; takes no memory if it is known. Throws bad_alloc.
+    uint64_t hash() const;
 
     /// See surrogate_model_describe.
     const std::string& description() const { return card_->description(); }
 
 private:
+    struct KnownHash {
+        bool is_known = false;
+        uint64_t value = 0;
+        int64_t card_revision = 0;
+    };
+
     void load(const ModelSource& source);
     void set_ports();
 
@@ -57,6 +64,8 @@ private:
     std::shared_ptr<MasterWeights> weights_;
     std::unique_ptr<Network> network_;
     std::vector<ListedPort> ports_;
+    mutable std::shared_ptr<KnownHash> hash_;
+    mutable Refresh forget_hash_;
 };
 
 /// The check case of a model file; see surrogate_check_case_load. Collective.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/domain/array_axes.hpp"
 #include "libsurrogate/src/domain/blocks.hpp"
 #include "libsurrogate/src/plan/plan.hpp"
 
@@ -129,11 +130,15 @@ std::vector<size_t> Plan::checked_slots(const char* name, const char* unit,
         check_array(*array, what, device_ && options_.get("gradients") == "false",
                     slots(is_input)[i].kind);
     require_rows(what, found, *array, is_input);
+    require_addressable(axes_at(slots(is_input)[found.front()].place, *array), what);
     return found;
 }
 
 void Plan::bind(const char* name, const char* unit, const surrogate_array* array, bool is_input) {
     const std::vector<size_t> found = checked_slots(name, unit, array, is_input);
+    if (!is_input)
+        require_distinct(axes_at(slots(is_input)[found.front()].place, *array),
+                         field_text(name, found, is_input));
     for (size_t c = 0; c < found.size(); ++c)
         set_column(found[c], column_of(*array, static_cast<int64_t>(c)), is_input);
 }
@@ -196,6 +201,8 @@ size_t Plan::checked_slot(const char* name, const char* unit, const surrogate_bl
 
 void Plan::bind(const char* name, const char* unit, const surrogate_block* block, bool is_input) {
     const size_t slot = checked_slot(name, unit, block, is_input);
+    if (!is_input)
+        require_distinct(axes_of(*block), field_text(name, std::span(&slot, 1), is_input));
     set_column(slot, column_of(*block), is_input);
 }
 

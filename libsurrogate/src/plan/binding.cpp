@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/domain/array_axes.hpp"
 #include "libsurrogate/src/plan/plan.hpp"
 
 namespace surrogate::impl {
@@ -169,6 +170,12 @@ int64_t Plan::n_row(PortPlace place) const {
     return domain_of(place).n_local();
 }
 
+/// The axes of an array with a row for each of what stands at `place`.
+ArrayAxes Plan::axes_at(PortPlace place, const surrogate_array& array) const {
+    const bool is_at_points = place != PortPlace::clouds && place != PortPlace::nodes;
+    return is_at_points ? axes_of(array, domain_of(place)) : axes_of(array);
+}
+
 std::string Plan::row_text(PortPlace place, int64_t row) const {
     if (place == PortPlace::clouds) return "cloud " + std::to_string(row);
     if (place == PortPlace::nodes) return "node " + std::to_string(row);
@@ -201,6 +208,9 @@ void Plan::set_port_columns(std::span<const surrogate_named_array> given, bool i
                                            shape_text(found->array.shape) + ", the plan asks for " +
                                            shape_text(expected));
         }
+        const ArrayAxes axes = axes_at(p.port.place, found->array);
+        require_addressable(axes, p.text);
+        if (!is_input) require_distinct(axes, p.text);
         for (int64_t c = 0; c < p.port.n_channel; ++c) *column++ = column_of(found->array, c);
     }
     if (given.size() == n_expected) return;

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "libsurrogate/src/plan/same_plan.hpp"
+
 namespace surrogate::impl {
 
 Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<Domain> input,
@@ -21,7 +23,7 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<Domain> input,
         set_fields();
         set_slots();
     });
-    require_same_options(comm, options_);
+    require_same_plan(options_, *model_, *input_, *output_);
     agrees_ = options_.get("agree") == "true";
     stops_at_range_ = options_.get("range") == "error";
     warns_ = options_.get("range") == "warn";

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "libsurrogate/src/domain/array_axes.hpp"
 #include "libsurrogate/src/model/model.hpp"
 #include "libsurrogate/src/plan/coordinates.hpp"
 #include "libsurrogate/src/plan/execution.hpp"
@@ -150,6 +151,7 @@ private:
     void require_bound(const Slot& slot, bool is_input) const;
     const Domain& domain_of(PortPlace place) const;
     int64_t n_row(PortPlace place) const;
+    ArrayAxes axes_at(PortPlace place, const surrogate_array& array) const;
     std::string row_text(PortPlace place, int64_t row) const;
     void set_port_columns(std::span<const surrogate_named_array> given, bool is_input);
     template <class Work>

@@ -75,7 +75,7 @@ std::vector<int64_t> scattered_rows(int64_t n, int rank, int size) {
 /// Rank 0 nothing, rank 1 half, the others equal shares of the rest.
 Range uneven_range(int64_t n, int rank, int size) {
     if (size == 1) return {0, n};
-    const int64_t half = size == 2 ? n : (n + 1) / 2;
+    const int64_t half = size == 2 ? n : n / 2 + n % 2;
     if (rank == 0) return {0, 0};
     if (rank == 1) return {0, half};
     const Range rest = balanced_range(n - half, rank - 2, size - 2);

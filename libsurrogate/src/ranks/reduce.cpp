@@ -42,6 +42,10 @@ void require_arguments(ReduceBy by, int64_t n, const double* values) {
                         std::to_string(static_cast<int32_t>(by)));
     }
     if (n < 0) throw Error(Status::shape, "n is " + std::to_string(n) + ", expected 0 or more");
+    constexpr int64_t most = largest / static_cast<int64_t>(sizeof(double));
+    if (n > most)
+        throw Error(Status::limit, "n is " + std::to_string(n) + ", expected at most " +
+                                       std::to_string(most) + ", the doubles that memory can hold");
     if (!values && n > 0) throw Error(Status::invalid_argument, "argument 'values' is NULL");
 }
 

@@ -173,7 +173,7 @@ void Trainer::set_scale(const char* output, double scale) {
 
 void Trainer::set_lattice(int64_t n_x, int64_t n_y) {
     const int64_t n = plan_.output()->n_global();
-    if (n_x < 1 || n_y < 1 || n_x > n || n_x * n_y != n) {
+    if (n_x < 1 || n_y < 1 || n % n_x != 0 || n / n_x != n_y) {
         throw Error(Status::shape, "a lattice of " + std::to_string(n_x) + " x " +
                                        std::to_string(n_y) + " points, and the domain has " +
                                        std::to_string(n));

@@ -165,6 +165,8 @@ TEST_F(DatasetRefusals, OfCallsOutOfOrderAndOfNumbersThatDoNotExist) {
            refusal([&] { set.write("mass", 0, array); }));
     expect(SURROGATE_SHAPE, "numbers 27 to 35 of 'pressure' do not exist: it has 27",
            refusal([&] { set.write("pressure", 27, array); }));
+    expect(SURROGATE_SHAPE, "lead out of the address space",
+           refusal([&] { set.write("x", 0, column(x.data(), std::ssize(x), INT64_MAX)); }));
     expect(SURROGATE_SHAPE, "the array for 'x' is [",
            refusal([&] { set.write("x", 0, column(x.data(), is_last() ? 0 : std::ssize(x))); }));
     set.write("x", 0, array);

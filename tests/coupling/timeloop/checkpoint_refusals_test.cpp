@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cmath>
 #include <functional>
 
+#include "coupling/timeloop/checkpoint_content.hpp"
 #include "coupling/timeloop/checkpoint_seal.hpp"
 #include "tests/coupling/timeloop/checkpoint_case.hpp"
 
@@ -39,6 +41,40 @@ protected:
     void expect_bad(const std::string& path, const std::string& text) {
         const Answer found = refusal(loop_, path);
         EXPECT_EQ(found.status, SURROGATE_BAD_FILE) << found;
+        EXPECT_TRUE(found.says(text)) << found;
+    }
+    /// Gives the content of the file a seal that fits. Collective.
+    void seal() {
+        const uint64_t size = bytes_of(path_).size();
+        uint64_t hash = 0;
+        {
+            const h5::DiskFile sealed(path_, h5::DiskFile::read_only, path_);
+            hash = timeloop::content_hash(loop_.context.get(), sealed, size);
+        }
+        MPI_Barrier(world);
+        if (rank_of(world) == 0)
+            h5::DiskFile(path_, h5::DiskFile::write_only, path_)
+                .write(0, timeloop::Seal{1, size, hash}.bytes().data(), timeloop::seal_bytes);
+        MPI_Barrier(world);
+    }
+    /// Expects the refusal of a file of other content, with a seal that fits. Its rows are zeros.
+    void expect_forged(surrogate_status status, const std::string& text,
+                       const std::function<void(timeloop::CheckpointContent&)>& change) {
+        checkpoint();
+        if (rank_of(world) == 0) {
+            h5::DiskFile whole(path_, h5::DiskFile::read_only, path_);
+            timeloop::CheckpointContent content = timeloop::read_content(&whole);
+            change(content);
+            h5::SparseFile layout;
+            timeloop::lay_out(&content, &layout);
+            write_bytes(path_, "");
+            h5::DiskFile forged(path_, h5::DiskFile::write_only, path_);
+            layout.copy_to(&forged);
+        }
+        MPI_Barrier(world);
+        seal();
+        const Answer found = refusal(loop_, path_);
+        EXPECT_EQ(found.status, status) << found;
         EXPECT_TRUE(found.says(text)) << found;
     }
     /// Of what a loop asks for that is changed in one point.
@@ -125,6 +161,41 @@ TEST_F(CheckpointRefusals, OfWhatCannotBeReadSayWhy) {
     EXPECT_EQ(text(folder_ / "no"), "'" + folder_ / "no" + "': No such file or directory");
     EXPECT_EQ(text(folder_ / "."), "'" + folder_ / "." + "' is not a regular file");
     EXPECT_EQ(text(folder_ / "pipe"), "'" + folder_ / "pipe" + "' is not a regular file");
+}
+
+TEST_F(CheckpointRefusals, OfPointsOfAnotherTypeNameBothTypes) {
+    expect_forged(SURROGATE_INVALID_ARGUMENT, "points/x: type: float32 in the file, float64 here",
+                  [](auto& content) { content.points[0].x.dtype = SURROGATE_FLOAT32; });
+    expect_forged(SURROGATE_INVALID_ARGUMENT, "points/x: type: int64 in the file, float64 here",
+                  [](auto& content) { content.points[0].x.dtype = SURROGATE_INT64; });
+    expect_forged(SURROGATE_INVALID_ARGUMENT, "points/id: type: float64 in the file, int64 here",
+                  [](auto& content) { content.points[0].id.dtype = SURROGATE_FLOAT64; });
+}
+
+TEST_F(CheckpointRefusals, OfCountersAndTimesThatNoLoopHas) {
+    expect_forged(SURROGATE_BAD_FILE, "'timeloop/time_s' is nan",
+                  [](auto& content) { content.time_s = std::nan(""); });
+    expect_forged(SURROGATE_BAD_FILE, "'timeloop/time_s' is -inf",
+                  [](auto& content) { content.time_s = -HUGE_VAL; });
+    expect_forged(SURROGATE_BAD_FILE, "'timeloop/step' is -5, expected 0 or more",
+                  [](auto& content) { content.step = -5; });
+    expect_forged(SURROGATE_BAD_FILE, "'timeloop/n_skip' is -1, expected 0 or more",
+                  [](auto& content) { content.n_skip = -1; });
+}
+
+TEST_F(CheckpointRefusals, OfAnotherByteOrderNameIt) {
+    // The type of a data set holds the byte order of floats in the bit field of its class.
+    const std::string whole = bytes_of(checkpoint());
+    MPI_Barrier(world);
+    std::string changed = whole;
+    const std::string little("\x11\x20\x3f\0\x08\0\0\0", 8);  // float64
+    for (size_t at = whole.find(little); at != std::string::npos; at = whole.find(little, at + 1))
+        changed[at + 1] = '\x21';
+    file(changed);
+    seal();
+    const Answer found = refusal(loop_, path_);
+    EXPECT_EQ(found.status, SURROGATE_BAD_FILE) << found;
+    EXPECT_TRUE(found.says("'points/x': type is big-endian float of 8 bytes")) << found;
 }
 
 TEST_F(CheckpointRefusals, OfOtherFieldsNameWhatDiffers) {

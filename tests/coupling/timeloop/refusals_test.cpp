@@ -63,6 +63,16 @@ TEST(TimeLoopRefusals, OfArrays) {
     bad = good;
     bad.data = nullptr;
     expect(bind("height", "m", &bad), invalid, "data is NULL");
+    for (const int64_t stride : {INT64_MIN, INT64_MAX, int64_t{1} << 60, int64_t{0}}) {
+        bad = good;
+        bad.stride[0] = stride;
+        const char* const part = stride == 0 ? "share memory" : "address space";
+        expect(bind("height", "m", &bad), SURROGATE_SHAPE, part);
+        expect(surrogate_timeloop_bind_state(loop, "extra", "m", &bad), SURROGATE_SHAPE, part);
+    }
+    bad = good;
+    bad.shape[1] = INT64_MAX;
+    expect(surrogate_timeloop_bind_state(loop, "extra", "m", &bad), SURROGATE_LIMIT, "components");
     EXPECT_EQ(c.loop.step(1), Verdict::accepted);  // what was bound before still is
 }
 

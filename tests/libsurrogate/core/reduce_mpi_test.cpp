@@ -94,9 +94,18 @@ TEST_F(Reduce, WrongArgumentsOfOneRankAreHeardByAll) {
                        surrogate_context_reduce(c, bad ? 3 : SURROGATE_SUM, 1, &value));
         expect_refused(SURROGATE_SHAPE, "n is -1",
                        surrogate_context_reduce(c, SURROGATE_MAX, bad ? -1 : 1, &value));
+        expect_refused(SURROGATE_LIMIT, "n is 9223372036854775807",
+                       surrogate_context_reduce(c, SURROGATE_SUM, bad ? INT64_MAX : 1, &value));
         expect_refused(SURROGATE_INVALID_ARGUMENT, "'values' is NULL",
                        surrogate_context_reduce(c, SURROGATE_MIN, 1, bad ? nullptr : &value));
     }
+}
+
+TEST_F(Reduce, CountsBeyondAnyMemoryAreRefused) {
+    double value = 1;
+    for (const int64_t n : {INT64_MAX, INT64_MAX / 8 + 1})
+        expect_refused(SURROGATE_LIMIT, "expected at most",
+                       surrogate_context_reduce(context.get(), SURROGATE_MAX, n, &value));
 }
 
 TEST_F(Reduce, RanksThatDisagreeAreRefused) {

@@ -108,6 +108,16 @@ TEST_F(DomainEdges, WithAnIdThatNoPointHasAreRefusedByName) {
     EXPECT_TRUE(target.says("target -7")) << target;
 }
 
+TEST_F(DomainEdges, OfCountsBeyondAnyMemoryAreRefusedOnAllRanks) {
+    const Domain domain(context, array, ids.data());
+    const int64_t id = id_of(1);
+    const int64_t n_edge = rank_of(world) == size_of(world) - 1 ? INT64_MAX : 1;
+    const Answer found = answer(surrogate_domain_set_edges(domain.get(), n_edge, &id, &id));
+    EXPECT_EQ(found, answer_of_rank_0(found, world));
+    EXPECT_EQ(found.status, SURROGATE_LIMIT);
+    EXPECT_TRUE(found.says("n_edge is 9223372036854775807")) << found;
+}
+
 TEST_F(DomainEdges, NeedPointsWithDifferentIds) {
     const Domain without(context, array);
     EXPECT_TRUE(set(without, 0, 0).says("give them ids"));

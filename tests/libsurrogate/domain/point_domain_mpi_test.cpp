@@ -92,6 +92,33 @@ TEST_F(PointDomains, RefuseNineCoordinates) {
     EXPECT_TRUE(found.says("[n_local, 0..8]") && found.says("is 9")) << found;
 }
 
+TEST_F(PointDomains, RefuseCountsBeyondAnyMemoryBeforeReading) {
+    const Domain domain(context, points);
+    for (const int64_t count : {INT64_MAX, INT64_MAX / 8, int64_t{1} << 60}) {
+        for (int culprit = 0; culprit <= last(); ++culprit) {
+            surrogate_points given = points;
+            if (is(culprit)) given.x.shape[0] = count;
+            const Answer found = create(given);
+            EXPECT_EQ(found.status, SURROGATE_LIMIT) << found;
+            EXPECT_TRUE(found.says("points x") && found.says("bytes")) << found;
+            EXPECT_EQ(surrogate_domain_move(domain.get(), &given), SURROGATE_LIMIT);
+        }
+    }
+    EXPECT_EQ(domain.n_global(), 4 * context.size());
+}
+
+TEST_F(PointDomains, RefuseStridesThatLeaveTheAddressSpace) {
+    for (const int64_t stride : {INT64_MIN, INT64_MAX, int64_t{1} << 60}) {
+        for (size_t axis = 0; axis < 2; ++axis) {
+            surrogate_points given = points;
+            given.x.stride[axis] = stride;
+            const Answer found = create(given);
+            EXPECT_EQ(found.status, SURROGATE_SHAPE) << found;
+            EXPECT_TRUE(found.says("address space")) << found;
+        }
+    }
+}
+
 TEST_F(PointDomains, RefuseCloudsThatCannotBe) {
     expect_refused(clouds, int64_t{-1}, SURROGATE_INVALID_ARGUMENT, "is -1");
     expect_refused(clouds, int64_t{4} * context.size(), SURROGATE_INVALID_ARGUMENT,

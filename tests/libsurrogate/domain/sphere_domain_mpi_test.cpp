@@ -296,6 +296,8 @@ TEST_F(SphereDomain, WithBadCountsAndStepsIsRefused) {
              sphere.lon_step = 1;
          },
          SURROGATE_SHAPE, "share memory"},
+        {[&] { sphere.lon_step = std::numeric_limits<int64_t>::max(); }, SURROGATE_SHAPE, "2^38"},
+        {[&] { sphere.lat_step = std::numeric_limits<int64_t>::min(); }, SURROGATE_SHAPE, "2^38"},
         {[&] { sphere.south_to_north = 2; }, SURROGATE_INVALID_ARGUMENT, "south_to_north is 2"},
     };
     for (const Spoiled& spoiled : cases) {

@@ -2,6 +2,8 @@
 // How fields are handed to a plan, and how a plan refuses them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -124,6 +126,47 @@ TEST_F(PlanBind, ArraysThatCannotBeReadAreRefused) {
     array = any();
     array.shape[0] = -75;
     EXPECT_EQ(bind_input("mobility", array).status, SURROGATE_SHAPE);
+}
+
+TEST_F(PlanBind, InputMayBeOneNumberForAllPoints) {
+    std::ranges::fill(points.mobility, 5.0);
+    const std::vector<double> same = predict(model, context, points);
+    const double five = 5.0;
+    points.bind(plan);
+    ASSERT_EQ(bind_input("mobility", column(&five, points.n(), 0)).status, SURROGATE_SUCCESS);
+    plan.run();
+    EXPECT_EQ(points.pressure, same);
+}
+
+TEST_F(PlanBind, OutputsWhoseElementsShareMemoryAreRefused) {
+    double one = 0;
+    const Answer refused = bind_output("pressure", column(&one, points.n(), 0));
+    EXPECT_EQ(refused.status, SURROGATE_SHAPE);
+    EXPECT_TRUE(refused.says("output 'pressure'") && refused.says("share memory")) << refused;
+
+    std::vector<double> x(3 * points.mobility.size());
+    const surrogate_named_array in = {"x", matrix(x.data(), points.n(), 3)};
+    const surrogate_named_array out = {"y", column(&one, points.n(), 0)};
+    const Answer ports = answer(surrogate_plan_run_network(plan.get(), 1, &in, 1, &out));
+    EXPECT_EQ(ports.status, SURROGATE_SHAPE);
+    EXPECT_TRUE(ports.says("network output 'y'") && ports.says("share memory")) << ports;
+}
+
+TEST_F(PlanBind, StridesThatLeaveTheAddressSpaceAreRefused) {
+    for (const int64_t stride : {INT64_MIN, INT64_MAX, int64_t{1} << 60, -(int64_t{1} << 54)}) {
+        const surrogate_array array = column(points.mobility.data(), points.n(), stride);
+        for (const Answer& refused :
+             {bind_input("mobility", array), bind_output("pressure", array)}) {
+            EXPECT_EQ(refused.status, SURROGATE_SHAPE) << stride;
+            EXPECT_TRUE(refused.says("leads out of the address space")) << refused;
+        }
+    }
+    surrogate_array wide = any();
+    wide.shape[0] = INT64_MAX;
+    EXPECT_EQ(bind_input("mobility", wide).status, SURROGATE_LIMIT);
+    surrogate_array one_component = any();
+    one_component.stride[1] = INT64_MAX;  // of one component: counts for nothing
+    EXPECT_EQ(bind_input("mobility", one_component).status, SURROGATE_SUCCESS);
 }
 
 TEST_F(PlanBind, RunNamesTheFieldThatIsNotBound) {

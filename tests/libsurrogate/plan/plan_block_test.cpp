@@ -172,6 +172,34 @@ protected:
     surrogate_block good = block(points.mobility.data(), {4, 3}, {1, 4});
 };
 
+TEST_F(PlanBlockRefusals, OfStridesThatLeaveTheAddressSpace) {
+    for (const int64_t stride : {INT64_MIN, INT64_MAX, int64_t{1} << 60, -(int64_t{1} << 58)}) {
+        for (size_t axis = 0; axis < 2; ++axis) {
+            surrogate_block bad = good;
+            bad.stride[axis] = stride;
+            expect(bind(bad), SURROGATE_SHAPE, "leads out of the address space");
+        }
+    }
+}
+
+TEST_F(PlanBlockRefusals, OfOutputsWhosePointsShareMemory) {
+    struct Strides {
+        int64_t first, second;
+    };
+    const auto bind_output = [&](const Strides& strides) {
+        const surrogate_block output =
+            block(points.pressure.data(), {4, 3}, {strides.first, strides.second});
+        return answer(surrogate_plan_bind_output_block(plan.get(), "pressure", nullptr, &output));
+    };
+    for (const Strides& bad : {Strides{0, 1}, {1, 0}, {1, 1}, {1, 3}, {-1, 3}, {2, 2}, {2, 1}})
+        expect(bind_output(bad), SURROGATE_SHAPE, "output 'pressure': elements of an array of");
+    for (const Strides& distinct : {Strides{1, 4}, {3, 1}, {-1, 4}, {1, -4}, {2, 9}})
+        EXPECT_EQ(bind_output(distinct).status, SURROGATE_SUCCESS);
+    surrogate_block same = good;
+    same.stride[0] = same.stride[1] = 0;
+    EXPECT_EQ(bind(same).status, SURROGATE_SUCCESS) << "an input may be one number for all points";
+}
+
 TEST_F(PlanBlockRefusals, OfBlocksThatCannotBeReadLeaveTheEarlierBinding) {
     points.bind(plan);
     surrogate_block bad = good;
@@ -180,7 +208,7 @@ TEST_F(PlanBlockRefusals, OfBlocksThatCannotBeReadLeaveTheEarlierBinding) {
     bad.shape[1] = -3;
     expect(bind(bad), SURROGATE_SHAPE, "(4, -3) is negative");
     bad.shape[0] = bad.shape[1] = INT64_MAX;
-    expect(bind(bad), SURROGATE_SHAPE, "too large");
+    expect(bind(bad), SURROGATE_LIMIT, "more points than int64 counts");
     for (const int32_t n_dim : {0, 5, -1}) {
         bad = good;
         bad.n_dim = n_dim;

@@ -3,10 +3,15 @@
 // left after a failure.
 #include <gtest/gtest.h>
 
+#include <cinttypes>
+#include <cstdio>
+#include <string>
 #include <vector>
 
 #include "tests/support/darcy_case.hpp"
+#include "tests/support/model_parts.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/small_darcy_model.hpp"
 
 namespace surrogate::test {
 namespace {
@@ -86,6 +91,56 @@ TEST_F(PlanOpen, FailsOnAllRanksAndLeavesNothing) {
     EXPECT_EQ(open(darcy_model, &where, is_last ? nullptr : &plan).status,
               SURROGATE_INVALID_ARGUMENT);
     EXPECT_EQ(plan, nullptr);
+}
+
+TEST_F(PlanOpen, RanksWithDifferentModelsAreRefusedWithBothHashes) {
+    if (size_of(world) == 1) GTEST_SKIP() << "one rank agrees with itself";
+    const Context context = mpi_context(world);
+    const Model model(context, small_darcy_model());
+    ModelParts<float> parts(small_darcy_model());
+    parts.card["outputs"][0]["mean"] = 0.02;  // 0.01 in the model above
+    const Model other(context, parts.card.dump(), parts.tensors());
+    const Domain domain(context, where);
+    const auto create = [&](const Model& own) {
+        surrogate_plan* plan = nullptr;
+        const Answer found =
+            answer(surrogate_plan_create(own.get(), domain.get(), nullptr, nullptr, &plan));
+        EXPECT_EQ(found, answer_of_rank_0(found, world));
+        EXPECT_TRUE(ranks_still_talk(world));
+        surrogate_plan_destroy(&plan);
+        return found;
+    };
+    for (int culprit = 0; culprit < size_of(world); ++culprit) {
+        const Answer found = create(rank_of(world) == culprit ? other : model);
+        EXPECT_EQ(found.status, SURROGATE_INVALID_ARGUMENT) << found;
+        for (const Model* each : {&model, &other}) {
+            char digits[20];
+            std::snprintf(digits, sizeof digits, "%016" PRIx64, each->hash());
+            EXPECT_TRUE(found.says(std::string("'flare' with hash ") + digits)) << found;
+        }
+    }
+    EXPECT_EQ(create(model).status, SURROGATE_SUCCESS);
+    EXPECT_EQ(create(other).status, SURROGATE_SUCCESS);
+}
+
+TEST_F(PlanOpen, RanksWithDifferentDomainsAreRefused) {
+    if (size_of(world) == 1) GTEST_SKIP() << "one rank agrees with itself";
+    const Context context = mpi_context(world);
+    const Model model(context, small_darcy_model());
+    const DarcyCase fewer{own_rows("uneven", 80, world)};
+    const Domain domain(context, where), other(context, fewer.points());
+    const Domain& own = rank_of(world) == 1 ? other : domain;
+    for (const bool is_output : {false, true}) {
+        surrogate_plan* plan = nullptr;
+        const Answer found =
+            answer(surrogate_plan_create(model.get(), is_output ? domain.get() : own.get(),
+                                         is_output ? own.get() : domain.get(), nullptr, &plan));
+        EXPECT_EQ(found, answer_of_rank_0(found, world));
+        EXPECT_EQ(found.status, SURROGATE_INVALID_ARGUMENT) << found;
+        EXPECT_TRUE(found.says(is_output ? "output domains of 80 .. 90 points"
+                                         : "input domains of 80 .. 90 points"))
+            << found;
+    }
 }
 
 TEST_F(PlanOpen, AloneSaysWhatIsWrong) {

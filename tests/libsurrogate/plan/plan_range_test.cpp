@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/support/answer.hpp"
@@ -149,6 +150,58 @@ TEST_P(PlanRange, WarningComesOnceAField) {
     plan.run();
     ASSERT_EQ(log.size(), 2u);
     EXPECT_EQ(log[1].find("warning: input 'mobility'"), 0u) << log[1];
+}
+
+/// Calls of a plan from the log function that one of its runs calls, by this thread and by another.
+struct SecondUser {
+    surrogate_context* context;
+    surrogate_plan* plan;
+    DarcyCase* points;
+    std::vector<Answer> found;
+    std::string text_of_context;
+
+    void call_all() {
+        const surrogate_array array = column(points->mobility.data(), points->n());
+        const surrogate_block block = surrogate::block(points->mobility.data(), {points->n()}, {1});
+        for (const surrogate_status status :
+             {surrogate_plan_run(plan), surrogate_plan_run_network(plan, 0, nullptr, 0, nullptr),
+              surrogate_plan_run_failed(plan, SURROGATE_IO, "no"), surrogate_plan_wait(plan),
+              surrogate_plan_bind_input(plan, "mobility", nullptr, &array),
+              surrogate_plan_bind_output(plan, "pressure", nullptr, &array),
+              surrogate_plan_bind_input_block(plan, "mobility", nullptr, &block),
+              surrogate_plan_bind_output_block(plan, "pressure", nullptr, &block),
+              surrogate_plan_unbind(plan), surrogate_plan_set_stream(plan, nullptr)})
+            found.push_back(answer(status));
+    }
+    static void log(void* user, const char*) {
+        auto* const own = static_cast<SecondUser*>(user);
+        if (!own->plan) return;  // the table of the plan, which is not made yet
+        std::thread([own] { own->call_all(); }).join();
+        own->call_all();
+        own->text_of_context = surrogate_error(own->context);
+    }
+};
+
+TEST_P(PlanRange, SecondCallIsRefusedWhileAPlanRuns) {
+    DarcyCase points(first_rows(100));
+    points.mobility[4] = 50;
+    const Domain domain = points.domain(context);
+    const std::vector<double> expected = predict(model, context, points, GetParam().options());
+    SecondUser second{context.get(), nullptr, &points, {}, "not called"};
+    context.set_log(SecondUser::log, &second);
+    Plan plan(model, domain, GetParam().options("warn"));
+    points.bind(plan);
+    second.plan = plan.get();
+    plan.run();
+    EXPECT_EQ(points.pressure, expected);
+    EXPECT_EQ(second.found.size(), 20u);
+    for (const Answer& found : second.found) {
+        EXPECT_EQ(found.status, SURROGATE_INVALID_ARGUMENT);
+        EXPECT_TRUE(found.says("the plan is in use by another call")) << found;
+    }
+    EXPECT_EQ(second.text_of_context, "") << "the context belongs to the first call";
+    plan.run();
+    EXPECT_EQ(points.pressure, expected);
 }
 
 TEST_P(PlanRange, RunsThatCountAllocateNothing) {

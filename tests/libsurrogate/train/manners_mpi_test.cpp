@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/libsurrogate/train/golden_ranks.hpp"
 #include "tests/support/memory_meter.hpp"
@@ -37,6 +38,50 @@ TEST(TrainingManners, MemoryIsThatOfTheLaw) {
     EXPECT_GE(run.trainer.counter("bytes"), 7 * 8 * n);
     EXPECT_LE(run.trainer.counter("bytes"), 7 * 8 * n + 20000);
     EXPECT_NE(run.trainer.describe().find("parameters"), std::string::npos);
+}
+
+TEST(TrainingManners, HashOfTheModelFollowsItsWeights) {
+    GoldenRun run = on_ranks({});
+    const uint64_t before = run.model.hash();
+    EXPECT_EQ(run.model.hash(), before);
+    run.golden_step(0);
+    const uint64_t after = run.model.hash();
+    EXPECT_NE(after, before);
+    for (const uint64_t of_rank : gathered(std::vector<uint64_t>{after}, MPI_COMM_WORLD))
+        EXPECT_EQ(of_rank, after);
+    const Plan another(run.model, run.domain);  // all ranks still have the same model
+}
+
+TEST(TrainingManners, CallsAreRefusedWhileThePlanRuns) {
+    GoldenRun run = on_ranks({{"range", "warn"}});
+    run.load(0);
+    run.a.front() = 50;
+    run.plan.bind_output("u", column(run.u.data(), run.n()));
+    struct Second {
+        surrogate_trainer* trainer;
+        surrogate_plan* plan;
+        std::vector<Answer> found;
+    } second{run.trainer.get(), run.plan.get(), {}};
+    run.context.set_log(
+        [](void* user, const char*) {
+            auto* const own = static_cast<Second*>(user);
+            surrogate_trainer* another = nullptr;
+            for (const surrogate_status status :
+                 {surrogate_trainer_step(own->trainer, nullptr),
+                  surrogate_trainer_accumulate(own->trainer, nullptr),
+                  surrogate_trainer_validate(own->trainer, nullptr, nullptr),
+                  surrogate_trainer_create(own->plan, nullptr, nullptr, &another)})
+                own->found.push_back(answer(status));
+        },
+        &second);
+    run.plan.run();
+    run.context.set_log(nullptr, nullptr);
+    EXPECT_EQ(second.found.size(), 4u);
+    for (const Answer& found : second.found) {
+        EXPECT_EQ(found.status, SURROGATE_INVALID_ARGUMENT);
+        EXPECT_TRUE(found.says("the plan is in use by another call")) << found;
+    }
+    run.golden_step(0);
 }
 
 TEST(TrainingManners, TrafficIsCounted) {

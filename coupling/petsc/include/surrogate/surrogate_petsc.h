@@ -67,13 +67,17 @@ SURROGATE_API PetscErrorCode surrogate_plan_create_petsc(const surrogate_model* 
  *         natural numbers, i + M (j + N k).
  *   DMPlex  the cells at their centroids, or the vertices, whichever of the two the DM's local section
  *           gives unknowns; all of them as many, and as many values a point as the global vectors
- *           hold. Points of other ranks (overlap) are left out, and so are points whose values are
- *           all constrained. No global ids: those of a DMPlex depend on the partition, so that the
+ *           hold. The chart of the section holds all points of the mesh, or only these. Points of
+ *           other ranks (overlap) are left out, and so are points whose values are all constrained.
+ *           No global ids: those of a DMPlex depend on the partition, so that the
  *           reproducible mode orders points by their coordinates, which must then differ.
  * Coordinates are copied: set them before, and make a new domain when they change.
  * Errors: another type of DM, a section with unknowns on edges or faces, on cells and vertices, or
- * of different numbers (PETSC_ERR_SUP), a DM without coordinates or section
- * (PETSC_ERR_ARG_WRONGSTATE), a DM on another communicator (PETSC_ERR_ARG_NOTSAMECOMM). */
+ * of different numbers (PETSC_ERR_SUP), a DMDA without coordinates or a DMPlex without section
+ * (PETSC_ERR_ARG_WRONGSTATE), a DM on another communicator (PETSC_ERR_ARG_NOTSAMECOMM). Of a DMPlex
+ * also no coordinates (PETSC_ERR_ARG_WRONG), a vertex without coordinates (PETSC_ERR_ARG_SIZ), and
+ * a global section with offsets outside this rank's range of the global vectors, or with an offset
+ * of two points (PETSC_ERR_ARG_OUTOFRANGE); all ranks return the error of the first that fails. */
 SURROGATE_API PetscErrorCode surrogate_domain_create_dm(surrogate_context* context, DM dm,
                                                         surrogate_domain** domain);
 

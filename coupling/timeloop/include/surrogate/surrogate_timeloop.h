@@ -88,8 +88,10 @@ SURROGATE_API surrogate_status surrogate_timeloop_set_log(surrogate_timeloop* lo
 /* Tells where a field lies. One name is an input, an output, or both: then it is part of the state,
  * read and stepped in place. Unit, shapes and names of vectors as in surrogate_plan_bind_input; the
  * memory stays the caller's, is read and written by every later step, and must not move. Local.
- * Errors: those of surrogate_plan_bind_input; NOT_SUPPORTED (memory of a device); SHAPE (input and
- * output domain have different numbers of points, and the field is both). */
+ * Errors: those of surrogate_plan_bind_output for what steps write, an output or an input that an
+ * output feeds, and of surrogate_plan_bind_input for other inputs; NOT_SUPPORTED (memory of a
+ * device); SHAPE (input and output domain have different numbers of points, and the field is both).
+ */
 SURROGATE_API surrogate_status surrogate_timeloop_bind(surrogate_timeloop* loop, const char* name,
                                                        const char* unit,
                                                        const surrogate_array* array);
@@ -105,13 +107,15 @@ SURROGATE_API surrogate_status surrogate_timeloop_unbind(surrogate_timeloop* loo
 
 /* Output `output` of one evaluation is input `input` of the next one, where their names differ. Both
  * are bound, each to an array of its own or to the same one. Local. Errors: UNKNOWN_NAME,
- * INVALID_ARGUMENT (fed twice; different units). */
+ * INVALID_ARGUMENT (fed twice; different units), SHAPE (the input is bound to an array whose
+ * numbers share memory). */
 SURROGATE_API surrogate_status surrogate_timeloop_feed(surrogate_timeloop* loop, const char* output,
                                                        const char* input);
 
 /* Arrays of the solver's own that belong to its state: mark, rewind, save and restore include them,
  * steps do not touch them. name is not on the card; unit may be NULL. [n_local, n_component] of the
- * input domain. Local. */
+ * input domain, at most 2^31 - 1 components. Local. Errors: those of surrogate_plan_bind_output, as
+ * rewind and restore write the arrays. */
 SURROGATE_API surrogate_status surrogate_timeloop_bind_state(surrogate_timeloop* loop,
                                                              const char* name, const char* unit,
                                                              const surrogate_array* array);
