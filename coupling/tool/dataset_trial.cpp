@@ -173,8 +173,10 @@ Ended run(const std::string& path) {
 
 std::string reason(const Ended& ended) {
     if (ended.is_late) return "took more than " + std::to_string(longest.count()) + " s";
-    if (ended.signal == SIGXCPU || ended.signal == SIGKILL)
+    if (ended.signal == SIGXCPU)
         return "took more than its processor time, " + std::to_string(processor_seconds) + " s";
+    if (ended.signal == SIGKILL)
+        return "was killed, by a limit of processor time or for lack of memory";
     if (ended.signal == 0) return "ended without an answer";
     return "was ended by signal " + std::to_string(ended.signal) + " (" +
            ::strsignal(ended.signal) + ")";
