@@ -166,12 +166,12 @@ void check_extents(const StoredForm& form, const StoredVariable& variable) {
 /// Axes in front of those of the points are axes of the fields.
 bool has_axes_of_fields(const StoredForm& form, const StoredVariable& variable) {
     const size_t n = n_leading(variable.axes);
-    if (form.points == PointForm::rows || points_of(variable) != form.point_axes) return n == 0;
+    if (form.points == PointForm::rows) return n == 0;
     return n == 0 || variable.axes[n - 1] != "time" || form.is_series;
 }
 
-/// Weights and coordinates of scattered points have the axes of points, coordinates of a lattice are
-/// its axes, and so are other variables over samples.
+/// Weights and coordinates of scattered points have the axes of points, coordinates of a lattice
+/// are its axes, and so are other variables over samples.
 void check_axes(const StoredForm& form, const StoredVariable& variable) {
     const bool is_weight = variable.name == "weight";
     if (is_weight && !is_real(variable))
@@ -187,8 +187,11 @@ void check_axes(const StoredForm& form, const StoredVariable& variable) {
     const bool is_over_samples =
         !is_coordinate(variable) && !points.empty() && variable.axes[0] == "sample";
     if (!is_weight && !is_placed && !is_over_samples) return;
-    if (points != form.point_axes || !has_axes_of_fields(form, variable))
-        refuse_axes(variable, form.point_axes);
+    if (points == form.point_axes && has_axes_of_fields(form, variable)) return;
+    Names expected = form.point_axes;
+    if (is_over_samples && form.points != PointForm::rows)
+        expected.insert(expected.begin(), "sample");
+    refuse_axes(variable, expected);
 }
 
 /// Each axis of fields occurs once, and fields have points.

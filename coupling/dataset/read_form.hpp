@@ -46,12 +46,13 @@ struct StoredForm {
     bool has_weight = false;
 };
 
-/// Derives the form from what a file has. A variable that belongs to axes has exactly these axes, its
-/// type and their extents: the text of Error(BAD_FILE) names the variable, what was found and what is
-/// expected. `grid`: the attribute of the file, "" without it.
+/// Derives the form from what a file has. A variable that belongs to axes has exactly these axes,
+/// its type and their extents: the text of Error(BAD_FILE) names the variable, what was found and
+/// what is expected. `grid`: the attribute of the file, "" without it.
 StoredForm form_of(const std::vector<StoredVariable>& variables, const std::string& grid);
 
-/// Returns true for variables whose numbers may be read: fields, coordinates, weights, offsets, times.
+/// Returns true for variables whose numbers may be read: fields, coordinates, weights, offsets,
+/// times.
 bool is_read(const StoredForm& form, const StoredVariable& variable);
 
 /// Fields: variables over samples and points that are neither coordinates nor weights.

@@ -11,7 +11,8 @@
 
 namespace surrogate::dataset {
 
-/// The text of an attribute, of fixed or variable size; nothing if the object has none of that name.
+/// The text of an attribute, of fixed or variable size; nothing if the object has none of that
+/// name.
 std::optional<std::string> text_attribute(hid_t object, const char* name);
 
 /// Returns all data sets of the root group; links to elsewhere and groups are left out. Throws

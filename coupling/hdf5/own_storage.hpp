@@ -11,9 +11,10 @@ namespace surrogate::h5 {
 /// The largest number of bytes that one stored byte may stand for: deflate reaches 1032.
 constexpr uint64_t largest_expansion = 1032;
 
-/// Throws Error(BAD_FILE) unless the numbers of a data set lie in its own file and only filters that
-/// HDF5 has built in are needed to read them: deflate, shuffle, fletcher32, szip. External storage,
-/// virtual layouts and other filters are named. Reads no numbers and loads no plug-in. Local.
+/// Throws Error(BAD_FILE) unless the numbers of a data set lie in its own file and only filters
+/// that HDF5 has built in are needed to read them: deflate, shuffle, fletcher32, szip. External
+/// storage, virtual layouts and other filters are named. Reads no numbers and loads no plug-in.
+/// Local.
 void require_own_storage(hid_t dataset);
 
 /// Throws Error(BAD_FILE) unless all numbers of a data set were written, as far as their storage

@@ -7,8 +7,9 @@
 
 namespace surrogate::tool {
 
-/// A value of the note of a training checkpoint and its key, "history[2][5]". Anybody may have written
-/// the note: functions throw Failure (bad_usage) with the key, the value and what is expected.
+/// A value of the note of a training checkpoint and its key, "history[2][5]". Anybody may have
+/// written the note: functions throw Failure (bad_usage) with the key, the value and what is
+/// expected.
 class NoteReader {
 public:
     /// The value must live as long.

@@ -30,8 +30,8 @@ std::string shortest(double value) {
     return {text.data(), end};
 }
 
-/// Counts what makes the reader call itself. Knows nothing of quotes and comments, so that no text can
-/// hide a key from it: dots and braces in texts count, too.
+/// Counts what makes the reader call itself. Knows nothing of quotes and comments, so that no text
+/// can hide a key from it: dots and braces in texts count, too.
 void check_depth(const std::string& text, const std::string& name) {
     constexpr int most_parts = 32, most_tables = 64;
     int n_dot = 0, n_table = 0, line = 1;

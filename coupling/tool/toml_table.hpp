@@ -24,9 +24,9 @@ private:
     std::string file_, text_;
 };
 
-/// Parses a file. The reader calls itself for each level of keys and tables, so what could exhaust its
-/// stack is refused before: more than 32 parts in one key, more than 64 inline tables. Throws Failure
-/// (bad_usage) with the place: "train.toml:7:3: ...".
+/// Parses a file. The reader calls itself for each level of keys and tables, so what could exhaust
+/// its stack is refused before: more than 32 parts in one key, more than 64 inline tables. Throws
+/// Failure (bad_usage) with the place: "train.toml:7:3: ...".
 toml::table parse_toml(const std::string& text, const std::string& name);
 
 /// A table of a configuration. Values that are not of the type or range that is asked for are
@@ -52,7 +52,8 @@ public:
 
     /// A complaint at a key, or at the table where it has no such key.
     void refuse(const std::string& key, const std::string& text);
-    /// Complains of keys that were not asked for: with near misses among those that were, and `also`.
+    /// Complains of keys that were not asked for: with near misses among those that were, and
+    /// `also`.
     void finish(const std::vector<std::string>& also = {});
 
     const toml::table* get() const { return table_; }

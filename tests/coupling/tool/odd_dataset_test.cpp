@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Data sets of strangers: what does not fit its axes, does not lie in the file or was never written is
-// refused by name before a number is read.
+// SPDX-License-Identifier: Apache-2.0 Data sets of strangers: what does not fit its axes, does not
+// lie in the file or was never written is refused by name before a number is read.
 #include "tests/coupling/tool/odd_dataset.hpp"
 
 #include <gtest/gtest.h>

@@ -14,10 +14,11 @@ namespace surrogate::test {
 
 namespace {
 
-/// A data set in whose global heap, which holds the references to axes, the size of the first object
-/// is replaced: HDF5 reads beyond its memory, or goes round for ever.
+/// A data set in whose global heap, which holds the references to axes, the size of the first
+/// object is replaced: HDF5 reads beyond its memory, or goes round for ever.
 std::string with_heap_object_size(const std::string& bytes, uint64_t size) {
-    // Signature, version, 3 bytes, size of the collection; index, count, 4 bytes, size of the object.
+    // Signature, version, 3 bytes, size of the collection; index, count, 4 bytes, size of the
+    // object.
     const size_t heap = bytes.find("GCOL");
     EXPECT_NE(heap, std::string::npos);
     std::string damaged = bytes;
