@@ -9,6 +9,7 @@
 #include "coupling/error/error.hpp"
 #include "coupling/hdf5/disk_file.hpp"
 #include "coupling/hdf5/handle.hpp"
+#include "coupling/hdf5/own_storage.hpp"
 
 namespace surrogate::dataset {
 
@@ -54,6 +55,7 @@ struct ReadFile::Parts {
     template <class Work>
     auto named(const Work& work) {
         const h5::QuietErrors quiet;
+        const h5::NoPlugins none;
         try {
             try {
                 return work();
@@ -83,8 +85,24 @@ struct ReadFile::Parts {
         check_head(*file);
         variables = read_variables(*file);
         form = form_of(variables, text_attribute(*file, "grid").value_or(""));
+        require_all_written();
         if (form.points == PointForm::rows) read_offset();
         if (form.is_series) read_times();
+    }
+
+    /// Nothing takes memory for numbers that the file does not have.
+    void require_all_written() const {
+        for (const StoredVariable& variable : variables) {
+            if (!is_read(form, variable)) continue;
+            const Handle at(H5Dopen2(*file, variable.name.c_str(), H5P_DEFAULT), H5Dclose,
+                            "open a data set");
+            try {
+                h5::require_written(at, disk.size());
+            } catch (const Error& error) {
+                coupling::fail(error.status(),
+                               "'" + variable.name + "': " + coupling::text_of(error));
+            }
+        }
     }
 
     void read_offset() {
@@ -100,12 +118,16 @@ struct ReadFile::Parts {
 
     void read_times() {
         const StoredVariable* const time = find(variables, "time");
-        if (time == nullptr || time->kind == StoredVariable::Kind::other || form.n_time < 2) return;
+        if (time == nullptr || time->kind == StoredVariable::Kind::none || form.n_time < 2) return;
         std::vector<double> seconds(static_cast<size_t>(form.n_time));
         check(H5Dread(dataset("time"), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
                       seconds.data()),
               "read 'time'");
         time_step = seconds[1] - seconds[0];
+        if (!(time_step > 0) || !std::isfinite(time_step))
+            coupling::fail(SURROGATE_BAD_FILE, "'time' begins with " + std::to_string(seconds[0]) +
+                                                   ", " + std::to_string(seconds[1]) +
+                                                   ", expected seconds that rise");
         for (size_t i = 1; i < seconds.size(); ++i)
             if (!(std::abs(seconds[i] - seconds[i - 1] - time_step) <= 1e-6 * time_step))
                 coupling::fail(SURROGATE_BAD_FILE,
@@ -143,6 +165,10 @@ void ReadFile::Parts::read(const StoredVariable& variable, const State& state, c
         first.push_back(static_cast<hsize_t>(box.first[i] + shift));
         n.push_back(static_cast<hsize_t>(box.n[i]));
     }
+    if (first.size() != variable.shape.size())
+        coupling::fail(SURROGATE_INTERNAL,
+                       "'" + variable.name + "' has the shape " + h5::shape_text(variable.shape) +
+                           ", " + std::to_string(first.size()) + " axes are asked for");
     const hid_t from = dataset(variable.name);
     const Handle space(H5Dget_space(from), H5Sclose, "read a shape");
     check(H5Sselect_hyperslab(space, H5S_SELECT_SET, first.data(), nullptr, n.data(), nullptr),

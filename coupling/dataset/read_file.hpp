@@ -30,8 +30,11 @@ struct Box {
 
 /// A data set in a file (page dataset.md), for reading. Holds what the file says of itself, no
 /// numbers of fields but those of one request. Local: every rank opens the file and reads its part.
-/// Errors: IO (the file cannot be opened or read), BAD_FILE (no data set; what does not fit is
-/// named), NOT_FINITE; the text begins with the name of the file.
+/// Axes, extents, storage and filters are checked before any number is read, and no plug-in is
+/// loaded; HDF5 itself may crash in metadata that is damaged, so the source of the file must be
+/// trusted, or the file opened in another process first. Errors: IO (the file cannot be opened or
+/// read), BAD_FILE (no data set; what does not fit is named), NOT_FINITE; the text begins with the
+/// name of the file.
 class ReadFile {
 public:
     explicit ReadFile(const std::string& path);
@@ -58,8 +61,8 @@ public:
     /// The numbers along one of the axes of points, which holds some: degrees of the sphere's.
     std::vector<double> along(const std::string& axis) const;
 
-    /// The numbers of a field at the points of a box, in C order. Throws NOT_FINITE, with sample and
-    /// point, if one of them is NaN or infinite.
+    /// The numbers of a field at the points of a box, in C order. Throws NOT_FINITE, with sample
+    /// and point, if one of them is NaN or infinite.
     void read(const std::string& field, const State& state, const Box& box,
               std::span<double> values) const;
 

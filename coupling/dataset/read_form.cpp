@@ -2,8 +2,10 @@
 #include "coupling/dataset/read_form.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "coupling/error/error.hpp"
+#include "coupling/hdf5/own_storage.hpp"
 
 namespace surrogate::dataset {
 
@@ -22,8 +24,17 @@ std::string joined(const Names& names) {
     return "(" + text + ")";
 }
 
+[[noreturn]] void refuse_axes(const StoredVariable& variable, const Names& expected) {
+    refuse("'" + variable.name + "' has the axes " + joined(variable.axes) + " and the shape " +
+           h5::shape_text(variable.shape) + ", expected the axes " + joined(expected));
+}
+
 bool is_real(const StoredVariable& variable) {
     return variable.kind == StoredVariable::Kind::real;
+}
+
+bool has_numbers(const StoredVariable& variable) {
+    return is_real(variable) || variable.kind == StoredVariable::Kind::integer;
 }
 
 bool is_coordinate(const StoredVariable& variable) {
@@ -87,9 +98,20 @@ void check_sphere(const StoredForm& form, const Variables& variables) {
     if (form.point_axes != Names{"lat", "lon"})
         refuse("the attribute 'grid' is for fields over (lat, lon); these have " +
                joined(form.point_axes));
-    for (const std::string& axis : form.point_axes)
-        if (const StoredVariable* at = find(variables, axis); at == nullptr || !is_real(*at))
-            refuse("the axis '" + axis + "' has no degrees");
+    for (const std::string& axis : form.point_axes) {
+        const StoredVariable* const at = find(variables, axis);
+        if (at == nullptr || !is_real(*at)) refuse("the axis '" + axis + "' has no degrees");
+        if (at->axes != Names{axis}) refuse_axes(*at, {axis});
+    }
+}
+
+/// Times are read; an axis without numbers has none.
+void check_time(const Variables& variables) {
+    const StoredVariable* const time = find(variables, "time");
+    if (time == nullptr || time->kind == StoredVariable::Kind::none) return;
+    if (!has_numbers(*time))
+        refuse("'time' holds no numbers of a known type, expected integers or floats: seconds");
+    if (time->axes != Names{"time"}) refuse_axes(*time, {"time"});
 }
 
 void check_offset(const Variables& variables, StoredForm* form) {
@@ -120,23 +142,70 @@ PointForm form_of_points(const StoredForm& form, const Variables& variables) {
     return is_moving ? PointForm::moving_cloud : PointForm::cloud;
 }
 
-/// Fields have one form, and coordinates and weights fit it.
-void check_variable(const StoredForm& form, const StoredVariable& variable) {
-    if (!is_real(variable) || variable.axes.empty()) return;
-    const bool is_leading = !is_coordinate(variable) && variable.axes[0] == "sample";
-    const bool has_axes = form.points == PointForm::lattice || form.points == PointForm::sphere;
-    const bool is_placed = is_coordinate(variable) && !has_axes;
-    if (!is_leading && !is_placed && variable.name != "weight") return;
-    if (points_of(variable).empty()) return;
-    if (points_of(variable) != form.point_axes)
-        refuse("'" + variable.name + "' has the axes " + joined(variable.axes) +
-               ", points have the axes " + joined(form.point_axes));
-    const size_t first = n_leading(variable.axes);
-    for (size_t i = 0; i < form.extents.size(); ++i)
-        if (variable.shape[first + i] != form.extents[i])
-            refuse("'" + variable.name + "' has " + std::to_string(variable.shape[first + i]) +
-                   " numbers along '" + form.point_axes[i] + "', others have " +
-                   std::to_string(form.extents[i]));
+/// The extent that an axis has in the fields; nothing for one that they do not have.
+std::optional<int64_t> known_extent(const StoredForm& form, const std::string& axis) {
+    const auto at = std::find(form.point_axes.begin(), form.point_axes.end(), axis);
+    if (at != form.point_axes.end())
+        return form.extents[static_cast<size_t>(at - form.point_axes.begin())];
+    if (axis == "time" && form.is_series) return form.n_time;
+    if (axis == "sample" && form.points != PointForm::rows) return form.n_sample;
+    return std::nullopt;
+}
+
+/// An axis is as long in every variable, its own list of numbers included, as in the fields.
+void check_extents(const StoredForm& form, const StoredVariable& variable) {
+    std::vector<int64_t> expected = variable.shape;
+    for (size_t i = 0; i < variable.axes.size(); ++i)
+        expected[i] = known_extent(form, variable.axes[i]).value_or(expected[i]);
+    if (variable.shape != expected)
+        refuse("'" + variable.name + "' has the shape " + h5::shape_text(variable.shape) +
+               ", expected " + h5::shape_text(expected) + ", the extents of the axes " +
+               joined(variable.axes) + " in the fields");
+}
+
+/// Axes in front of those of the points are axes of the fields.
+bool has_axes_of_fields(const StoredForm& form, const StoredVariable& variable) {
+    const size_t n = n_leading(variable.axes);
+    if (form.points == PointForm::rows) return n == 0;
+    return n == 0 || variable.axes[n - 1] != "time" || form.is_series;
+}
+
+/// Weights and coordinates of scattered points have the axes of points, coordinates of a lattice
+/// are its axes, and so are other variables over samples.
+void check_axes(const StoredForm& form, const StoredVariable& variable) {
+    const bool is_weight = variable.name == "weight";
+    if (is_weight && !is_real(variable))
+        refuse("'weight' holds no numbers of a known type, expected floats");
+    if (!is_real(variable)) return;
+    const bool is_placed = is_coordinate(variable) && form.points != PointForm::sphere;
+    if (is_placed && form.points == PointForm::lattice) {
+        if (!known_extent(form, variable.name) || variable.axes != Names{variable.name})
+            refuse_axes(variable, {variable.name});
+        return;
+    }
+    const Names points = points_of(variable);
+    const bool is_over_samples =
+        !is_coordinate(variable) && !points.empty() && variable.axes[0] == "sample";
+    if (!is_weight && !is_placed && !is_over_samples) return;
+    if (points == form.point_axes && has_axes_of_fields(form, variable)) return;
+    Names expected = form.point_axes;
+    if (is_over_samples && form.points != PointForm::rows)
+        expected.insert(expected.begin(), "sample");
+    refuse_axes(variable, expected);
+}
+
+/// Each axis of fields occurs once, and fields have points.
+void check_form(const StoredForm& form) {
+    Names axes = form.point_axes;
+    for (const std::string& axis : form.point_axes)
+        if (axis == "sample" || axis == "time" || std::count(axes.begin(), axes.end(), axis) > 1)
+            refuse("fields have the axes " + joined(axes) +
+                   " behind 'sample' and 'time', expected different axes of points");
+    const bool is_empty =
+        form.n_time == 0 || std::count(form.extents.begin(), form.extents.end(), 0) > 0;
+    if (is_empty && form.points != PointForm::rows)
+        refuse("fields have " + std::to_string(form.n_time) + " states and points of the shape " +
+               h5::shape_text(form.extents) + ", expected at least one number");
 }
 
 }  // namespace
@@ -149,8 +218,18 @@ const StoredVariable* find(const Variables& variables, const std::string& name) 
 
 bool is_field(const StoredForm& form, const StoredVariable& variable) {
     if (!is_real(variable) || is_coordinate(variable) || variable.name == "weight") return false;
-    if (variable.axes.empty() || points_of(variable) != form.point_axes) return false;
-    return form.points == PointForm::rows || variable.axes[0] == "sample";
+    if (form.points == PointForm::rows) return variable.axes == form.point_axes;
+    return n_leading(variable.axes) > 0 && variable.axes[0] == "sample" &&
+           points_of(variable) == form.point_axes;
+}
+
+bool is_read(const StoredForm& form, const StoredVariable& variable) {
+    if (!has_numbers(variable)) return false;
+    const bool is_list = variable.axes == Names{variable.name};
+    const bool is_axis = is_list && known_extent(form, variable.name) && variable.name != "sample";
+    const bool is_offset = form.points == PointForm::rows && variable.name == "offset";
+    return is_axis || is_offset || variable.name == "weight" || is_coordinate(variable) ||
+           is_field(form, variable);
 }
 
 StoredForm form_of(const Variables& variables, const std::string& grid) {
@@ -165,13 +244,23 @@ StoredForm form_of(const Variables& variables, const std::string& grid) {
         check_offset(variables, &form);
     else
         form.n_sample = extent_of(field, "sample");
-    form.is_series = form.points != PointForm::rows && n_leading(field.axes) == 2;
-    if (form.is_series) form.n_time = extent_of(field, "time");
+    // Fields without times may stand beside those of a series.
+    for (const StoredVariable& variable : variables) {
+        if (form.points == PointForm::rows || !is_field(form, variable)) continue;
+        if (form.is_series || n_leading(variable.axes) < 2) continue;
+        form.is_series = true;
+        form.n_time = extent_of(variable, "time");
+    }
+    check_form(form);
+    if (form.is_series) check_time(variables);
     if (form.points == PointForm::sphere)
         check_sphere(form, variables);
     else
         form.coordinates = coordinates_of(variables);
-    for (const StoredVariable& variable : variables) check_variable(form, variable);
+    for (const StoredVariable& variable : variables) {
+        check_extents(form, variable);
+        check_axes(form, variable);
+    }
     return form;
 }
 

@@ -9,7 +9,12 @@ namespace surrogate::dataset {
 
 /// A variable of a data set as its file describes it (page dataset.md).
 struct StoredVariable {
-    enum class Kind { real, integer, other };
+    enum class Kind {
+        real,     ///< float16, float32 or float64
+        integer,  ///< of up to 8 bytes
+        none,     ///< an axis without numbers
+        other     ///< texts, records, other floats
+    };
     std::string name;
     std::string unit;               ///< attribute `units`, "" without it
     std::string axis;               ///< attribute `axis`: "X", "Y", "Z" of a coordinate, else ""
@@ -41,9 +46,14 @@ struct StoredForm {
     bool has_weight = false;
 };
 
-/// Finds it out of what a file has. The text of Error(BAD_FILE) names the variable or axis that does
-/// not fit, and what was expected. `grid`: the attribute of the file, "" without it.
+/// Derives the form from what a file has. A variable that belongs to axes has exactly these axes,
+/// its type and their extents: the text of Error(BAD_FILE) names the variable, what was found and
+/// what is expected. `grid`: the attribute of the file, "" without it.
 StoredForm form_of(const std::vector<StoredVariable>& variables, const std::string& grid);
+
+/// Returns true for variables whose numbers may be read: fields, coordinates, weights, offsets,
+/// times.
+bool is_read(const StoredForm& form, const StoredVariable& variable);
 
 /// Fields: variables over samples and points that are neither coordinates nor weights.
 bool is_field(const StoredForm& form, const StoredVariable& variable);

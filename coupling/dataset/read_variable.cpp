@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/dataset/read_variable.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "coupling/error/error.hpp"
 #include "coupling/hdf5/handle.hpp"
+#include "coupling/hdf5/own_storage.hpp"
 
 namespace surrogate::dataset {
 
@@ -36,18 +39,38 @@ std::string variable_text(hid_t attribute, hid_t type) {
 }
 
 std::vector<int64_t> shape_of(hid_t dataset) {
+    constexpr auto largest = static_cast<hsize_t>(std::numeric_limits<int64_t>::max());
     const Handle space(H5Dget_space(dataset), H5Sclose, "read a shape");
     const auto n_axis = checked(H5Sget_simple_extent_ndims(space), "read a shape");
     std::vector<hsize_t> extents(static_cast<size_t>(n_axis));
     check(H5Sget_simple_extent_dims(space, extents.data(), nullptr), "read a shape");
+    if (std::any_of(extents.begin(), extents.end(), [](hsize_t n) { return n > largest; }))
+        coupling::fail(SURROGATE_BAD_FILE,
+                       "the shape is " + h5::shape_text(extents) + ", expected extents below 2^63");
     return {extents.begin(), extents.end()};
+}
+
+/// float16, float32 and float64 in either order of bytes.
+bool is_ieee(hid_t type) {
+    struct Bits {
+        size_t n_byte, exponent, fraction;
+    };
+    size_t sign = 0, exponent = 0, n_exponent = 0, fraction = 0, n_fraction = 0;
+    if (H5Tget_fields(type, &sign, &exponent, &n_exponent, &fraction, &n_fraction) < 0)
+        return false;
+    for (const Bits& bits : {Bits{2, 5, 10}, Bits{4, 8, 23}, Bits{8, 11, 52}})
+        if (H5Tget_size(type) == bits.n_byte)
+            return n_exponent == bits.exponent && n_fraction == bits.fraction && fraction == 0 &&
+                   exponent == bits.fraction && sign == bits.exponent + bits.fraction;
+    return false;
 }
 
 StoredVariable::Kind kind_of(hid_t dataset) {
     const Handle type(H5Dget_type(dataset), H5Tclose, "read a type");
     const H5T_class_t kind = H5Tget_class(type);
-    if (kind == H5T_FLOAT) return StoredVariable::Kind::real;
-    return kind == H5T_INTEGER ? StoredVariable::Kind::integer : StoredVariable::Kind::other;
+    if (kind == H5T_FLOAT && is_ieee(type)) return StoredVariable::Kind::real;
+    const bool is_integer = kind == H5T_INTEGER && H5Tget_size(type) <= sizeof(int64_t);
+    return is_integer ? StoredVariable::Kind::integer : StoredVariable::Kind::other;
 }
 
 /// The name that a reference leads to, without the slash of the root.
@@ -84,6 +107,7 @@ std::vector<std::string> listed_axes(hid_t dataset, size_t n_axis) {
 
 StoredVariable read_variable(hid_t file, const std::string& name) {
     const Handle dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose, "open a data set");
+    h5::require_own_storage(dataset);
     StoredVariable variable{name,
                             text_attribute(dataset, "units").value_or(""),
                             text_attribute(dataset, "axis").value_or(""),
@@ -95,7 +119,7 @@ StoredVariable read_variable(hid_t file, const std::string& name) {
     if (is_scale && n_axis == 1) variable.axes = {name};
     const std::string shown = is_scale ? text_attribute(dataset, "NAME").value_or("") : "";
     if (shown.starts_with("This is a netCDF dimension but not"))
-        variable.kind = StoredVariable::Kind::other;  // an axis without numbers
+        variable.kind = StoredVariable::Kind::none;
     if (!is_scale && n_axis > 0 && has_attribute(dataset, "DIMENSION_LIST"))
         variable.axes = listed_axes(dataset, n_axis);
     return variable;
@@ -118,7 +142,7 @@ std::optional<std::string> text_attribute(hid_t object, const char* name) {
     const Handle type(H5Aget_type(attribute), H5Tclose, "read a type");
     const Handle space(H5Aget_space(attribute), H5Sclose, "read a shape");
     if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1)
-        coupling::fail(SURROGATE_BAD_FILE, std::string("attribute '") + name + "' is no text");
+        coupling::fail(SURROGATE_BAD_FILE, std::string("attribute '") + name + "' is not a text");
     return H5Tis_variable_str(type) > 0 ? variable_text(attribute, type)
                                         : fixed_text(attribute, type);
 }

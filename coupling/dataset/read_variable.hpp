@@ -11,11 +11,12 @@
 
 namespace surrogate::dataset {
 
-/// The text of an attribute, of fixed or variable size; nothing if the object has none of that name.
+/// The text of an attribute, of fixed or variable size; nothing if the object has none of that
+/// name.
 std::optional<std::string> text_attribute(hid_t object, const char* name);
 
-/// All data sets of the root group but axes without numbers, which have `kind` other. Links to
-/// elsewhere and groups are left out. Throws Error(IO, BAD_FILE).
+/// Returns all data sets of the root group; links to elsewhere and groups are left out. Throws
+/// Error(IO, BAD_FILE), also for numbers that lie elsewhere (h5::require_own_storage).
 std::vector<StoredVariable> read_variables(hid_t file);
 
 }  // namespace surrogate::dataset

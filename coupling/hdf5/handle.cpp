@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/hdf5/handle.hpp"
 
+#include <new>
+
 #include "coupling/error/error.hpp"
 
 namespace surrogate::h5 {
@@ -53,6 +55,22 @@ Handle text_type(size_t size) {
     return type;
 }
 
+struct Names {
+    std::vector<std::string> all;
+    bool is_memory_short = false;
+};
+
+/// Takes a link in H5Literate, which knows no exceptions.
+herr_t add_name(hid_t, const char* name, const H5L_info_t*, void* names) noexcept {
+    try {
+        static_cast<Names*>(names)->all.emplace_back(name);
+        return 0;
+    } catch (...) {
+        static_cast<Names*>(names)->is_memory_short = true;
+        return -1;
+    }
+}
+
 }  // namespace
 
 hid_t checked(hid_t result, const char* what) {
@@ -70,6 +88,15 @@ QuietErrors::~QuietErrors() {
     if (stack_ >= 0) H5Eset_current_stack(stack_);
 }
 
+NoPlugins::NoPlugins() {
+    check(H5PLget_loading_state(&state_), "read the setting of plug-ins");
+    check(H5PLset_loading_state(0), "switch plug-ins off");
+}
+
+NoPlugins::~NoPlugins() {
+    H5PLset_loading_state(state_);
+}
+
 Handle property_list(hid_t kind) {
     return {H5Pcreate(kind), H5Pclose, "make a property list"};
 }
@@ -84,20 +111,12 @@ Handle group(hid_t parent, const std::string& name) {
 }
 
 std::vector<std::string> names_in(hid_t group) {
-    H5G_info_t info = {};
-    check(H5Gget_info(group, &info), "list a group");
-    std::vector<std::string> names;
-    for (hsize_t i = 0; i < info.nlinks; ++i) {
-        const auto name_of = [&](char* text, size_t size) {
-            return checked(H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, text, size,
-                                              H5P_DEFAULT),
-                           "list a group");
-        };
-        std::string name(static_cast<size_t>(name_of(nullptr, 0)), ' ');
-        name_of(name.data(), name.size() + 1);
-        names.push_back(name);
-    }
-    return names;
+    Names names;
+    const herr_t result = H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, add_name,
+                                     static_cast<void*>(&names));
+    if (names.is_memory_short) throw std::bad_alloc();
+    check(result, "list a group");
+    return names.all;
 }
 
 std::string link_name(const std::string& name) {

@@ -31,6 +31,19 @@ private:
     void* data_ = nullptr;
 };
 
+/// Keeps HDF5 from loading plug-ins while it lives: a file names filters, and HDF5 loads their code
+/// from folders that the environment names. The caller's setting is back afterwards.
+class NoPlugins {
+public:
+    NoPlugins();
+    ~NoPlugins();
+    NoPlugins(const NoPlugins&) = delete;
+    NoPlugins& operator=(const NoPlugins&) = delete;
+
+private:
+    unsigned state_ = 0;
+};
+
 /// Owns an object of HDF5.
 class Handle {
 public:

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "coupling/hdf5/contiguous.hpp"
+#include "coupling/hdf5/own_storage.hpp"
 #include "coupling/hdf5/type.hpp"
 #include "coupling/timeloop/checkpoint_content.hpp"
 #include "coupling/timeloop/error.hpp"
@@ -44,6 +45,7 @@ Rows rows_of(const h5::Handle& dataset, const std::string& name) {
     const h5::Handle how(H5Dget_create_plist(dataset), H5Pclose, "read a layout");
     const int n_axis = H5Sget_simple_extent_ndims(space);
     if (n_axis < 1 || n_axis > 2 || H5Pget_layout(how) != H5D_CONTIGUOUS) fail_layout(name);
+    h5::require_own_storage(dataset);
     hsize_t extents[2] = {0, 1};
     H5Sget_simple_extent_dims(space, extents, nullptr);
     constexpr hsize_t most = INT64_MAX / 8;  // numbers whose bytes int64 counts
@@ -161,6 +163,7 @@ CheckpointContent read_all(h5::Driver* driver) {
 
 CheckpointContent read_content(h5::Storage* storage) {
     const h5::QuietErrors quiet;
+    const h5::NoPlugins none;
     h5::Driver driver(storage);
     try {
         CheckpointContent content = read_all(&driver);

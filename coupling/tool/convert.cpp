@@ -36,8 +36,11 @@ void check_names(const ConvertArguments& arguments) {
 }
 
 json read_card(const std::string& path) {
-    const auto text = read_text(path);
-    if (!text) fail("cannot read the card '" + one_line(path) + "': " + why_unreadable(path));
+    constexpr uint64_t largest_card = 16 << 20;  // as a header of a model file
+    const auto text = read_text(path, largest_card);
+    if (!text)
+        fail("cannot read the card '" + one_line(path) +
+             "': " + why_unreadable(path, largest_card));
     try {
         return json::parse(*text);
     } catch (const json::parse_error& error) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "coupling/tool/commands.hpp"
+#include "coupling/tool/dataset_trial.hpp"
 #include "coupling/tool/job.hpp"
 #include "coupling/tool/output.hpp"
 #include "coupling/tool/plan_trial.hpp"
@@ -97,6 +98,7 @@ Exit run_job(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (is_dataset_trial(argc, argv)) return run_dataset_trial(argv);
     open_output();
     const int status = static_cast<int>(run_job(argc, argv));
     if (has_left_work()) std::_Exit(status);

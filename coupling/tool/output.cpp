@@ -87,6 +87,15 @@ int stdout_error = 0;  // of the first write that failed
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+    while (!text.empty()) {
+        const size_t n = first_of(text).n_byte;
+        if (n == 0) return false;
+        text.remove_prefix(n);
+    }
+    return true;
+}
+
 std::string visible(std::string_view text) {
     std::string shown;
     for_each_piece(text, "\n\t", [&](std::string_view piece) {

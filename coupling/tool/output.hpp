@@ -21,6 +21,9 @@ std::string visible(std::string_view text);
 /// part of a line.
 std::string one_line(std::string_view text, size_t longest = 200);
 
+/// Returns true for valid UTF-8, which JSON needs.
+bool is_utf8(std::string_view text);
+
 /// Call first in main: keeps standard streams that were closed from becoming somebody's files.
 void open_output();
 

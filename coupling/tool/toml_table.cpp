@@ -5,7 +5,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <string_view>
 
+#include "coupling/tool/job.hpp"
 #include "coupling/tool/output.hpp"
 #include "coupling/tool/text.hpp"
 
@@ -28,7 +30,40 @@ std::string shortest(double value) {
     return {text.data(), end};
 }
 
+/// Counts what makes the reader call itself. Knows nothing of quotes and comments, so that no text
+/// can hide a key from it: dots and braces in texts count, too.
+void check_depth(const std::string& text, const std::string& name) {
+    constexpr int most_parts = 32, most_tables = 64;
+    int n_dot = 0, n_table = 0, line = 1;
+    char before = '\n';
+    const auto refuse = [&](const std::string& what, int most) {
+        throw Failure(Exit::bad_usage, name + ":" + std::to_string(line) + ": too many " + what +
+                                           ", expected at most " + std::to_string(most));
+    };
+    for (const char c : text) {
+        if (c == '\n') ++line;
+        if (c == '{' && ++n_table > most_tables) refuse("inline tables", most_tables);
+        const bool is_end = std::string_view("\n=,[]{}").find(c) != std::string_view::npos;
+        // Two dots in a row end a key: an error.
+        if (is_end || (c == '.' && before == '.'))
+            n_dot = 0;
+        else if (c == '.' && ++n_dot >= most_parts)
+            refuse("parts in one key", most_parts);
+        if (c != ' ' && c != '\t') before = c;
+    }
+}
+
 }  // namespace
+
+toml::table parse_toml(const std::string& text, const std::string& name) {
+    check_depth(text, name);
+    try {
+        return toml::parse(text, name);
+    } catch (const toml::parse_error& error) {
+        throw Failure(Exit::bad_usage, Complaints(name).place(error.source()) + ": " +
+                                           std::string(error.description()));
+    }
+}
 
 std::string Complaints::place(const toml::source_region& at) const {
     return file_ + ":" + std::to_string(at.begin.line) + ":" + std::to_string(at.begin.column);
@@ -60,7 +95,7 @@ std::string TomlTable::text(const std::string& key, const std::string& absent) {
     const toml::node* const found = node(key);
     if (found == nullptr) return absent;
     if (const auto* text = found->as_string(); text != nullptr && !text->get().empty())
-        return text->get();
+        return has_zero_byte(key, text->get()) ? absent : text->get();
     refuse(key, "'" + key + "' must be a text in quotes, found " + shown(*found));
     return absent;
 }
@@ -117,7 +152,17 @@ std::vector<std::string> TomlTable::texts(const std::string& key) {
         refuse(key, "'" + key + "' must be a text or a list of texts, found " + shown(*found));
         return {};
     }
+    for (const std::string& text : list)
+        if (has_zero_byte(key, text)) return {};
     return list;
+}
+
+/// Names of files would end at a zero byte.
+bool TomlTable::has_zero_byte(const std::string& key, const std::string& text) {
+    if (text.find('\0') == std::string::npos) return false;
+    refuse(key,
+           "'" + key + "' is '" + one_line(text, 60) + "', expected a text without zero bytes");
+    return true;
 }
 
 TomlTable TomlTable::table(const std::string& key) {

@@ -24,6 +24,11 @@ private:
     std::string file_, text_;
 };
 
+/// Parses a file. The reader calls itself for each level of keys and tables, so what could exhaust
+/// its stack is refused before: more than 32 parts in one key, more than 64 inline tables. Throws
+/// Failure (bad_usage) with the place: "train.toml:7:3: ...".
+toml::table parse_toml(const std::string& text, const std::string& name);
+
 /// A table of a configuration. Values that are not of the type or range that is asked for are
 /// complaints, and the default is returned; so are keys that nobody has asked for.
 class TomlTable {
@@ -35,6 +40,7 @@ public:
     bool has(const std::string& key) const;
     const toml::node* node(const std::string& key);
 
+    /// A text that is not empty and, since many are names of files, has no zero byte.
     std::string text(const std::string& key, const std::string& absent);
     int64_t whole(const std::string& key, int64_t absent, int64_t least);
     std::optional<double> real(const std::string& key, double least, double largest);
@@ -46,7 +52,8 @@ public:
 
     /// A complaint at a key, or at the table where it has no such key.
     void refuse(const std::string& key, const std::string& text);
-    /// Complains of keys that were not asked for: with near misses among those that were, and `also`.
+    /// Complains of keys that were not asked for: with near misses among those that were, and
+    /// `also`.
     void finish(const std::vector<std::string>& also = {});
 
     const toml::table* get() const { return table_; }
@@ -54,6 +61,8 @@ public:
     std::string place_of(const toml::source_region& at) const { return complaints_->place(at); }
 
 private:
+    bool has_zero_byte(const std::string& key, const std::string& text);
+
     const toml::table* table_;
     std::string name_;
     toml::source_region at_;

@@ -5,8 +5,10 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "coupling/tool/dataset_trial.hpp"
 #include "coupling/tool/output.hpp"
 #include "coupling/tool/read_text.hpp"
 #include "coupling/tool/text.hpp"
@@ -27,10 +29,10 @@ std::string config_text(const Job& job, const std::string& path) {
     std::string text;
     job.agree([&] {
         if (!job.is_root()) return;
-        auto content = read_text(path);
+        auto content = read_text(path, largest_config);
         if (!content)
-            throw Failure(Exit::bad_usage,
-                          "cannot read the configuration '" + path + "': " + why_unreadable(path));
+            throw Failure(Exit::bad_usage, "cannot read the configuration '" + path +
+                                               "': " + why_unreadable(path, largest_config));
         text = std::move(*content);
     });
     return job.broadcast(text);
@@ -60,9 +62,20 @@ struct Sources {
     ModelChannels channels;
 };
 
+/// Rank 0 finds out whether the ranks can open the data sets. Collective.
+void try_datasets(const Job& job, const TrainConfig& config) {
+    std::set<std::string> paths(config.data.train.begin(), config.data.train.end());
+    paths.insert(config.data.validation.begin(), config.data.validation.end());
+    job.agree([&] {
+        if (!job.is_root()) return;
+        for (const std::string& path : paths) try_dataset(path);
+    });
+}
+
 Sources open_sources(const Job& job, const Context& across, const TrainConfig& config) {
     Sources sources;
     if (!config.model.file.empty()) sources.start.emplace(across, config.model.file);
+    try_datasets(job, config);
     job.agree([&] {
         sources.data = std::make_unique<TrainData>(config);
         sources.channels = sources.start ? channels_of(*sources.start, *sources.data)

@@ -190,19 +190,10 @@ void forget_what_may_change(TrainConfig* config) {
     if (!has_length) essence.erase("training.epochs");
 }
 
-toml::table parsed(const std::string& text, const std::string& name) {
-    try {
-        return toml::parse(text, name);
-    } catch (const toml::parse_error& error) {
-        throw Failure(Exit::bad_usage, Complaints(name).place(error.source()) + ": " +
-                                           std::string(error.description()));
-    }
-}
-
 }  // namespace
 
 TrainConfig parse_train_config(const std::string& text, const std::string& name) {
-    const toml::table file = parsed(text, name);
+    const toml::table file = parse_toml(text, name);
     Complaints complaints(name);
     TomlTable root(&file, "", {}, &complaints);
     TrainConfig config;

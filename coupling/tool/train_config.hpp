@@ -57,6 +57,9 @@ struct TrainConfig {
     std::map<std::string, std::string> essence;
 };
 
+/// The largest configuration, in bytes.
+constexpr uint64_t largest_config = uint64_t{1} << 20;
+
 /// Throws Failure (bad_usage) with all that is wrong, one line each: "train.toml:7:3: unknown key
 /// 'epoch' in [training]; did you mean 'epochs'?". `name` stands for the file. Looks at no other
 /// file.

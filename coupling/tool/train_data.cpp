@@ -58,6 +58,13 @@ bool has_field(const ReadFile& file, const std::string& name) {
     fail(text + "\n[data.names] of the configuration gives a field of the card another name");
 }
 
+/// The card takes it.
+void check_unit(const ReadFile& file, const std::string& field, const std::string& unit) {
+    if (!is_utf8(unit))
+        refuse("data set '" + file.path() + "': the unit of '" + one_line(field, 60) + "' is '" +
+               one_line(unit, 60) + "', expected UTF-8");
+}
+
 }  // namespace
 
 TrainData::TrainData(const TrainConfig& config) : config_(&config) {
@@ -124,6 +131,7 @@ Channel TrainData::channel(const std::string& name, bool is_input) const {
         const bool is_first = file == files_.front();
         if (const auto* coordinate = find_coordinate(*file, channel.stored);
             coordinate && is_input) {
+            check_unit(*file, channel.stored, coordinate->unit);
             if (is_first) channel.unit = coordinate->unit;
             channel.axis = coordinate->axis;
             continue;
@@ -131,6 +139,7 @@ Channel TrainData::channel(const std::string& name, bool is_input) const {
         if (!has_field(*file, channel.stored) || channel.is_coordinate())
             refuse_name(*file, name, channel.stored);
         const std::string unit = file->unit(channel.stored);
+        check_unit(*file, channel.stored, unit);
         if (is_first) channel.unit = unit;
         if (unit != channel.unit)
             fail("'" + channel.stored + "' has the unit '" + one_line(unit, 60) + "' in '" +

@@ -23,9 +23,14 @@ json essence_of(const TrainConfig& config, const json& provenance) {
 void require_same(const json& before, const json& now, const std::string& folder) {
     json keys = before;
     keys.update(now);
-    const auto shown = [](const json& texts, const std::string& key) {
+    const auto shown = [&](const json& texts, const std::string& key) {
         if (!texts.contains(key)) return std::string("not given");
-        return "'" + one_line(texts.at(key).get<std::string>(), 80) + "'";
+        const json& text = texts.at(key);
+        if (!text.is_string())
+            throw Failure(Exit::bad_usage, "cannot resume '" + folder + "': '" + one_line(key, 80) +
+                                               "' of the earlier training is " +
+                                               one_line(text.dump(), 80) + ", expected a text");
+        return "'" + one_line(text.get<std::string>(), 80) + "'";
     };
     std::string different;
     for (const auto& [key, value] : keys.items())

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "coupling/file/new_file.hpp"
+#include "coupling/tool/note_reader.hpp"
 #include "coupling/tool/text.hpp"
 #include "coupling/tool/train_check_case.hpp"
 #include "coupling/tool/train_essence.hpp"
@@ -31,19 +32,27 @@ std::string TrainRun::note() const {
         .dump();
 }
 
+/// Epochs are the rows of the history, and steps are at most the batches so far.
 void TrainRun::read_note(const std::string& text) {
     const json found = json::parse(text, nullptr, false);
-    if (!found.is_object() || found.value("format", 0) != note_format)
+    const bool is_note =
+        found.is_object() && found.contains("format") && found.at("format") == note_format;
+    if (!is_note)
         throw Failure(Exit::bad_usage, "'" + parts_.folder.checkpoint() +
                                            "' is no checkpoint of this version of surrogate train");
-    require_same(found.at("essence"), parts_.essence, parts_.folder.path());
-    epoch_ = found.at("epoch").get<int64_t>();
-    batch_ = found.at("batch").get<int64_t>();
-    step_ = found.at("step").get<int64_t>();
-    loss_sum_ = found.at("loss_sum").get<double>();
-    n_loss_ = found.at("n_loss").get<int64_t>();
-    date_ = found.value("date", date_);
-    history_.restore(found.at("history"));
+    const NoteReader note(found, "note");
+    note.at("essence").require(note.at("essence").value().is_object(), "an object of texts");
+    require_same(note.at("essence").value(), parts_.essence, parts_.folder.path());
+    const json& rows = note.at("history").value();
+    note.at("history").require(rows.is_array(), "a list of epochs");
+    epoch_ = note.at("epoch").whole(std::ssize(rows), std::ssize(rows));
+    batch_ = note.at("batch").whole(0, n_batch_ - 1);
+    step_ = note.at("step").whole(0, epoch_ * n_batch_ + batch_);
+    loss_sum_ = note.at("loss_sum").number();
+    note.at("loss_sum").require(!std::isnan(loss_sum_), "a finite number");
+    n_loss_ = note.at("n_loss").whole(0, batch_);
+    if (found.contains("date")) date_ = note.at("date").text();
+    history_.restore(rows, step_);
 }
 
 void TrainRun::resume() {

@@ -2,10 +2,10 @@
 #include "coupling/tool/train_folder.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "coupling/file/new_file.hpp"
+#include "coupling/tool/read_text.hpp"
 #include "coupling/tool/train_essence.hpp"
 
 namespace surrogate::tool {
@@ -13,6 +13,8 @@ namespace surrogate::tool {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr uint64_t largest_essence = uint64_t{16} << 20;  // above that of any configuration
 
 void make_folder(const std::string& path) {
     std::error_code error;
@@ -53,8 +55,8 @@ void TrainFolder::keep_or_compare(const Job& job, const nlohmann::json& essence,
     job.agree([&] {
         if (!job.is_root()) return;
         if (!resume) return file::write_atomically(file("essence.json"), essence.dump(1) + "\n");
-        const auto before =
-            nlohmann::json::parse(std::ifstream(file("essence.json")), nullptr, false);
+        const auto before = nlohmann::json::parse(
+            read_text(file("essence.json"), largest_essence).value_or(""), nullptr, false);
         // Without the file the checkpoint tells the same, later.
         if (before.is_object()) require_same(before, essence, path_);
     });

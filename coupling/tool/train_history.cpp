@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "coupling/tool/note_reader.hpp"
 #include "coupling/tool/text.hpp"
 #ifdef SURROGATE_HAVE_VTK
 #include "coupling/vtk/chart.hpp"
@@ -30,9 +31,6 @@ std::string cell(double value, int digits = 9) {
 /// JSON has no NaN.
 nlohmann::json stored(double value) {
     return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
-}
-double restored(const nlohmann::json& value) {
-    return value.is_null() ? none : value.get<double>();
 }
 
 std::string quoted(const std::string& name) {
@@ -109,20 +107,32 @@ nlohmann::json TrainHistory::json() const {
     return rows;
 }
 
-void TrainHistory::restore(const nlohmann::json& rows) {
+void TrainHistory::restore(const nlohmann::json& rows, int64_t n_step) {
     rows_.clear();
-    for (const nlohmann::json& from : rows) {
+    const NoteReader note(rows, "history");
+    note.require(rows.is_array(), "a list of epochs");
+    int64_t least_step = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+        const NoteReader from = note.at(i);
+        from.require(rows[i].is_array() && rows[i].size() == 9, "a list of 9 values");
         EpochRow row;
-        row.epoch = from.at(0).get<int64_t>();
-        row.step = from.at(1).get<int64_t>();
-        row.learning_rate = restored(from.at(2));
-        row.loss = restored(from.at(3));
-        row.validation = restored(from.at(4));
-        for (const nlohmann::json& value : from.at(5)) row.error.push_back(restored(value));
-        row.is_best = from.at(6).get<bool>();
-        row.samples_per_s = restored(from.at(7));
-        row.seconds = restored(from.at(8));
+        const auto epoch = static_cast<int64_t>(i) + 1;
+        row.epoch = from.at(0).whole(epoch, epoch);
+        row.step = from.at(1).whole(least_step, n_step);
+        row.learning_rate = from.at(2).number();
+        row.loss = from.at(3).number();
+        row.validation = from.at(4).number();
+        const NoteReader errors = from.at(5);
+        const size_t n_error = errors.value().size();
+        errors.require(errors.value().is_array() && (n_error == 0 || n_error == outputs_.size()),
+                       "a list of a number for each output");
+        for (size_t k = 0; k < n_error; ++k) row.error.push_back(errors.at(k).number());
+        from.at(6).require(from.at(6).value().is_boolean(), "true or false");
+        row.is_best = from.at(6).value().get<bool>();
+        row.samples_per_s = from.at(7).number();
+        row.seconds = from.at(8).number();
         rows_.push_back(row);
+        least_step = row.step;
     }
 }
 

@@ -38,7 +38,9 @@ public:
     std::string chart(const std::string& title) const;
 
     nlohmann::json json() const;
-    void restore(const nlohmann::json& rows);
+    /// Takes over the rows that json() has made. Throws Failure with the key, "history[2][5]", of
+    /// what cannot be one: epochs count from 1, steps grow to n_step, numbers are finite or null.
+    void restore(const nlohmann::json& rows, int64_t n_step);
 
 private:
     std::string loss_;

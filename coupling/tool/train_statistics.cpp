@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "coupling/tool/output.hpp"
+#include "coupling/tool/text.hpp"
 #include "coupling/tool/train_sample.hpp"
 
 namespace surrogate::tool {
@@ -12,7 +14,8 @@ namespace {
 
 constexpr int64_t part_points = int64_t{1} << 18;  // read at a time: a few megabytes
 constexpr size_t round_words = size_t{1} << 20;    // of one sum over the ranks: 8 MB
-constexpr double least_std = 1e-8;  // as the official normaliser adds (spec of FLARE)
+constexpr double largest_number = 1e140;  // sums of 10^27 squares stay below the largest double
+constexpr double least_std = 1e-8;        // as the official normaliser adds (spec of FLARE)
 
 /// A part of a pair's points: what one rank reads at a time.
 struct Part {
@@ -29,6 +32,18 @@ std::vector<Part> parts_of(const TrainData& data) {
             parts.push_back({pair, {first, std::min(part_points, n - first)}});
     }
     return parts;
+}
+
+/// Sums of squares would overflow.
+void check_size(const std::vector<double>& values, const std::string& name,
+                const dataset::ReadFile& file, const dataset::State& state) {
+    for (const double value : values)
+        if (!(std::abs(value) <= largest_number))
+            throw Failure(Exit::bad_usage,
+                          "data set '" + file.path() + "': '" + one_line(name, 60) +
+                              "' of sample " + std::to_string(state.sample) + " has the value " +
+                              number(value) + ", expected magnitudes up to " +
+                              number(largest_number) + ": means and deviations would overflow");
 }
 
 /// Numbers of a part for one channel, as they cross the ranks.
@@ -71,14 +86,17 @@ public:
         const Pair& pair = data_.training()[part.pair];
         const dataset::ReadFile& file = data_.file(pair.file);
         const auto weights = read_weights(file, pair.input, part.range);
+        check_size(weights, "weight", file, pair.input);
         const auto put = [&](const std::vector<double>& values) {
             Record::of(values, weights).put(words);
             words += Record::n_word;
         };
         const auto field = [&](const Channel& channel, const dataset::State& state) {
-            if (channel.is_coordinate())
-                return read_coordinate(file, channel.axis, state, part.range);
-            return read_range(file, channel.stored, state, {}, part.range);
+            const auto values = channel.is_coordinate()
+                                    ? read_coordinate(file, channel.axis, state, part.range)
+                                    : read_range(file, channel.stored, state, {}, part.range);
+            check_size(values, channel.stored, file, state);
+            return values;
         };
         for (const Channel& input : inputs_) put(field(input, pair.input));
         for (const Channel& output : outputs_) put(field(output, pair.target));

@@ -160,6 +160,27 @@ TEST(TrainConfig, BrokenTomlIsNamedWithItsPlace) {
     EXPECT_EQ(refusal(with("epochs = 3", "epochs = ")).substr(0, 10), "t.toml:10:");
 }
 
+TEST(TrainConfig, WhatExhaustsTheReaderIsRefusedBeforeItReads) {
+    std::string key = "a", tables = "b = 1\n";
+    for (int i = 0; i < 50000; ++i) key += " . a";
+    for (int i = 0; i < 100; ++i) tables += "c" + std::to_string(i) + " = {}\n";
+    for (const std::string& text :
+         {key + " = 1\n", "[" + key + "]\n", "[[" + key + "]]\n", "a = { " + key + " = 1 }\n"})
+        EXPECT_EQ(refusal("# a comment\n" + text),
+                  "t.toml:2: too many parts in one key, expected at most 32");
+    EXPECT_EQ(refusal(tables), "t.toml:66: too many inline tables, expected at most 64");
+    const std::string path = "../../../../../../../../../../../../../../../../../../a.b/c.h5";
+    EXPECT_EQ(parse_train_config(with("a.h5", path), "t").data.train[0], path);
+}
+
+TEST(TrainConfig, TextsWithAZeroByteAreRefused) {
+    const std::string expected = ", expected a text without zero bytes";
+    EXPECT_EQ(refusal(with("\"out\"", "\"o\\u0000z\"")),
+              "t.toml:12:10: 'folder' is 'o\\x00z'" + expected);
+    EXPECT_EQ(refusal(with("\"a.h5\"", "[\"b.h5\", \"a.h5\\u0000\"]")),
+              "t.toml:7:9: 'train' is 'a.h5\\x00'" + expected);
+}
+
 TEST(TrainConfig, EssenceLeavesOutWhatMayChangeWhenATrainingGoesOn) {
     const auto essence = [](const std::string& text) {
         return parse_train_config(text, "t").essence;

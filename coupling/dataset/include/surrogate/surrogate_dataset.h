@@ -19,6 +19,9 @@
  * The file gets its name in surrogate_dataset_finish; until then the content is in "<path>.tmp". Its
  * bytes are the same for any number of ranks and any partition.
  *
+ * These functions only write. To read a data set its source must be trusted, since HDF5 may crash in
+ * metadata that is damaged; `surrogate train` opens it in a process of its own first.
+ *
  * "Collective" and "local" as in surrogate.h. Calls that describe the file are local and made alike
  * on all ranks, which surrogate_dataset_begin checks. One thread at a time. Since 0.1 */
 
