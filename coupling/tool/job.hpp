@@ -91,9 +91,9 @@ public:
     /// on all ranks alike.
     void agree(const std::function<void()>& work) const;
 
-    /// Returns the exit status for an error of the library: not_passed for NOT_FINITE, bad_usage for
-    /// all others, which come from files and options. Ends all ranks as require_communication()
-    /// does.
+    /// Returns the exit status for an error of the library: not_passed for NOT_FINITE, bad_usage
+    /// for all others, which come from files and options. Ends all ranks as
+    /// require_communication() does.
     Exit exit_status(const Error& error) const;
 
     /// Ends all ranks through abort() if the error has status MPI or BROKEN; returns otherwise.

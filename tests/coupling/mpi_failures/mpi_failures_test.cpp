@@ -37,8 +37,8 @@ protected:
                                                                        << outcome.text;
     }
 
-    /// n_place calls of a command fail in turn, on one rank after the other: the first, the last and
-    /// some in between.
+    /// Lets n_place calls of a command fail in turn, on one rank after the other: the first, the
+    /// last and some in between.
     static void fail_some(int n_rank, const std::string& command,
                           const std::vector<int64_t>& n_call, int n_place, const std::string& word,
                           int status) {
