@@ -17,12 +17,13 @@ namespace {
 /// Largest count handed to one MPI call.
 constexpr int64_t max_count = std::numeric_limits<int>::max() / 2;
 
-/// "MPI_Bcast failed: MPI_ERR_OTHER: known error not in list"
+/// "MPI_Bcast failed: MPI_ERR_OTHER: known error not in list; other ranks may wait .."
 std::string failure_text(const char* call, int code) {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
     MPI_Error_string(code, text, &length);
-    return std::string(call) + " failed: " + text;
+    return std::string(call) + " failed: " + text +
+           "; other ranks may wait in this call for ever: end the job by MPI_Abort";
 }
 
 /// Return codes of MPI are checked here and in MpiCommunicator::call() only.
@@ -231,9 +232,6 @@ protected:
     }
 
 private:
-    /// Ends the text of a failure. Other ranks cannot know of it.
-    static constexpr const char* advice =
-        "; the context is unusable and other ranks may wait for ever: end the job by MPI_Abort";
     static constexpr int row_tag = 1;
     static constexpr int exchange_tag = 2;
 
@@ -260,7 +258,8 @@ private:
         }
     }
 
-    /// body(done, n) for every piece of `count` bytes or elements: both sides of a message cut alike.
+    /// Calls body(done, n) for every piece of `count` bytes or elements: both sides of a message cut
+    /// alike.
     template <class Body>
     void in_pieces(int64_t count, const Body& body) const {
         for (int64_t done = 0; done < count; done += piece_)
@@ -320,8 +319,7 @@ private:
     }
 
     void require_usable() const {
-        if (failed_call_)
-            throw Error(Status::broken, failure_text(failed_call_, failed_code_) + advice);
+        if (failed_call_) throw Error(Status::broken, failure_text(failed_call_, failed_code_));
         if (is_finalized()) {
             throw Error(Status::invalid_argument,
                         "MPI is finalised already; the context can only be destroyed");
@@ -335,7 +333,7 @@ private:
         failed_code_ = code;
         take_back(rows_);
         take_back(exchange_);
-        throw Error(Status::mpi, failure_text(name, code) + advice);
+        throw Error(Status::mpi, failure_text(name, code));
     }
 
     MPI_Comm comm_ = MPI_COMM_NULL;
