@@ -279,17 +279,19 @@ private:
 
     void post_receive(Posted& posted, char* to, int64_t n_byte, int rank, int tag) {
         in_pieces(n_byte, [&](int64_t done, int n) {
-            posted.requests.push_back(MPI_REQUEST_NULL);
+            MPI_Request& posted_request = posted.requests.emplace_back(MPI_REQUEST_NULL);
             ++posted.n_receive;
-            call(MPI_Irecv(to + done, n, MPI_BYTE, rank, tag, comm_, &posted.requests.back()),
-                 "MPI_Irecv");
+            MPI_Request request = MPI_REQUEST_NULL;  // undefined if the call fails
+            call(MPI_Irecv(to + done, n, MPI_BYTE, rank, tag, comm_, &request), "MPI_Irecv");
+            posted_request = request;
         });
     }
     void post_send(Posted& posted, const char* from, int64_t n_byte, int rank, int tag) {
         in_pieces(n_byte, [&](int64_t done, int n) {
-            posted.requests.push_back(MPI_REQUEST_NULL);
-            call(MPI_Isend(from + done, n, MPI_BYTE, rank, tag, comm_, &posted.requests.back()),
-                 "MPI_Isend");
+            MPI_Request& posted_request = posted.requests.emplace_back(MPI_REQUEST_NULL);
+            MPI_Request request = MPI_REQUEST_NULL;
+            call(MPI_Isend(from + done, n, MPI_BYTE, rank, tag, comm_, &request), "MPI_Isend");
+            posted_request = request;
         });
     }
     void wait_for(Posted& posted) {

@@ -20,48 +20,50 @@ size_t n_times(const std::string& text, const std::string& part) {
     return n;
 }
 
+/// A command on ranks, and how it ends when MPI fails: rank R prints "<says>R<reason>" and the job
+/// ends with this status.
+struct Command {
+    int n_rank;
+    std::string words, says, reason;
+    int status;
+};
+
 class MpiFailures : public TrainProgram {
 protected:
-    /// Call n of a rank fails. The rank says `word` and the job ends with this status.
-    static void fail(int n_rank, const std::string& command, int rank, int64_t n,
-                     const std::string& word, int status) {
-        const std::string place = std::to_string(rank) + ":" + std::to_string(n);
-        const Outcome outcome = shell(on_ranks(n_rank, "SURROGATE_FAIL_MPI=" + place, command));
-        const std::string of_rank = std::to_string(rank);
-        const std::string call = "failing_mpi: rank " + of_rank + ", call " + std::to_string(n);
-        EXPECT_EQ(outcome.status, status) << place << " of " << command << "\n" << outcome.text;
-        EXPECT_EQ(n_times(outcome.text, call), 1) << place << "\n" << outcome.text;
-        EXPECT_EQ(n_times(outcome.text, "after the failure"), 0) << place << "\n" << outcome.text;
-        EXPECT_EQ(n_times(outcome.text, word + " rank "), 1) << place << "\n" << outcome.text;
-        EXPECT_EQ(n_times(outcome.text, word + " rank " + of_rank), 1) << place << "\n"
-                                                                       << outcome.text;
+    static void fail(const Command& command, int rank, int64_t n) {
+        const std::string r = std::to_string(rank), place = r + ":" + std::to_string(n);
+        const Outcome outcome =
+            shell(on_ranks(command.n_rank, "SURROGATE_FAIL_MPI=" + place, command.words));
+        SCOPED_TRACE(place + " of " + command.words + "\n" + outcome.text);
+        EXPECT_EQ(outcome.status, command.status);
+        EXPECT_EQ(n_times(outcome.text, "failing_mpi: rank " + r + ", call "), 1u);
+        EXPECT_EQ(n_times(outcome.text, "after the failure"), 0u);
+        EXPECT_EQ(n_times(outcome.text, command.says), 1u);
+        EXPECT_EQ(n_times(outcome.text, command.says + r + command.reason), 1u);
     }
 
     /// Lets n_place calls of a command fail in turn, on one rank after the other: the first, the
-    /// last and some in between.
-    static void fail_some(int n_rank, const std::string& command,
-                          const std::vector<int64_t>& n_call, int n_place, const std::string& word,
-                          int status) {
-        ASSERT_EQ(std::ssize(n_call), n_rank);
+    /// last and some in between. n_call: the calls of each rank in a good run.
+    static void fail_some(const Command& command, const std::vector<int64_t>& n_call, int n_place) {
         for (int i = 0; i < n_place; ++i) {
-            const int rank = (n_place - i) % n_rank;
-            const int64_t last = n_call[static_cast<size_t>(rank)];
-            ASSERT_GE(last, n_place);
-            fail(n_rank, command, rank, 1 + (last - 1) * i / (n_place - 1), word, status);
+            const int rank = (n_place - i) % command.n_rank;
+            const int64_t last = n_call.at(static_cast<size_t>(rank));
+            ASSERT_GE(last, n_place) << command.words;
+            fail(command, rank, 1 + (last - 1) * i / (n_place - 1));
         }
     }
 
-    /// Lets n_place calls of the program fail.
     void fail_program(int n_rank, const std::string& arguments, int n_place) const {
-        const std::string command = SURROGATE_PROGRAM " " + arguments;
+        const Command command{n_rank, SURROGATE_PROGRAM " " + arguments, "surrogate: rank ", ": ",
+                              2};
         const std::string counts = file("counts");
-        std::filesystem::remove(counts);
-        const Outcome good = shell(on_ranks(n_rank, "SURROGATE_COUNT_MPI=" + counts, command));
+        const Outcome good =
+            shell(on_ranks(n_rank, "SURROGATE_COUNT_MPI=" + counts, command.words));
         ASSERT_EQ(good.status, 0) << good.text;
         std::vector<int64_t> n_call(static_cast<size_t>(n_rank));
         std::istringstream text(read(counts));
         for (int64_t rank = 0, n = 0; text >> rank >> n;) n_call.at(static_cast<size_t>(rank)) = n;
-        fail_some(n_rank, command, n_call, n_place, "surrogate:", 2);
+        fail_some(command, n_call, n_place);
     }
 };
 
@@ -82,7 +84,7 @@ TEST_F(MpiFailures, InTheLibraryEndTheCallAtOnce) {
             ASSERT_NE(at, std::string::npos) << key << "\n" << good.text;
             n_call.push_back(std::stoll(good.text.substr(at + key.size())));
         }
-        fail_some(2, host + " " + phase, n_call, 3, "failing_host:", 7);
+        fail_some({2, host + " " + phase, "failing_host: rank ", ", lost: ", 7}, n_call, 3);
     }
 }
 
