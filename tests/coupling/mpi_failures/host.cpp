@@ -20,7 +20,6 @@
 #include "tests/coupling/dataset/dataset_case.hpp"
 #include "tests/coupling/timeloop/loop_case.hpp"
 #include "tests/support/sphere_case.hpp"
-#include "tests/support/sphere_models.hpp"
 
 namespace surrogate::test {
 namespace {
@@ -69,13 +68,16 @@ void create_plan() {
 
 /// Domain and plan exchange messages between ranks, and so does each layer of a run.
 void run_on_sphere(bool is_plan_counted) {
-    const ModelOnDisk file(small_transformer());
     const Context context = mpi_context(world, {{"threads", "1"}});
-    const Model model(context, file.path());
+    const Model model(context,
+                      SURROGATE_TEST_DATA "/sphere/transformer_neighborhood_24x48.safetensors");
     std::optional<SphereRun> run;
     const auto create = [&] {
         run.emplace(context, model, SphereLayout{});
-        run->fill(wave_inputs(model));
+        std::vector<std::vector<float>> inputs;
+        for (const surrogate_port_info& port : run->ports)
+            inputs.emplace_back(port.n_channel * run->in_block.n_model_point(), 0.5f);
+        run->fill(inputs);
     };
     if (!is_plan_counted) create();
     counted(&context, [&] {
