@@ -114,6 +114,8 @@ extern "C" PetscErrorCode surrogate_petsc_error_code(surrogate_status status) {
         case SURROGATE_NOT_FINITE: return PETSC_ERR_FP;
         case SURROGATE_DEVICE: return PETSC_ERR_GPU;
         case SURROGATE_OUT_OF_RANGE: return PETSC_ERR_ARG_OUTOFRANGE;
+        case SURROGATE_MPI:
+        case SURROGATE_BROKEN: return PETSC_ERR_MPI;
         default: return PETSC_ERR_LIB;
     }
 }

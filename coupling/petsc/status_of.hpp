@@ -18,6 +18,7 @@ inline surrogate_status status_of(PetscErrorCode error) {
         case PETSC_ERR_FILE_OPEN: return SURROGATE_IO;
         case PETSC_ERR_FILE_UNEXPECTED: return SURROGATE_BAD_FILE;
         case PETSC_ERR_ARG_OUTOFRANGE: return SURROGATE_OUT_OF_RANGE;
+        case PETSC_ERR_MPI: return SURROGATE_MPI;
         case PETSC_ERR_LIB: return SURROGATE_INTERNAL;
         default: return SURROGATE_INVALID_ARGUMENT;
     }

@@ -164,7 +164,7 @@ Exit check(const Job& job, const CheckArguments& arguments) {
     } catch (const Failure& failure) {
         note(failure.status(), failure.what());
     } catch (const Error& error) {
-        note(exit_status(error.status()), error.what());
+        note(job.exit_status(error), error.what());
     }
     write_report(job, arguments, report, {arguments.file});
     return status;

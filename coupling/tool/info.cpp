@@ -90,8 +90,8 @@ std::string fields_of(const Model& model) {
 
 /// Whether `check` can run the file's case, and "input/x [4,1600,3] -> output/y [4,1600,1], truth in
 /// double precision", or why it will not pass this file. `shapes`: tensor name -> shape.
-CaseSummary check_of(const Context& context, const Model& model, const std::string& file,
-                     const json& about) {
+CaseSummary check_of(const Job& job, const Context& context, const Model& model,
+                     const std::string& file, const json& about) {
     const std::string note = about.value("check_note", "");
     if (about.at("check_truth") == "none") return {false, note};
     const json& shapes = about.at("check");
@@ -106,6 +106,7 @@ CaseSummary check_of(const Context& context, const Model& model, const std::stri
     } catch (const Failure& failure) {
         return {false, std::string("not usable: ") + failure.what()};
     } catch (const Error& error) {
+        job.require_communication(error);
         return {false, std::string("not usable: ") + error.what()};
     }
     return {true, inputs + " -> " + outputs +
@@ -248,7 +249,7 @@ void info(const Job& job, const InfoArguments& arguments) {
         if (job.is_root()) print(card_json(about.at("card")));
         return;
     }
-    const CaseSummary check = check_of(context, model, arguments.file, about);
+    const CaseSummary check = check_of(job, context, model, arguments.file, about);
     const PlanMemory memory =
         plan_memory(job, context, model, arguments.file, arguments.has_memory);
     if (!job.is_root()) return;

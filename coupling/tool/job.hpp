@@ -37,8 +37,12 @@ private:
 }
 
 /// The ranks this program was started on: those of mpirun, or one where the build has no MPI. The
-/// only file of the program that knows MPI. All functions but rank(), size(), is_root() and abort()
-/// are collective.
+/// only file of the program that knows MPI. All functions but rank(), size(), is_root(),
+/// exit_status(), require_communication() and abort() are collective.
+///
+/// An MPI call that fails on one rank, here or in the library, ends all ranks through abort(): the
+/// other ranks may wait in the call that failed, so no agreement is possible. Code that catches
+/// surrogate::Error passes it to exit_status() or require_communication() before anything else.
 class Job {
 public:
     /// Initialises MPI (threads: funneled) unless somebody did before.
@@ -87,12 +91,21 @@ public:
         const std::vector<std::vector<std::byte>>& to_rank) const;
 
     /// Runs local work that may fail. If it throws on some ranks, every rank throws Failure with
-    /// the status and the text of the first of them ("rank 2: ..."); a surrogate::Error keeps its
-    /// status as exit_status(status) says. `work` must not communicate.
+    /// the status and the text of the first of them ("rank 2: ..."); exit_status() gives the status
+    /// of a surrogate::Error. `work` must not communicate, except in calls of the library that fail
+    /// on all ranks alike.
     void agree(const std::function<void()>& work) const;
 
-    /// For an error that not all ranks know of, when no agreement is possible: text to stderr, then
-    /// the end of all ranks.
+    /// Returns the exit status for an error of the library: not_passed for NOT_FINITE, bad_usage
+    /// for all others, which come from files and options. Ends all ranks as
+    /// require_communication() does.
+    Exit exit_status(const Error& error) const;
+
+    /// Ends all ranks through abort() if the error has status MPI or BROKEN; returns otherwise.
+    void require_communication(const Error& error) const;
+
+    /// Prints "surrogate: rank r: <text>" to stderr and ends all ranks, for an error that other
+    /// ranks do not know of when no agreement is possible. Sends nothing and waits for no rank.
     [[noreturn]] void abort(const std::string& text) const;
 
 private:
@@ -100,9 +113,5 @@ private:
     int size_ = 1;
     bool is_owner_ = false;
 };
-
-/// NOT_FINITE: not_passed; everything else that a call can answer is a matter of files and options:
-/// bad_usage.
-Exit exit_status(surrogate_status status);
 
 }  // namespace surrogate::tool

@@ -2,6 +2,7 @@
 // The program `surrogate`: what can be done with a model file by those who have no solver at hand.
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,8 +69,11 @@ Exit run_guarded(Job& job, int argc, char** argv) {
         say(failure.what());
         return failure.status();
     } catch (const surrogate::Error& error) {
+        const Exit status = job.exit_status(error);
         say(error.what());
-        return exit_status(error.status());
+        return status;
+    } catch (const std::bad_alloc&) {
+        job.abort("out of memory");
     } catch (const std::exception& error) {
         job.abort(error.what());
     }

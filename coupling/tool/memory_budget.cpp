@@ -10,11 +10,15 @@ namespace {
 
 constexpr int64_t unlimited = INT64_MAX;
 thread_local int64_t left = unlimited;
+thread_local bool has_exceeded = false;
 
 /// Requests that fail are not counted: the text of the error still finds its memory.
 void take(size_t size) {
     if (left == unlimited) return;
-    if (size > static_cast<uint64_t>(left)) throw std::bad_alloc();
+    if (size > static_cast<uint64_t>(left)) {
+        has_exceeded = true;
+        throw std::bad_alloc();
+    }
     left -= static_cast<int64_t>(size);
 }
 
@@ -55,10 +59,15 @@ namespace surrogate::tool {
 
 MemoryBudget::MemoryBudget(int64_t n_byte) {
     left = n_byte;
+    has_exceeded = false;
 }
 
 MemoryBudget::~MemoryBudget() {
     left = unlimited;
+}
+
+bool MemoryBudget::was_exceeded() {
+    return has_exceeded;
 }
 
 }  // namespace surrogate::tool

@@ -15,6 +15,10 @@ public:
     ~MemoryBudget();
     MemoryBudget(const MemoryBudget&) = delete;
     MemoryBudget& operator=(const MemoryBudget&) = delete;
+
+    /// Returns true if a request has failed because of the last budget of this thread. Otherwise a
+    /// std::bad_alloc or SURROGATE_NO_MEMORY means that the machine has no memory.
+    static bool was_exceeded();
 };
 
 }  // namespace surrogate::tool

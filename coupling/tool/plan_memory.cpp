@@ -28,7 +28,9 @@ PlanMemory not_found_out(const std::string& what) {
 /// Rank 0 tries before all ranks do it: a share of the points is no more work than all of them.
 bool can_all_plan(const Job& job, const std::string& file, int64_t n_point, bool has_no_limit) {
     if (has_no_limit) return true;
-    return job.max(static_cast<int64_t>(job.is_root() && can_plan(file, n_point))) != 0;
+    bool can_root_plan = false;
+    job.agree([&] { can_root_plan = job.is_root() && can_plan(file, n_point); });
+    return job.max(static_cast<int64_t>(can_root_plan)) != 0;
 }
 
 /// A plan on n points of this rank.

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <surrogate/surrogate.hpp>
 #include <thread>
@@ -22,11 +23,14 @@ namespace {
 
 bool is_work_left = false;
 
+enum class Outcome { passed, too_large, out_of_memory };
+
 /// Shared by the thread that works and the one that waits; the last of them frees it.
 struct Trial {
     std::mutex mutex;
     std::condition_variable is_over;
-    bool has_ended = false, has_passed = false;
+    bool has_ended = false;
+    Outcome outcome = Outcome::passed;
 };
 
 Domain whole_grid(const Context& context, const surrogate_domain_info& grid) {
@@ -50,21 +54,25 @@ void plan(const std::string& file, int64_t n_point) {
              whole_grid(context, model.output_domain()));
 }
 
-bool has_planned(const std::string& file, int64_t n_point) {
+Outcome outcome_without_memory() {
+    return MemoryBudget::was_exceeded() ? Outcome::too_large : Outcome::out_of_memory;
+}
+
+Outcome try_to_plan(const std::string& file, int64_t n_point) {
     try {
         plan(file, n_point);
     } catch (const Error& error) {
-        return error.status() != SURROGATE_NO_MEMORY;
-    } catch (const std::bad_alloc&) {  // while the Error was made
-        return false;
+        if (error.status() == SURROGATE_NO_MEMORY) return outcome_without_memory();
+    } catch (const std::bad_alloc&) {  // while the Error was made, or outside of the library
+        return outcome_without_memory();
     }
-    return true;
+    return Outcome::passed;
 }
 
 void work(const std::shared_ptr<Trial>& trial, const std::string& file, int64_t n_point) {
-    const bool has_passed = has_planned(file, n_point);
+    const Outcome outcome = try_to_plan(file, n_point);
     const std::lock_guard lock(trial->mutex);
-    trial->has_passed = has_passed;
+    trial->outcome = outcome;
     trial->has_ended = true;
     trial->is_over.notify_one();
 }
@@ -107,7 +115,8 @@ bool can_plan(const std::string& file, int64_t n_point) {
     }
     lock.unlock();
     thread.join();
-    return trial->has_passed;
+    if (trial->outcome == Outcome::out_of_memory) throw std::bad_alloc();
+    return trial->outcome == Outcome::passed;
 }
 
 bool has_left_work() {

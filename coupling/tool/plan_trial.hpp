@@ -13,9 +13,10 @@ constexpr double trial_seconds = 0.4;  ///< of a core: a busy machine changes no
 
 /// Plans the model of `file` on one rank, for n_point scattered points or, if n_point is 0, for the
 /// grids of its card, and throws the plan away: false if that takes more than the limits above. True
-/// after other errors; the real plan reports them. The work is done in a thread of its own; one that
-/// runs out of time cannot be stopped: it is left behind, without MPI, and does not outlive
-/// has_left_work()'s std::_Exit. Local.
+/// after other errors; the real plan reports them. Throws std::bad_alloc if the machine has no
+/// memory within the limits. The work is done in a thread of its own; one that runs out of time
+/// cannot be stopped: it is left behind, without MPI, and does not outlive has_left_work()'s
+/// std::_Exit. Local.
 bool can_plan(const std::string& file, int64_t n_point);
 
 /// Points for any model of points, in as many dimensions as any asks for: n with the ids first ..

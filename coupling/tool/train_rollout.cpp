@@ -116,7 +116,7 @@ void TrainEngine::roll_out(const Pair* pair, const Change& change, int64_t n) {
                     if (!fields[i].empty()) inputs_[i].assign(fields[i].begin(), fields[i].end());
             }
         } catch (const Error& error) {
-            throw Failure(exit_status(error.status()),
+            throw Failure(job_.exit_status(error),
                           "the model's own prediction cannot be stepped from, within " +
                               std::to_string(n) + " leads before time " +
                               std::to_string(pair->input.time) + " of sample " +

@@ -79,7 +79,7 @@ void TrainRun::learn(const std::vector<int64_t>& order) {
         try {
             report_ = parts_.engine.trainer().step();
         } catch (const Error& error) {
-            throw Failure(exit_status(error.status()),
+            throw Failure(parts_.job.exit_status(error),
                           std::string(error.what()) + "\nepoch " + std::to_string(epoch_ + 1) +
                               ", batch " + std::to_string(batch_ + 1) + ": " +
                               samples_of_batch(order) + "\nWhat was written before stays.");
@@ -126,6 +126,7 @@ void TrainRun::end_epoch() {
         write_models(false);
         write_checkpoint();
     } catch (const Error& error) {
+        parts_.job.require_communication(error);
         // Nothing is lost yet: the next one may succeed, and the last one must.
         if (parts_.job.is_root()) progress_->note(std::string("warning: ") + error.what());
     }

@@ -18,13 +18,7 @@
 #include <surrogate/surrogate_mpi.hpp>  // MPI: brings <mpi.h>
 #include <vector>
 
-struct Mpi {  // MPI: initialised first, finalised after everything else is gone
-    Mpi() { MPI_Init(nullptr, nullptr); }
-    ~Mpi() { MPI_Finalize(); }
-};
-
-int main(int argc, char** argv) try {
-    const Mpi mpi;
+int run(int argc, char** argv) {
     int rank = 0, size = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -72,7 +66,17 @@ int main(int argc, char** argv) try {
             "pressure on %d x %d cells: %.3g .. %.3g Pa, mean %.3g Pa, centre (%.4f, %.4f) m\n", n,
             n, low, high, sums[0] / n / n, centre[0], centre[1]);
     return std::hypot(centre[0] - 0.5, centre[1] - 0.5) < 0.01 ? 0 : 1;
-} catch (const std::exception& error) {
-    std::fprintf(stderr, "first_result_mpi: %s\n", error.what());
-    return 2;
+}
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);  // MPI: initialised first, finalised after everything else is gone
+    int status = 2;
+    try {
+        status = run(argc, argv);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "first_result_mpi: %s\n", error.what());
+        MPI_Abort(MPI_COMM_WORLD, status);  // MPI: other ranks may wait for this one
+    }
+    MPI_Finalize();
+    return status;
 }

@@ -6,7 +6,8 @@
 namespace darcy {
 
 /// Runs `work` without PETSc printing its error; *is_done if it succeeded on all ranks. problem_ is
-/// otherwise that of the first rank that failed.
+/// otherwise that of the first rank that failed. A failed MPI call is returned: other ranks may wait
+/// in it.
 PetscErrorCode SurrogatePressure::attempt(const std::function<PetscErrorCode()>& work,
                                           bool* is_done) {
     PetscFunctionBegin;
@@ -19,12 +20,15 @@ PetscErrorCode SurrogatePressure::attempt(const std::function<PetscErrorCode()>&
         PetscCall(PetscErrorMessage(error, &kind, &text));
         problem_ = text ? text : "unknown error";
     }
+    PetscCheck(error != PETSC_ERR_MPI, PETSC_COMM_SELF, error, "%s", problem_.c_str());
     *is_done = !error;
     if (!context_) PetscFunctionReturn(0);  // it could not be made, on no rank
-    const surrogate_status status = error ? SURROGATE_INVALID_ARGUMENT : SURROGATE_SUCCESS;
-    *is_done =
-        surrogate_context_agree(context_.get(), status, problem_.c_str()) == SURROGATE_SUCCESS;
+    const surrogate_status status = surrogate_context_agree(
+        context_.get(), error ? SURROGATE_INVALID_ARGUMENT : SURROGATE_SUCCESS, problem_.c_str());
+    *is_done = status == SURROGATE_SUCCESS;
     if (!*is_done) problem_ = surrogate_error(context_.get());
+    const PetscErrorCode code = surrogate_petsc_error_code(status);
+    PetscCheck(code != PETSC_ERR_MPI, PETSC_COMM_SELF, code, "%s", problem_.c_str());
     PetscFunctionReturn(0);
 }
 

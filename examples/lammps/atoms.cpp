@@ -78,7 +78,7 @@ surrogate::Context context_of(void* lammps) {
     auto& error = *static_cast<LAMMPS_NS::LAMMPS*>(lammps)->error;
     if (lammps_extract_setting(lammps, "tagint") != 4 ||
         lammps_extract_setting(lammps, "bigint") != 8)
-        end_lammps(lammps,
+        end_lammps(lammps, SURROGATE_NOT_SUPPORTED,
                    "this adapter is compiled for tags of 32 and steps of 64 bits "
                    "(LAMMPS_SMALLBIG); LAMMPS was compiled with other sizes (info config)");
     constexpr int tried = 20210929;
@@ -90,11 +90,14 @@ surrogate::Context context_of(void* lammps) {
                           "; nobody has tried this version, " +
                           std::to_string(lammps_version(lammps)));
     surrogate_context* context = nullptr;
-    if (surrogate_context_create_mpi(comm, nullptr, &context) != SURROGATE_SUCCESS)
-        end_lammps(lammps, surrogate_error(nullptr));
+    const surrogate_status status = surrogate_context_create_mpi(comm, nullptr, &context);
+    if (status != SURROGATE_SUCCESS) end_lammps(lammps, status, surrogate_error(nullptr));
     return surrogate::Context(context);
 }
 
-void end_lammps(void* lammps, const std::string& text) {
-    static_cast<LAMMPS_NS::LAMMPS*>(lammps)->error->all(__FILE__, __LINE__, "surrogate: " + text);
+void end_lammps(void* lammps, surrogate_status status, const std::string& text) {
+    auto& error = *static_cast<LAMMPS_NS::LAMMPS*>(lammps)->error;
+    if (status == SURROGATE_MPI || status == SURROGATE_BROKEN)
+        error.one(__FILE__, __LINE__, "surrogate: " + text);  // by MPI_Abort
+    error.all(__FILE__, __LINE__, "surrogate: " + text);
 }

@@ -32,8 +32,9 @@ private:
 };
 
 surrogate::Context context_of(void* lammps);
-/// Ends LAMMPS on all ranks, with this text. Collective.
-[[noreturn]] void end_lammps(void* lammps, const std::string& text);
+/// Ends LAMMPS on all ranks, with this text. Collective, unless the status is MPI or BROKEN: other ranks may wait
+/// elsewhere then.
+[[noreturn]] void end_lammps(void* lammps, surrogate_status status, const std::string& text);
 /// Runs `work`, which may fail on some ranks: then LAMMPS ends, with the text of the first of them. Collective.
 template <class Work>
 void together(void* lammps, const surrogate::Context& context, const Work& work) {
@@ -48,8 +49,8 @@ void together(void* lammps, const surrogate::Context& context, const Work& work)
         status = SURROGATE_INVALID_ARGUMENT;
         text = error.what();
     }
-    if (surrogate_context_agree(context.get(), status, text.c_str()) != SURROGATE_SUCCESS)
-        end_lammps(lammps, surrogate_error(context.get()));
+    status = surrogate_context_agree(context.get(), status, text.c_str());
+    if (status != SURROGATE_SUCCESS) end_lammps(lammps, status, surrogate_error(context.get()));
 }
 
 #endif

@@ -8,21 +8,26 @@
 namespace million {
 
 /// Runs `work`, whose errors are alike on all ranks. After an error, which is neither printed nor
-/// thrown, problem_ has the text, and there is no model any more.
+/// thrown, problem_ has the text, and there is no model any more. A failed MPI call is returned:
+/// other ranks may wait in it.
 PetscErrorCode Predictor::attempt(const std::function<PetscErrorCode()>& work) {
     PetscFunctionBegin;
     problem_.clear();
+    PetscErrorCode error = 0;
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, nullptr));
     try {
-        if (const PetscErrorCode error = work()) {
+        error = work();
+        if (error) {
             char* text = nullptr;
             std::ignore = PetscErrorMessage(error, nullptr, &text);
             problem_ = text && *text ? text : "unknown error";
         }
-    } catch (const surrogate::Error& error) {
-        problem_ = error.what();
+    } catch (const surrogate::Error& failure) {
+        problem_ = failure.what();
+        error = surrogate_petsc_error_code(failure.status());
     }
     PetscCall(PetscPopErrorHandler());
+    PetscCheck(error != PETSC_ERR_MPI, PETSC_COMM_SELF, error, "%s", problem_.c_str());
     if (!problem_.empty()) model_.reset();
     PetscFunctionReturn(0);
 }

@@ -23,6 +23,7 @@
 #include <cmath>
 #include <fluid/initial.hpp>
 #include <fluid/transport.hpp>
+#include <surrogate/surrogate_petsc.h>
 
 #include "learner.hpp"
 #include "row_solver.hpp"
@@ -262,8 +263,9 @@ PetscErrorCode program(MPI_Comm comm) {
     try {
         PetscCall(runs.create(comm, settings));
         PetscCall(runs.go());
-    } catch (const surrogate::Error& error) {  // the same on all ranks
-        SETERRQ(comm, PETSC_ERR_LIB, "%s", error.what());
+    } catch (const surrogate::Error& error) {  // the same on all ranks, unless MPI failed
+        const PetscErrorCode code = surrogate_petsc_error_code(error.status());
+        SETERRQ(code == PETSC_ERR_MPI ? PETSC_COMM_SELF : comm, code, "%s", error.what());
     }
     PetscFunctionReturn(0);
 }

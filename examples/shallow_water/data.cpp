@@ -125,6 +125,7 @@ void make_data(const Settings& settings, Solver& solver) {
     try {
         write_file(settings, solver);
     } catch (const surrogate::Error& error) {  // the same on all ranks
+        if (is_lost(error)) throw;
         throw Stop(error.what());
     }
 }

@@ -50,6 +50,7 @@ std::unique_ptr<Emulator> make_emulator(const Settings& settings, Solver& solver
         return std::make_unique<Emulator>(solver.layout(), solver.transform().latitudes(),
                                           settings.model);
     } catch (const surrogate::Error& error) {
+        if (is_lost(error)) throw;
         *problem = error.what();
         return nullptr;
     }

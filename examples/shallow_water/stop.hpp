@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdexcept>
+#include <surrogate/surrogate.hpp>
 
 namespace shallow_water {
 
@@ -9,5 +10,11 @@ namespace shallow_water {
 struct Stop : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
+
+/// Returns true if an MPI call has failed. Other ranks may still wait in that call, so the program
+/// must neither go on nor end in good order: MPI_Abort ends it.
+inline bool is_lost(const surrogate::Error& error) {
+    return error.status() == SURROGATE_MPI || error.status() == SURROGATE_BROKEN;
+}
 
 }  // namespace shallow_water

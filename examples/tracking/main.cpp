@@ -61,6 +61,7 @@ Embedding embed(MPI_Comm comm, const Settings& settings, const std::vector<Hit>&
         result->has_surrogate = true;
         return embedding;
     } catch (const surrogate::Error& error) {
+        if (is_lost(error)) throw;
         result->problem = error.what();
         return embed_by_direction(hits);
     }

@@ -35,8 +35,10 @@ Verdict attempt(Call&& call) {
     return verdict;
 }
 
-/// Brings the verdict of the first rank that failed to all ranks of the context. Collective.
+/// Brings the verdict of the first rank that failed to all ranks of the context. Collective. A
+/// failed MPI call stays the verdict of this rank alone, because other ranks may wait in that call.
 inline Verdict agree(surrogate_context* context, Verdict verdict) {
+    if (verdict.error == PETSC_ERR_MPI) return verdict;
     const surrogate_status status =
         surrogate_context_agree(context, status_of(verdict.error), verdict.text.c_str());
     if (status == SURROGATE_SUCCESS) return {};

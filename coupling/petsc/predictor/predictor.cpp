@@ -16,6 +16,15 @@ Refusal refusal_of(PetscErrorCode error) {
     }
 }
 
+/// Raises the error of a failed MPI call. A solver that goes on without the surrogate would wait
+/// for ranks that wait in that call.
+PetscErrorCode require_communication(const Verdict& verdict) {
+    PetscFunctionBegin;
+    PetscCheck(verdict.error != PETSC_ERR_MPI, PETSC_COMM_SELF, verdict.error, "%s",
+               verdict.text.c_str());
+    PetscFunctionReturn(0);
+}
+
 }  // namespace
 
 Predictor::~Predictor() {
@@ -107,6 +116,7 @@ PetscErrorCode Predictor::forget() {
 
 PetscErrorCode Predictor::give_up(const Problem& problem, const Verdict& verdict) {
     PetscFunctionBegin;
+    PetscCall(require_communication(verdict));
     PetscCheck(settings_.is_optional, problem.comm(), verdict.error, "%s", verdict.text.c_str());
     is_given_up_ = true;
     counters_.refuse(Refusal::failed);
@@ -120,6 +130,7 @@ PetscErrorCode Predictor::give_up(const Problem& problem, const Verdict& verdict
 PetscErrorCode Predictor::run(const Problem& problem, bool* is_made) {
     PetscFunctionBegin;
     const Verdict made = agree(context_, attempt([&] { return fields_.run(plan_); }));
+    PetscCall(require_communication(made));
     *is_made = bool(made);
     if (!made) {
         counters_.refuse(refusal_of(made.error));

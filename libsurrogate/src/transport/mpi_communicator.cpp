@@ -2,6 +2,7 @@
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -16,16 +17,18 @@ namespace {
 /// Largest count handed to one MPI call.
 constexpr int64_t max_count = std::numeric_limits<int>::max() / 2;
 
-/// The one place where return codes of MPI are looked at.
-void check_mpi(int code, const char* call, bool* broken = nullptr) {
-    if (code == MPI_SUCCESS) return;
-    if (broken) *broken = true;
+/// "MPI_Bcast failed: MPI_ERR_OTHER: known error not in list; other ranks may wait .."
+std::string failure_text(const char* call, int code) {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
     MPI_Error_string(code, text, &length);
-    throw Error(Status::mpi, std::string(call) +
-                                 " failed: " + std::string(text, static_cast<size_t>(length)) +
-                                 "; the context cannot be used any more");
+    return std::string(call) + " failed: " + text +
+           "; other ranks may wait in this call for ever: end the job by MPI_Abort";
+}
+
+/// Return codes of MPI are checked here and in MpiCommunicator::call() only.
+void check_mpi(int code, const char* call) {
+    if (code != MPI_SUCCESS) throw Error(Status::mpi, failure_text(call, code));
 }
 
 bool is_finalized() {
@@ -42,14 +45,14 @@ public:
     MpiCommunicator(MPI_Comm comm, int64_t piece)
         : piece_(std::clamp<int64_t>(piece, 1, max_count)) {
         check_mpi(MPI_Comm_dup(comm, &comm_), "MPI_Comm_dup");
-        MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-        MPI_Comm_rank(comm_, &rank_);
-        MPI_Comm_size(comm_, &size_);
+        check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+        check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+        check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
     }
-    // No message is sent here; a broken communicator is left to MPI_Finalize, since freeing it may
-    // wait for others.
+    // Sends no message. A broken communicator stays until the end of the program, since freeing it
+    // may wait for other ranks.
     ~MpiCommunicator() override {
-        if (comm_ != MPI_COMM_NULL && !broken_ && !is_finalized()) MPI_Comm_free(&comm_);
+        if (comm_ != MPI_COMM_NULL && !failed_call_ && !is_finalized()) MPI_Comm_free(&comm_);
     }
     MpiCommunicator(const MpiCommunicator&) = delete;
     MpiCommunicator& operator=(const MpiCommunicator&) = delete;
@@ -66,6 +69,25 @@ public:
         piece_ = other.piece_;
         counts_ = std::move(other.counts_);
         offsets_ = std::move(other.offsets_);
+    }
+    /// Collective. A failure breaks this communicator, too: others may wait in it.
+    Placement find_placement() {
+        require_usable();
+        constexpr int n_word = 16;  // 1024 cores
+        uint64_t own[n_word], all[n_word];
+        process_cores(own, n_word);
+
+        MPI_Comm node = MPI_COMM_NULL;
+        call(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
+             "MPI_Comm_split_type");
+        Placement placement;
+        call(MPI_Comm_size(node, &placement.ranks_on_node), "MPI_Comm_size");
+        call(MPI_Allreduce(own, all, n_word, MPI_UINT64_T, MPI_BOR, node), "MPI_Allreduce");
+        call(MPI_Comm_free(&node), "MPI_Comm_free");
+
+        placement.cores_of_rank = count_bits(own, n_word);
+        placement.cores_on_node = count_bits(all, n_word);
+        return placement;
     }
     /// What all_gather_v() needs.
     void reserve_counts() {
@@ -156,20 +178,20 @@ protected:
     void do_all_to_all(const void* from, std::span<const int64_t> n_send, void* to,
                        std::span<const int64_t> n_receive, int64_t row_bytes) override {
         require_usable();
-        requests_.clear();
+        rows_.clear();
         auto* receive = static_cast<char*>(to);
         auto* send = static_cast<const char*>(from);
         for (int other = 0; other < size_; ++other) {
             const int64_t n_byte = n_receive[static_cast<size_t>(other)] * row_bytes;
-            post_receive(requests_, receive, n_byte, other, row_tag);
+            post_receive(rows_, receive, n_byte, other, row_tag);
             receive += n_byte;
         }
         for (int other = 0; other < size_; ++other) {
             const int64_t n_byte = n_send[static_cast<size_t>(other)] * row_bytes;
-            post_send(requests_, send, n_byte, other, row_tag);
+            post_send(rows_, send, n_byte, other, row_tag);
             send += n_byte;
         }
-        wait_for(requests_);
+        wait_for(rows_);
     }
 
     void reserve_rows(std::span<const int64_t> n_send, std::span<const int64_t> n_receive,
@@ -178,7 +200,7 @@ protected:
         for (const auto& rows : {n_send, n_receive}) {
             for (int64_t n_row : rows) n += n_piece(n_row * row_bytes);
         }
-        requests_.reserve(static_cast<size_t>(n));
+        rows_.requests.reserve(static_cast<size_t>(n));
     }
 
     void reserve_messages(std::span<const Message> send,
@@ -187,26 +209,26 @@ protected:
         for (const auto& messages : {send, receive}) {
             for (const Message& message : messages) n += n_piece(message.n_byte);
         }
-        exchange_requests_.reserve(static_cast<size_t>(n));
+        exchange_.requests.reserve(static_cast<size_t>(n));
     }
 
     void do_begin_exchange(std::span<const Message> send,
                            std::span<const Message> receive) override {
         require_usable();
-        exchange_requests_.clear();
+        exchange_.clear();
         for (const Message& message : receive) {
-            post_receive(exchange_requests_, static_cast<char*>(message.data), message.n_byte,
-                         message.rank, exchange_tag);
+            post_receive(exchange_, static_cast<char*>(message.data), message.n_byte, message.rank,
+                         exchange_tag);
         }
         for (const Message& message : send) {
-            post_send(exchange_requests_, static_cast<const char*>(message.data), message.n_byte,
+            post_send(exchange_, static_cast<const char*>(message.data), message.n_byte,
                       message.rank, exchange_tag);
         }
     }
 
     void do_finish_exchange() override {
         require_usable();
-        wait_for(exchange_requests_);
+        wait_for(exchange_);
     }
 
 private:
@@ -236,52 +258,93 @@ private:
         }
     }
 
-    /// body(done, n) for every piece of `count` bytes or elements: both sides of a message cut alike.
+    /// Calls body(done, n) for every piece of `count` bytes or elements: both sides of a message cut
+    /// alike.
     template <class Body>
     void in_pieces(int64_t count, const Body& body) const {
         for (int64_t done = 0; done < count; done += piece_)
             body(done, static_cast<int>(std::min(count - done, piece_)));
     }
 
-    void post_receive(std::vector<MPI_Request>& requests, char* to, int64_t n_byte, int rank,
-                      int tag) {
+    /// Messages of one call, in the order in which they were posted: receives come first.
+    struct Posted {
+        std::vector<MPI_Request> requests;
+        size_t n_receive = 0;
+
+        void clear() {
+            requests.clear();
+            n_receive = 0;
+        }
+    };
+
+    void post_receive(Posted& posted, char* to, int64_t n_byte, int rank, int tag) {
         in_pieces(n_byte, [&](int64_t done, int n) {
-            requests.push_back(MPI_REQUEST_NULL);
-            call(MPI_Irecv(to + done, n, MPI_BYTE, rank, tag, comm_, &requests.back()),
-                 "MPI_Irecv");
+            MPI_Request& posted_request = posted.requests.emplace_back(MPI_REQUEST_NULL);
+            ++posted.n_receive;
+            MPI_Request request = MPI_REQUEST_NULL;  // undefined if the call fails
+            call(MPI_Irecv(to + done, n, MPI_BYTE, rank, tag, comm_, &request), "MPI_Irecv");
+            posted_request = request;
         });
     }
-    void post_send(std::vector<MPI_Request>& requests, const char* from, int64_t n_byte, int rank,
-                   int tag) {
+    void post_send(Posted& posted, const char* from, int64_t n_byte, int rank, int tag) {
         in_pieces(n_byte, [&](int64_t done, int n) {
-            requests.push_back(MPI_REQUEST_NULL);
-            call(MPI_Isend(from + done, n, MPI_BYTE, rank, tag, comm_, &requests.back()),
-                 "MPI_Isend");
+            MPI_Request& posted_request = posted.requests.emplace_back(MPI_REQUEST_NULL);
+            MPI_Request request = MPI_REQUEST_NULL;
+            call(MPI_Isend(from + done, n, MPI_BYTE, rank, tag, comm_, &request), "MPI_Isend");
+            posted_request = request;
         });
     }
-    void wait_for(std::vector<MPI_Request>& requests) {
-        call(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
+    void wait_for(Posted& posted) {
+        call(MPI_Waitall(static_cast<int>(posted.requests.size()), posted.requests.data(),
+                         MPI_STATUSES_IGNORE),
              "MPI_Waitall");
+        posted.clear();
+    }
+
+    /// Ends the messages that are still posted when a call fails, because callers free their memory
+    /// while the error propagates. Receives are canceled, which is local. A message that has begun
+    /// to arrive or to leave cannot be canceled and gets a short time to complete: without a limit,
+    /// this rank would wait for a rank that may have failed, too. Reductions cannot be canceled at
+    /// all; their memory stays (begin_reduce_sum()).
+    static void take_back(Posted& posted) {
+        if (posted.requests.empty()) return;
+        for (size_t i = 0; i < posted.n_receive; ++i) {
+            MPI_Request& request = posted.requests[i];
+            if (request != MPI_REQUEST_NULL) MPI_Cancel(&request);
+        }
+        const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+        int is_over = 0, code = MPI_SUCCESS;
+        while (code == MPI_SUCCESS && !is_over && std::chrono::steady_clock::now() < limit)
+            code = MPI_Testall(static_cast<int>(posted.requests.size()), posted.requests.data(),
+                               &is_over, MPI_STATUSES_IGNORE);
+        posted.clear();
     }
 
     void require_usable() const {
-        if (broken_)
-            throw Error(Status::broken,
-                        "an earlier MPI call of this context failed; destroy the context");
+        if (failed_call_) throw Error(Status::broken, failure_text(failed_call_, failed_code_));
         if (is_finalized()) {
             throw Error(Status::invalid_argument,
                         "MPI is finalised already; the context can only be destroyed");
         }
     }
-    void call(int code, const char* name) { check_mpi(code, name, &broken_); }
+    /// Checks the return code of a call on this communicator. A failure breaks the communicator
+    /// before the error is thrown.
+    void call(int code, const char* name) {
+        if (code == MPI_SUCCESS) return;
+        failed_call_ = name;
+        failed_code_ = code;
+        take_back(rows_);
+        take_back(exchange_);
+        throw Error(Status::mpi, failure_text(name, code));
+    }
 
     MPI_Comm comm_ = MPI_COMM_NULL;
     int rank_ = 0, size_ = 1;
-    bool broken_ = false;
+    const char* failed_call_ = nullptr;  // the first one; null: not broken
+    int failed_code_ = MPI_SUCCESS;
     int64_t piece_ = max_count;  // longest part of a message, reduction or broadcast
     // Of one call, reserved at planning: runs do not allocate.
-    std::vector<MPI_Request> requests_;
-    std::vector<MPI_Request> exchange_requests_;
+    Posted rows_, exchange_;
     std::vector<Begun> reductions_;  // under way
     int64_t n_begun_ = 0;
     std::vector<int> counts_, offsets_;  // (size): bytes of each rank
@@ -340,24 +403,8 @@ int compare(const Communicator& ours, MPI_Comm comm) {
     return size == 1 ? MPI_CONGRUENT : MPI_UNEQUAL;
 }
 
-Placement find_placement(const Communicator& ranks) {
-    constexpr int n_word = 16;  // 1024 cores
-    uint64_t own[n_word], all[n_word];
-    process_cores(own, n_word);
-
-    MPI_Comm node = MPI_COMM_NULL;
-    check_mpi(MPI_Comm_split_type(static_cast<const MpiCommunicator&>(ranks).comm(),
-                                  MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
-              "MPI_Comm_split_type");
-    Placement placement;
-    MPI_Comm_size(node, &placement.ranks_on_node);
-    const int code = MPI_Allreduce(own, all, n_word, MPI_UINT64_T, MPI_BOR, node);
-    MPI_Comm_free(&node);
-    check_mpi(code, "MPI_Allreduce");
-
-    placement.cores_of_rank = count_bits(own, n_word);
-    placement.cores_on_node = count_bits(all, n_word);
-    return placement;
+Placement find_placement(Communicator& ranks) {
+    return static_cast<MpiCommunicator&>(ranks).find_placement();
 }
 
 }  // namespace surrogate::impl

@@ -32,6 +32,6 @@ MPI_Comm mpi_comm_of(const Communicator& ours);
 int compare(const Communicator& ours, MPI_Comm comm);
 
 /// Ranks and cores of this rank's node; `ranks` is of mpi_communicator. Collective.
-Placement find_placement(const Communicator& ranks);
+Placement find_placement(Communicator& ranks);
 
 }  // namespace surrogate::impl

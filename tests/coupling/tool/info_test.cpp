@@ -39,6 +39,15 @@ TEST_F(ToolTest, InfoAsJsonHasTheNumbersOfTheCard) {
     EXPECT_EQ(about["memory"]["ranks"], 1);
 }
 
+/// Otherwise the numbers would come from fewer points than those of other runs.
+TEST_F(ToolTest, InfoWithoutMemoryForItsTrialPlanIsAnError) {
+    const std::string environment = "LD_PRELOAD=" SURROGATE_FAILING_MEMORY;
+    const Outcome outcome = shell(
+        environment + " SURROGATE_FAIL_MEMORY_FROM=1000000 " SURROGATE_PROGRAM " info " + tiny);
+    EXPECT_EQ(outcome.status, 2) << outcome.text;
+    EXPECT_EQ(outcome.text, "surrogate: out of memory\n");
+}
+
 TEST_F(ToolTest, InfoShowsTheFirstLineOfALongText) {
     const std::string shipped = SURROGATE_SHARE "/models/darcy_flow.safetensors";
     const std::string text = surrogate("info " + shipped).text;
