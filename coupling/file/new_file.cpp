@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <string_view>
 #include <tuple>
 
 namespace surrogate::file {
@@ -31,6 +32,11 @@ std::string without_links(const std::string& path) {
     return target.string();
 }
 
+/// What a new file replaces: the end of a chain of links, or the name itself.
+std::string target_of(const std::string& path, Links links) {
+    return links == Links::followed ? without_links(path) : path;
+}
+
 /// A rename is on the disk when its folder is. Not every file system can do this, and the file is
 /// complete anyway: neither the result is looked at nor a lack of memory.
 void flush_folder_of(const std::string& path) noexcept try {
@@ -44,21 +50,23 @@ void flush_folder_of(const std::string& path) noexcept try {
 }
 
 bool is_open_under(int descriptor, const std::string& path) {
-    struct stat found = {};
-    return ::fstat(descriptor, &found) == 0 &&
-           identity_of(path) == Identity{true, static_cast<uint64_t>(found.st_dev),
-                                         static_cast<uint64_t>(found.st_ino)};
+    const Identity opened = identity_of(descriptor);
+    return opened.exists && opened == identity_of(path);
 }
 
 }  // namespace
 
-NewFile::NewFile(const std::string& path) : path_(path), target_(without_links(path)) {
+NewFile::NewFile(const std::string& path, Links links)
+    : path_(path), target_(target_of(path, links)) {
     struct stat earlier = {};
-    const bool exists = ::stat(target_.c_str(), &earlier) == 0;
-    if (!exists && errno != ENOENT) fail("write", path_, errno);
+    bool exists = ::stat(target_.c_str(), &earlier) == 0;
+    if (!exists && errno != ENOENT && !(links == Links::replaced && errno == ELOOP))
+        fail("write", path_, errno);
     if (exists && S_ISDIR(earlier.st_mode)) fail("write", path_, EISDIR);
-    is_device_ = exists && !S_ISREG(earlier.st_mode);
-    temporary_ = is_device_ ? target_ : target_ + ".tmp";
+    is_device_ = (exists && !S_ISREG(earlier.st_mode)) || is_stream(path_);
+    if (is_device_) target_ = path_;
+    temporary_ = is_device_ ? target_ : temporary_of(path_, links);
+    if (!is_device_ && std::filesystem::is_symlink(target_)) exists = false;  // rights of another
     if (exists && ::access(target_.c_str(), W_OK) != 0) fail("write", path_, errno);
     create();
     // Not every file system has permissions, and the file is right without them.
@@ -109,23 +117,36 @@ void NewFile::commit() {
     flush_folder_of(target_);
 }
 
-void write_atomically(const std::string& path, const void* data, size_t n_byte) {
-    NewFile file(path);
+void write_atomically(const std::string& path, const void* data, size_t n_byte, Links links) {
+    NewFile file(path, links);
     file.write(data, n_byte);
     file.commit();
 }
 
-void write_atomically(const std::string& path, const std::string& text) {
-    write_atomically(path, text.data(), text.size());
+void write_atomically(const std::string& path, const std::string& text, Links links) {
+    write_atomically(path, text.data(), text.size(), links);
 }
 
-std::string temporary_of(const std::string& path) {
-    return without_links(path) + ".tmp";
+std::string temporary_of(const std::string& path, Links links) {
+    return target_of(path, links) + ".surrogate.tmp";
+}
+
+bool is_stream(const std::string& path) {
+    for (const std::string_view begin :
+         {"/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/"})
+        if (path.compare(0, begin.size(), begin) == 0) return true;
+    return false;
 }
 
 Identity identity_of(const std::string& path) {
     struct stat found = {};
     if (::stat(path.c_str(), &found) != 0) return {};
+    return {true, static_cast<uint64_t>(found.st_dev), static_cast<uint64_t>(found.st_ino)};
+}
+
+Identity identity_of(int descriptor) {
+    struct stat found = {};
+    if (::fstat(descriptor, &found) != 0) return {};
     return {true, static_cast<uint64_t>(found.st_dev), static_cast<uint64_t>(found.st_ino)};
 }
 
