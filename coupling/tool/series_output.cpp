@@ -13,6 +13,7 @@
 #include "coupling/tool/series_steps.hpp"
 #include "coupling/vtk/disk.hpp"
 #include "coupling/vtk/mesh_files.hpp"
+#include "coupling/vtk/mesh_reader.hpp"
 
 namespace surrogate::tool {
 

@@ -13,6 +13,7 @@
 #include "coupling/tool/text.hpp"
 #ifdef SURROGATE_HAVE_VTK
 #include "coupling/vtk/chart.hpp"
+#include "coupling/vtk/mesh_files.hpp"
 #endif
 
 namespace surrogate::tool {
@@ -34,7 +35,11 @@ struct HeadSpectrum {
 
 void check_outputs(const SpectrumArguments& arguments) {
     std::vector<InputFile> inputs = {{"the model", arguments.model}};
-    if (!arguments.mesh.empty()) inputs.push_back({"the mesh", arguments.mesh});
+#ifdef SURROGATE_HAVE_VTK
+    if (!arguments.mesh.empty())
+        for (const std::string& file : vtk::files_of_mesh(arguments.mesh))
+            inputs.push_back({"the mesh or a piece of it", file});
+#endif
     std::vector<OutputFile> outputs;
     for (const auto& [option, file] :
          {std::pair("--csv", arguments.csv), std::pair("--picture", arguments.picture)}) {

@@ -77,7 +77,7 @@ void TrainFolder::refuse_earlier() const {
 
 void TrainFolder::claim(const std::vector<InputFile>& inputs, EarlierTraining earlier) {
     earlier_ = earlier;
-    int64_t is_same = 0, is_replaced = 0;
+    int64_t is_replaced = 0;
     job_.agree([&] {
         if (!job_.is_root()) return;
         check_outputs(inputs, outputs(Earlier::replaced));
@@ -93,14 +93,13 @@ void TrainFolder::claim(const std::vector<InputFile>& inputs, EarlierTraining ea
         refuse_earlier();
         auto files = outputs(Earlier::stays);
         if (read_essence(file("essence.json"))) {
-            is_same = 1;
+            must_be_same_ = true;
             for (OutputFile& output : files)
                 if (output.path.find(".safetensors") == std::string::npos)
                     output.earlier = Earlier::report;
         }
         check_outputs(inputs, files);
     });
-    must_be_same_ = job_.max(is_same) != 0;
     has_earlier_ = job_.max(is_replaced) != 0;
 }
 

@@ -66,13 +66,13 @@ private:
     const Job& job_;
     std::string path_, config_;
     nlohmann::json essence_;
+    EarlierTraining earlier_ = EarlierTraining::stays;
+    bool has_earlier_ = false;
     // On rank 0:
+    bool must_be_same_ = false;  ///< files are there that only the same training may replace
     std::optional<file::FileLock> lock_;
     std::vector<std::string> made_;              ///< folders, the innermost first
     std::optional<file::NewFile> next_essence_;  ///< gets its name behind the first checkpoint
-    EarlierTraining earlier_ = EarlierTraining::stays;
-    bool must_be_same_ = false;  ///< files are there that only the same training may replace
-    bool has_earlier_ = false;
 };
 
 }  // namespace surrogate::tool
