@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -35,6 +36,20 @@ std::string without_links(const std::string& path) {
 /// What a new file replaces: the end of a chain of links, or the name itself.
 std::string target_of(const std::string& path, Links links) {
     return links == Links::followed ? without_links(path) : path;
+}
+
+/// The descriptor that a name like /dev/stdout or /dev/fd/3 stands for; -1 for other names.
+int stream_of(const std::string& path) {
+    if (path == "/dev/stdout") return STDOUT_FILENO;
+    if (path == "/dev/stderr") return STDERR_FILENO;
+    for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+        if (path.compare(0, folder.size(), folder) != 0) continue;
+        int number = -1;
+        const char* const end = path.data() + path.size();
+        const auto found = std::from_chars(path.data() + folder.size(), end, number);
+        return found.ec == std::errc() && found.ptr == end ? number : -1;
+    }
+    return -1;
 }
 
 /// A rename is on the disk when its folder is. Not every file system can do this, and the file is
@@ -81,7 +96,10 @@ void NewFile::create() {
             fail("remove the left-over", temporary_, errno);
         flags |= O_CREAT | O_EXCL;
     }
-    descriptor_ = ::open(temporary_.c_str(), flags, 0666);
+    // A redirected stream is written where it is; a new description of it would begin at its start.
+    const int stream = stream_of(path_);
+    descriptor_ =
+        stream >= 0 ? ::fcntl(stream, F_DUPFD_CLOEXEC, 0) : ::open(temporary_.c_str(), flags, 0666);
     if (descriptor_ < 0) fail("write", path_, errno);
 }
 
@@ -132,10 +150,7 @@ std::string temporary_of(const std::string& path, Links links) {
 }
 
 bool is_stream(const std::string& path) {
-    for (const std::string_view begin :
-         {"/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/"})
-        if (path.compare(0, begin.size(), begin) == 0) return true;
-    return false;
+    return stream_of(path) >= 0;
 }
 
 Identity identity_of(const std::string& path) {

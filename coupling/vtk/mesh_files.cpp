@@ -5,6 +5,7 @@
 #include <vtkObjectFactory.h>
 #include <vtkXMLParser.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "coupling/vtk/disk.hpp"
@@ -70,7 +71,9 @@ vtkStandardNewMacro(Names)
     for (auto& [name, value] : names->found)
         if (name.rfind('/', 0) != 0) name = directory_of(path) + name;
     const std::vector<std::string> series = {"VTKFile", "Collection"};
-    const std::string text = ReadErrors::text();
+    // Of "Error parsing XML in stream at line 1, column 80, ..".
+    std::string text = ReadErrors::text();
+    text.erase(0, std::min(text.find("line "), text.size()));
     return {names->found, names->first_names == series && names->root_type == "Collection",
             is_whole       ? ""
             : text.empty() ? "its XML is not complete"

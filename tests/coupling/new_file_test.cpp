@@ -169,7 +169,7 @@ TEST_F(NewFileTest, LeavesTemporariesOfOtherSoftwareAlone) {
 
 TEST_F(NewFileTest, GoesToStandardOutputThatAShellHasRedirected) {
     const int earlier = ::dup(STDOUT_FILENO);
-    const int redirected = ::open(at("log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
+    const int redirected = ::open(at("log").c_str(), O_WRONLY | O_CREAT, 0666);
     ::dup2(redirected, STDOUT_FILENO);
     write_atomically("/dev/stdout", "one ");
     write_atomically("/dev/stdout", "two", file::Links::replaced);
