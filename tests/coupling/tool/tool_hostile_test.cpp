@@ -346,7 +346,7 @@ TEST_F(HostileTest, ReportsOfChecksReplaceRegularFilesOnly) {
         EXPECT_EQ(outcome.status, 0) << outcome.text;
         EXPECT_EQ(json::parse(read(file("report")))["passed"], true);
     }
-    for (const std::string& option : {"--json ", "--save "}) {
+    for (const std::string option : {"--json ", "--save "}) {
         const Outcome outcome = surrogate("check " + tiny + " " + option + file("link"));
         EXPECT_EQ(outcome.status, 2);
         EXPECT_NE(outcome.text.find("symbolic link"), std::string::npos) << outcome.text;

@@ -392,7 +392,7 @@ TEST_F(TrainProgram, FilesOfOthersStopIt) {
     write(file("notes"), "mine");
     std::filesystem::create_symlink("../train.h5", file("out/loss.csv"));
     const std::string data = read(file("train.h5"));
-    for (const std::string& options : {"", "--overwrite"})
+    for (const std::string options : {"", "--overwrite"})
         expect_told(train(2, {}, options), "which is a training set");
     EXPECT_EQ(read(file("train.h5")), data);
     std::filesystem::remove(file("out/loss.csv"));
@@ -447,7 +447,7 @@ TEST_F(TrainProgram, QuietTellsOfCheckpointsThatCannotBeWritten) {
 TEST_F(TrainProgram, OneDataSetIsNotTakenTwice) {
     std::filesystem::copy_file(file("train.h5"), file("copy.h5"));
     std::filesystem::create_symlink("train.h5", file("link.h5"));
-    for (const std::string& other : {"train.h5", "link.h5", "copy.h5"}) {
+    for (const std::string other : {"train.h5", "link.h5", "copy.h5"}) {
         Recipe recipe;
         recipe.validation = other;
         expect_told(train(2, recipe), "of 'validation' is '" + file("train.h5") + "' of 'train'");
@@ -467,7 +467,7 @@ TEST_F(TrainProgram, OneDataSetIsNotTakenTwice) {
 }
 
 TEST_F(TrainProgram, DatesThatAreNoneAreRefused) {
-    for (const std::string& date : {"99999999999999999999", "253402300800", "-1", "junk", "12x"})
+    for (const std::string date : {"99999999999999999999", "253402300800", "-1", "junk", "12x"})
         expect_told(train(2, {}, "", "SOURCE_DATE_EPOCH=" + date),
                     "SOURCE_DATE_EPOCH is '" + date + "', expected an integer");
     EXPECT_FALSE(std::filesystem::exists(file("out")));
