@@ -18,6 +18,17 @@ namespace fs = std::filesystem;
     throw Failure(Exit::bad_usage, text);
 }
 
+std::string full_name(const fs::path& path) {
+    std::error_code none;
+    return fs::weakly_canonical(path, none).string();
+}
+
+/// The name itself, also if it is that of a link.
+std::string entry_of(const fs::path& path) {
+    const fs::path folder = path.parent_path();
+    return full_name(folder.empty() ? "." : folder) + "/" + path.filename().string();
+}
+
 /// Files by what they are: by device and inode, or by their full name while they do not exist.
 class KeptFiles {
 public:
@@ -41,11 +52,6 @@ private:
         const auto found = files.find(key);
         return found == files.end() ? nullptr : &found->second;
     }
-    static std::string full_name(const std::string& path) {
-        std::error_code none;
-        return fs::weakly_canonical(path, none).string();
-    }
-
     std::map<file::Identity, InputFile> there_;
     std::map<std::string, InputFile> missing_;
 };
@@ -67,15 +73,31 @@ void check_name(const OutputFile& output) {
              "' has a control character in its name; choose another name");
 }
 
-/// Devices hold nothing that could be lost.
-void check_keeps(const OutputFile& output, const KeptFiles& kept) {
-    if (is_device(output.path)) return;
-    for (const std::string& name :
-         {output.path, file::temporary_of(output.path, file::Links::replaced),
-          file::lock_of(output.path)})
+std::vector<std::string> names_of(const OutputFile& output) {
+    return {output.path, file::temporary_of(output.path, file::Links::replaced),
+            file::lock_of(output.path)};
+}
+
+[[noreturn]] void refuse(const OutputFile& output, const std::string& name,
+                         const std::string& what) {
+    fail(output.what + " would replace '" + name + "', which is " + what +
+         "; it is not overwritten, choose another name");
+}
+
+void check_inputs(const OutputFile& output, const KeptFiles& kept) {
+    for (const std::string& name : names_of(output))
         if (const InputFile* file = kept.find(name))
-            fail(output.what + " would replace '" + name + "', which is " + file->what + " (" +
-                 file->path + "); it is not overwritten, choose another name");
+            refuse(output, name, file->what + " (" + file->path + ")");
+}
+
+/// `others`: entries of outputs before this one. Links to one file are not one output, because each
+/// is replaced itself.
+void check_others(const OutputFile& output, std::map<std::string, std::string>& others) {
+    for (const std::string& name : names_of(output)) {
+        const auto other = others.find(entry_of(name));
+        if (other != others.end()) refuse(output, name, "also written as " + other->second);
+    }
+    others.emplace(entry_of(output.path), output.what);
 }
 
 void check_earlier(const OutputFile& output) {
@@ -101,9 +123,11 @@ void check_outputs(const std::vector<InputFile>& inputs, const std::vector<Outpu
     for (const OutputFile& output : outputs) check_name(output);
     KeptFiles kept;
     for (const InputFile& input : inputs) kept.add(input.what, input.path);
+    std::map<std::string, std::string> others;
     for (const OutputFile& output : outputs) {
-        check_keeps(output, kept);
-        kept.add("also written as " + output.what, output.path);
+        if (is_device(output.path)) continue;  // devices hold nothing that could be lost
+        check_inputs(output, kept);
+        check_others(output, others);
     }
     for (const OutputFile& output : outputs) check_earlier(output);
 }

@@ -77,7 +77,7 @@ protected:
         earlier.folder = "earlier";
         train(0, earlier);
         const auto before = models_in("earlier");
-        for (int n = 1;; n += 1 + n / 3) {
+        for (int n = 1;; n += 1 + n / 2) {
             std::filesystem::remove_all(file("part"));
             std::filesystem::copy(file("earlier"), file("part"));
             if (!is_killed_at(n, n % 2 == 0, "--quiet --overwrite")) break;
