@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <string_view>
 #include <tuple>
 
 namespace surrogate::file {
@@ -31,6 +33,25 @@ std::string without_links(const std::string& path) {
     return target.string();
 }
 
+/// What a new file replaces: the end of a chain of links, or the name itself.
+std::string target_of(const std::string& path, Links links) {
+    return links == Links::followed ? without_links(path) : path;
+}
+
+/// The descriptor that a name like /dev/stdout or /dev/fd/3 stands for; -1 for other names.
+int stream_of(const std::string& path) {
+    if (path == "/dev/stdout") return STDOUT_FILENO;
+    if (path == "/dev/stderr") return STDERR_FILENO;
+    for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+        if (path.compare(0, folder.size(), folder) != 0) continue;
+        int number = -1;
+        const char* const end = path.data() + path.size();
+        const auto found = std::from_chars(path.data() + folder.size(), end, number);
+        return found.ec == std::errc() && found.ptr == end ? number : -1;
+    }
+    return -1;
+}
+
 /// A rename is on the disk when its folder is. Not every file system can do this, and the file is
 /// complete anyway: neither the result is looked at nor a lack of memory.
 void flush_folder_of(const std::string& path) noexcept try {
@@ -44,21 +65,23 @@ void flush_folder_of(const std::string& path) noexcept try {
 }
 
 bool is_open_under(int descriptor, const std::string& path) {
-    struct stat found = {};
-    return ::fstat(descriptor, &found) == 0 &&
-           identity_of(path) == Identity{true, static_cast<uint64_t>(found.st_dev),
-                                         static_cast<uint64_t>(found.st_ino)};
+    const Identity opened = identity_of(descriptor);
+    return opened.exists && opened == identity_of(path);
 }
 
 }  // namespace
 
-NewFile::NewFile(const std::string& path) : path_(path), target_(without_links(path)) {
+NewFile::NewFile(const std::string& path, Links links)
+    : path_(path), target_(target_of(path, links)) {
     struct stat earlier = {};
-    const bool exists = ::stat(target_.c_str(), &earlier) == 0;
-    if (!exists && errno != ENOENT) fail("write", path_, errno);
+    bool exists = ::stat(target_.c_str(), &earlier) == 0;
+    if (!exists && errno != ENOENT && !(links == Links::replaced && errno == ELOOP))
+        fail("write", path_, errno);
     if (exists && S_ISDIR(earlier.st_mode)) fail("write", path_, EISDIR);
-    is_device_ = exists && !S_ISREG(earlier.st_mode);
-    temporary_ = is_device_ ? target_ : target_ + ".tmp";
+    is_device_ = (exists && !S_ISREG(earlier.st_mode)) || is_stream(path_);
+    if (is_device_) target_ = path_;
+    temporary_ = is_device_ ? target_ : temporary_of(path_, links);
+    if (!is_device_ && std::filesystem::is_symlink(target_)) exists = false;  // rights of another
     if (exists && ::access(target_.c_str(), W_OK) != 0) fail("write", path_, errno);
     create();
     // Not every file system has permissions, and the file is right without them.
@@ -73,7 +96,10 @@ void NewFile::create() {
             fail("remove the left-over", temporary_, errno);
         flags |= O_CREAT | O_EXCL;
     }
-    descriptor_ = ::open(temporary_.c_str(), flags, 0666);
+    // A redirected stream is written where it is; a new description of it would begin at its start.
+    const int stream = stream_of(path_);
+    descriptor_ =
+        stream >= 0 ? ::fcntl(stream, F_DUPFD_CLOEXEC, 0) : ::open(temporary_.c_str(), flags, 0666);
     if (descriptor_ < 0) fail("write", path_, errno);
 }
 
@@ -109,23 +135,33 @@ void NewFile::commit() {
     flush_folder_of(target_);
 }
 
-void write_atomically(const std::string& path, const void* data, size_t n_byte) {
-    NewFile file(path);
+void write_atomically(const std::string& path, const void* data, size_t n_byte, Links links) {
+    NewFile file(path, links);
     file.write(data, n_byte);
     file.commit();
 }
 
-void write_atomically(const std::string& path, const std::string& text) {
-    write_atomically(path, text.data(), text.size());
+void write_atomically(const std::string& path, const std::string& text, Links links) {
+    write_atomically(path, text.data(), text.size(), links);
 }
 
-std::string temporary_of(const std::string& path) {
-    return without_links(path) + ".tmp";
+std::string temporary_of(const std::string& path, Links links) {
+    return target_of(path, links) + ".surrogate.tmp";
+}
+
+bool is_stream(const std::string& path) {
+    return stream_of(path) >= 0;
 }
 
 Identity identity_of(const std::string& path) {
     struct stat found = {};
     if (::stat(path.c_str(), &found) != 0) return {};
+    return {true, static_cast<uint64_t>(found.st_dev), static_cast<uint64_t>(found.st_ino)};
+}
+
+Identity identity_of(int descriptor) {
+    struct stat found = {};
+    if (::fstat(descriptor, &found) != 0) return {};
     return {true, static_cast<uint64_t>(found.st_dev), static_cast<uint64_t>(found.st_ino)};
 }
 

@@ -15,19 +15,27 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+/// What happens to a symbolic link that has the name of a new file.
+enum class Links {
+    followed,  ///< the file that it points to is replaced, the link stays
+    replaced   ///< the new file takes the place of the link, and the file that it points to stays
+};
+
 /// A file that gets its name when it is complete. Until commit(), whatever has the name stays as it
 /// is, and also if the disk is full, the program is killed or the power fails.
 ///
-/// The content goes to "<path>.tmp" in the same folder: by write(), or by somebody else who opens
-/// temporary(). What a killed program has left under that name goes away with the next write. Of
-/// two programs that write one file at the same time, the one that began later succeeds.
-///   links    are followed: the file they point to is replaced, the link stays
+/// The content goes to "<path>.surrogate.tmp" in the same folder: by write(), or by another writer that
+/// opens temporary(). No other software uses that suffix, so a file of that name is the rest of a
+/// killed program, and the next write removes it. If two programs write one file at the same time,
+/// the one that began later succeeds.
+///   links    see Links
 ///   rights   an earlier file keeps its permissions; one that may not be written is not replaced
-///   devices  (/dev/stdout, pipes) hold nothing that could be lost: written as they are
+///   devices  (/dev/stdout, pipes) hold nothing that could be lost: written as they are, also
+///            /dev/stdout that a shell has redirected to a file
 /// Local. All functions throw Error.
 class NewFile {
 public:
-    explicit NewFile(const std::string& path);
+    explicit NewFile(const std::string& path, Links links = Links::followed);
     /// Removes the temporary unless it was committed.
     ~NewFile();
     NewFile(const NewFile&) = delete;
@@ -48,17 +56,23 @@ private:
     void create();
 
     std::string path_;       ///< as given, for messages
-    std::string target_;     ///< without links
+    std::string target_;     ///< the name that the new file gets
     std::string temporary_;  ///< the target itself if that is a device
     int descriptor_ = -1;
     bool is_device_ = false, is_committed_ = false;
 };
 
-void write_atomically(const std::string& path, const void* data, size_t n_byte);
-void write_atomically(const std::string& path, const std::string& text);
+void write_atomically(const std::string& path, const void* data, size_t n_byte,
+                      Links links = Links::followed);
+void write_atomically(const std::string& path, const std::string& text,
+                      Links links = Links::followed);
 
-/// The name of the temporary of `path`, links followed.
-std::string temporary_of(const std::string& path);
+/// Returns the name of the temporary of `path`.
+std::string temporary_of(const std::string& path, Links links = Links::followed);
+
+/// Whether the name stands for an open file of this process (/dev/stdout), which a shell may have
+/// redirected to a file.
+bool is_stream(const std::string& path);
 
 /// What a name stands for, links followed. Two names of one file (other spellings, symbolic and
 /// hard links) have equal identities.
@@ -68,6 +82,7 @@ struct Identity {
     auto operator<=>(const Identity&) const = default;
 };
 Identity identity_of(const std::string& path);
+Identity identity_of(int descriptor);
 
 /// False if one of them is not there.
 bool is_same_file(const std::string& a, const std::string& b);

@@ -4,17 +4,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 
-#include "coupling/file/new_file.hpp"
 #include "coupling/tool/grid_domain.hpp"
 #include "coupling/tool/layer_costs.hpp"
 #include "coupling/tool/machine_limits.hpp"
 #include "coupling/tool/output.hpp"
+#include "coupling/tool/output_files.hpp"
 #include "coupling/tool/plan_trial.hpp"
-#include "coupling/tool/spared_files.hpp"
 #include "coupling/tool/text.hpp"
 
 namespace surrogate::tool {
@@ -31,16 +31,36 @@ double seconds_since(Clock::time_point begin) {
 void check_arguments(const BenchArguments& arguments) {
     if (arguments.n_point < 1 || arguments.n_run < 1)
         throw Failure(Exit::bad_usage, "--points and --runs are at least 1");
-    spare_files("--json", arguments.json, {arguments.model});
-    if (!arguments.json.empty() && std::filesystem::exists(arguments.json) && !arguments.overwrite)
-        throw Failure(Exit::bad_usage,
-                      "--json: '" + arguments.json + "' exists; --overwrite replaces it");
+    if (arguments.json.empty()) return;
+    OutputFile report{option_text("--json", arguments.json), arguments.json};
+    report.earlier = arguments.overwrite ? Earlier::replaced : Earlier::stays;
+    report.may_be_device = true;
+    check_outputs({{"the model", arguments.model}}, {report});
 }
 
 Options plan_options(const BenchArguments& arguments) {
     Options options{{"coordinates", "network"}};
     for (const auto& [key, value] : arguments.options) options.set(key, value);
     return options;
+}
+
+/// Runs local work that takes memory for the points. Collective; throws Failure on all ranks.
+template <class Work>
+void with_memory(const Job& job, int64_t n_point, const Work& work) {
+    job.agree([&] {
+        const auto refuse = [&] {
+            throw Failure(Exit::bad_usage, "--points is " + std::to_string(n_point) +
+                                               ", for which this machine has no memory; give "
+                                               "fewer points or more ranks");
+        };
+        try {
+            work();
+        } catch (const std::bad_alloc&) {
+            refuse();
+        } catch (const std::length_error&) {
+            refuse();
+        }
+    });
 }
 
 /// Made-up points, or the grids of the model. Collective.
@@ -53,8 +73,11 @@ struct Domains {
 Domains make_domains(const Job& job, const Context& context, const Model& model, int64_t n_point) {
     if (model.input_domain().kind == SURROGATE_POINTS) {
         const int64_t rank = job.rank(), size = job.size();
-        const int64_t first = n_point * rank / size, n = n_point * (rank + 1) / size - first;
-        return {trial_points(context, n, first), std::nullopt, n, n};
+        const int64_t n_more = n_point % size, n = n_point / size + (rank < n_more ? 1 : 0);
+        const int64_t first = n_point / size * rank + std::min(rank, n_more);
+        std::optional<TrialPoints> points;
+        with_memory(job, n_point, [&] { points.emplace(n, first); });
+        return {points->domain(context), std::nullopt, n, n};
     }
     const surrogate_domain_info in = model.input_domain(), out = model.output_domain();
     Domains domains{grid_domain(job, context, "contiguous", in), std::nullopt, 0, 0};
@@ -146,7 +169,9 @@ Measured measure(const Job& job, const Context& context, const Model& model,
         choices[key] = plan.option(key);
     m.n_point = job.sum(domains.n_output);
     m.n_thread = std::stoll(plan.option("threads"));
-    const Arrays arrays(model, plan, domains);
+    std::optional<Arrays> made;
+    with_memory(job, arguments.n_point, [&] { made.emplace(model, plan, domains); });
+    const Arrays& arrays = *made;
     arrays.run(job, plan);  // touches memory for the first time
     std::vector<double> seconds;
     for (int64_t run = 0; run < arguments.n_run; ++run) {
@@ -258,9 +283,8 @@ void bench(const Job& job, const BenchArguments& arguments) {
     const Measured measured = measure(job, context, model, arguments, choices);
     job.agree([&] {
         if (job.is_root() && !arguments.json.empty())
-            file::write_atomically(
-                arguments.json,
-                report_of(job, arguments, choices, measured).dump(2, ' ', true) + "\n");
+            write_output(arguments.json,
+                         report_of(job, arguments, choices, measured).dump(2, ' ', true) + "\n");
     });
     if (job.is_root()) print_result(job, arguments, choices, measured);
 }

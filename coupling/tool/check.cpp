@@ -4,9 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "coupling/file/new_file.hpp"
 #include "coupling/tool/output.hpp"
-#include "coupling/tool/spared_files.hpp"
+#include "coupling/tool/output_files.hpp"
 #include "coupling/tool/tensor_file.hpp"
 #include "coupling/tool/text.hpp"
 
@@ -112,28 +111,31 @@ void print_result(const Job& job, const CheckArguments& arguments, const CheckRe
     print(lines.text());
 }
 
-/// Collective.
-void spare(const Job& job, const std::string& option, const std::string& target,
-           const std::vector<std::string>& words) {
-    job.agree([&] {
-        if (job.is_root()) spare_files(option, target, words);
-    });
+/// A report file that the command line names; repeated runs may write the same one.
+OutputFile report_file(const std::string& option, const std::string& path) {
+    return {option_text(option, path), path, Earlier::report, "", true};
 }
 
-/// Never onto a file that one of `spared` names.
-void write_report(const Job& job, const CheckArguments& arguments, const Json& report,
-                  const std::vector<std::string>& spared) {
-    spare(job, "--json", arguments.json, spared);
+std::vector<OutputFile> json_file(const CheckArguments& arguments) {
+    if (arguments.json.empty()) return {};
+    return {report_file("--json", arguments.json)};
+}
+
+void write_report(const Job& job, const CheckArguments& arguments, const Json& report) {
     job.agree([&] {
         if (!job.is_root() || arguments.json.empty()) return;
         // ASCII: a report may be printed.
-        file::write_atomically(arguments.json,
-                               report.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
+        write_output(arguments.json,
+                     report.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
     });
 }
 
 CheckResult evaluate(const Job& job, const CheckArguments& arguments) {
-    spare(job, "--save", arguments.save, {arguments.file, arguments.json});
+    if (!arguments.save.empty()) {
+        std::vector<OutputFile> outputs = json_file(arguments);
+        outputs.push_back(report_file("--save", arguments.save));
+        check_outputs(job, {{"the model", arguments.file}}, outputs);
+    }
     const Context context = job.make_context();
     const LoadedCase loaded = load_case(job, context, arguments.file);
     CheckResult result = run_check(job, context, loaded, arguments.settings);
@@ -148,7 +150,7 @@ CheckResult evaluate(const Job& job, const CheckArguments& arguments) {
 }  // namespace
 
 Exit check(const Job& job, const CheckArguments& arguments) {
-    spare(job, "--json", arguments.json, {arguments.file});
+    check_outputs(job, {{"the model", arguments.file}}, json_file(arguments));
     Json report = requested(job, arguments);
     Exit status = Exit::success;
     const auto note = [&](Exit why, const char* text) {
@@ -166,7 +168,7 @@ Exit check(const Job& job, const CheckArguments& arguments) {
     } catch (const Error& error) {
         note(job.exit_status(error), error.what());
     }
-    write_report(job, arguments, report, {arguments.file});
+    write_report(job, arguments, report);
     return status;
 }
 
@@ -174,7 +176,11 @@ void report_usage_error(const Job& job, const CheckArguments& arguments, const s
                         const std::vector<std::string>& words) {
     Json report = requested(job, arguments);
     report["error"] = error;
-    write_report(job, arguments, report, words);
+    std::vector<InputFile> named;
+    for (const std::string& word : words)
+        named.push_back({"a file that the command line names", word});
+    check_outputs(job, named, json_file(arguments));
+    write_report(job, arguments, report);
 }
 
 }  // namespace surrogate::tool

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/convert.hpp"
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <surrogate/surrogate.hpp>
 
-#include "coupling/file/new_file.hpp"
 #include "coupling/tool/card_edit.hpp"
 #include "coupling/tool/model_bytes.hpp"
 #include "coupling/tool/output.hpp"
+#include "coupling/tool/output_files.hpp"
 #include "coupling/tool/read_text.hpp"
 #include "coupling/tool/text.hpp"
 
@@ -17,7 +16,6 @@ namespace surrogate::tool {
 namespace {
 
 using nlohmann::json;
-namespace fs = std::filesystem;
 
 /// Before anything is read.
 void check_names(const ConvertArguments& arguments) {
@@ -26,13 +24,14 @@ void check_names(const ConvertArguments& arguments) {
         if (!arguments.dry_run) fail("OUT is missing: the new file (or --dry-run: only look)");
         return;
     }
-    if (fs::is_directory(out)) fail("'" + out + "' is a folder");
-    if (!arguments.card.empty() && file::is_same_file(arguments.card, out))
-        fail("'" + out + "' is the card; choose another name for the model");
-    if (fs::exists(out) && !arguments.overwrite)
-        fail("'" + out + "' exists" +
-             (file::is_same_file(arguments.file, out) ? " and is the file itself" : "") +
-             "; --overwrite replaces it");
+    std::vector<InputFile> inputs;
+    if (!arguments.card.empty()) inputs.push_back({"the card", arguments.card});
+    OutputFile output{option_text("OUT", out), out};
+    output.earlier = arguments.overwrite ? Earlier::replaced : Earlier::stays;  // MODEL itself, too
+    output.may_be_device = true;
+    if (file::is_same_file(arguments.file, out))
+        output.remedy = "it is the file itself, and --overwrite replaces it";
+    check_outputs(inputs, {output});
 }
 
 json read_card(const std::string& path) {
@@ -109,8 +108,7 @@ void convert(const Job& job, const ConvertArguments& arguments) {
     const Model model(context, result.bytes.data(), static_cast<int64_t>(result.bytes.size()));
     const json about = json::parse(model.describe());
     job.agree([&] {
-        if (job.is_root() && !arguments.dry_run)
-            file::write_atomically(arguments.out, result.bytes);
+        if (job.is_root() && !arguments.dry_run) write_output(arguments.out, result.bytes);
     });
     if (!job.is_root()) return;
     const bool has_checked = result.has_check_case && about.at("check_truth") != "none";

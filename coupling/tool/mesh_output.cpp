@@ -103,7 +103,7 @@ void write_pieces(const Job& job, const Target& target, MeshFile& mesh, const Fi
             std::memcpy(piece.extent.data(), bytes.data(), bytes.size());
             summary.pieces.push_back(piece);
         }
-        vtk::write_atomically(target.out, vtk::summary_text(summary));
+        write_output(target.out, vtk::summary_text(summary));
     });
 }
 

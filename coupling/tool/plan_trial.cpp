@@ -21,6 +21,7 @@ namespace surrogate::tool {
 
 namespace {
 
+constexpr size_t n_trial_axes = 8;  // as many as a domain may have
 bool is_work_left = false;
 
 enum class Outcome { passed, too_large, out_of_memory };
@@ -88,18 +89,23 @@ double seconds_of(std::thread& thread) {
 
 }  // namespace
 
-Domain trial_points(const Context& context, int64_t n, int64_t first) {
-    constexpr size_t n_axis = 8;  // as many as a domain may have
-    std::vector<double> x(n_axis * static_cast<size_t>(n));
-    std::vector<int64_t> ids(static_cast<size_t>(n));
+TrialPoints::TrialPoints(int64_t n, int64_t first)
+    : x(n_trial_axes * static_cast<size_t>(n)), ids(static_cast<size_t>(n)) {
     for (size_t i = 0; i < ids.size(); ++i) {
         ids[i] = first + static_cast<int64_t>(i);
         const auto place = static_cast<double>(ids[i]);
-        for (size_t axis = 0; axis < n_axis; ++axis)
-            x[n_axis * i + axis] =
+        for (size_t axis = 0; axis < n_trial_axes; ++axis)
+            x[n_trial_axes * i + axis] =
                 0.5 + 0.5 * std::sin(place * (1.0 + 0.37 * static_cast<double>(axis)));
     }
-    return Domain(context, matrix(x.data(), n, n_axis), ids.data());
+}
+
+Domain TrialPoints::domain(const Context& context) {
+    return Domain(context, matrix(x.data(), std::ssize(ids), n_trial_axes), ids.data());
+}
+
+Domain trial_points(const Context& context, int64_t n, int64_t first) {
+    return TrialPoints(n, first).domain(context);
 }
 
 bool can_plan(const std::string& file, int64_t n_point) {

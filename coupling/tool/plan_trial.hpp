@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <surrogate/surrogate.hpp>
+#include <vector>
 
 namespace surrogate::tool {
 
@@ -20,7 +21,19 @@ constexpr double trial_seconds = 0.4;  ///< of a core: a busy machine changes no
 bool can_plan(const std::string& file, int64_t n_point);
 
 /// Points for any model of points, in as many dimensions as any asks for: n with the ids first ..
-/// first + n - 1. Collective.
+/// first + n - 1.
+struct TrialPoints {
+    /// Local. Throws std::bad_alloc or std::length_error.
+    TrialPoints(int64_t n, int64_t first);
+
+    /// Collective.
+    Domain domain(const Context& context);
+
+    std::vector<double> x;
+    std::vector<int64_t> ids;
+};
+
+/// Makes the domain of such points. Collective.
 Domain trial_points(const Context& context, int64_t n, int64_t first);
 
 /// The program must end by std::_Exit.

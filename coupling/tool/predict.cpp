@@ -62,6 +62,7 @@ void predict_mesh(Job& job, const PredictArguments& arguments) {
     if (arguments.resume)
         throw Failure(Exit::bad_usage, "--resume goes on with a series (.pvd), '" + arguments.mesh +
                                            "' is one mesh");
+    const auto lock = lock_output(job, arguments);
     const Target target = find_target(job, arguments);
     progress.stage("reading the model");
     Predictor predictor(job, arguments, options);

@@ -2,10 +2,12 @@
 #include "coupling/tool/predict_series.hpp"
 
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "coupling/tool/output.hpp"
+#include "coupling/tool/predict_target.hpp"
 #include "coupling/tool/predictor.hpp"
 #include "coupling/tool/series_output.hpp"
 #include "coupling/tool/text_hash.hpp"
@@ -93,6 +95,8 @@ void predict_series(Job& job, const PredictArguments& arguments) {
     progress.stage("reading the model");
     Predictor predictor(job, arguments, options);
     const std::string essence = essence_of(predictor.model(), arguments);
+    std::unique_ptr<file::FileLock> lock;
+    if (!predictor.places().at_points.empty()) lock = lock_output(job, arguments);
     std::optional<SeriesOutput> output;
     int64_t n_done = 0;
     job.agree([&] {

@@ -9,11 +9,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <regex>
 #include <set>
 
-#include "coupling/file/new_file.hpp"
 #include "coupling/vtk/disk.hpp"
 #include "coupling/vtk/mesh_files.hpp"
 #include "coupling/vtk/mesh_reader.hpp"
@@ -39,17 +37,17 @@ std::string piece_extension(const std::string& out) {
 }
 
 /// A file in the folder of pieces that a write of this name has left, complete or not.
-struct Earlier {
+struct EarlierPiece {
     std::string path;
     int generation;
     bool is_temporary;
 };
 
-std::vector<Earlier> earlier_pieces(const Target& target) {
-    std::vector<Earlier> found;
+std::vector<EarlierPiece> earlier_pieces(const Target& target) {
+    std::vector<EarlierPiece> found;
     const std::string stem = vtk::stem_of(target.out) + "_";
     const std::regex form("[0-9]{4,9}(_([0-9]{1,9}))?\\." + piece_extension(target.out) +
-                          "(\\.tmp)?");
+                          "(\\.surrogate\\.tmp)?");
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(target.folder(), none)) {
         const std::string name = entry.path().filename().string();
@@ -61,59 +59,45 @@ std::vector<Earlier> earlier_pieces(const Target& target) {
             {entry.path().string(), parts[2].matched ? std::stoi(parts[2]) : 0, parts[3].matched});
     }
     std::sort(found.begin(), found.end(),
-              [](const Earlier& a, const Earlier& b) { return a.path < b.path; });
+              [](const EarlierPiece& a, const EarlierPiece& b) { return a.path < b.path; });
     return found;
 }
 
-std::string what_is(const std::string& input, const PredictArguments& arguments) {
-    if (input == arguments.model) return "the model";
-    if (input == arguments.mesh) return "the mesh itself";
-    return "a piece of the mesh '" + arguments.mesh + "'";
+std::vector<InputFile> inputs_of(const PredictArguments& arguments) {
+    std::vector<InputFile> inputs = {{"the mesh itself", arguments.mesh},
+                                     {"the model", arguments.model}};
+    const std::string piece = "a piece of the mesh '" + arguments.mesh + "'";
+    for (const std::string& file : vtk::files_of_mesh(arguments.mesh))
+        if (file != arguments.mesh) inputs.push_back({piece, file});
+    return inputs;
 }
 
-/// None of the files to be replaced is one that will be read.
-void check_keeps_inputs(const PredictArguments& arguments,
-                        const std::vector<std::string>& replaced) {
-    auto read = vtk::files_of_mesh(arguments.mesh);
-    read.push_back(arguments.model);
-    std::map<file::Identity, std::string> inputs;
-    for (const std::string& input : read) inputs.emplace(file::identity_of(input), input);
-    for (const std::string& file : replaced) {
-        const auto input = inputs.find(file::identity_of(file));
-        if (input != inputs.end() && input->first.exists)
-            fail("--out '" + arguments.out + "' would replace '" + file + "', which is " +
-                 what_is(input->second, arguments) +
-                 "; it is not overwritten, choose another name");
-    }
-}
-
-void check_may_replace(const PredictArguments& arguments, const std::vector<Earlier>& pieces) {
-    if (fs::is_directory(arguments.out)) fail("'" + arguments.out + "' is a folder");
-    if (arguments.overwrite) return;
-    if (fs::exists(arguments.out)) fail("'" + arguments.out + "' exists; --overwrite replaces it");
-    for (const Earlier& piece : pieces)
-        if (!piece.is_temporary)
-            fail("'" + piece.path +
-                 "' is there, a piece of an earlier or killed write of that name; --overwrite "
-                 "replaces it");
+/// The output, and earlier pieces of that name, which go when it is complete.
+std::vector<OutputFile> outputs_of(const PredictArguments& arguments,
+                                   const std::vector<EarlierPiece>& pieces) {
+    const std::string what = option_text("--out", arguments.out);
+    const Earlier earlier = arguments.overwrite ? Earlier::replaced : Earlier::stays;
+    std::vector<OutputFile> outputs = {{what, arguments.out, earlier}};
+    for (const EarlierPiece& piece : pieces)
+        outputs.push_back({what, piece.path, piece.is_temporary ? Earlier::replaced : earlier,
+                           "a piece of an earlier or killed write of '" + arguments.out +
+                               "'; --overwrite replaces it"});
+    return outputs;
 }
 
 /// Rank 0's part.
 void inspect(const PredictArguments& arguments, Target& target) {
     check_kinds(arguments);
     target.is_in_pieces = vtk::parse_mesh_name(target.out).is_parallel;
-    std::vector<Earlier> pieces;
+    std::vector<EarlierPiece> pieces;
     if (target.is_in_pieces) pieces = earlier_pieces(target);
     std::set<int> used;
-    for (const Earlier& piece : pieces) {
+    for (const EarlierPiece& piece : pieces) {
         target.replaced.push_back(piece.path);
         if (!piece.is_temporary) used.insert(piece.generation);
     }
     while (used.count(target.generation) > 0) ++target.generation;
-    std::vector<std::string> replaced = {target.out, file::temporary_of(target.out)};
-    replaced.insert(replaced.end(), target.replaced.begin(), target.replaced.end());
-    check_keeps_inputs(arguments, replaced);
-    check_may_replace(arguments, pieces);
+    check_outputs(inputs_of(arguments), outputs_of(arguments, pieces));
     check_is_writable(vtk::directory_of(target.out), target.out);
     if (!target.is_in_pieces || !fs::exists(target.folder())) return;
     target.has_folder = true;
@@ -145,6 +129,19 @@ std::string Target::piece(int rank) const {
     const std::string stem = vtk::stem_of(out);
     return stem + "/" + stem + text + (generation > 0 ? "_" + std::to_string(generation) : "") +
            "." + piece_extension(out);
+}
+
+std::unique_ptr<file::FileLock> lock_output(const Job& job, const PredictArguments& arguments) {
+    std::unique_ptr<file::FileLock> lock;
+    job.agree([&] {
+        if (!job.is_root()) return;
+        check_outputs({},
+                      {{option_text("--out", arguments.out), arguments.out, Earlier::replaced}});
+        check_is_writable(vtk::directory_of(arguments.out), arguments.out);
+        lock = std::make_unique<file::FileLock>(file::lock_of(arguments.out),
+                                                option_text("--out", arguments.out));
+    });
+    return lock;
 }
 
 Target find_target(const Job& job, const PredictArguments& arguments) {

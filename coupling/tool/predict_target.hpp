@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "coupling/tool/output_files.hpp"
 #include "coupling/tool/predict.hpp"
 
 namespace surrogate::tool {
@@ -34,6 +36,10 @@ struct Target {
 /// piece it names, the model; by device and inode), or exists and --overwrite was not given, or no
 /// file can be made in its folder.
 Target find_target(const Job& job, const PredictArguments& arguments);
+
+/// Keeps other programs from the same output until it is destroyed: on rank 0 a lock beside it, null
+/// elsewhere. Collective. Throws Failure (bad_usage), which names the program that has it.
+std::unique_ptr<file::FileLock> lock_output(const Job& job, const PredictArguments& arguments);
 
 /// Throws Failure (bad_usage) if no file can be made in `folder`, "" or ending with "/", for `out`: one
 /// is made and removed, because no other question is answered right by every file system. Local.

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/series_output.hpp"
 
+#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <set>
+#include <nlohmann/json.hpp>
+#include <optional>
 
-#include "coupling/file/new_file.hpp"
+#include "coupling/tool/output_files.hpp"
 #include "coupling/tool/predict_target.hpp"
 #include "coupling/tool/read_text.hpp"
 #include "coupling/tool/series_steps.hpp"
 #include "coupling/vtk/disk.hpp"
 #include "coupling/vtk/mesh_files.hpp"
+#include "coupling/vtk/mesh_reader.hpp"
 
 namespace surrogate::tool {
 
@@ -34,16 +36,30 @@ std::string folder_of(const std::string& out, const std::vector<SeriesStep>& ste
     return folder;
 }
 
-/// A folder that is not there; or one of ours that no series names, left by a program that has failed
-/// in its first step.
-std::string free_folder(const std::string& out, const std::string& in_use) {
-    const std::string own = vtk::directory_of(out) + vtk::stem_of(out);
-    std::string folder = own;
-    for (int i = 1; fs::exists(folder); ++i) {
-        if (folder != in_use && fs::exists(folder + essence_file)) break;
-        folder = own + "_" + std::to_string(i);
-    }
-    return folder;
+/// Whether a program that made this series began in the folder: its note says so.
+bool is_begun(const std::string& folder, const std::string& essence) {
+    const std::string note = folder + essence_file;
+    return fs::is_regular_file(fs::symlink_status(note)) && read_text(note) == essence;
+}
+
+bool is_within(const std::string& file, const std::string& folder) {
+    const std::string inside = (fs::path(folder) / "").lexically_normal().string();
+    return fs::path(file).lexically_normal().string().rfind(inside, 0) == 0;
+}
+
+/// Whether the text is a note of this program, of any series.
+bool is_note(const std::optional<std::string>& text) {
+    if (!text) return false;
+    const auto note = nlohmann::json::parse(*text, nullptr, false);
+    return note.is_object() && note.contains("model") && note.contains("maps") &&
+           note.contains("options");
+}
+
+bool holds_one_of(const std::string& folder, const std::vector<SeriesStep>& meshes) {
+    const file::Identity identity = file::identity_of(folder);
+    return std::any_of(meshes.begin(), meshes.end(), [&](const SeriesStep& mesh) {
+        return file::identity_of(vtk::directory_of(mesh.file) + ".") == identity;
+    });
 }
 
 }  // namespace
@@ -52,35 +68,56 @@ SeriesOutput::SeriesOutput(const PredictArguments& arguments, const std::vector<
                            const std::string& essence)
     : arguments_(arguments), essence_(essence) {
     const std::string& out = arguments.out;
+    if (arguments.overwrite && fs::exists(out)) note_replaced();
     check_out(input);
-    const bool is_there = fs::exists(out);
-    if (is_there && !arguments.overwrite && !arguments.resume)
-        fail("'" + out + "' exists; --overwrite replaces it, --resume goes on after its steps");
-    if (is_there && arguments.resume) {
+    if (arguments.resume && fs::exists(out)) {
         take_up(input);
         return;
     }
-    if (is_there) {
-        replaced_ = series_steps(out);
-        replaced_folder_ = folder_of(out, replaced_);
-    }
-    folder_ = free_folder(out, replaced_folder_);
+    choose_folder(input);
     check_is_writable(vtk::directory_of(out), out);
 }
 
-/// The file to be replaced is none that will be read.
+/// --overwrite: the steps of an earlier series go with it; of another file only its name.
+void SeriesOutput::note_replaced() {
+    try {
+        const std::vector<SeriesStep> steps = series_steps(arguments_.out);
+        replaced_folder_ = folder_of(arguments_.out, steps);
+        if (replaced_folder_.empty()) return;
+        for (const SeriesStep& step : steps)
+            for (const std::string& file : vtk::files_of_mesh(step.file))
+                if (is_within(file, replaced_folder_)) replaced_.push_back(file);
+    } catch (const std::exception&) {  // no series, or a damaged one
+        replaced_.clear();
+        replaced_folder_.clear();
+    }
+}
+
+/// Nothing that will be replaced or removed is a file that will be read.
 void SeriesOutput::check_out(const std::vector<SeriesStep>& input) const {
-    const std::string& out = arguments_.out;
-    if (fs::is_directory(out)) fail("'" + out + "' is a folder");
-    std::set<file::Identity> read = {file::identity_of(arguments_.mesh),
-                                     file::identity_of(arguments_.model)};
-    for (const SeriesStep& step : input) read.insert(file::identity_of(step.file));
-    for (const std::string& written : {out, file::temporary_of(out)}) {
-        const auto identity = file::identity_of(written);
-        if (identity.exists && read.count(identity) > 0)
-            fail("--out '" + out + "' would replace '" + written +
-                 "', which is the series itself, one of its meshes or the model; choose another "
-                 "name");
+    std::vector<InputFile> inputs = {{"the series itself", arguments_.mesh},
+                                     {"the model", arguments_.model}};
+    for (const SeriesStep& step : input) inputs.push_back({"one of its meshes", step.file});
+    OutputFile output{option_text("--out", arguments_.out), arguments_.out};
+    output.remedy += ", --resume goes on after its steps";
+    if (arguments_.resume) output.earlier = Earlier::report;
+    if (arguments_.overwrite) output.earlier = Earlier::replaced;
+    std::vector<OutputFile> outputs = {output};
+    for (const std::string& file : replaced_)
+        outputs.push_back({output.what, file, Earlier::replaced});
+    check_outputs(inputs, outputs);
+}
+
+/// A folder that is not there; or one that no series names, in which a program has begun this series
+/// and has failed in its first step. Any other folder may hold files of somebody.
+void SeriesOutput::choose_folder(const std::vector<SeriesStep>& input) {
+    const std::string own = vtk::directory_of(arguments_.out) + vtk::stem_of(arguments_.out);
+    folder_ = own;
+    for (int i = 1; fs::exists(fs::symlink_status(folder_)); ++i) {
+        if (folder_ != replaced_folder_ && is_begun(folder_, essence_) &&
+            !holds_one_of(folder_, input))
+            break;
+        folder_ = own + "_" + std::to_string(i);
     }
 }
 
@@ -106,7 +143,7 @@ void SeriesOutput::take_up(const std::vector<SeriesStep>& input) {
 std::string SeriesOutput::begin_step(size_t i, const std::string& input) {
     if (!has_begun_) {
         vtk::make_directory(folder_);
-        vtk::write_atomically(folder_ + essence_file, essence_);
+        write_output(folder_ + essence_file, essence_);
         has_begun_ = true;
     }
     char name[32];
@@ -119,7 +156,7 @@ void SeriesOutput::end_step(double time_s, const std::string& file) {
     std::vector<SeriesStep> named = done_;
     const size_t n_folder = vtk::directory_of(arguments_.out).size();
     for (SeriesStep& step : named) step.file.erase(0, n_folder);
-    vtk::write_atomically(arguments_.out, vtk::pvd_text(named));
+    write_output(arguments_.out, vtk::pvd_text(named));
     remove_replaced();
 }
 
@@ -127,12 +164,12 @@ void SeriesOutput::end_step(double time_s, const std::string& file) {
 /// then. A file that somebody has put there stays.
 void SeriesOutput::remove_replaced() {
     if (replaced_folder_.empty()) return;
-    for (const SeriesStep& step : replaced_) {
-        for (const std::string& file : vtk::files_of_mesh(step.file))
-            if (file.rfind(replaced_folder_ + "/", 0) == 0) std::remove(file.c_str());
-        std::remove((replaced_folder_ + "/" + vtk::stem_of(step.file)).c_str());
-    }
-    std::remove((replaced_folder_ + essence_file).c_str());
+    for (const std::string& file : replaced_) std::remove(file.c_str());
+    for (const std::string& file : replaced_)  // folders of pieces
+        if (vtk::parse_mesh_name(file).is_parallel)
+            std::remove((replaced_folder_ + "/" + vtk::stem_of(file)).c_str());
+    const std::string note = replaced_folder_ + essence_file;
+    if (is_note(read_text(note))) std::remove(note.c_str());
     std::remove(replaced_folder_.c_str());
     replaced_folder_.clear();
 }

@@ -20,9 +20,9 @@ class SeriesOutput {
 public:
     /// Looks at what is there; writes nothing.
     ///   essence  what makes the steps: a series that goes on must have had the same
-    /// Throws Failure: OUT.pvd is the input or one of its meshes, or exists without --overwrite or
-    /// --resume; --resume, and the earlier one has other times or another essence; a folder that cannot
-    /// be written.
+    /// Throws Failure: OUT.pvd, or a file of the series that it replaces, is the input or one of its
+    /// meshes; OUT.pvd exists without --overwrite or --resume; --resume, and the earlier one has
+    /// other times or another essence; a folder that cannot be written.
     SeriesOutput(const PredictArguments& arguments, const std::vector<vtk::SeriesStep>& input,
                  const std::string& essence);
 
@@ -38,14 +38,16 @@ public:
 
 private:
     void check_out(const std::vector<vtk::SeriesStep>& input) const;
+    void note_replaced();
+    void choose_folder(const std::vector<vtk::SeriesStep>& input);
     void take_up(const std::vector<vtk::SeriesStep>& input);
     void remove_replaced();
 
     const PredictArguments& arguments_;
     std::string essence_, folder_;
     std::vector<vtk::SeriesStep> done_;
-    std::vector<vtk::SeriesStep> replaced_;  ///< of the series that --overwrite replaces
-    std::string replaced_folder_;
+    std::vector<std::string> replaced_;  ///< files of the series that --overwrite replaces
+    std::string replaced_folder_;        ///< "": they are not this program's
     bool has_begun_ = false;
 };
 

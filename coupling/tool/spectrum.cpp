@@ -3,18 +3,17 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <limits>
 
-#include "coupling/file/new_file.hpp"
 #include "coupling/tool/flare_cut.hpp"
 #include "coupling/tool/mixing_spectrum.hpp"
 #include "coupling/tool/output.hpp"
-#include "coupling/tool/spared_files.hpp"
+#include "coupling/tool/output_files.hpp"
 #include "coupling/tool/spectrum_input.hpp"
 #include "coupling/tool/text.hpp"
 #ifdef SURROGATE_HAVE_VTK
 #include "coupling/vtk/chart.hpp"
+#include "coupling/vtk/mesh_files.hpp"
 #endif
 
 namespace surrogate::tool {
@@ -35,14 +34,22 @@ struct HeadSpectrum {
 };
 
 void check_outputs(const SpectrumArguments& arguments) {
+    std::vector<InputFile> inputs = {{"the model", arguments.model}};
+#ifdef SURROGATE_HAVE_VTK
+    if (!arguments.mesh.empty())
+        for (const std::string& file : vtk::files_of_mesh(arguments.mesh))
+            inputs.push_back({"the mesh or a piece of it", file});
+#endif
+    std::vector<OutputFile> outputs;
     for (const auto& [option, file] :
          {std::pair("--csv", arguments.csv), std::pair("--picture", arguments.picture)}) {
-        spare_files(option, file, {arguments.model, arguments.mesh});
-        if (!file.empty() && std::filesystem::exists(file) && !arguments.overwrite)
-            throw Failure(Exit::bad_usage,
-                          std::string(option) + ": '" + file + "' exists; --overwrite replaces it");
+        if (file.empty()) continue;
+        OutputFile output{option_text(option, file), file};
+        output.earlier = arguments.overwrite ? Earlier::replaced : Earlier::stays;
+        output.may_be_device = true;
+        outputs.push_back(output);
     }
-    spare_files("--picture", arguments.picture, {arguments.csv});
+    check_outputs(inputs, outputs);
 #ifndef SURROGATE_HAVE_VTK
     if (!arguments.picture.empty())
         throw Failure(Exit::bad_usage,
@@ -143,9 +150,9 @@ vtk::Curve curve_of(const std::string& name, const Values& values) {
 
 /// A curve a block, means over heads and samples; of one block a curve a head.
 std::string picture_of(const SpectrumArguments& arguments, const std::vector<HeadSpectrum>& all) {
-    const bool is_one = arguments.block >= 0;
+    const bool is_one = arguments.block.has_value();
     vtk::Chart chart{"eigenvalues of the mixing, " + one_line(arguments.model, 60) +
-                         (is_one ? ", block " + std::to_string(arguments.block) : ""),
+                         (is_one ? ", block " + std::to_string(*arguments.block) : ""),
                      "number",
                      "eigenvalue",
                      {}};
@@ -165,10 +172,9 @@ std::string picture_of(const SpectrumArguments& arguments, const std::vector<Hea
 #endif
 
 void write_files(const SpectrumArguments& arguments, const std::vector<HeadSpectrum>& all) {
-    if (!arguments.csv.empty()) file::write_atomically(arguments.csv, csv_of(all));
+    if (!arguments.csv.empty()) write_output(arguments.csv, csv_of(all));
 #ifdef SURROGATE_HAVE_VTK
-    if (!arguments.picture.empty())
-        file::write_atomically(arguments.picture, picture_of(arguments, all));
+    if (!arguments.picture.empty()) write_output(arguments.picture, picture_of(arguments, all));
 #endif
 }
 
@@ -194,14 +200,14 @@ void spectrum(const Job& job, const SpectrumArguments& arguments) {
     const Model model(context, arguments.model);
     const FlareCut cut(job, model, arguments.model);
     const int64_t n_block = cut.shape().num_blocks;
-    if (arguments.block >= n_block || arguments.block < -1)
-        throw Failure(Exit::bad_usage, "--block is " + std::to_string(arguments.block) +
+    if (arguments.block && (*arguments.block >= n_block || *arguments.block < 0))
+        throw Failure(Exit::bad_usage, "--block is " + std::to_string(*arguments.block) +
                                            "; the model has the blocks 0 .. " +
                                            std::to_string(n_block - 1));
     const SpectrumInput input = read_spectrum_input(job, context, model, arguments);
     std::vector<HeadSpectrum> all;
     for (int64_t block = 0; block < n_block; ++block) {
-        if (arguments.block >= 0 && block != arguments.block) continue;
+        if (arguments.block && block != *arguments.block) continue;
         const auto more = spectrum_of_block(job, context, cut, input, block, options, is_double);
         all.insert(all.end(), more.begin(), more.end());
     }

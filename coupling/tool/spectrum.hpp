@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +18,7 @@ struct SpectrumArguments {
     std::vector<std::string> maps;  ///< --map, --at, --ignore-units: as of predict
     std::string at;
     bool ignore_units = false;
-    int64_t block = -1;              ///< --block: this one only; -1: all
+    std::optional<int64_t> block;    ///< --block: this one only; none: all
     std::string csv, picture;        ///< --csv, --picture; "": none
     std::string precision = "fp64";  ///< --precision: of the network; the spectrum itself is double
     std::string threads;

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "coupling/file/new_file.hpp"
+#include "coupling/tool/output_files.hpp"
 
 namespace surrogate::tool {
 
@@ -34,7 +34,7 @@ void write_tensor_file(const std::string& path, const std::string& name,
     const uint64_t n_header = text.size();
     std::string length(sizeof n_header, '\0');
     std::memcpy(length.data(), &n_header, sizeof n_header);
-    file::write_atomically(path, length + text + data);
+    write_output(path, length + text + data);
 }
 
 }  // namespace surrogate::tool

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include "coupling/tool/dataset_trial.hpp"
@@ -55,6 +57,31 @@ void check_settings(const TrainConfig& config) {
     if (!wrong.empty()) throw Failure(Exit::bad_usage, wrong);
 }
 
+/// Samples that are learnt from twice, or judged by what was learnt, would make errors look smaller.
+/// `one_of(path)` is equal for data sets that are one.
+template <class OneOf>
+void check_data_sets(const TrainConfig::Data& data, const OneOf& one_of) {
+    std::map<std::decay_t<decltype(one_of(""))>, std::string> training, validation;
+    const auto refuse = [](const std::string& text) {
+        throw Failure(Exit::bad_usage, text + "; leave one of them out");
+    };
+    const auto twice = [&](const char* list, const std::string& a, const std::string& b) {
+        refuse("the same data set is twice in '" + std::string(list) + "': '" + a + "' and '" + b +
+               "'");
+    };
+    for (const std::string& path : data.train)
+        if (const auto [it, is_new] = training.emplace(one_of(path), path); !is_new)
+            twice("train", it->second, path);
+    for (const std::string& path : data.validation) {
+        const auto key = one_of(path);
+        if (const auto [it, is_new] = validation.emplace(key, path); !is_new)
+            twice("validation", it->second, path);
+        if (const auto same = training.find(key); same != training.end())
+            refuse("the data set '" + path + "' of 'validation' is '" + same->second +
+                   "' of 'train', so that its errors would not be those of held-out samples");
+    }
+}
+
 /// What a training reads, checked against each other.
 struct Sources {
     std::unique_ptr<TrainData> data;
@@ -74,6 +101,13 @@ void try_datasets(const Job& job, const TrainConfig& config) {
 
 Sources open_sources(const Job& job, const Context& across, const TrainConfig& config) {
     Sources sources;
+    job.agree([&] {
+        if (job.is_root())
+            check_data_sets(config.data, [](const std::string& path) {
+                const auto identity = file::identity_of(path);  // a missing file is told later
+                return std::pair(identity, identity.exists ? "" : path);
+            });
+    });
     if (!config.model.file.empty()) sources.start.emplace(across, config.model.file);
     try_datasets(job, config);
     job.agree([&] {
@@ -93,18 +127,39 @@ Sources open_sources(const Job& job, const Context& across, const TrainConfig& c
     return sources;
 }
 
+std::vector<InputFile> inputs_of(const TrainArguments& arguments, const TrainConfig& config) {
+    std::vector<InputFile> inputs = {{"the configuration", arguments.config}};
+    if (!config.model.file.empty())
+        inputs.push_back({"the model to train further", config.model.file});
+    for (const std::string& path : config.data.train) inputs.push_back({"a training set", path});
+    for (const std::string& path : config.data.validation)
+        inputs.push_back({"a validation set", path});
+    return inputs;
+}
+
+EarlierTraining earlier_of(const TrainArguments& arguments) {
+    if (arguments.resume) return EarlierTraining::resumed;
+    return arguments.overwrite ? EarlierTraining::replaced : EarlierTraining::stays;
+}
+
 json provenance_of(const Job& job, const TrainConfig& config, const std::string& text) {
     json data = json::array();
+    std::string date;
+    job.agree([&] {
+        if (job.is_root()) date = date_text();
+    });
+    std::map<std::string, std::string> hashes;
     const auto add = [&](const std::vector<std::string>& paths, const char* use) {
         for (const std::string& path : paths)
             data.push_back({{"file", path.substr(path.rfind('/') + 1)},
                             {"use", use},
-                            {"xxh3", file_hash(job, path)}});
+                            {"xxh3", hashes[path] = file_hash(job, path)}});
     };
     add(config.data.train, "training");
     add(config.data.validation, "validation");
+    check_data_sets(config.data, [&](const std::string& path) { return hashes.at(path); });
     json provenance = {{"program", std::string("surrogate train ") + surrogate_version()},
-                       {"date", job.broadcast(date_text())},
+                       {"date", job.broadcast(date)},
                        {"data", data},
                        {"configuration", text},
                        {"configuration (xxh3)", text_hash(text)}};
@@ -200,13 +255,13 @@ Exit train(Job& job, const TrainArguments& arguments) {
     };
     const Context across = job.make_context();
     const Sources sources = open_sources(job, across, config);
-    const TrainFolder folder(config.folder);
+    TrainFolder folder(job, config.folder);
     json provenance = json::object(), essence = json::object();
     if (!arguments.dry_run) {
-        folder.prepare(job, text, arguments.resume, arguments.overwrite);
+        folder.claim(inputs_of(arguments, config), earlier_of(arguments));
         provenance = provenance_of(job, config, text);
         essence = essence_of(config, provenance);
-        folder.keep_or_compare(job, essence, arguments.resume);
+        folder.compare(essence);
     }
     say("reading the training set for its means and ranges");
     const auto& [inputs, outputs] = sources.channels;
@@ -231,6 +286,7 @@ Exit train(Job& job, const TrainArguments& arguments) {
     }
     TrainRun run(parts);
     if (arguments.resume) run.resume();
+    folder.begin(text);
     const Exit status = run.run();
     print_result(parts, run, status);
     return status;

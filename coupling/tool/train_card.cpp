@@ -2,10 +2,13 @@
 #include "coupling/tool/train_card.hpp"
 
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "coupling/tool/job.hpp"
 #include "coupling/tool/output.hpp"
@@ -154,11 +157,21 @@ ModelChannels channels_of(const TrainConfig& config, const TrainData& data) {
 }
 
 std::string date_text() {
-    const char* const fixed = std::getenv("SOURCE_DATE_EPOCH");
-    const std::time_t now =
-        fixed != nullptr ? std::strtoll(fixed, nullptr, 10) : std::time(nullptr);
+    constexpr int64_t latest = 253402300799;  // the last second of the year 9999
+    int64_t seconds = std::time(nullptr);
+    if (const char* const fixed = std::getenv("SOURCE_DATE_EPOCH")) {
+        const std::string_view text = fixed;
+        const auto end = std::from_chars(text.data(), text.data() + text.size(), seconds);
+        if (end.ec != std::errc() || end.ptr != text.data() + text.size() || seconds < 0 ||
+            seconds > latest)
+            throw Failure(Exit::bad_usage, "SOURCE_DATE_EPOCH is '" + one_line(text) +
+                                               "', expected an integer from 0 to " +
+                                               std::to_string(latest) +
+                                               ", the seconds since 1970; correct it or unset it");
+    }
+    const std::time_t time = seconds;
     std::tm parts{};
-    gmtime_r(&now, &parts);
+    gmtime_r(&time, &parts);
     std::array<char, 32> text{};
     std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
     return text.data();

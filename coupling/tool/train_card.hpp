@@ -34,7 +34,8 @@ struct ModelChannels {
 ModelChannels channels_of(const Model& model, const TrainData& data);
 ModelChannels channels_of(const TrainConfig& config, const TrainData& data);
 
-/// "2026-11-22T22:30:21Z": now, or what the environment variable SOURCE_DATE_EPOCH says.
+/// Returns "2026-11-22T22:30:21Z": now, or the time of the environment variable SOURCE_DATE_EPOCH.
+/// Throws Failure if that is no number of seconds up to the year 9999.
 std::string date_text();
 
 }  // namespace surrogate::tool

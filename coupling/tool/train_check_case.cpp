@@ -4,8 +4,8 @@
 #include <numeric>
 #include <optional>
 
-#include "coupling/file/new_file.hpp"
 #include "coupling/tool/model_bytes.hpp"
+#include "coupling/tool/output_files.hpp"
 #include "coupling/tool/train_sample.hpp"
 
 namespace surrogate::tool {
@@ -163,7 +163,7 @@ bool add_check_case(const Job& job, const Context& context, const TrainData& dat
                   sample.run<double>(rows, {{"precision", "fp64"}, {"backend", "ref"}}),
                   "check/output64/", &bytes);
     job.agree([&] {
-        if (job.is_root()) file::write_atomically(path, bytes.bytes());
+        if (job.is_root()) write_output(path, bytes.bytes());
     });
     return true;
 }

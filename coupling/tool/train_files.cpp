@@ -3,8 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "coupling/file/new_file.hpp"
 #include "coupling/tool/note_reader.hpp"
+#include "coupling/tool/output_files.hpp"
 #include "coupling/tool/text.hpp"
 #include "coupling/tool/train_check_case.hpp"
 #include "coupling/tool/train_essence.hpp"
@@ -61,22 +61,24 @@ void TrainRun::resume() {
 }
 
 void TrainRun::write_checkpoint() {
+    parts_.folder.prepare_checkpoint();
     parts_.engine.trainer().save(parts_.folder.checkpoint(), note());
+    parts_.folder.checkpoint_is_complete();
 }
 
 /// Losses as a table and a picture. A training does not end because they cannot be written.
 void TrainRun::write_curves() {
-    if (!parts_.job.is_root()) return;
+    if (!parts_.job.is_root() || parts_.folder.has_earlier()) return;
     const EpochRow* const best = history_.best();
     std::string title = parts_.folder.path();
     if (best != nullptr)
         title += ": best " + number(best->validation) + " at epoch " + std::to_string(best->epoch);
     try {
-        file::write_atomically(parts_.folder.file("loss.csv"), history_.csv());
+        write_output(parts_.folder.file("loss.csv"), history_.csv());
         const std::string picture = history_.chart(title);
-        if (!picture.empty()) file::write_atomically(parts_.folder.file("loss.png"), picture);
+        if (!picture.empty()) write_output(parts_.folder.file("loss.png"), picture);
     } catch (const std::exception& error) {
-        if (progress_ != nullptr) progress_->note(std::string("warning: ") + error.what());
+        if (progress_ != nullptr) progress_->warn(error.what());
     }
 }
 

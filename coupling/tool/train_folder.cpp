@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/train_folder.hpp"
 
-#include <filesystem>
-#include <nlohmann/json.hpp>
+#include <unistd.h>
 
-#include "coupling/file/new_file.hpp"
+#include <filesystem>
+
 #include "coupling/tool/read_text.hpp"
 #include "coupling/tool/train_essence.hpp"
 
@@ -14,52 +14,156 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr uint64_t largest_essence = uint64_t{16} << 20;  // above that of any configuration
+const char* const anew = "--overwrite begins anew";
 
-void make_folder(const std::string& path) {
-    std::error_code error;
-    fs::create_directories(path, error);
-    if (error || !fs::is_directory(path))
-        throw Failure(Exit::bad_usage, "cannot make the folder '" + path + "': " +
-                                           (error ? error.message() : "a file has that name"));
+bool is_there(const std::string& path) {
+    std::error_code none;
+    return fs::exists(fs::symlink_status(path, none));
+}
+
+/// Returns the note of a training; none if there is no such file, or it is too large or damaged.
+std::optional<nlohmann::json> read_essence(const std::string& path) {
+    constexpr uint64_t most = uint64_t{16} << 20;  // above that of any configuration
+    const auto text = read_text(path, most);
+    if (!text) return {};
+    auto essence = nlohmann::json::parse(*text, nullptr, false);
+    if (!essence.is_object()) return {};
+    return essence;
 }
 
 }  // namespace
 
-void TrainFolder::prepare(const Job& job, const std::string& config, bool resume,
-                          bool overwrite) const {
-    job.agree([&] {
-        if (!job.is_root()) return;
-        const bool is_there = fs::exists(checkpoint()) || fs::exists(last());
-        if (is_there && !resume && !overwrite)
-            throw Failure(Exit::bad_usage,
-                          "'" + path_ +
-                              (fs::exists(checkpoint())
-                                   ? "' has a training: --resume goes on with it, "
-                                   : "' has the model of a training without a checkpoint: ") +
-                              "--overwrite begins anew");
-        if (resume && !fs::exists(checkpoint()))
+TrainFolder::~TrainFolder() {
+    next_essence_.reset();
+    lock_.reset();
+    for (const std::string& folder : made_) ::rmdir(folder.c_str());  // fails unless it is empty
+}
+
+std::vector<OutputFile> TrainFolder::outputs(Earlier earlier) const {
+    std::vector<OutputFile> files;
+    for (const char* name :
+         {"checkpoint.safetensors", "last.safetensors", "best.safetensors", "average.safetensors",
+          "essence.json", "config.toml", "loss.csv", "loss.png", ".surrogate.lock"})
+        files.push_back({"folder '" + path_ + "'", file(name), earlier, anew});
+    files.back().earlier = Earlier::report;  // of a killed program
+    return files;
+}
+
+void TrainFolder::make_folder() {
+    std::error_code error;
+    for (fs::path level = path_; !level.empty() && !fs::exists(level, error);
+         level = level.parent_path())
+        made_.push_back(level.string());
+    fs::create_directories(path_, error);
+    if (error || !fs::is_directory(path_))
+        throw Failure(Exit::bad_usage, "cannot make the folder '" + path_ + "': " +
+                                           (error ? error.message() : "a file has that name"));
+}
+
+/// Without --resume and --overwrite.
+void TrainFolder::refuse_earlier() const {
+    const bool has_checkpoint = is_there(checkpoint());
+    if (has_checkpoint || is_there(last()))
+        throw Failure(
+            Exit::bad_usage,
+            "'" + path_ +
+                (has_checkpoint ? "' has a training: --resume goes on with it, "
+                                : "' has the model of a training without a checkpoint: ") +
+                anew);
+}
+
+void TrainFolder::claim(const std::vector<InputFile>& inputs, EarlierTraining earlier) {
+    earlier_ = earlier;
+    int64_t is_replaced = 0;
+    job_.agree([&] {
+        if (!job_.is_root()) return;
+        check_outputs(inputs, outputs(Earlier::replaced));
+        if (earlier == EarlierTraining::resumed && !is_there(checkpoint()))
             throw Failure(Exit::bad_usage, "nothing to resume: there is no '" + checkpoint() + "'");
-        make_folder(path_);
-        if (!resume) {
-            // Of another training: what it learnt must not be taken for this one's.
-            for (const std::string& old : {checkpoint(), best(), last(), average()})
-                fs::remove(old);
+        make_folder();
+        lock_.emplace(file(".surrogate.lock"), "the folder '" + path_ + "'");
+        if (earlier == EarlierTraining::resumed) check_outputs(inputs, outputs(Earlier::report));
+        if (earlier == EarlierTraining::replaced)
+            for (const OutputFile& output : outputs(Earlier::replaced))
+                if (output.earlier == Earlier::replaced && is_there(output.path)) is_replaced = 1;
+        if (earlier != EarlierTraining::stays) return;
+        refuse_earlier();
+        auto files = outputs(Earlier::stays);
+        if (read_essence(file("essence.json"))) {
+            must_be_same_ = true;
+            for (OutputFile& output : files)
+                if (output.path.find(".safetensors") == std::string::npos)
+                    output.earlier = Earlier::report;
         }
-        file::write_atomically(file("config.toml"), config);
+        check_outputs(inputs, files);
+    });
+    has_earlier_ = job_.max(is_replaced) != 0;
+}
+
+void TrainFolder::compare(const nlohmann::json& essence) {
+    essence_ = essence;
+    int64_t is_half_replaced = 0;
+    job_.agree([&] {
+        if (!job_.is_root() || earlier_ == EarlierTraining::replaced) return;
+        const std::string path = file("essence.json");
+        const auto before = read_essence(path);
+        // Without the file the checkpoint tells the same, later.
+        if (!before || *before == essence) return;
+        if (must_be_same_)
+            throw Failure(Exit::bad_usage, "'" + path + "' is of another training; " + anew);
+        if (earlier_ != EarlierTraining::resumed) return;
+        if (read_essence(file::temporary_of(path)) == essence)
+            is_half_replaced = 1;  // killed behind the rename of its first checkpoint
+        else
+            require_same(*before, essence, path_);
+    });
+    has_earlier_ = has_earlier_ || job_.max(is_half_replaced) != 0;
+}
+
+void TrainFolder::begin(const std::string& config) {
+    config_ = config;
+    job_.agree([&] {
+        if (job_.is_root() && !has_earlier_) write_notes();
     });
 }
 
-void TrainFolder::keep_or_compare(const Job& job, const nlohmann::json& essence,
-                                  bool resume) const {
-    job.agree([&] {
-        if (!job.is_root()) return;
-        if (!resume) return file::write_atomically(file("essence.json"), essence.dump(1) + "\n");
-        const auto before = nlohmann::json::parse(
-            read_text(file("essence.json"), largest_essence).value_or(""), nullptr, false);
-        // Without the file the checkpoint tells the same, later.
-        if (before.is_object()) require_same(before, essence, path_);
+/// The essence first: by it a training that begins again knows its files.
+void TrainFolder::write_notes() const {
+    const std::string essence = file("essence.json");
+    if (read_essence(essence) != essence_) write_output(essence, essence_text());
+    write_output(file("config.toml"), config_);
+}
+
+std::string TrainFolder::essence_text() const {
+    return essence_.dump(1) + "\n";
+}
+
+void TrainFolder::prepare_checkpoint() {
+    if (!has_earlier_) return;
+    job_.agree([&] {
+        if (!job_.is_root()) return;
+        next_essence_.reset();
+        next_essence_.emplace(file("essence.json"), file::Links::replaced);
+        const std::string text = essence_text();
+        next_essence_->write(text.data(), text.size());
+        next_essence_->flush();
+        if (fs::is_symlink(fs::symlink_status(checkpoint()))) fs::remove(checkpoint());
     });
+}
+
+void TrainFolder::checkpoint_is_complete() {
+    if (!has_earlier_) return;
+    job_.agree([&] {
+        if (!job_.is_root()) return;
+        next_essence_->commit();
+        next_essence_.reset();
+        // What the earlier one learnt must not be taken for this one's.
+        for (const std::string& old :
+             {last(), best(), average(), file("loss.csv"), file("loss.png")})
+            fs::remove(old);
+        write_notes();
+    });
+    has_earlier_ = false;
 }
 
 }  // namespace surrogate::tool

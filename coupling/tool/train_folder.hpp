@@ -1,17 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "coupling/tool/job.hpp"
+#include "coupling/tool/output_files.hpp"
 
 namespace surrogate::tool {
 
-/// The folder that a training writes to.
+/// What a training does with one that is in its folder.
+enum class EarlierTraining {
+    stays,  ///< the training is refused, unless it is the same one, killed before its first checkpoint
+    resumed,  ///< --resume
+    replaced  ///< --overwrite
+};
+
+/// The folder that a training writes to, and its claim on it: from claim() until it is destroyed no
+/// other training writes there. Nothing in the folder changes before begin(). If an earlier training
+/// is replaced, it stays as it is until the first checkpoint of the new one is complete.
+/// All functions but names are collective; errors are Failure on all ranks.
 class TrainFolder {
 public:
-    explicit TrainFolder(std::string path) : path_(std::move(path)) {}
+    TrainFolder(const Job& job, std::string path) : job_(job), path_(std::move(path)) {}
+    /// Releases the folder, and removes it if it was made in vain.
+    ~TrainFolder();
+    TrainFolder(const TrainFolder&) = delete;
+    TrainFolder& operator=(const TrainFolder&) = delete;
 
     std::string file(const std::string& name) const { return path_ + "/" + name; }
     std::string checkpoint() const { return file("checkpoint.safetensors"); }
@@ -20,17 +37,42 @@ public:
     std::string average() const { return file("average.safetensors"); }
     const std::string& path() const { return path_; }
 
-    /// Before anything is computed: makes the folder, and leaves a copy of the configuration in it,
-    /// which shows that files can be written. Refuses a folder with a training unless it is resumed
-    /// or overwritten, and one without if it is resumed. Collective; Failure on all ranks.
-    void prepare(const Job& job, const std::string& config, bool resume, bool overwrite) const;
+    /// Makes the folder if it is missing, and locks it. Refuses outputs that are one of `inputs` or
+    /// that exist and are not to be replaced, a folder in use, and one that cannot be written.
+    void claim(const std::vector<InputFile>& inputs, EarlierTraining earlier);
 
-    /// What a training that goes on must have in common with the one before (train_essence.hpp):
-    /// kept by the first, compared by the others. Collective; Failure on all ranks.
-    void keep_or_compare(const Job& job, const nlohmann::json& essence, bool resume) const;
+    /// Compares what a training that goes on must have in common with the one before
+    /// (train_essence.hpp) with what the folder says.
+    void compare(const nlohmann::json& essence);
+
+    /// Leaves the configuration and the essence, now or with the first checkpoint.
+    void begin(const std::string& config);
+
+    /// Whether an earlier training is still there: only its checkpoint may be replaced then.
+    bool has_earlier() const { return has_earlier_; }
+
+    /// Call before a checkpoint is written, and when it is complete. The first one that replaces an
+    /// earlier training takes the essence with it, and what that training has left goes.
+    void prepare_checkpoint();
+    void checkpoint_is_complete();
 
 private:
-    std::string path_;
+    std::vector<OutputFile> outputs(Earlier earlier) const;
+    void make_folder();
+    void refuse_earlier() const;
+    void write_notes() const;
+    std::string essence_text() const;
+
+    const Job& job_;
+    std::string path_, config_;
+    nlohmann::json essence_;
+    EarlierTraining earlier_ = EarlierTraining::stays;
+    bool has_earlier_ = false;
+    // On rank 0:
+    bool must_be_same_ = false;  ///< files are there that only the same training may replace
+    std::optional<file::FileLock> lock_;
+    std::vector<std::string> made_;              ///< folders, the innermost first
+    std::optional<file::NewFile> next_essence_;  ///< gets its name behind the first checkpoint
 };
 
 }  // namespace surrogate::tool

@@ -104,7 +104,14 @@ void TrainProgress::epoch(const EpochRow& row) {
 }
 
 void TrainProgress::note(const std::string& text) const {
-    if (is_silent_) return;
+    if (!is_silent_) say(text);
+}
+
+void TrainProgress::warn(const std::string& text) const {
+    say("warning: " + text);
+}
+
+void TrainProgress::say(const std::string& text) const {
     if (is_terminal_ && drawn_s_ > 0) redraw("", "");
     complain("surrogate: " + text);
 }

@@ -22,8 +22,10 @@ public:
     /// A batch of so many samples is done.
     void batch(int64_t n_sample, double loss, double learning_rate);
     void epoch(const EpochRow& row);
-    /// Something worth a line.
+    /// Prints a line that tells how the training goes.
     void note(const std::string& text) const;
+    /// Prints a warning, also if the rest is silent; on one rank.
+    void warn(const std::string& text) const;
 
     /// Samples a second and seconds since the last call of it, for a row.
     double take_rate();
@@ -31,6 +33,7 @@ public:
 
 private:
     void draw();
+    void say(const std::string& text) const;
     std::string time_left() const;
 
     int64_t n_epoch_, done_, first_done_, total_;

@@ -120,15 +120,23 @@ void TrainRun::end_epoch() {
     loss_sum_ = 0;
     n_loss_ = 0;
     progress_->epoch(row);
+    if (epoch_ % parts_.config.checkpoint_epochs == 0 && epoch_ != parts_.config.n_epoch) save();
     write_curves();
-    if (epoch_ % parts_.config.checkpoint_epochs != 0 || epoch_ == parts_.config.n_epoch) return;
+}
+
+/// Nothing is lost if that fails: the next one may succeed, and the last one must.
+void TrainRun::save() {
+    const auto warn = [&](const char* text) {
+        if (parts_.job.is_root()) progress_->warn(text);
+    };
     try {
-        write_models(false);
         write_checkpoint();
+        write_models(false);
     } catch (const Error& error) {
         parts_.job.require_communication(error);
-        // Nothing is lost yet: the next one may succeed, and the last one must.
-        if (parts_.job.is_root()) progress_->note(std::string("warning: ") + error.what());
+        warn(error.what());
+    } catch (const Failure& failure) {
+        warn(failure.what());
     }
 }
 

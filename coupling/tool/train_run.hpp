@@ -26,7 +26,7 @@ struct TrainParts {
     const TrainConfig& config;
     const TrainData& data;
     const ModelChannels& channels;
-    const TrainFolder& folder;
+    TrainFolder& folder;
     const nlohmann::json& card;        ///< of the models, without what has been learnt
     const nlohmann::json& provenance;  ///< where they come from
     const nlohmann::json& essence;     ///< of train_essence.hpp
@@ -55,6 +55,7 @@ private:
     void learn(const std::vector<int64_t>& order);
     std::string samples_of_batch(const std::vector<int64_t>& order) const;
     void end_epoch();
+    void save();
     void validate(EpochRow* row);
     void write_curves();
     void write_models(bool is_final);

@@ -12,7 +12,6 @@
 #include <fstream>
 #include <vector>
 
-#include "coupling/file/new_file.hpp"
 #include "coupling/vtk/error.hpp"
 
 namespace surrogate::vtk {
@@ -87,7 +86,8 @@ void make_directory(const std::string& path) {
     throw Error(SURROGATE_IO, "cannot make the directory '" + path + "': " + std::strerror(code));
 }
 
-void write_file(vtkXMLWriter* writer, const std::string& path, Compression compression) {
+void write_file(vtkXMLWriter* writer, const std::string& path, Compression compression,
+                file::Links links) {
     vtkNew<ErrorText> errors;
     writer->AddObserver(vtkCommand::ErrorEvent, errors);
     writer->AddObserver(vtkCommand::WarningEvent, errors);
@@ -101,7 +101,7 @@ void write_file(vtkXMLWriter* writer, const std::string& path, Compression compr
         case Compression::zlib: writer->SetCompressorTypeToZLib(); break;
     }
     writing([&] {
-        file::NewFile result(path);
+        file::NewFile result(path, links);
         writer->SetFileName(result.temporary().c_str());
         const bool is_written = writer->Write() == 1;
         if (is_written && errors->text.empty() && ends_as_vtk_file(result.temporary()))

@@ -72,7 +72,7 @@ template <class Writer>
 void write_as(vtkDataSet* grid, const std::string& path) {
     vtkNew<Writer> writer;
     writer->SetInputData(grid);
-    write_file(writer, path, Compression::lz4);
+    write_file(writer, path, Compression::lz4, file::Links::replaced);
 }
 
 }  // namespace

@@ -5,14 +5,23 @@
 #include <vtkObjectFactory.h>
 #include <vtkXMLParser.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "coupling/vtk/disk.hpp"
+#include "coupling/vtk/error.hpp"
 #include "coupling/vtk/mesh_reader.hpp"
+#include "coupling/vtk/read_errors.hpp"
 
 namespace surrogate::vtk {
 
 namespace {
+
+struct Parsed {
+    std::vector<std::pair<std::string, std::string>> names;
+    bool is_collection = false;  // the file says it is a series
+    std::string fault;           // of the XML, "": none
+};
 
 // The parser of VTK's own readers, so that a name is what they take it for. It calls for each
 // element and keeps no tree: depth does not matter.
@@ -23,40 +32,52 @@ public:
     vtkTypeMacro(Names, vtkXMLParser)
     std::string element, attribute, second;
     std::vector<std::pair<std::string, std::string>> found;
+    std::vector<std::string> first_names;  // of the root and its first child
+    std::string root_type;
 
 protected:
     void StartElement(const char* name, const char** attributes) override {
+        if (first_names.size() < 2) first_names.emplace_back(name);
+        if (first_names.size() == 1) root_type = value_of(attributes, "type");
         if (name != element) return;
-        const char* values[2] = {nullptr, ""};
-        for (; attributes[0] != nullptr; attributes += 2) {
-            if (attributes[0] == attribute) values[0] = attributes[1];
-            if (attributes[0] == second) values[1] = attributes[1];
-        }
-        if (values[0] != nullptr) found.emplace_back(values[0], values[1]);
+        const char* value = value_of(attributes, attribute);
+        if (*value != 0) found.emplace_back(value, value_of(attributes, second));
     }
     void EndElement(const char*) override {}
-    void ReportXmlParseError() override {}
+
+private:
+    static const char* value_of(const char** attributes, const std::string& key) {
+        for (; attributes[0] != nullptr; attributes += 2)
+            if (attributes[0] == key) return attributes[1];
+        return "";
+    }
 };
-// clang-format on
 vtkStandardNewMacro(Names)
+    // clang-format on
 
     /// Values of the attribute, names of files, with those of the second one. Relative names are those
     /// of the file's folder.
-    std::vector<std::pair<std::string, std::string>> names_in(const std::string& path,
-                                                              const char* element,
-                                                              const char* attribute,
-                                                              const char* second) {
-    if (!has_bounded_xml(path)) return {};
+    Parsed names_in(const std::string& path, const char* element, const char* attribute,
+                    const char* second) {
+    if (!has_bounded_xml(path)) return {{}, false, "its XML is not that of a series"};
     std::ifstream file(path, std::ios::binary);
     const vtkNew<Names> names;
     names->element = element;
     names->attribute = attribute;
     names->second = second;
     names->SetStream(&file);
-    names->Parse();
+    const ReadErrors errors;
+    const bool is_whole = names->Parse() != 0;
     for (auto& [name, value] : names->found)
         if (name.rfind('/', 0) != 0) name = directory_of(path) + name;
-    return names->found;
+    const std::vector<std::string> series = {"VTKFile", "Collection"};
+    // Of "Error parsing XML in stream at line 1, column 80, ..".
+    std::string text = ReadErrors::text();
+    text.erase(0, std::min(text.find("line "), text.size()));
+    return {names->found, names->first_names == series && names->root_type == "Collection",
+            is_whole       ? ""
+            : text.empty() ? "its XML is not complete"
+                           : text};
 }
 
 }  // namespace
@@ -64,13 +85,22 @@ vtkStandardNewMacro(Names)
 std::vector<std::string> files_of_mesh(const std::string& path) {
     std::vector<std::string> files = {path};
     if (parse_mesh_name(path).is_parallel)
-        for (auto& [piece, none] : names_in(path, "Piece", "Source", ""))
+        for (auto& [piece, none] : names_in(path, "Piece", "Source", "").names)
             files.push_back(std::move(piece));
     return files;
 }
 
 std::vector<std::pair<std::string, std::string>> entries_of_series(const std::string& path) {
-    return names_in(path, "DataSet", "file", "timestep");
+    Parsed parsed = names_in(path, "DataSet", "file", "timestep");
+    if (!parsed.fault.empty())
+        throw Error(SURROGATE_BAD_FILE,
+                    "'" + path + "' is damaged or cut off: " + printable(parsed.fault));
+    if (!parsed.is_collection)
+        throw Error(SURROGATE_BAD_FILE,
+                    "'" + path +
+                        "' is no series: expected <VTKFile type=\"Collection\"> with a "
+                        "<Collection> in it");
+    return std::move(parsed.names);
 }
 
 }  // namespace surrogate::vtk

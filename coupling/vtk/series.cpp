@@ -55,6 +55,19 @@ uint64_t fingerprint(uint64_t hash, const std::string& text) {
     return hash;
 }
 
+/// The series names its steps in XML, whose readers change control characters or refuse them.
+void check_name(const std::string& name) {
+    const auto is_control = [](char c) {
+        return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    };
+    std::string shown = name;
+    std::replace_if(shown.begin(), shown.end(), is_control, '?');
+    if (shown != name)
+        throw Error(SURROGATE_INVALID_ARGUMENT,
+                    "the name of the series, '" + shown +
+                        "', has a control character (shown as ?); choose another name");
+}
+
 uint64_t layout_of(const SummaryInfo& summary) {
     uint64_t hash = 14695981039346656037u;
     for (const auto* arrays : {&summary.point_arrays, &summary.cell_arrays}) {
@@ -206,6 +219,7 @@ void create(const char* path, int32_t rank, int32_t size, surrogate_series& seri
         throw Error(SURROGATE_INVALID_ARGUMENT, "rank " + std::to_string(rank) + " of " +
                                                     std::to_string(size) + " does not exist");
     series.name = stem_of(series.path);
+    check_name(series.name);
     series.folder = directory_of(series.path) + series.name;
     series.rank = rank;
     series.size = size;

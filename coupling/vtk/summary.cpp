@@ -26,6 +26,9 @@ std::string escaped(const std::string& text) {
             case '<': result += "&lt;"; break;
             case '>': result += "&gt;"; break;
             case '"': result += "&quot;"; break;
+            case '\t': result += "&#9;"; break;  // plain, readers make them spaces
+            case '\n': result += "&#10;"; break;
+            case '\r': result += "&#13;"; break;
             default: result += c;
         }
     }

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "coupling/file/file_lock.hpp"
 #include "tests/support/little_room.hpp"
 
 namespace surrogate::test {
@@ -104,7 +105,7 @@ TEST_F(NewFileTest, OnAFullDiskLeavesTheEarlierFileAndNamesTheReason) {
     EXPECT_EQ(refusal(path, std::string(2 * SmallDisk::n_byte, 'x')),
               "cannot write '" + path + "': No space left on device");
     EXPECT_EQ(bytes_of(path), before);
-    EXPECT_FALSE(fs::exists(path + ".tmp"));
+    EXPECT_FALSE(fs::exists(path + ".surrogate.tmp"));
 }
 
 TEST_F(NewFileTest, OfAKilledProgramLeavesTheEarlierFileAndTheNextCleansUp) {
@@ -119,7 +120,7 @@ TEST_F(NewFileTest, OfAKilledProgramLeavesTheEarlierFileAndTheNextCleansUp) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status));
     EXPECT_EQ(bytes_of(at("result")), before);
-    EXPECT_EQ(names(), (std::vector<std::string>{"result", "result.tmp"}));
+    EXPECT_EQ(names(), (std::vector<std::string>{"result", "result.surrogate.tmp"}));
     write_atomically(at("result"), "next");
     EXPECT_EQ(bytes_of(at("result")), "next");
     EXPECT_EQ(names(), only_the_result);
@@ -145,6 +146,37 @@ TEST_F(NewFileTest, ReplacesWhereALinkPointsAndNotTheLink) {
         EXPECT_TRUE(fs::is_symlink(at("link")) && fs::is_symlink(at("to_link")));
     }
     EXPECT_EQ(std::distance(fs::directory_iterator(at("scratch")), {}), 1);
+}
+
+TEST_F(NewFileTest, ReplacesALinkItselfIfAskedTo) {
+    fs::create_symlink("result", at("link"));
+    fs::create_symlink("none", at("dangling"));
+    fs::create_symlink("loop", at("loop"));
+    for (const char* name : {"link", "dangling", "loop"}) {
+        write_atomically(at(name), after, file::Links::replaced);
+        EXPECT_EQ(bytes_of(at(name)), after) << name;
+        EXPECT_FALSE(fs::is_symlink(at(name))) << name;
+    }
+    EXPECT_EQ(bytes_of(at("result")), before);
+    EXPECT_EQ(names(), (std::vector<std::string>{"dangling", "link", "loop", "result"}));
+}
+
+TEST_F(NewFileTest, LeavesTemporariesOfOtherSoftwareAlone) {
+    std::ofstream(at("result.tmp")) << "mine";
+    write_atomically(at("result"), after);
+    EXPECT_EQ(bytes_of(at("result.tmp")), "mine");
+}
+
+TEST_F(NewFileTest, GoesToStandardOutputThatAShellHasRedirected) {
+    const int earlier = ::dup(STDOUT_FILENO);
+    const int redirected = ::open(at("log").c_str(), O_WRONLY | O_CREAT, 0666);
+    ::dup2(redirected, STDOUT_FILENO);
+    write_atomically("/dev/stdout", "one ");
+    write_atomically("/dev/stdout", "two", file::Links::replaced);
+    ::dup2(earlier, STDOUT_FILENO);
+    ::close(earlier);
+    ::close(redirected);
+    EXPECT_EQ(bytes_of(at("log")), "one two");
 }
 
 TEST_F(NewFileTest, LeavesOtherNamesOfTheEarlierFileAlone) {
@@ -192,6 +224,61 @@ TEST_F(NewFileTest, IsTheSameUnderOtherNames) {
     for (const char* name : {"copy", "none"})
         EXPECT_FALSE(file::is_same_file(at("result"), at(name))) << name;
     EXPECT_FALSE(file::is_same_file(at("none"), at("none")));
+}
+
+/// A process that holds a lock until it is killed.
+class Holder {
+public:
+    explicit Holder(const std::string& path) {
+        int ends[2];
+        if (::pipe(ends) != 0) return;
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            const file::FileLock lock(path, "'a'");
+            if (::write(ends[1], "x", 1) == 1) ::pause();
+            ::_exit(1);
+        }
+        char ready = 0;
+        is_ready_ = ::read(ends[0], &ready, 1) == 1;
+        ::close(ends[0]);
+        ::close(ends[1]);
+    }
+    ~Holder() { kill(); }
+    bool is_ready() const { return is_ready_; }
+    pid_t pid() const { return pid_; }
+    void kill() {
+        if (pid_ <= 0) return;
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+        pid_ = 0;
+    }
+
+private:
+    pid_t pid_ = 0;
+    bool is_ready_ = false;
+};
+
+TEST_F(NewFileTest, LockKeepsASecondProgramAwayUntilTheFirstOneEnds) {
+    const std::string path = file::lock_of(at("result"));
+    Holder holder(path);
+    ASSERT_TRUE(holder.is_ready());
+    const std::string owner = "'b' is in use by process " + std::to_string(holder.pid()) + " on ";
+    try {
+        const file::FileLock lock(path, "'b'");
+        ADD_FAILURE() << "two have the lock";
+    } catch (const file::Error& error) {
+        EXPECT_EQ(std::string(error.what()).rfind(owner, 0), 0u) << error.what();
+    }
+    EXPECT_TRUE(fs::exists(path));
+    holder.kill();
+    {
+        const file::FileLock lock(path, "'b'");  // what the killed one has left is no obstacle
+        EXPECT_THROW(file::FileLock(path, "'c'"), file::Error);
+    }
+    EXPECT_EQ(names(), only_the_result);
+    fs::create_symlink("result", path);
+    EXPECT_THROW(file::FileLock(path, "'b'"), file::Error);
+    EXPECT_EQ(bytes_of(at("result")), before);
 }
 
 }  // namespace

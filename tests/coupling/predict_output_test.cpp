@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "coupling/file/file_lock.hpp"
 #include "coupling/vtk/mesh_file.hpp"
 #include "coupling/vtk/mesh_files.hpp"
 #include "tests/coupling/predict_job.hpp"
@@ -100,6 +101,34 @@ TEST_F(PredictOutput, ThatIsTheModelIsRefused) {
     EXPECT_EQ(bytes_of(at("model.vtu")), bytes_of(model_file));
 }
 
+TEST_F(PredictOutput, IsNeverWrittenThroughALink) {
+    on_root([this] {
+        std::ofstream(at("notes")) << "mine";
+        std::ofstream(at("out.vtu.tmp")) << "mine";
+        for (const char* name : {"out.vtu", "out.pvtu"}) fs::create_symlink("notes", at(name));
+    });
+    for (const char* out : {"out.vtu", "out.pvtu"}) {
+        expect_words(refusal(arguments("mesh.vtu", out)), {out, "exists; --overwrite"});
+        predict(replacing("mesh.vtu", out));
+        expect_whole(out);
+        job().barrier();
+    }
+    EXPECT_EQ(bytes_of(at("notes")), "mine");
+    EXPECT_EQ(bytes_of(at("out.vtu.tmp")), "mine");
+    const auto before = files();
+    expect_words(refusal(arguments("mesh.vtu", "a\nb.pvtu")), {"control character"});
+    EXPECT_EQ(files(), before);
+}
+
+TEST_F(PredictOutput, OfTwoProgramsIsThatOfTheFirst) {
+    std::optional<file::FileLock> lock;
+    on_root([&] { lock.emplace(file::lock_of(at("out.pvtu")), "it"); });
+    expect_words(refusal(arguments("mesh.vtu", "out.pvtu")), {"out.pvtu", "is in use by process "});
+    on_root([&] { lock.reset(); });
+    predict(arguments("mesh.vtu", "out.pvtu"));
+    EXPECT_EQ(files().count("out.pvtu.surrogate.lock"), 0u);
+}
+
 TEST_F(PredictOutput, ThatExistsIsReplacedOnlyWhenAskedTo) {
     for (const char* out : {"out.vtu", "out.pvtu"}) {
         predict(arguments("mesh.vtu", out));
@@ -116,7 +145,7 @@ TEST_F(PredictOutput, InPiecesReplacesThemAllAtOnce) {
     predict(arguments("mesh.vtu", "out.pvtu"));
     EXPECT_EQ(pieces_there(), pieces(""));
     on_root([this] {  // of a run on more ranks, and of one that was killed
-        for (const char* name : {"out_0007.vtu", "out_0000_1.vtu.tmp", "out_0001_4.vtu",
+        for (const char* name : {"out_0007.vtu", "out_0000_1.vtu.surrogate.tmp", "out_0001_4.vtu",
                                  "out_0000.vtp", "mine_0000.vtu"})
             std::ofstream(at("out/") + name) << "x";
     });
@@ -145,7 +174,7 @@ TEST_F(PredictOutput, PiecesWithoutASummaryAreNotTakenForNothing) {
     on_root([this] {
         fs::remove_all(at("out"));
         fs::create_directory(at("out"));
-        std::ofstream(at("out/out_0000.vtu.tmp")) << "of a killed run";
+        std::ofstream(at("out/out_0000.vtu.surrogate.tmp")) << "of a killed run";
     });
     predict(arguments("mesh.vtu", "out.pvtu"));
     EXPECT_EQ(pieces_there(), pieces(""));

@@ -5,7 +5,9 @@
 
 #include <filesystem>
 #include <limits>
+#include <optional>
 
+#include "coupling/file/file_lock.hpp"
 #include "coupling/vtk/mesh_file.hpp"
 #include "tests/coupling/predict_job.hpp"
 #include "tests/coupling/predict_meshes.hpp"
@@ -176,6 +178,62 @@ TEST_F(PredictSeries, AnEarlierSeriesStaysUntilTheFirstNewStep) {
     predict(resuming());
     EXPECT_EQ(steps().size(), 5u);
     EXPECT_EQ(pressure("out_1/step_000000.vtu").size(), size_t{n_points});
+}
+
+TEST_F(PredictSeries, FilesOfOthersInItsFolderStay) {
+    on_root([this] {
+        fs::create_directory(at("out"));
+        vtk::write_atomically(at("out/predict.json"), "my notes");
+        fs::create_directory(at("out_1"));
+        fs::create_symlink("../" + step(0), at("out_1/predict.json"));
+    });
+    const auto before = files();
+    predict(arguments());
+    EXPECT_EQ(steps()[0].file, "out_2/step_000000.vtu");
+    for (const auto& [name, content] : before) EXPECT_EQ(files().at(name), content) << name;
+    // A series that somebody names out.pvd, with notes of his own.
+    on_root([this] { fs::rename(at("run"), at("mine")); });
+    on_root([this] {
+        vtk::write_atomically(at("mine/predict.json"), "my notes");
+        vtk::write_atomically(at("in.pvd"), vtk::pvd_text({{0, "mine/step_000000.vtu"}}));
+        vtk::write_atomically(at("mine.pvd"), vtk::pvd_text({{0, "mine/step_000000.vtu"}}));
+    });
+    PredictArguments options = arguments("in.pvd", "mine.pvd");
+    options.overwrite = true;
+    const auto again = files();
+    expect_words(refusal(options), {"would replace", "mine/step_000000.vtu", "one of its meshes"});
+    EXPECT_EQ(files(), again);
+    options.mesh = at("out.pvd");
+    predict(options);
+    EXPECT_EQ(files().at("mine/predict.json"), "my notes");
+}
+
+TEST_F(PredictSeries, OfTwoProgramsIsThatOfTheFirst) {
+    std::optional<file::FileLock> lock;
+    on_root([&] { lock.emplace(file::lock_of(at("out.pvd")), "it"); });
+    const auto before = files();
+    expect_words(refusal(arguments()), {"out.pvd", "is in use by process "});
+    EXPECT_EQ(files(), before);
+    on_root([&] { lock.reset(); });
+}
+
+TEST_F(PredictSeries, ASeriesThatIsCutOffIsNotAShorterOne) {
+    const std::string whole = bytes_of(at("run.pvd"));
+    for (size_t n = 1; n < whole.size() - 1; n += 1 + n / 4) {
+        on_root([&] { vtk::write_atomically(at("cut.pvd"), whole.substr(0, n)); });
+        expect_words(refusal(arguments("cut.pvd")), {"cut.pvd' is damaged or cut off"});
+    }
+    const auto with = [&](const std::string& from, const std::string& to) {
+        std::string text = whole;
+        for (size_t at; (at = text.find(from)) != std::string::npos;)
+            text.replace(at, from.size(), to);
+        on_root([&] { vtk::write_atomically(at("other.pvd"), text); });
+        return refusal(arguments("other.pvd"));
+    };
+    expect_words(with("type=\"Collection\"", "type=\"UnstructuredGrid\""), {"is no series"});
+    expect_words(with("VTKFile", "x"), {"is no series"});
+    expect_words(with("<Collection>", "<Collected>"), {"damaged"});
+    EXPECT_FALSE(fs::exists(at("out")));
 }
 
 TEST_F(PredictSeries, StrictEndsAtTheFirstStepOutside) {

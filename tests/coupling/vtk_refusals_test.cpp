@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the series refuse, and with which words.
+#include <filesystem>
 #include <limits>
 
 #include "tests/coupling/vtk_read.hpp"
@@ -19,6 +20,9 @@ TEST(VtkSeriesRefusals, CreateRefusesWhatCannotBe) {
                    {SURROGATE_INVALID_ARGUMENT, ".pvd"});
     expect_refusal(surrogate_series_create((folder / "a.pvd").c_str(), 2, 2, &series),
                    {SURROGATE_INVALID_ARGUMENT, "rank 2 of 2"});
+    expect_refusal(surrogate_series_create((folder / "a\nb.pvd").c_str(), 0, 1, &series),
+                   {SURROGATE_INVALID_ARGUMENT, "'a?b', has a control character"});
+    EXPECT_FALSE(std::filesystem::exists(folder / "a\nb"));
     expect_refusal(surrogate_series_create((folder / "no/a.pvd").c_str(), 0, 1, &series),
                    {SURROGATE_IO, "No such file or directory"});
     EXPECT_EQ(series, nullptr);

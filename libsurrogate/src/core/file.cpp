@@ -118,7 +118,7 @@ public:
     explicit PosixNewFile(const std::string& path)
         : path_(path),
           target_(without_links(path)),
-          temporary_(target_ + ".tmp"),
+          temporary_(target_ + ".surrogate.tmp"),
           folder_(std::filesystem::path(target_).parent_path().string()) {
         if (path.find('\0') != std::string::npos)
             fail("cannot write " + path_text(path) + ": the path contains a zero byte");

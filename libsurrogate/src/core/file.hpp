@@ -44,9 +44,9 @@ public:
     /// Throws Error(io).
     virtual std::unique_ptr<File> open(const std::string& path) const = 0;
 
-    /// Begins a file at "<path>.tmp"; what a killed program has left there goes away. Links are
-    /// followed, and an earlier file keeps its permissions; one that may not be written, or is not
-    /// regular, is refused. Throws Error(io).
+    /// Begins a file at "<path>.surrogate.tmp", and removes what a killed program has left there.
+    /// Follows links and keeps the permissions of an earlier file; refuses one that may not be
+    /// written or is not regular. Throws Error(io).
     virtual std::unique_ptr<NewFile> create(const std::string& path) const = 0;
 };
 

@@ -85,6 +85,13 @@ TEST_F(Bench, WhatCannotBeIsRefused) {
     EXPECT_EQ(surrogate("bench " + darcy + " --points 0").status, 2);
     EXPECT_EQ(surrogate("bench " + darcy + " --runs 0").status, 2);
     EXPECT_EQ(surrogate("bench " + darcy + " --points many").status, 2);
+    for (const char* n : {"9223372036854775807", "2305843009213693952"}) {
+        const Outcome outcome = surrogate("bench " + darcy + " --points " + n);
+        EXPECT_EQ(outcome.status, 2) << outcome.text;
+        EXPECT_NE(outcome.text.find(std::string("--points is ") + n), std::string::npos)
+            << outcome.text;
+        EXPECT_EQ(outcome.text.find("MPI_ABORT"), std::string::npos) << outcome.text;
+    }
     EXPECT_EQ(surrogate("bench " + darcy + " --backend fast").status, 2);
     EXPECT_EQ(surrogate("bench " + file("none")).status, 2);
     write(file("old.json"), "mine");

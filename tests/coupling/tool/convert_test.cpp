@@ -140,6 +140,11 @@ TEST_F(Convert, WritesOverNothingUnlessAsked) {
     expect(0, file("model") + " " + file("model") + " --overwrite --dry-run", "would write");
     expect(2, file("model") + " --dry-run --set network.num_latents=9", "latent_q");
     EXPECT_EQ(read(file("model")), before);
+    std::filesystem::create_symlink("model", file("link"));
+    expect(2, tiny + " " + file("link"), "exists; --overwrite replaces it");
+    expect(0, tiny + " " + file("link") + " --overwrite", "wrote");
+    EXPECT_FALSE(std::filesystem::is_symlink(file("link")));
+    EXPECT_EQ(read(file("model")), before);
 }
 
 #ifdef SURROGATE_MPIRUN

@@ -3,6 +3,7 @@
 #include "coupling/tool/output.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -10,7 +11,7 @@
 #include <string>
 
 #include "coupling/tool/job.hpp"
-#include "coupling/tool/spared_files.hpp"
+#include "coupling/tool/output_files.hpp"
 #include "coupling/tool/text.hpp"
 #include "libsurrogate/src/core/hidden_characters.hpp"
 
@@ -93,7 +94,7 @@ TEST(Text, NearWords) {
 
 // ---- files ----
 
-class SparedFilesTest : public testing::Test {
+class OutputFilesTest : public testing::Test {
 protected:
     void SetUp() override {
         folder_ = fs::path(SURROGATE_WORK) / "spared_files";
@@ -102,44 +103,93 @@ protected:
     }
     std::string file(const std::string& name) const { return folder_ / name; }
     void make(const std::string& name) const { std::ofstream(file(name)) << "x"; }
-    static bool is_spared(const std::string& target, const std::string& word) {
+    /// The text of the refusal, "" if there was none.
+    static std::string refusal(const OutputFile& output, const std::vector<InputFile>& inputs = {},
+                               const std::vector<OutputFile>& others = {}) {
+        std::vector<OutputFile> outputs = others;
+        outputs.push_back(output);
         try {
-            spare_files("--json", target, {word});
-            return false;
+            check_outputs(inputs, outputs);
         } catch (const Failure& failure) {
             EXPECT_EQ(failure.status(), Exit::bad_usage);
-            EXPECT_NE(std::string(failure.what()).find(word), std::string::npos);
-            return true;
+            return failure.what();
         }
+        return "";
+    }
+    OutputFile output(const std::string& name, Earlier earlier = Earlier::stays) const {
+        return {option_text("--out", file(name)), file(name), earlier};
+    }
+    bool is_spared(const std::string& target, const std::string& kept) const {
+        const std::string text =
+            refusal(output(target, Earlier::replaced), {{"the model", file(kept)}});
+        if (text.empty()) return false;
+        EXPECT_NE(text.find("which is the model (" + file(kept) + ")"), std::string::npos) << text;
+        EXPECT_NE(text.find("--out '" + file(target) + "'"), std::string::npos) << text;
+        return true;
     }
     fs::path folder_;
 };
 
-TEST_F(SparedFilesTest, AFileByAnyName) {
+TEST_F(OutputFilesTest, NeverReplaceAnInputByAnyName) {
     make("a");
     make("b");
     fs::create_symlink("a", file("link"));
     fs::create_hard_link(file("a"), file("hard"));
     for (const char* name : {"a", "./a", "link", "hard"})
         for (const char* other : {"a", "./a", "link", "hard"})
-            EXPECT_TRUE(is_spared(file(name), file(other))) << name << " " << other;
-    EXPECT_FALSE(is_spared(file("b"), file("a")));
-    EXPECT_FALSE(is_spared("", file("a")));
+            EXPECT_TRUE(is_spared(name, other)) << name << " " << other;
+    EXPECT_FALSE(is_spared("b", "a"));
+    EXPECT_TRUE(is_spared("new", "./new"));  // neither is there yet
+    EXPECT_FALSE(is_spared("new", "other"));
 }
 
-TEST_F(SparedFilesTest, NewFilesByTheirNames) {
-    EXPECT_TRUE(is_spared(file("new"), file("./new")));
-    EXPECT_FALSE(is_spared(file("new"), file("other")));
-}
-
-TEST_F(SparedFilesTest, WhatAFileIsWrittenToFirst) {
+TEST_F(OutputFilesTest, NorByWhatIsWrittenBesideThem) {
+    for (const char* suffix : {".surrogate.tmp", ".surrogate.lock"}) {
+        make(std::string("a") + suffix);
+        EXPECT_TRUE(is_spared("a", std::string("a") + suffix)) << suffix;
+    }
     make("a.tmp");
-    EXPECT_TRUE(is_spared(file("a"), file("a.tmp")));
-    EXPECT_FALSE(is_spared(file("a.tmp"), file("a")));
+    EXPECT_FALSE(is_spared("a", "a.tmp"));
 }
 
-TEST_F(SparedFilesTest, DevicesHoldNothing) {
-    EXPECT_FALSE(is_spared("/dev/null", "/dev/null"));
+TEST_F(OutputFilesTest, AreNotOneFile) {
+    EXPECT_NE(refusal(output("./a"), {}, {output("a")}).find("also written as --out"),
+              std::string::npos);
+    EXPECT_EQ(refusal(output("b"), {}, {output("a")}), "");
+}
+
+TEST_F(OutputFilesTest, ReplaceEarlierFilesAsTheyAreAllowedTo) {
+    make("a");
+    fs::create_symlink("a", file("link"));
+    fs::create_symlink("nothing", file("dangling"));
+    fs::create_directory(file("folder"));
+    ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
+    struct Row {
+        const char* name;
+        const char *stays, *report, *replaced;  // words of the refusal, "": none
+    };
+    for (const Row& row :
+         {Row{"new", "", "", ""}, Row{"a", "exists; --overwrite replaces it", "", ""},
+          Row{"link", "exists; --overwrite replaces it", "is a symbolic link", ""},
+          Row{"dangling", "exists; --overwrite replaces it", "is a symbolic link", ""},
+          Row{"folder", "is a folder", "is a folder", "is a folder"},
+          Row{"pipe", "is a device or a pipe", "is a device or a pipe", "is a device or a pipe"},
+          Row{"b\nc", "control character", "control character", "control character"}})
+        for (const auto& [earlier, words] :
+             {std::pair(Earlier::stays, row.stays), std::pair(Earlier::report, row.report),
+              std::pair(Earlier::replaced, row.replaced)}) {
+            const std::string text = refusal(output(row.name, earlier));
+            EXPECT_EQ(text.empty(), *words == 0) << row.name << ": " << text;
+            EXPECT_NE(text.find(words), std::string::npos) << row.name << ": " << text;
+        }
+}
+
+TEST_F(OutputFilesTest, DevicesHoldNothing) {
+    for (const char* name : {"/dev/null", "/dev/stdout"}) {
+        OutputFile device{"--json", name};
+        device.may_be_device = true;
+        EXPECT_EQ(refusal(device, {{"a file", name}}, {device}), "") << name;
+    }
 }
 
 }  // namespace

@@ -115,6 +115,7 @@ TEST_F(Spectrum, WhatHasNoneIsRefused) {
     expect(2, tiny + " --precision bf16", "fp64 or fp32");
     expect(3, tiny_with("check/input/x", "check/input/q"), "--mesh FILE");
     expect(2, tiny + " --csv " + tiny, "would replace");
+    expect(2, tiny + " --block -1", "--block is -1; the model has the blocks 0 .. ");
     write(file("old.csv"), "mine");
     expect(2, tiny + " --csv " + file("old.csv"), "--overwrite replaces it");
     EXPECT_EQ(read(file("old.csv")), "mine");

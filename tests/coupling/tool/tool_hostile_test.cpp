@@ -317,12 +317,12 @@ TEST_F(HostileTest, OutputsAreNeverTheModel) {
     const std::string bytes = ModelEdit(tiny).writer.bytes();
     write(model(), bytes);
     std::filesystem::create_hard_link(model(), file("hard"));
-    std::filesystem::create_hard_link(model(), file("report.tmp"));
+    std::filesystem::create_hard_link(model(), file("report.surrogate.tmp"));
     const std::string again = folder_ + "/./model.safetensors";
     for (const std::string& words : std::vector<std::string>{
              "check " + model() + " --save " + again,
              "check " + model() + " --json " + file("hard"),
-             "check " + model() + " --json " + file("report"),  // is written to report.tmp first
+             "check " + model() + " --json " + file("report"),  // its temporary
              "check " + model() + " --save " + file("y") + " --json " + folder_ + "/./y",
              "check --partition diagonal " + model() + " --no-such-option --json " + model(),
              "check --no-such-option --json=" + model() + " " + model()}) {
@@ -330,9 +330,30 @@ TEST_F(HostileTest, OutputsAreNeverTheModel) {
         EXPECT_EQ(outcome.status, 2) << words;
         EXPECT_NE(outcome.text.find("not overwritten"), std::string::npos) << outcome.text;
         EXPECT_EQ(read(model()), bytes) << words;
-        EXPECT_EQ(read(file("report.tmp")), bytes) << words;
+        EXPECT_EQ(read(file("report.surrogate.tmp")), bytes) << words;
     }
     EXPECT_EQ(surrogate("check " + model() + " --save /dev/null --json /dev/null").status, 0);
+}
+
+TEST_F(HostileTest, ReportsOfChecksReplaceRegularFilesOnly) {
+    write(file("other"), "mine");
+    write(file("report.tmp"), "mine");
+    std::filesystem::create_symlink("other", file("link"));
+    const std::string words =
+        "check " + tiny + " --json " + file("report") + " --save " + file("y");
+    for (int i = 0; i < 2; ++i) {
+        const Outcome outcome = surrogate(words);
+        EXPECT_EQ(outcome.status, 0) << outcome.text;
+        EXPECT_EQ(json::parse(read(file("report")))["passed"], true);
+    }
+    for (const std::string option : {"--json ", "--save "}) {
+        const Outcome outcome = surrogate("check " + tiny + " " + option + file("link"));
+        EXPECT_EQ(outcome.status, 2);
+        EXPECT_NE(outcome.text.find("symbolic link"), std::string::npos) << outcome.text;
+    }
+    EXPECT_EQ(read(file("other")), "mine");
+    EXPECT_EQ(read(file("report.tmp")), "mine");
+    EXPECT_EQ(surrogate("check " + tiny + " --json $'" + file("a\\nb") + "'").status, 2);
 }
 
 #ifdef SURROGATE_MPIRUN

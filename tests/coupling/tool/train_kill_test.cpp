@@ -21,12 +21,12 @@ protected:
     }
 
     /// Runs until its n-th write in the folder. Returns whether it was killed there.
-    bool is_killed_at(int n, bool is_late) const {
+    bool is_killed_at(int n, bool is_late, const std::string& options = "--quiet") const {
         const std::string variables =
             "exec env LD_PRELOAD=" SURROGATE_KILLING_CALLS " SURROGATE_KILL_IN=" + file("part") +
             " SURROGATE_KILL_AT=" + std::to_string(n) + (is_late ? " SURROGATE_KILL_LATE=1 " : " ");
         const Outcome outcome =
-            shell(variables + SURROGATE_PROGRAM " train " + config(part) + " --quiet");
+            shell(variables + SURROGATE_PROGRAM " train " + config(part) + " " + options);
         if (outcome.status == 0) return false;
         EXPECT_EQ(outcome.status, -1) << outcome.text;
         return true;
@@ -70,6 +70,41 @@ protected:
                 << n << " " << name;
     }
 
+    /// --overwrite is killed: the earlier training is as it was, or the new one goes on.
+    void kill_while_replacing() {
+        Recipe earlier = part;
+        earlier.training = "epochs = 2\nbatch = 5\nseed = 2\n";
+        earlier.folder = "earlier";
+        train(0, earlier);
+        const auto before = models_in("earlier");
+        for (int n = 1;; n += 1 + n / 2) {
+            std::filesystem::remove_all(file("part"));
+            std::filesystem::copy(file("earlier"), file("part"));
+            if (!is_killed_at(n, n % 2 == 0, "--quiet --overwrite")) break;
+            if (models_in("part") == before) {
+                ++n_anew;
+                train(0, part, "--quiet --overwrite");
+            } else {
+                ++n_resumed;
+                train(0, part, "--quiet --resume");
+            }
+            EXPECT_EQ(weights(file("part/last.safetensors")),
+                      weights(file("whole/last.safetensors")))
+                << n;
+        }
+        EXPECT_GT(n_anew, 2);
+        EXPECT_GT(n_resumed, 2);
+    }
+
+    /// The models, checkpoint and losses of a training.
+    std::string models_in(const std::string& folder) const {
+        std::string all;
+        for (const char* name : {"best.safetensors", "last.safetensors", "checkpoint.safetensors",
+                                 "loss.csv", "essence.json"})
+            all += read(file(folder + "/" + name)) + "\n";
+        return all;
+    }
+
     void kill_at_each_write(bool is_late) {
         for (int n = 1;; n += 1 + n / 3) {
             std::filesystem::remove_all(file("part"));
@@ -91,6 +126,10 @@ TEST_F(KilledTraining, BeforeAWriteGoesOn) {
 
 TEST_F(KilledTraining, InTheMiddleOfAWriteGoesOn) {
     kill_at_each_write(true);
+}
+
+TEST_F(KilledTraining, WhileItReplacesAnEarlierOneGoesOn) {
+    kill_while_replacing();
 }
 
 }  // namespace

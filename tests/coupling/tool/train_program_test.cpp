@@ -331,6 +331,147 @@ TEST_F(TrainProgram, BucketsOfAnySizeLearnTheSameBits) {
     EXPECT_EQ(weights(file("usual/last.safetensors")), weights(file("small/last.safetensors")));
 }
 
+/// Name and content of each file of a folder.
+std::map<std::string, std::string> files_of(const std::string& folder) {
+    std::map<std::string, std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+        all[entry.path().filename().string()] = read(entry.path().string());
+    return all;
+}
+
+TEST_F(TrainProgram, AnEarlierTrainingStaysUntilTheNextOneHasACheckpoint) {
+    Recipe recipe;
+    recipe.training += "average = 0.9\n";
+    train(0, recipe);
+    const auto before = files_of(file("out"));
+    EXPECT_EQ(before.count("average.safetensors"), 1u);
+    EXPECT_EQ(before.count(".surrogate.lock"), 0u);
+    Recipe wrong = recipe;  // the engine refuses it
+    wrong.model.replace(wrong.model.find("num_heads = 2"), 13, "num_heads = 3");
+    expect_told(train(2, wrong, "--overwrite"), "num_heads");
+    EXPECT_EQ(files_of(file("out")), before);
+    Recipe of_itself = recipe;
+    of_itself.model = "file = '" + file("out/best.safetensors") + "'\n";
+    const Outcome outcome = train(2, of_itself, "--overwrite");
+    expect_told(outcome, "would replace '" + file("out/best.safetensors") +
+                             "', which is the model to train further");
+    EXPECT_EQ(files_of(file("out")), before);
+    Recipe diverging = recipe;  // it begins, and fails before its first checkpoint
+    diverging.training = "epochs = 60\nlearning_rate = 1e30\nclip = 0\nloss = 'mean_square'\n";
+    train(1, diverging, "--overwrite");
+    EXPECT_EQ(files_of(file("out")), before);
+    Recipe next = recipe;
+    next.training = "epochs = 2\nbatch = 2\nseed = 2\n";
+    train(0, next, "--overwrite");
+    const auto after = files_of(file("out"));
+    for (const char* name : {"best.safetensors", "last.safetensors", "checkpoint.safetensors",
+                             "config.toml", "essence.json", "loss.csv"})
+        EXPECT_NE(after.at(name), before.at(name)) << name;
+    EXPECT_EQ(after.count("average.safetensors"), 0u);  // it would be taken for this one's
+}
+
+TEST_F(TrainProgram, ARefusedTrainingLeavesNoFolder) {
+    Recipe recipe;
+    recipe.folder = "a/b/out";
+    recipe.model.replace(recipe.model.find("num_heads = 2"), 13, "num_heads = 3");
+    train(2, recipe);
+    EXPECT_FALSE(std::filesystem::exists(file("a")));
+}
+
+TEST_F(TrainProgram, FilesOfOthersStopIt) {
+    std::filesystem::create_directory(file("out"));
+    for (const char* name :
+         {"config.toml", "essence.json", "loss.csv", "loss.png", "average.safetensors"}) {
+        write(file(std::string("out/") + name), "mine");
+        expect_told(train(2, {}), "out/" + std::string(name) + "' exists; --overwrite");
+        EXPECT_EQ(files_of(file("out")).size(), 1u);
+        EXPECT_EQ(read(file(std::string("out/") + name)), "mine");
+        std::filesystem::remove(file(std::string("out/") + name));
+    }
+    write(file("out/best.safetensors.tmp"), "mine");
+    write(file("notes"), "mine");
+    std::filesystem::create_symlink("../train.h5", file("out/loss.csv"));
+    const std::string data = read(file("train.h5"));
+    for (const std::string options : {"", "--overwrite"})
+        expect_told(train(2, {}, options), "which is a training set");
+    EXPECT_EQ(read(file("train.h5")), data);
+    std::filesystem::remove(file("out/loss.csv"));
+    for (const char* name :
+         {"loss.csv", "checkpoint.safetensors", "best.safetensors", "essence.json"})
+        std::filesystem::create_symlink("../notes", file(std::string("out/") + name));
+    train(2, {});
+    train(0, {}, "--overwrite");  // replaces the links themselves
+    EXPECT_EQ(read(file("notes")), "mine");
+    EXPECT_EQ(read(file("out/best.safetensors.tmp")), "mine");
+    EXPECT_FALSE(std::filesystem::is_symlink(file("out/checkpoint.safetensors")));
+    Recipe here;
+    here.folder = ".";
+    write(file("config.toml"), "mine");
+    expect_told(train(2, here), "config.toml' exists");
+    EXPECT_EQ(read(file("config.toml")), "mine");
+}
+
+TEST_F(TrainProgram, TwoInOneFolderAreNotAllowed) {
+    Recipe recipe;
+    recipe.training = "epochs = 100000\nbatch = 2\n";
+#ifdef SURROGATE_MPIRUN
+    const std::string launcher = SURROGATE_MPIRUN " 2 ";
+#else
+    const std::string launcher;
+#endif
+    const std::string lock = file("out/.surrogate.lock");
+    const std::string program = SURROGATE_PROGRAM " train " + config(recipe, "first.toml");
+    const Outcome outcome = shell("sh -c '" + launcher + program + " --quiet > " + file("log") +
+                                  " 2>&1 & " + "n=0; while [ ! -s " + lock +
+                                  " ] && [ $n -lt 600 ]; do sleep 0.1; n=$((n+1)); done; " +
+                                  SURROGATE_PROGRAM " train " + config({}) +
+                                  " --overwrite; echo status $?; "
+                                  "kill -9 $(sed \"s/process \\([0-9]*\\) .*/\\1/\" " +
+                                  lock + "); wait; exit 0'");
+    expect_told(outcome, "is in use by process ");
+    expect_told(outcome, "status 2");
+    train(0, {}, "--overwrite");  // the lock of a killed one is taken over
+    EXPECT_FALSE(std::filesystem::exists(lock));
+}
+
+/// --quiet leaves errors and warnings. A folder is in the way of the checkpoint alone.
+TEST_F(TrainProgram, QuietTellsOfCheckpointsThatCannotBeWritten) {
+    std::filesystem::create_directories(file("out/checkpoint.safetensors.surrogate.tmp"));
+    const Outcome outcome = train(2, {}, "--quiet");
+    expect_told(outcome, "warning: IO: cannot write");
+    const size_t first = outcome.text.find("warning: ");
+    EXPECT_NE(outcome.text.find("warning: ", first + 1), std::string::npos) << outcome.text;
+}
+
+TEST_F(TrainProgram, OneDataSetIsNotTakenTwice) {
+    std::filesystem::copy_file(file("train.h5"), file("copy.h5"));
+    std::filesystem::create_symlink("train.h5", file("link.h5"));
+    for (const std::string other : {"train.h5", "link.h5", "copy.h5"}) {
+        Recipe recipe;
+        recipe.validation = other;
+        expect_told(train(2, recipe), "of 'validation' is '" + file("train.h5") + "' of 'train'");
+        recipe = {};
+        recipe.train = "train.h5', '" + file(other);
+        const std::string path = config(recipe);
+        std::string text = read(path);
+        text.replace(text.find("train = '"), 8, "train = [");
+        const std::string end = file(other) + "'";
+        text.insert(text.find(end + "\n") + end.size(), "]");
+        write(path, text);
+        const Outcome outcome = shell(SURROGATE_PROGRAM " train " + path);
+        EXPECT_EQ(outcome.status, 2) << outcome.text;
+        expect_told(outcome, "the same data set is twice in 'train'");
+    }
+    EXPECT_FALSE(std::filesystem::exists(file("out")));
+}
+
+TEST_F(TrainProgram, DatesThatAreNoneAreRefused) {
+    for (const std::string date : {"99999999999999999999", "253402300800", "-1", "junk", "12x"})
+        expect_told(train(2, {}, "", "SOURCE_DATE_EPOCH=" + date),
+                    "SOURCE_DATE_EPOCH is '" + date + "', expected an integer");
+    EXPECT_FALSE(std::filesystem::exists(file("out")));
+}
+
 TEST_F(TrainProgram, FolderThatCannotBeMadeIsAnErrorBeforeAnythingIsComputed) {
     Recipe recipe;
     write(file("plain"), "");
