@@ -121,9 +121,10 @@ def peer_page(records):
 
 
 def sanitizer_page(records):
-    rows = [(r["tool"], "yes" if r["passed"] else "NO", "yes" if r["stopped"] else "", r["n_check"])
-            for r in of(records, "sanitizer")]
-    return ["## compute-sanitizer", ""] + table(["tool", "passed", "out of time", "checks done"], rows) if rows else []
+    rows = [(r["tool"], r.get("test", "passes of FLARE"), "yes" if r["passed"] else "NO", "yes" if r["stopped"] else "",
+             r.get("n_check", "")) for r in of(records, "sanitizer")]
+    columns = ["tool", "program", "passed", "out of time", "checks done"]
+    return ["## compute-sanitizer", ""] + table(columns, rows) if rows else []
 
 
 def main():
