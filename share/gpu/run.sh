@@ -14,8 +14,9 @@
 #   time       each pass, one block, eight blocks, launched one by one and as a graph; N from 10,000 to 1,000,000
 #   profile    Nsight Compute's counters of encode and decode, if it is there: not how slow, but why
 #   pytorch    the same block in PyTorch in turns with ours, if python3 has PyTorch
-#   library    the library on one rank: golden files by `surrogate check`, tests of devices. Needs nlohmann-json, CLI11,
-#              Highway and xxHash, and GoogleTest for the tests: here, or carried (share/gpu/carry.sh). Built after `time`
+#   library    the library on one rank: golden files by `surrogate check`, times of runs by `surrogate bench`, tests of
+#              devices. Needs nlohmann-json, CLI11, Highway and xxHash, and GoogleTest for the tests: here, or carried
+#              (share/gpu/carry.sh). Built after `time`
 #   sanitizer  small checks, some of which turn every loop, under compute-sanitizer's racecheck, memcheck and synccheck; then
 #              tests of all families, if `library` has built them, under memcheck and racecheck
 # In all at most BUDGET seconds, 540 if not set; SLOW=5 gives every part five times its limit (a machine of few cores, with
@@ -267,6 +268,21 @@ part_library() {
             [ $status -eq 0 ] || failed=1
             echo "{\"part\": \"golden\", \"file\": \"$(basename "$file")\", \"precision\": \"$precision\"," \
                 "\"passed\": $([ $status -eq 0 ] && echo true || echo false)}" >>"$records"
+        done
+    done
+    # Times of whole runs: all shipped models, points made up. A model that cannot be timed is recorded, no failure.
+    n_point=200000
+    [ -z "${TINY:-}" ] || n_point=2000
+    for file in "$root"/share/models/*.safetensors; do
+        name=$(basename "$file" .safetensors)
+        for precision in fp32 fp16; do
+            report=$logs/bench_${name}_$precision.json
+            "$BUILD/library/bin/surrogate" bench "$file" --backend cuda --precision $precision --points "$n_point" --runs 20 \
+                --json "$report" --overwrite
+            status=$?
+            median=$(sed -n 's/.*"seconds_median": *\([-+.0-9e]*\).*/\1/p' "$report" 2>/dev/null | head -n 1)
+            echo "{\"part\": \"bench\", \"file\": \"$name\", \"precision\": \"$precision\"," \
+                "\"passed\": $([ $status -eq 0 ] && echo true || echo false), \"seconds_median\": ${median:-null}}" >>"$records"
         done
     done
     if [ -e "$BUILD/library/tests/CTestTestfile.cmake" ]; then

@@ -141,6 +141,21 @@ build)
     while read -r source; do [ -e "$source" ] || fail "no source $source"; done <"$BUILD/passes/sources"
     [ "$n" -ge 20 ] || fail "$n sources"
     ;;
+library)
+    # Golden files and times of runs, and a model that cannot be timed.
+    stand_in cmake 'case "$1" in --version) echo "cmake version 3.31.0" ;; esac'
+    stand_in device_passes ''
+    mkdir -p "$BUILD/library/bin"
+    printf '#!/bin/sh\n%s\n' 'case "$*" in "bench "*tracking*) exit 2 ;; "bench "*)
+        while [ "$1" != --json ]; do shift; done; echo "{ \"seconds_median\": 0.0025 }" >"$2" ;; esac' >"$BUILD/library/bin/surrogate"
+    chmod +x "$BUILD/library/bin/surrogate"
+    SKIP=pytorch PATH=$folder/tools/bin:$PATH PROGRAM=$folder/tools/bin/device_passes PARTS=library sh "$script" || fail "status $?"
+    expect_record '"part": "golden", "file": "tiny.safetensors", "precision": "bf16", "passed": true'
+    expect_record '"part": "bench", "file": "darcy_flow", "precision": "fp16", "passed": true, "seconds_median": 0.0025'
+    expect_record '"part": "bench", "file": "tracking", "precision": "fp32", "passed": false, "seconds_median": null'
+    grep -q '| darcy_flow | fp16 | 2.5' "$OUT/device.md" || fail "no times of runs on the page: $(cat "$OUT/device.md")"
+    grep -q '| tracking | fp32 | not timed' "$OUT/device.md" || fail "nothing of a model without times"
+    ;;
 stopped)
     # A machine that ends the run while a part is under way.
     stand_in device_passes '[ "$1" = check ] && echo "checks done" && exit 0; echo "limits begun"; touch "$0.begun"; exec sleep 300'
