@@ -4,6 +4,7 @@
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/domain/blocks.hpp"
+#include "libsurrogate/src/plan/device/array_memory.hpp"
 #include "libsurrogate/src/plan/plan.hpp"
 
 namespace surrogate::impl {
@@ -129,6 +130,7 @@ std::vector<size_t> Plan::checked_slots(const char* name, const char* unit,
         check_array(*array, what, device_ && options_.get("gradients") == "false",
                     slots(is_input)[i].kind);
     require_rows(what, found, *array, is_input);
+    if (device_) check_memory(device_->device(), *array, what);
     return found;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/plan/device/array_memory.hpp"
 #include "libsurrogate/src/plan/plan.hpp"
 
 namespace surrogate::impl {
@@ -201,6 +202,7 @@ void Plan::set_port_columns(std::span<const surrogate_named_array> given, bool i
                                            shape_text(found->array.shape) + ", the plan asks for " +
                                            shape_text(expected));
         }
+        if (device_) check_memory(device_->device(), found->array, p.text);
         for (int64_t c = 0; c < p.port.n_channel; ++c) *column++ = column_of(found->array, c);
     }
     if (given.size() == n_expected) return;

@@ -8,6 +8,7 @@
 
 #include "libsurrogate/src/transport/device_transports.hpp"
 #include "tests/libsurrogate/transport/device_collectives_case.hpp"
+#include "tests/libsurrogate/transport/nccl_ranks_case.hpp"
 
 namespace surrogate::test {
 namespace {
@@ -331,6 +332,26 @@ TEST_F(Choice, IsMpiIfARankLacksTheLibrary) {
     EXPECT_EQ(collectives->reason(), std::string(n_rank == 2 ? "ranks 0, 1" : "ranks 0, 1, 2") +
                                          " without NCCL (rank 0: not wanted)");
     EXPECT_EQ(fake.n_call("init"), 0);
+}
+
+TEST_F(Choice, IsMpiIfTheEnvironmentMakesNcclBlock) {
+    if (n_rank == 1) GTEST_SKIP() << "one rank chooses nothing: needs two";
+    for (const char* value : {"1", "0"}) {
+        if (rank == n_rank - 1) setenv("NCCL_COMM_BLOCKING", value, 1);
+        collectives = impl::make_device_collectives(*comm, device, &fake.api(), "", timeout_s);
+        unsetenv("NCCL_COMM_BLOCKING");
+        const bool is_blocking = value == std::string("1");
+        EXPECT_EQ(collectives->transport(), is_blocking ? "MPI, staged" : "NCCL 2.27.3");
+        if (is_blocking) {
+            EXPECT_EQ(collectives->reason(),
+                      "rank " + std::to_string(n_rank - 1) + " without NCCL (rank " +
+                          std::to_string(n_rank - 1) +
+                          ": NCCL_COMM_BLOCKING=1 takes the time limit from calls of NCCL; unset "
+                          "it)");
+        }
+        EXPECT_EQ(fake.n_call("init"), is_blocking ? 0 : 1);
+        collectives.reset();
+    }
 }
 
 TEST_F(Choice, IsMpiIfAVersionIsTooOldOrAnother) {

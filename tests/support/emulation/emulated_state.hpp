@@ -48,6 +48,7 @@ public:
     ~StreamState() override;
     cudaError_t launch(Work work) override;
     void enqueue(Work work) override;
+    bool is_recording() const override;
     /// Enqueued or, in a capture, recorded. The device is locked.
     void push(Work work, bool even_if_broken = false);
 
@@ -155,7 +156,7 @@ struct EmulatedDevice::State {
     StreamState* capturing = nullptr;
     std::string fault;
     bool is_broken_known = false;
-    int64_t n_call = 0, fail_in = 0;
+    int64_t n_call = 0, fail_in = 0, fail_in_recording = 0;
     Status fail_status = Status::device;
     StreamState null_stream{*this};
     std::vector<std::unique_ptr<StreamState>> streams;
