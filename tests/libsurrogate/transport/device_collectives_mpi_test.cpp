@@ -372,6 +372,21 @@ TEST_F(Choice, IsMpiIfAVersionIsTooOldOrAnother) {
 
 // Without a driver the real NCCL refuses at its own first call of CUDA, behind what it checks of
 // our arguments.
+/// The test of several real devices (nccl_device_test.cpp) on emulated ones.
+TEST(NcclBetweenDevices, IsTestedByTheEmulation) {
+    if (size_of(MPI_COMM_WORLD) > 1) GTEST_SKIP() << "ranks are threads";
+    FakeNccl fake;
+    const OpenDevice open = [](int rank) {
+        auto properties = EmulatedDevice::default_properties();
+        properties.uuid[0] = static_cast<uint8_t>(rank);
+        return std::make_unique<EmulatedDevice>(properties);
+    };
+    expect_operations_between_devices(3, open, fake.api());
+    expect_limit_with_graphs(3, open, fake.api());
+    EXPECT_EQ(fake.misuse(), "");
+    EXPECT_EQ(fake.n_live(), 0);
+}
+
 TEST(NcclLoader, FindsANcclThatUnderstandsUs) {
     std::string problem;
     const impl::NcclApi* api = impl::load_nccl(problem);

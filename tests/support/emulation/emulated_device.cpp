@@ -198,14 +198,21 @@ void EmulatedDevice::begin_capture(Stream stream) {
     if (state_->fail_in_recording > 0) state_->fail_in = state_->fail_in_recording;
 }
 
+/// A recording ends also if this fails.
 Graph EmulatedDevice::end_capture(Stream stream) {
-    const auto lock = state_->begin("end of a recording");
+    State::Lock lock;
+    try {
+        lock = state_->begin("end of a recording");
+    } catch (const Error&) {
+        abandon_capture(stream);
+        throw;
+    }
     StreamState& queue = state_->stream(stream, "end of a recording");
     if (queue.recording == nullptr)
         throw Error(Status::device, "device: end of a recording that did not begin");
     const std::shared_ptr<const GraphState> graph = std::move(queue.recording);
     state_->capturing = nullptr;
-    if (std::exchange(state_->fail_in_recording, 0) > 0) state_->fail_in = 0;
+    state_->end_failing_recording();
     if (!graph->refused.empty())
         throw Error(Status::device, "device: the recording is useless since: " + graph->refused);
     Graph handle = const_cast<GraphState*>(graph.get());
@@ -223,6 +230,7 @@ void EmulatedDevice::abandon_capture(Stream stream) noexcept {
     }
     state_->capturing->recording = nullptr;
     state_->capturing = nullptr;
+    state_->end_failing_recording();
 }
 
 void EmulatedDevice::launch(Graph graph, Stream stream) {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "emulated_device.hpp"
@@ -92,6 +93,9 @@ struct EmulatedDevice::State {
             throw Error(fail_status, text);
         }
         return lock;
+    }
+    void end_failing_recording() {
+        if (std::exchange(fail_in_recording, 0) > 0) fail_in = 0;
     }
     /// What work on a stream brought up, once; from then on the device is broken.
     void report_fault(const std::string& call) {
