@@ -4,7 +4,8 @@
 ///     device_passes check|limits|time|turns [--json FILE] [--device N] [--tiny] [--only CASE]
 ///         [--variant N]
 /// Results are records of JSON, one a line. Exit status: 0, 1 a check failed or the device did, 2
-/// bad usage, 77 no device here.
+/// bad usage, 77 no device here. A device that cannot be used (by this driver, or this build) is a
+/// failure.
 #include <cstring>
 #include <exception>
 #include <iostream>
@@ -89,7 +90,8 @@ int main(int argc, char** argv) {
         const auto platform = benchmarks::open_platform(arguments.device);
         return benchmarks::run(*platform, arguments.options);
     } catch (const kernels::Error& error) {
-        const bool is_absent = error.status() == kernels::Status::not_supported;
+        const bool is_absent =
+            error.status() == kernels::Status::not_supported && benchmarks::is_device_absent();
         std::cerr << (is_absent ? "no CUDA device here: " : "") << error.what() << '\n';
         return is_absent ? 77 : 1;
     } catch (const std::exception& error) {

@@ -27,7 +27,10 @@ public:
     virtual const char* name() const = 0;
 };
 
-/// Device `index`, -1: the current one. Throws not_supported where there is none.
+/// Device `index`, -1: the current one. Throws not_supported where there is none that can be used.
 std::unique_ptr<Platform> open_platform(int index);
+
+/// Returns true if this machine shows no device; false if it has one, usable or not.
+bool is_device_absent();
 
 }  // namespace surrogate::benchmarks

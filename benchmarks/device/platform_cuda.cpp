@@ -59,4 +59,8 @@ std::unique_ptr<Platform> open_platform(int index) {
     return std::make_unique<CudaPlatform>(index);
 }
 
+bool is_device_absent() {
+    return kernels::cuda::is_device_absent();
+}
+
 }  // namespace surrogate::benchmarks

@@ -39,4 +39,8 @@ std::unique_ptr<Platform> open_platform(int) {
     return std::make_unique<EmulatedPlatform>();
 }
 
+bool is_device_absent() {
+    return false;
+}
+
 }  // namespace surrogate::benchmarks

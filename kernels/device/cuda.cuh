@@ -47,11 +47,16 @@ private:
     Current current_;
 };
 
-/// A kernel that asks for so much dynamic shared memory. Returns the runtime's error.
+/// Lets a kernel ask for so much dynamic shared memory. Also loads it, which the question for its
+/// attributes does by contract: under lazy loading, its first launch would load it, and that may be
+/// inside a recording. Returns the runtime's error.
 template <class Kernel>
 cudaError_t allow_shared(Kernel kernel, int64_t n_byte) {
-    return cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                cudaFuncAttributeMaxDynamicSharedMemorySize,
+    const auto* const function = reinterpret_cast<const void*>(kernel);
+    cudaFuncAttributes attributes{};
+    const cudaError_t error = cudaFuncGetAttributes(&attributes, function);
+    if (error != cudaSuccess) return error;
+    return cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                 static_cast<int>(n_byte));
 }
 

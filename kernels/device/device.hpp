@@ -27,6 +27,18 @@ struct DeviceProperties {
     std::string runtime;             ///< versions of driver and runtime, for a log
 };
 
+/// The kind of memory that a pointer of a caller's refers to.
+struct MemoryPlace {
+    enum class Kind {
+        host,     ///< memory of the host that the device does not know
+        pinned,   ///< memory of the host, registered with the runtime
+        device,   ///< memory of device `index`
+        managed,  ///< memory that both may use
+    };
+    Kind kind = Kind::host;
+    int index = -1;  ///< as the runtime counts devices; Kind::device only
+};
+
 /// One device and its runtime: the dozen calls that everything above needs, and the seam where
 /// tests put a device of their own. Implementations: CUDA (device_cuda.cu, in the plug-in), an
 /// emulated one in tests/support.
@@ -43,7 +55,8 @@ public:
 
     /// Calls work(context) while this device is the calling thread's current one, for libraries
     /// that ask the runtime for it (NCCL); what work throws passes through. A runtime without a
-    /// current device just calls.
+    /// current device just calls. Once work has begun this object is not used any more: work may
+    /// outlive it.
     virtual void call_as_current(void (*work)(void*), void* context) { work(context); }
 
     /// Memory on the device, at least 256-byte aligned, contents unspecified. n_byte > 0.
@@ -53,6 +66,9 @@ public:
     /// Host memory that the device copies to and from without a detour.
     virtual void* allocate_pinned(int64_t n_byte) = 0;
     virtual void release_pinned(void* memory) noexcept = 0;
+
+    /// Finds out what a pointer refers to. Touches neither the memory nor any stream.
+    virtual MemoryPlace where_is(const void* memory) = 0;
 
     /// Enqueued copy between any two of: device memory, pinned host memory. The host's part belongs
     /// to the copy until the stream has passed it.
@@ -79,6 +95,10 @@ public:
     virtual void synchronize(Stream stream) = 0;
     /// The same question without waiting.
     virtual bool is_done(Stream stream) = 0;
+
+    /// Returns true if work given to `stream` is being recorded into a graph, by whoever began it.
+    /// The recording stays valid; is_done() and synchronize() would end it with an error.
+    virtual bool is_captured(Stream stream) = 0;
 
     /// Work given to `stream` between the two calls is recorded, not done. abandon_capture() ends a
     /// recording that failed.

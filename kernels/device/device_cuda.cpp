@@ -2,6 +2,7 @@
 #include "kernels/device/device_cuda.hpp"
 
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +13,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/device/cuda_context.hpp"
 #include "kernels/device/device_images.hpp"
+#include "kernels/device/driver_text.hpp"
 
 namespace surrogate::kernels::cuda {
 namespace {
@@ -49,15 +51,21 @@ void require(cudaError_t error, Status status, const std::string& asked) {
     throw Error(status, asked + ": " + words(error));
 }
 
-std::string version_text(int version) {
-    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
 std::string runtime_text() {
     int driver = 0, runtime = 0;
     cudaDriverGetVersion(&driver);
     cudaRuntimeGetVersion(&runtime);
-    return "CUDA runtime " + version_text(runtime) + ", driver for " + version_text(driver);
+    return "CUDA runtime " + cuda_version_text(runtime) + ", driver for " +
+           cuda_version_text(driver);
+}
+
+/// Adds both versions to a refusal of the runtime that a newer driver would cure, or "".
+std::string driver_text(cudaError_t error) {
+    if (error != cudaErrorInsufficientDriver && error != cudaErrorCompatNotSupportedOnDevice)
+        return "";
+    int driver = 0;
+    if (cudaDriverGetVersion(&driver) != cudaSuccess) cudaGetLastError();
+    return "; " + old_driver_text(CUDART_VERSION, driver);
 }
 
 DeviceProperties read_properties(int index) {
@@ -78,6 +86,25 @@ DeviceProperties read_properties(int index) {
     return properties;
 }
 
+/// Lets this thread call the runtime while a stream of the caller's is being captured, in this
+/// thread or another: our calls concern streams and memory of our own. Without it a cudaMalloc, or
+/// a question to one of our streams, would fail and invalidate the caller's capture.
+class RelaxedCapture {
+public:
+    RelaxedCapture() : is_set_(cudaThreadExchangeStreamCaptureMode(&mode_) == cudaSuccess) {
+        if (!is_set_) cudaGetLastError();
+    }
+    ~RelaxedCapture() {
+        if (is_set_) cudaThreadExchangeStreamCaptureMode(&mode_);
+    }
+    RelaxedCapture(const RelaxedCapture&) = delete;
+    RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+private:
+    cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  // then what it was
+    bool is_set_;
+};
+
 class CudaDevice final : public Device {
 public:
     explicit CudaDevice(const DeviceProperties& properties)
@@ -90,6 +117,7 @@ public:
         const Current current(context_);
         if (!current.is_set())
             throw Error(Status::device, where("call") + ": its context cannot be made current");
+        const RelaxedCapture relaxed;
         work(context);
     }
 
@@ -109,6 +137,18 @@ public:
     }
     void release_pinned(void* memory) noexcept override {
         quietly([&] { return cudaFreeHost(memory); });
+    }
+
+    MemoryPlace where_is(const void* memory) override {
+        cudaPointerAttributes found{};
+        call("question about a pointer", [&] { return cudaPointerGetAttributes(&found, memory); });
+        switch (found.type) {
+            case cudaMemoryTypeHost: return {MemoryPlace::Kind::pinned};
+            case cudaMemoryTypeDevice: return {MemoryPlace::Kind::device, found.device};
+            case cudaMemoryTypeManaged: return {MemoryPlace::Kind::managed};
+            case cudaMemoryTypeUnregistered: break;
+        }
+        return {};
     }
 
     void copy(void* to, const void* from, int64_t n_byte, Stream stream) override {
@@ -173,6 +213,19 @@ public:
         return is_done;
     }
 
+    bool is_captured(Stream stream) override {
+        cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+        call("question about a recording", [&] {
+            const cudaError_t result = cudaStreamIsCapturing(native(stream), &status);
+            if (result != cudaErrorStreamCaptureImplicit) return result;
+            // The default stream, while a stream that waits for it is recorded.
+            cudaGetLastError();
+            status = cudaStreamCaptureStatusActive;
+            return cudaSuccess;
+        });
+        return status != cudaStreamCaptureStatusNone;
+    }
+
     /// Thread-local: the solver's other threads may take memory meanwhile.
     void begin_capture(Stream stream) override {
         call("begin of a recording", [&] {
@@ -220,6 +273,7 @@ private:
         const Current current(context_);
         if (!current.is_set())
             throw Error(Status::device, where(what) + ": its context cannot be made current");
+        const RelaxedCapture relaxed;
         const cudaError_t error = function();
         if (error == cudaSuccess) return error;
         if (is_sticky(error)) break_down(where(what) + ": " + words(error));
@@ -244,7 +298,9 @@ private:
     template <class Call>
     void quietly(const Call& function) noexcept {
         const Current current(context_);
-        const cudaError_t error = current.is_set() ? function() : cudaSuccess;
+        if (!current.is_set()) return;
+        const RelaxedCapture relaxed;
+        const cudaError_t error = function();
         if (error == cudaSuccess) return;
         try {
             if (is_sticky(error)) note_breakdown(where("release") + ": " + words(error));
@@ -298,9 +354,22 @@ int n_device() {
     return 0;
 }
 
+bool is_device_absent() {
+    void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!driver) return true;  // never closed: the driver keeps threads of its own
+    int count = 0;
+    const cudaError_t error = cudaGetDeviceCount(&count);
+    cudaGetLastError();
+    return error == cudaErrorNoDevice || (error == cudaSuccess && count == 0);
+}
+
 std::unique_ptr<Device> open_device(int index) {
     int count = 0;
-    require(cudaGetDeviceCount(&count), Status::not_supported, "no CUDA device can be used");
+    if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) {
+        cudaGetLastError();
+        throw Error(Status::not_supported,
+                    "no CUDA device can be used: " + words(error) + driver_text(error));
+    }
     if (count == 0) throw Error(Status::not_supported, "no CUDA device is visible to this process");
     if (index == -1) index = current_index();
     if (index < 0 || index >= count)

@@ -27,9 +27,10 @@ inline bool image_runs_on(std::string_view image, int major, int minor) {
     return machine_code || portable_code;
 }
 
-/// Whether device code compiled for `images` ("80-real 90a-real": machine code for 8.0 and later of
-/// 8.x, and for 9.0 alone; "-virtual" and no ending keep code that any later device can translate)
-/// runs on a device of capability major.minor.
+/// Returns true if device code compiled for `images` runs on a device of capability major.minor.
+/// "80 90a-real" is machine code for 8.0 and later of 8.x and for 9.0 alone, and PTX that the
+/// driver translates for any device from 8.0 on: an entry without ending, or with "-virtual", keeps
+/// PTX.
 inline bool has_image_for(std::string_view images, int major, int minor) {
     while (!images.empty()) {
         const auto end = std::min(images.find(' '), images.size());

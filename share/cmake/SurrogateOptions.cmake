@@ -14,8 +14,8 @@ option(SURROGATE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(SURROGATE_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(SURROGATE_BENCHMARKS "Build the benchmarks (Google Benchmark)" OFF)
 option(SURROGATE_WERROR "Warnings are errors" OFF)
-set(SURROGATE_CUDA_ARCHITECTURES "80-real;90a-real" CACHE STRING
-    "Device code is compiled for these, as in CUDA_ARCHITECTURES: 80 runs on 8.x, 90a on 9.0 alone")
+set(SURROGATE_CUDA_ARCHITECTURES "80;90a-real" CACHE STRING
+    "Device code is compiled for these, as in CUDA_ARCHITECTURES: 80 runs on 8.x, 90a on 9.0 alone, PTX of 80 on later ones")
 set(SURROGATE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=: address,undefined")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -27,8 +27,9 @@ include(SurrogateDependencies)   # SURROGATE_HAVE_{MPI,PETSC,VTK,HDF5,FORTRAN,CU
 include(SurrogateCcache)
 
 # Flags of our own targets, never passed on to users. No -ffast-math, ever: it would switch the host's floating-point
-# unit to flush-to-zero. No contraction: a fused multiply-add is written where it is meant, so that bits do not depend
-# on the compiler's choice.
+# unit to flush-to-zero. No contraction in code of the host: a fused multiply-add is written where it is meant, so that
+# bits do not depend on the compiler's choice. Device code is contracted (nvcc's -fmad=true): its bits differ from those of
+# the host and of the emulation in any kernel that adds a product, and no test compares them bit by bit.
 add_library(surrogate_flags INTERFACE)
 target_compile_features(surrogate_flags INTERFACE cxx_std_20)
 target_compile_options(surrogate_flags INTERFACE

@@ -8,7 +8,8 @@ The block is that of our device passes: N = 1,000,000 points, C = 64, 8 heads, M
 points in the precision of the row. First every variant is checked against PyTorch's own fp32 on few points and timed for a
 moment: each backend of scaled_dot_product_attention, eager. Then the fastest of each precision and our program take turns, at
 least 15 pairs, each side one process that stays; ratios come from these turns alone. With time left the same for the fastest
-backend compiled. Records of JSON, one a line. Exit status 77: no PyTorch, or no device.
+backend compiled. Records of JSON, one a line. Exit status 78: no PyTorch, or one
+that cannot use a device.
 """
 import argparse
 import contextlib
@@ -23,7 +24,7 @@ try:
     import torch.nn.functional as F
 except ImportError:
     print("no PyTorch here")
-    sys.exit(77)
+    sys.exit(78)
 
 C, H, M = 64, 8, 128
 BACKENDS = ["FLASH_ATTENTION", "CUDNN_ATTENTION", "EFFICIENT_ATTENTION", "MATH"]
@@ -243,7 +244,7 @@ def main():
     options = parser.parse_args()
     if options.device == "cuda" and not torch.cuda.is_available():
         print("no CUDA device here that PyTorch can use")
-        sys.exit(77)
+        sys.exit(78)
     Comparison(options).run()
 
 

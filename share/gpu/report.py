@@ -120,10 +120,17 @@ def peer_page(records):
     return lines
 
 
+def bench_page(records):
+    rows = [(r["file"], r["precision"], number(1000 * r["seconds_median"]) if r["seconds_median"] else "not timed")
+            for r in of(records, "bench")]
+    return ["## Runs of shipped models", ""] + table(["model", "operands", "ms (median)"], rows) if rows else []
+
+
 def sanitizer_page(records):
-    rows = [(r["tool"], "yes" if r["passed"] else "NO", "yes" if r["stopped"] else "", r["n_check"])
-            for r in of(records, "sanitizer")]
-    return ["## compute-sanitizer", ""] + table(["tool", "passed", "out of time", "checks done"], rows) if rows else []
+    rows = [(r["tool"], r.get("test", "passes of FLARE"), "yes" if r["passed"] else "NO", "yes" if r["stopped"] else "",
+             r.get("n_check", "")) for r in of(records, "sanitizer")]
+    columns = ["tool", "program", "passed", "out of time", "checks done"]
+    return ["## compute-sanitizer", ""] + table(columns, rows) if rows else []
 
 
 def main():
@@ -139,7 +146,7 @@ def main():
     if emulated:
         lines += ["Device code emulated on the CPU: its times mean nothing.", ""]
     lines += machine_page(records) + steps_page(records) + check_page(records) + time_page(records, rates) + peer_page(records)
-    lines += sanitizer_page(records)
+    lines += bench_page(records) + sanitizer_page(records)
     with open(to_page, "w") as file:
         file.write("\n".join(lines))
 

@@ -14,12 +14,14 @@
 #   time       each pass, one block, eight blocks, launched one by one and as a graph; N from 10,000 to 1,000,000
 #   profile    Nsight Compute's counters of encode and decode, if it is there: not how slow, but why
 #   pytorch    the same block in PyTorch in turns with ours, if python3 has PyTorch
-#   library    the library on one rank: golden files by `surrogate check`, tests of devices. Needs nlohmann-json, CLI11,
-#              Highway and xxHash, and GoogleTest for the tests: here, or carried (share/gpu/carry.sh). Built after `time`
-#   sanitizer  small checks, some of which turn every loop, under compute-sanitizer's racecheck, memcheck and synccheck
+#   library    the library on one rank: golden files by `surrogate check`, times of runs by `surrogate bench`, tests of
+#              devices. Needs nlohmann-json, CLI11, Highway and xxHash, and GoogleTest for the tests: here, or carried
+#              (share/gpu/carry.sh). Built after `time`
+#   sanitizer  small checks, some of which turn every loop, under compute-sanitizer's racecheck, memcheck and synccheck; then
+#              tests of all families, if `library` has built them, under memcheck and racecheck
 # In all at most BUDGET seconds, 540 if not set; SLOW=5 gives every part five times its limit (a machine of few cores, with
 # BUDGET to match); TINY=1 small sizes, to try the script. Exit status 1 if a part failed. Without a device everything is
-# built and each part says so.
+# built and each part says so; a device that nvidia-smi lists and no program can use is a failure.
 #
 # Results are four files, so that a machine that hands back only a few brings all of them home: device.md (a page),
 # device.json, records.jsonl (what both are made from) and logs.tar.gz (what every part printed, reports of the profiler),
@@ -41,29 +43,108 @@ n_core=$(nproc)
 # The toolkit is often installed beside the PATH, NCCL inside Python's packages.
 CUDA_HOME=${CUDA_HOME:-/usr/local/cuda}
 PATH=$PATH:$CUDA_HOME/bin
+if ! command -v nvcc >/dev/null; then
+    pip_nvcc=$(python3 -c 'import glob, nvidia; print(*(f for p in nvidia.__path__ for f in glob.glob(p + "/*/bin/nvcc")), sep="\n")' \
+        2>/dev/null | head -n 1) || pip_nvcc=
+    [ -z "$pip_nvcc" ] || CUDA_HOME=${pip_nvcc%/bin/nvcc} PATH=$PATH:${pip_nvcc%/nvcc}
+fi
 nccl=$(python3 -c 'import nvidia.nccl as n; print(list(n.__path__)[0] + "/lib")' 2>/dev/null) || nccl=
 [ -z "$nccl" ] || LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$nccl
 export CUDA_HOME PATH LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}"
 [ -n "${CUDACXX:-}" ] || ! command -v nvcc >/dev/null || export CUDACXX="$(command -v nvcc)"
 
+# has_device: nvidia-smi lists one. A part that finds none all the same has failed: the driver is too old, the device is
+# of an architecture that was not compiled, or it is hidden from this process.
+has_device() { nvidia-smi -L 2>/dev/null | grep -q '^GPU '; }
+
 # Status of a part: 0 passed, 77 no device, 78 something it needs is not here, else failed.
-is_done() { [ "$1" -eq 0 ] || [ "$1" -eq 77 ] || [ "$1" -eq 78 ]; }
+is_done() { [ "$1" -eq 0 ] || [ "$1" -eq 78 ] || { [ "$1" -eq 77 ] && ! has_device; }; }
 
-# gpu_query <field>: one field of nvidia-smi for the first device, or nothing.
-gpu_query() { nvidia-smi --query-gpu="$1" --format=csv,noheader,nounits -i 0 2>/dev/null | head -n 1 || true; }
+# gpu_query <field>: one field of nvidia-smi for the first device that is visible to programs, or nothing.
+gpu_query() {
+    visible=${CUDA_VISIBLE_DEVICES:-0}
+    nvidia-smi --query-gpu="$1" --format=csv,noheader,nounits -i "${visible%%,*}" 2>/dev/null | head -n 1 || true
+}
 
-# The architecture to compile for: that of the device, or all that are shipped.
+# The architecture to compile for: that of the device, or all that are shipped. A device that nvcc does not know yet
+# gets PTX, which the driver compiles.
 architectures() {
-    case $(gpu_query compute_cap) in
-    9.0) echo 90a-real ;;
-    8.*) echo 80-real ;;
-    *) echo "80-real;90a-real" ;;
+    capability=$(gpu_query compute_cap | tr -d .)
+    case $capability in
+    90) echo 90a-real ;;
+    8?) echo 80-real ;;
+    [1-9][0-9][0-9]) nvcc --list-gpu-arch 2>/dev/null | grep -qx "compute_$capability" && echo "$capability-real" || echo 80 ;;
+    *) echo "80;90a-real" ;;
     esac
 }
 
 generator() { command -v ninja >/dev/null && echo Ninja || echo "Unix Makefiles"; }
 
+# host_compiler_works [<compiler>]: nvcc takes it; without a name its own choice.
+host_compiler_works() {
+    echo '#include <ranges>' >"$BUILD/host_compiler.cu"
+    nvcc -std=c++20 ${1:+-ccbin "$1"} -c "$BUILD/host_compiler.cu" -o "$BUILD/host_compiler.o"
+}
+
+# A toolkit refuses host compilers that are newer than itself: an older one beside it, or the refusal is switched off.
+choose_host_compiler() {
+    if [ -n "${CUDAHOSTCXX:-}" ] || host_compiler_works; then return; fi
+    for version in 14 13 12 11; do
+        command -v "g++-$version" >/dev/null && host_compiler_works "g++-$version" || continue
+        echo "host compiler: g++-$version"
+        CUDAHOSTCXX=$(command -v "g++-$version") && export CUDAHOSTCXX
+        return
+    done
+    echo "host compiler: nvcc's own choice, which it does not support"
+    export NVCC_APPEND_FLAGS="${NVCC_APPEND_FLAGS:-} -allow-unsupported-compiler"
+}
+
+# cmake_is_new: as the projects demand.
+cmake_is_new() {
+    version=$(cmake --version 2>/dev/null | sed -n 's/cmake version \([0-9]*\)\.\([0-9]*\).*/\1 \2/p')
+    [ -n "$version" ] && [ $((${version% *} * 1000 + ${version#* })) -ge 3025 ]
+}
+
+# gencode: the options of nvcc for architectures().
+gencode() {
+    architectures | tr ';' '\n' | while read -r one; do
+        number=${one%-real}
+        case $one in
+        *-real) echo "-gencode=arch=compute_$number,code=sm_$number" ;;
+        *) echo "-gencode=arch=compute_$number,code=[compute_$number,sm_$number]" ;;
+        esac
+    done
+}
+
+# The same program as benchmarks/device/CMakeLists.txt builds, by nvcc alone.
+build_by_nvcc() {
+    folder=$BUILD/passes
+    mkdir -p "$folder"
+    images=$(architectures | tr ';' ' ')
+    kernels=$root/kernels
+    for source in "$root"/benchmarks/device/main.cpp "$root"/benchmarks/device/check.cpp "$root"/benchmarks/device/timing.cpp \
+        "$root"/benchmarks/device/passes.cpp "$root"/benchmarks/device/platform_cuda.cpp "$root"/benchmarks/device/limits_cuda.cu \
+        "$kernels"/flare/*_cuda.cu "$kernels"/device/cuda_context.cpp "$kernels"/device/device_cuda.cpp \
+        "$kernels"/device/channels.cpp "$kernels"/device/operand.cpp "$kernels"/mlp/mlp_pack.cpp "$kernels"/flare/flare_device.cpp \
+        "$kernels"/activation/activation_ref.cpp "$kernels"/flare/flare.cpp "$kernels"/flare/flare_ref.cpp \
+        "$kernels"/linear/linear_ref.cpp "$kernels"/norm/norm_ref.cpp "$root"/tests/kernels/flare/device_block.cpp; do
+        echo "$source"
+    done >"$folder/sources"
+    # One compiler a core; gencode stands for several words.
+    # shellcheck disable=SC2046
+    xargs -P "$n_core" -I '{}' sh -c 'source={}; exec nvcc "$@" -c "$source" -o "$0/$(basename "$source").o"' "$folder" \
+        -std=c++20 -O3 -DNDEBUG --expt-relaxed-constexpr -Xcompiler=-ffp-contract=off,-ffunction-sections -I "$root" \
+        -DSURROGATE_FLARE_VARIANTS "-DSURROGATE_CUDA_IMAGES=\"$images\"" $(gencode) <"$folder/sources" || return 1
+    nvcc -cudart static -Xlinker=--gc-sections "$folder"/*.o -o "$folder/device_passes" -ldl -lrt -lpthread
+}
+
 part_build() {
+    choose_host_compiler
+    if ! cmake_is_new; then
+        echo "CMake is missing or older than 3.25: nvcc builds the program"
+        build_by_nvcc
+        return
+    fi
     cmake -G "$(generator)" -S "$root/benchmarks/device" -B "$BUILD/passes" -DCMAKE_BUILD_TYPE=Release \
         "-DSURROGATE_CUDA_ARCHITECTURES=$(architectures)" && cmake --build "$BUILD/passes" -j "$n_core"
 }
@@ -114,10 +195,13 @@ part_sanitizer() {
     [ -n "$sanitizer" ] || { echo "no compute-sanitizer here" && return 78; }
     "$program" limits --tiny >/dev/null || return $?
     end=$(($(date +%s) + ${LIMIT:-120} - 5))
+    tests=$(ls "$BUILD"/library/bin/*_device_tests "$BUILD"/library/bin/device_plan_tests 2>/dev/null)
+    passes_end=$end
+    [ -z "$tests" ] || passes_end=$(((end + $(date +%s)) / 2))
     failed=0
     n_left=3
     for tool in racecheck memcheck synccheck; do
-        share=$(((end - $(date +%s)) / n_left))
+        share=$(((passes_end - $(date +%s)) / n_left))
         n_left=$((n_left - 1))
         [ $share -gt 0 ] || share=1
         timeout -k 2 $share "$sanitizer" --tool $tool --error-exitcode 3 "$program" check --tiny --json "$logs/$tool.jsonl"
@@ -127,11 +211,33 @@ part_sanitizer() {
         echo "{\"part\": \"sanitizer\", \"tool\": \"$tool\", \"passed\": $([ $status -eq 0 ] && echo true || echo false)," \
             "\"stopped\": $([ $status -eq 124 ] && echo true || echo false), \"n_check\": ${seen:-0}}" >>"$records"
     done
+    sanitize_families
     return $failed
+}
+
+# The tests of the families, if the library was built: their device cases under memcheck and racecheck, in what is left.
+sanitize_families() {
+    n_left=$(($(echo "$tests" | wc -w) * 2))
+    for test in $tests; do
+        for tool in memcheck racecheck; do
+            share=$(((end - $(date +%s)) / n_left))
+            n_left=$((n_left - 1))
+            [ $share -gt 0 ] || share=1
+            timeout -k 2 $share "$sanitizer" --tool $tool --error-exitcode 3 "$test" '--gtest_filter=*/RealDevice*'
+            status=$?
+            # A share that is too small is no failure: the record says that the test was stopped.
+            [ $status -eq 0 ] || [ $status -eq 124 ] || failed=3
+            echo "{\"part\": \"sanitizer\", \"tool\": \"$tool\", \"test\": \"$(basename "$test")\"," \
+                "\"passed\": $([ $status -eq 0 ] && echo true || echo false)," \
+                "\"stopped\": $([ $status -eq 124 ] && echo true || echo false)}" >>"$records"
+        done
+    done
 }
 
 # Builds while the device works for other parts.
 part_library_build() {
+    cmake_is_new || { echo "CMake is missing or older than 3.25" && return 78; }
+    choose_host_compiler
     gtest=OFF
     [ -e /usr/include/gtest/gtest.h ] || [ -e "$carried/include/gtest/gtest.h" ] && gtest=ON
     set -- -DSURROGATE_MPI=OFF -DSURROGATE_PETSC=OFF -DSURROGATE_VTK=OFF -DSURROGATE_CUDA=ON -DSURROGATE_EXAMPLES=OFF \
@@ -162,6 +268,21 @@ part_library() {
             [ $status -eq 0 ] || failed=1
             echo "{\"part\": \"golden\", \"file\": \"$(basename "$file")\", \"precision\": \"$precision\"," \
                 "\"passed\": $([ $status -eq 0 ] && echo true || echo false)}" >>"$records"
+        done
+    done
+    # Times of whole runs: all shipped models, points made up. A model that cannot be timed is recorded, no failure.
+    n_point=200000
+    [ -z "${TINY:-}" ] || n_point=2000
+    for file in "$root"/share/models/*.safetensors; do
+        name=$(basename "$file" .safetensors)
+        for precision in fp32 fp16; do
+            report=$logs/bench_${name}_$precision.json
+            "$BUILD/library/bin/surrogate" bench "$file" --backend cuda --precision $precision --points "$n_point" --runs 20 \
+                --json "$report" --overwrite
+            status=$?
+            median=$(sed -n 's/.*"seconds_median": *\([-+.0-9e]*\).*/\1/p' "$report" 2>/dev/null | head -n 1)
+            echo "{\"part\": \"bench\", \"file\": \"$name\", \"precision\": \"$precision\"," \
+                "\"passed\": $([ $status -eq 0 ] && echo true || echo false), \"seconds_median\": ${median:-null}}" >>"$records"
         done
     done
     if [ -e "$BUILD/library/tests/CTestTestfile.cmake" ]; then
@@ -221,7 +342,10 @@ step() {
         running=
         case $status in
         0) result=passed ;;
-        77) result="no device" ;;
+        77)
+            result="no device"
+            ! has_device || result="failed: nvidia-smi lists a device, and it cannot be used"
+            ;;
         78) result="not here: $(tail -n 1 "$logs/$1.log" | tr -d '"\\' | cut -c 1-120)" ;;
         124 | 137) result="stopped after $limit s" ;;
         *) result="failed, status $status" ;;

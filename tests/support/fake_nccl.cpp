@@ -35,6 +35,8 @@ namespace {
 
 constexpr int max_rank = 16;
 constexpr size_t chunk_bytes = 16384;
+/// How long ncclCommAbort waits for graphs here. NCCL's waits for ever.
+constexpr std::chrono::seconds abort_limit{20};
 
 static_assert(std::atomic<int64_t>::is_always_lock_free, "between processes");
 
@@ -85,7 +87,7 @@ struct Comm {
     int64_t n_chunk = 0;  // by the stream's thread
     std::atomic<bool> is_aborted{false};
     std::atomic<NcclResult> error{NcclResult::success};
-    std::atomic<int> n_pending{0}, n_begun{0};
+    std::atomic<int> n_pending{0}, n_in_graphs{0}, n_begun{0};
     std::atomic<int> n_poll_in_progress{0};
     bool is_finalizing = false;
 
@@ -109,15 +111,17 @@ struct Group {
     std::vector<Transfer> transfers;
 };
 
+/// Of the calling thread, as NCCL's.
+thread_local Group group;
+
 struct World {
     std::mutex mutex;
-    Group group;
     NcclFaults faults;
     std::function<bool()> is_current = [] { return true; };
     std::map<NcclComm*, std::shared_ptr<Comm>> comms;
     std::map<std::string, int> n_call;
     std::string misuse;
-    int n_id = 0, n_enqueued = 0;
+    int n_id = 0, n_enqueued = 0, n_aborting = 0;
     uintptr_t n_comm = 0;
 };
 World* world = nullptr;
@@ -153,13 +157,22 @@ bool wait_for_abort(Comm& comm) {
     return wait_until(comm, [] { return false; });
 }
 
-/// An operation on a stream or in a graph: what ncclCommFinalize waits for.
+/// An operation on a stream or in a graph: ncclCommFinalize waits for both, ncclCommAbort for
+/// graphs.
 struct Pending {
-    explicit Pending(std::shared_ptr<Comm> of) : comm(std::move(of)) { ++comm->n_pending; }
-    ~Pending() { --comm->n_pending; }
+    Pending(std::shared_ptr<Comm> of, bool is_recorded)
+        : comm(std::move(of)), is_in_graph(is_recorded) {
+        ++comm->n_pending;
+        comm->n_in_graphs += is_in_graph;
+    }
+    ~Pending() {
+        comm->n_in_graphs -= is_in_graph;
+        --comm->n_pending;
+    }
     Pending(const Pending&) = delete;
     Pending& operator=(const Pending&) = delete;
     const std::shared_ptr<Comm> comm;
+    const bool is_in_graph;
 };
 
 struct Operation {
@@ -293,8 +306,12 @@ void carry_out(Comm& comm, const Operation& op) {
         if (!exchange(comm, op, first, std::min(step, op.count - first))) return;
 }
 
+emulation::Queue* queue_of(kernels::Stream stream) {
+    return stream ? static_cast<emulation::Queue*>(stream) : emulation::null_queue.load();
+}
+
 void enqueue(kernels::Stream stream, std::function<void()> work) {
-    auto* queue = stream ? static_cast<emulation::Queue*>(stream) : emulation::null_queue.load();
+    emulation::Queue* const queue = queue_of(stream);
     if (queue)
         queue->enqueue(std::move(work));
     else
@@ -375,7 +392,8 @@ NcclResult enqueue_operation(const std::string& function, const Work& work, Nccl
     const NcclFaults faults = world->faults;
     comm->n_poll_in_progress = faults.polls_of_enqueue;
     lock.unlock();
-    const auto pending = std::make_shared<const Pending>(comm);
+    const emulation::Queue* const queue = queue_of(stream);
+    const auto pending = std::make_shared<const Pending>(comm, queue && queue->is_recording());
     enqueue(stream, [pending, work, faults] {
         if (!is_faulty(*pending->comm, faults)) carry_out(*pending->comm, work);
     });
@@ -405,9 +423,9 @@ NcclResult all_gather(const void* from, void* to, size_t count_of_rank, NcclType
 
 NcclResult group_start() {
     std::lock_guard lock(world->mutex);
-    if (world->group.is_open) world->misuse += "ncclGroupStart in a group\n";
-    world->group = {};
-    world->group.is_open = true;
+    if (group.is_open) world->misuse += "ncclGroupStart in a group\n";
+    group = {};
+    group.is_open = true;
     return NcclResult::success;
 }
 
@@ -415,7 +433,6 @@ NcclResult add_transfer(const char* function, const Transfer& transfer, NcclComm
                         void* stream) {
     std::lock_guard lock(world->mutex);
     begin(function);
-    Group& group = world->group;
     const auto comm = find(handle, function);
     if (!comm) return NcclResult::invalid_argument;
     if (!group.is_open) world->misuse += std::string(function) + " outside of a group\n";
@@ -443,10 +460,10 @@ NcclResult recv(void* to, size_t count, NcclType, int peer, NcclComm* handle, vo
 NcclResult group_end() {
     std::unique_lock lock(world->mutex);
     ++world->n_call["group"];
-    if (!world->group.is_open) world->misuse += "ncclGroupEnd without a group\n";
-    const Group group = std::exchange(world->group, {});
-    if (group.transfers.empty()) return NcclResult::success;
-    return enqueue_operation("ncclGroupEnd", group.transfers, group.comm, group.stream, lock);
+    if (!group.is_open) world->misuse += "ncclGroupEnd without a group\n";
+    const Group ended = std::exchange(group, {});
+    if (ended.transfers.empty()) return NcclResult::success;
+    return enqueue_operation("ncclGroupEnd", ended.transfers, ended.comm, ended.stream, lock);
 }
 
 NcclResult comm_finalize(NcclComm* handle) {
@@ -470,14 +487,27 @@ NcclResult comm_destroy(NcclComm* handle) {
     return NcclResult::success;
 }
 
+/// As NCCL 2.19 to 2.30 (commReclaim in init.cc): kernels on streams end by the abort flag, and the
+/// calling thread waits until no graph holds operations of the communicator any more.
 NcclResult comm_abort(NcclComm* handle) {
-    std::lock_guard lock(world->mutex);
+    std::unique_lock lock(world->mutex);
     ++world->n_call["abort"];
     begin("ncclCommAbort");
     const auto comm = find(handle, "ncclCommAbort");
     if (!comm) return NcclResult::invalid_argument;
     comm->is_aborted = true;
     world->comms.erase(handle);
+    ++world->n_aborting;
+    const auto start = std::chrono::steady_clock::now();
+    bool is_late = false;
+    while (comm->n_in_graphs > 0 && !is_late) {
+        lock.unlock();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        is_late = std::chrono::steady_clock::now() - start > abort_limit;
+        lock.lock();
+    }
+    if (is_late) world->misuse += "ncclCommAbort while a graph holds operations\n";
+    --world->n_aborting;
     return NcclResult::in_progress;  // as newer versions answer for communicators like ours
 }
 
@@ -507,6 +537,11 @@ FakeNccl::FakeNccl() {
 }
 
 FakeNccl::~FakeNccl() {
+    const auto is_aborting = [] {
+        const std::lock_guard lock(world->mutex);
+        return world->n_aborting > 0;
+    };
+    while (is_aborting()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     delete std::exchange(world, nullptr);
 }
 
@@ -547,7 +582,7 @@ int FakeNccl::n_call(const std::string& name) const {
 
 int FakeNccl::n_live() const {
     std::lock_guard lock(world->mutex);
-    return static_cast<int>(world->comms.size());
+    return static_cast<int>(world->comms.size()) + world->n_aborting;
 }
 
 std::string FakeNccl::misuse() const {

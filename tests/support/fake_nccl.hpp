@@ -48,7 +48,7 @@ public:
 
     /// Calls so far: "init", "all_reduce", "all_gather", "group", "finalize", "destroy", "abort".
     int n_call(const std::string& name) const;
-    /// Communicators neither destroyed nor aborted.
+    /// Communicators that are not destroyed, and not aborted to the end.
     int n_live() const;
     /// What NCCL's manual forbids: use of a communicator that is gone, a blocking configuration,
     /// calls made while an earlier one was in progress or another device was current; empty if

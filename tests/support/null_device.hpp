@@ -23,6 +23,9 @@ public:
     void release(void* memory) noexcept override { std::free(memory); }
     void* allocate_pinned(int64_t n_byte) override { return allocate(n_byte); }
     void release_pinned(void* memory) noexcept override { std::free(memory); }
+    kernels::MemoryPlace where_is(const void*) override {
+        return {kernels::MemoryPlace::Kind::managed};
+    }
     void copy(void* to, const void* from, int64_t n_byte, kernels::Stream) override {
         std::memcpy(to, from, static_cast<size_t>(n_byte));
     }
@@ -40,6 +43,7 @@ public:
     void wait(kernels::Stream, kernels::Event) override {}
     void synchronize(kernels::Stream) override {}
     bool is_done(kernels::Stream) override { return true; }
+    bool is_captured(kernels::Stream) override { return false; }
     void begin_capture(kernels::Stream) override {}
     kernels::Graph end_capture(kernels::Stream) override { return this; }
     void abandon_capture(kernels::Stream) noexcept override {}

@@ -111,7 +111,8 @@ enum { SURROGATE_HOST = 0, SURROGATE_CUDA = 1 };
  *   dtype     SURROGATE_FLOAT32 or SURROGATE_FLOAT64 for real numbers; SURROGATE_INT32 or
  *             SURROGATE_INT64 for network ports that take integers
  *   space     where data lies: SURROGATE_HOST, or SURROGATE_CUDA for memory of the plan's device
- *             (fields of plans with backend cuda, which take both kinds, mixed as they come)
+ *             (fields of plans with backend cuda, which take both kinds, mixed as they come). Such
+ *             plans check each pointer when it is bound: INVALID_ARGUMENT for another kind of memory
  * Fortran's u(n_field, n_point) is shape {n_point, n_field}, stride {n_field, 1}: the same memory.
  * Strides may be negative. data may be NULL if shape[0] or shape[1] is 0. */
 typedef struct surrogate_array {
@@ -761,7 +762,12 @@ SURROGATE_API surrogate_status surrogate_plan_run_network(surrogate_plan* plan, 
  *                   At most 64 runs are ahead of the host; the next one waits.
  *                   With arrays on the host, in reproducible mode, or if something is wrong with
  *                   the arguments, a run waits for its own work. If reductions pass through the
- *                   host (MPI, see surrogate_plan_describe) it waits for each of them. */
+ *                   host (MPI, see surrogate_plan_describe) it waits for each of them.
+ *   A stream that is being captured into a CUDA graph is rejected, here and by surrogate_plan_run
+ *   (NOT_SUPPORTED); the capture stays valid.
+ *   Another user of NCCL in the process must not have operations in progress at the same time as
+ *   plans on a different stream, or ranks may wait for each other until timeout_s. Give plans the
+ *   stream on which the other user works; page cuda.md lists the alternatives. */
 SURROGATE_API surrogate_status surrogate_plan_set_stream(surrogate_plan* plan, void* stream);
 
 /* Waits on the host until all runs that were enqueued are done, and returns what the earliest of

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "kernels/device/device.hpp"
 #include "libsurrogate/src/core/communicator.hpp"
@@ -45,7 +47,8 @@ public:
     virtual std::string reason() const = 0;
 
     /// Whether calls are enqueued on the stream only and may be recorded in a graph, which must go
-    /// before this object does. If not, they wait on the host for what the stream was given before.
+    /// before this object does, and after a failure when before_abort() says so. If not, they wait
+    /// on the host for what the stream was given before.
     virtual bool is_enqueued() const = 0;
 
     /// Room for reductions of up to n_byte bytes, so that they take no memory later; larger ones
@@ -83,6 +86,16 @@ public:
     /// this rank and throw Error(device).
     virtual void wait(kernels::Stream stream) = 0;
 
+    /// Keeps `release`, which must not throw, for failures: it is called before the transport is
+    /// aborted, and destroys all graphs that hold operations of the transport. NCCL waits for them
+    /// when it is aborted.
+    void before_abort(std::function<void()> release) { release_graphs_ = std::move(release); }
+
+    /// Makes the transport unusable on this rank, with this cause, as a failure of it does. Local.
+    /// For failures after which ranks do not agree on the operations so far; transports that do not
+    /// record have no such failures.
+    virtual void give_up(const char*) noexcept {}
+
     // Counters like those of Communicator, of what the communicator has not counted itself: the sum
     // of both is right for every transport. A launch of a graph counts by count_launch().
     int64_t bytes_sent() const { return bytes_sent_; }
@@ -102,10 +115,14 @@ protected:
                              kernels::Stream stream) = 0;
     /// Whether these go through the communicator, which counts.
     virtual bool is_counted_by_communicator() const { return false; }
+    void release_graphs() noexcept {
+        if (release_graphs_) release_graphs_();
+    }
 
 private:
     void all_reduce(void* values, int64_t count, Type type, Reduction reduction,
                     kernels::Stream stream);
+    std::function<void()> release_graphs_;
     int64_t bytes_sent_ = 0;
     int64_t n_collective_ = 0;
 };

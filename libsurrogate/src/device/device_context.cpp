@@ -22,17 +22,27 @@ DeviceContext::DeviceContext(Communicator& comm, const DeviceSources& sources, i
         }
     });
     collectives_ = make_device_collectives(comm, *device_, nccl, nccl_problem, timeout_s);
+    // Captures only `this`: no memory is taken.
+    collectives_->before_abort([this] {
+        for (DeviceRuns* runs : runs_) runs->drop();
+    });
 }
 
 void DeviceContext::before_reductions(kernels::Stream stream) {
-    if (has_last_ && last_stream_ != stream) device_->wait(stream, last_reductions_.get());
+    // Streams are not compared: another one may have the handle of a stream that is gone.
+    if (has_last_) device_->wait(stream, last_reductions_.get());
 }
 
 void DeviceContext::after_reductions(kernels::Stream stream) {
     if (!last_reductions_) return;
     device_->record(last_reductions_.get(), stream);
-    last_stream_ = stream;
     has_last_ = true;
+}
+
+void DeviceContext::replace(void* to, const void* from, int64_t n_byte, kernels::Stream stream) {
+    for (DeviceRuns* runs : runs_) runs->hold(stream);
+    device_->copy(to, from, n_byte, stream);
+    collectives_->wait(stream);
 }
 
 std::string DeviceContext::device_text() const {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/device/device_collectives.hpp"
 #include "libsurrogate/src/device/device_memory.hpp"
 #include "libsurrogate/src/device/device_plugin.hpp"
+#include "libsurrogate/src/device/device_runs.hpp"
 
 namespace surrogate::impl {
 
@@ -37,10 +40,19 @@ public:
         return *static_cast<const Kernels*>(find_kernels(*plugin_, family, sizeof(Kernels)));
     }
 
-    /// Around the reductions that a plan gives to `stream`: those of other plans, on other streams,
-    /// end first, because two are never under way at once. Enqueued only. Nothing for one rank.
+    /// Enclose the reductions that a plan gives to `stream`: those given to any stream before end
+    /// first, because two are never in progress at once. Enqueued only. Nothing for one rank.
     void before_reductions(kernels::Stream stream);
     void after_reductions(kernels::Stream stream);
+
+    /// Copies n_byte bytes of pinned memory to device memory that runs of any plan may read, and
+    /// waits for the copy. The copy waits for all runs enqueued so far. Local; `stream` is the
+    /// caller's own. Throws as DeviceCollectives::wait().
+    void replace(void* to, const void* from, int64_t n_byte, kernels::Stream stream);
+
+    /// Keep the list of the runs of all plans; for DeviceRuns.
+    void add(DeviceRuns& runs) { runs_.push_back(&runs); }
+    void remove(DeviceRuns& runs) noexcept { std::erase(runs_, &runs); }
 
     /// "0, NVIDIA H200, compute capability 9.0, 132 multiprocessors, 139.8 GiB; driver .."
     std::string device_text() const;
@@ -53,8 +65,8 @@ private:
     // Many ranks only.
     PinnedNan nan_;
     DeviceEvent last_reductions_;  // of all plans
-    kernels::Stream last_stream_ = nullptr;
     bool has_last_ = false;
+    std::vector<DeviceRuns*> runs_;
     std::unique_ptr<DeviceCollectives> collectives_;  // goes before its device
 };
 

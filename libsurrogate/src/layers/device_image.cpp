@@ -72,13 +72,13 @@ void DeviceImage::require_half(const float* values, int64_t n, const std::string
     }
 }
 
-PackedWeights::PackedWeights(kernels::Device& device, Operand operand, const MasterWeights& master,
+PackedWeights::PackedWeights(DeviceContext& context, Operand operand, const MasterWeights& master,
                              std::function<void(DeviceImage&)> lay_out)
-    : device_(device), operand_(operand), lay_out_(std::move(lay_out)) {
+    : context_(context), operand_(operand), lay_out_(std::move(lay_out)) {
     DeviceImage measure(operand, nullptr, nullptr);
     lay_out_(measure);
     n_byte_ = measure.size();
-    memory_ = device_memory(device, n_byte_);
+    memory_ = device_memory(context.device(), n_byte_);
     pack();
     host_ = {};
     stream_ = {};
@@ -86,13 +86,15 @@ PackedWeights::PackedWeights(kernels::Device& device, Operand operand, const Mas
 }
 
 void PackedWeights::pack() {
-    if (!host_) host_ = pinned_memory(device_, n_byte_);
-    if (!stream_) stream_ = DeviceStream(device_, device_.create_stream());
+    kernels::Device& device = context_.device();
+    if (!host_) host_ = pinned_memory(device, n_byte_);
+    if (!stream_) stream_ = DeviceStream(device, device.create_stream());
     std::memset(host_.get(), 0, static_cast<size_t>(n_byte_));
     DeviceImage image(operand_, static_cast<char*>(host_.get()), static_cast<char*>(memory_.get()));
     lay_out_(image);
-    device_.copy(memory_.get(), host_.get(), n_byte_, stream_.get());
-    device_.synchronize(stream_.get());
+    if (refresh_) return context_.replace(memory_.get(), host_.get(), n_byte_, stream_.get());
+    device.copy(memory_.get(), host_.get(), n_byte_, stream_.get());
+    device.synchronize(stream_.get());
 }
 
 }  // namespace surrogate::impl

@@ -11,7 +11,7 @@
 #include "kernels/device/operand.hpp"
 #include "kernels/linear/linear_device.hpp"
 #include "kernels/norm/norm_device.hpp"
-#include "libsurrogate/src/device/device_memory.hpp"
+#include "libsurrogate/src/device/device_context.hpp"
 #include "libsurrogate/src/layers/weights.hpp"
 
 namespace surrogate::impl {
@@ -73,9 +73,10 @@ private:
 class PackedWeights {
 public:
     /// lay_out packs everything into the image and keeps the places on the device; called again for
-    /// each refresh. Local; waits until the weights are there. `device`, `master` and what lay_out
-    /// holds must outlive it. Throws what lay_out throws, no_memory, device; a refresh does too.
-    PackedWeights(kernels::Device& device, kernels::Operand operand, const MasterWeights& master,
+    /// each refresh. Local; waits until the weights are there. A refresh first waits for the runs
+    /// that were enqueued before it, which read the old weights. `context`, `master` and what
+    /// lay_out holds must outlive it. Throws what lay_out throws, no_memory, device; a refresh does too.
+    PackedWeights(DeviceContext& context, kernels::Operand operand, const MasterWeights& master,
                   std::function<void(DeviceImage&)> lay_out);
     PackedWeights(const PackedWeights&) = delete;
     PackedWeights& operator=(const PackedWeights&) = delete;
@@ -86,7 +87,7 @@ public:
 private:
     void pack();
 
-    kernels::Device& device_;
+    DeviceContext& context_;
     kernels::Operand operand_;
     std::function<void(DeviceImage&)> lay_out_;
     int64_t n_byte_ = 0;
@@ -101,16 +102,16 @@ private:
 template <class DeviceWeights>
 class SharedByOperand {
 public:
-    /// Those of `precision`, or new ones made of (device, operand, config, layers), which outlive
-    /// them.
+    /// Returns the weights of `precision`, or new ones made of (context, operand, config, layers),
+    /// which outlive them.
     template <class Config, class Layers>
-    std::shared_ptr<const DeviceWeights> get(kernels::Device& device, const std::string& precision,
+    std::shared_ptr<const DeviceWeights> get(DeviceContext& context, const std::string& precision,
                                              const Config& config, const Layers& layers) {
         const kernels::Operand operand = operand_of(precision);
         auto& kept = kept_[static_cast<size_t>(operand)];
         std::shared_ptr<const DeviceWeights> weights = kept.lock();
         if (!weights) {
-            weights = std::make_shared<const DeviceWeights>(device, operand, config, layers);
+            weights = std::make_shared<const DeviceWeights>(context, operand, config, layers);
             kept = weights;
         }
         return weights;

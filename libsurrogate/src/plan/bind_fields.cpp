@@ -5,6 +5,7 @@
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/domain/array_axes.hpp"
 #include "libsurrogate/src/domain/blocks.hpp"
+#include "libsurrogate/src/plan/device/array_memory.hpp"
 #include "libsurrogate/src/plan/plan.hpp"
 
 namespace surrogate::impl {
@@ -131,6 +132,7 @@ std::vector<size_t> Plan::checked_slots(const char* name, const char* unit,
                     slots(is_input)[i].kind);
     require_rows(what, found, *array, is_input);
     require_addressable(axes_at(slots(is_input)[found.front()].place, *array), what);
+    if (device_) check_memory(device_->device(), *array, what);
     return found;
 }
 

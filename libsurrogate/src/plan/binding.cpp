@@ -4,6 +4,7 @@
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/domain/array_axes.hpp"
+#include "libsurrogate/src/plan/device/array_memory.hpp"
 #include "libsurrogate/src/plan/plan.hpp"
 
 namespace surrogate::impl {
@@ -211,6 +212,7 @@ void Plan::set_port_columns(std::span<const surrogate_named_array> given, bool i
         const ArrayAxes axes = axes_at(p.port.place, found->array);
         require_addressable(axes, p.text);
         if (!is_input) require_distinct(axes, p.text);
+        if (device_) check_memory(device_->device(), found->array, p.text);
         for (int64_t c = 0; c < p.port.n_channel; ++c) *column++ = column_of(found->array, c);
     }
     if (given.size() == n_expected) return;

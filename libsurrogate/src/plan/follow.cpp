@@ -4,6 +4,7 @@
 #include <exception>
 #include <optional>
 
+#include "libsurrogate/src/plan/device/execution.hpp"
 #include "libsurrogate/src/plan/plan.hpp"
 
 namespace surrogate::impl {
@@ -12,6 +13,7 @@ namespace surrogate::impl {
 void Plan::follow() {
     finish_earlier_runs();
     context().comm().agree([&] {
+        if (device_ && stream_) require_not_captured(device_->device(), *stream_);
         require_clouds();
         set_coordinates();
     });

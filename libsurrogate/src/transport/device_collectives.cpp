@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -159,6 +160,17 @@ size_t rank_of_other_version(const std::vector<Presence>& all) {
     return 0;
 }
 
+/// Returns true, and says so in `problem`, if the environment makes NCCL's calls block, which
+/// overrides NcclConfig::blocking: no limit of time would end them.
+bool is_made_blocking(std::string& problem) {
+    constexpr const char* name = "NCCL_COMM_BLOCKING";
+    const char* const value = std::getenv(name);
+    if (!value || std::strtol(value, nullptr, 0) != 1) return false;
+    problem =
+        std::string(name) + "=" + value + " takes the time limit from calls of NCCL; unset it";
+    return true;
+}
+
 /// Why NCCL cannot be used, or "". problem: the words of the first rank that lacks it.
 std::string why_not_nccl(const std::vector<Presence>& all, const char* problem) {
     std::string text;
@@ -184,7 +196,7 @@ std::string why_not_nccl(Communicator& comm, const kernels::Device& device, cons
     comm.agree([&] {
         std::string problem = nccl_problem;
         own.uuid = device.properties().uuid;
-        own.nccl_version = nccl ? nccl_version(*nccl, problem) : 0;
+        own.nccl_version = nccl && !is_made_blocking(problem) ? nccl_version(*nccl, problem) : 0;
         std::strncpy(words, problem.c_str(), sizeof words - 1);
         all.resize(static_cast<size_t>(comm.size()));
     });

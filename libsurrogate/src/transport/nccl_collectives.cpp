@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions, gathers and exchanges of device memory by NCCL, on the caller's stream.
+#include <pthread.h>
+
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <memory>
+#include <mutex>
 #include <span>
+#include <thread>
 #include <utility>
 
 #include "libsurrogate/src/transport/device_transports.hpp"
@@ -15,10 +23,77 @@ namespace {
 /// Limits without a timeout_s: a start that lacks a rank must end, and so must a destructor.
 constexpr double start_limit_s = 120;
 constexpr double finish_limit_s = 5;
+/// Limit for ncclCommAbort, which waits for graphs that hold operations of the communicator. Ours
+/// are destroyed before, so that it ends within milliseconds.
+constexpr std::chrono::seconds abort_limit{5};
 
 NcclType nccl_type(bool is_float) {
     return is_float ? NcclType::float32 : NcclType::int64;
 }
+
+/// A last call to NCCL, in a thread of its own that may outlive everything but NCCL.
+class DetachedCall {
+public:
+    /// Starts the thread, which makes `device` current, calls function(comm), and ends. Signals of
+    /// the host are not delivered to it. Throws bad_alloc, system_error: nothing was called then.
+    DetachedCall(kernels::Device& device, NcclResult (*function)(NcclComm*), NcclComm* comm) {
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        try {
+            std::thread([state = state_, &device, function, comm] {
+                call(*state, device, function, comm);
+            }).detach();
+        } catch (...) {
+            pthread_sigmask(SIG_SETMASK, &before, nullptr);
+            throw;
+        }
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+
+    /// Waits for the end of the call. After `limit` it goes on alone, without the device.
+    void wait(std::chrono::seconds limit) {
+        std::unique_lock lock(state_->mutex);
+        state_->changed.wait(lock, [&] { return state_->has_begun; });
+        state_->changed.wait_for(lock, limit, [&] { return state_->is_done; });
+    }
+
+private:
+    struct State {
+        std::mutex mutex;
+        std::condition_variable changed;
+        bool has_begun = false, is_done = false;
+
+        void set(bool State::*flag) {
+            const std::lock_guard lock(mutex);
+            this->*flag = true;
+            changed.notify_all();
+        }
+    };
+
+    static void call(State& state, kernels::Device& device, NcclResult (*function)(NcclComm*),
+                     NcclComm* comm) noexcept {
+        struct Pack {
+            State& state;
+            NcclResult (*function)(NcclComm*);
+            NcclComm* comm;
+        } pack{state, function, comm};
+        const auto work = [](void* context) {
+            Pack& p = *static_cast<Pack*>(context);
+            p.state.set(&State::has_begun);
+            p.function(p.comm);
+        };
+        try {
+            device.call_as_current(work, &pack);
+        } catch (...) {
+            // A device that is lost cannot be made current.
+            if (!state.has_begun) work(&pack);
+        }
+        state.set(&State::is_done);
+    }
+
+    std::shared_ptr<State> state_ = std::make_shared<State>();
+};
 
 /// All calls of NCCL are made with the device as the thread's current one. They are asynchronous:
 /// NcclResult::in_progress is asked for again until it is something else.
@@ -70,6 +145,8 @@ public:
         require_usable();
         require_calm("an earlier operation of NCCL");
     }
+
+    void give_up(const char* cause) noexcept override { abandon("%s", cause); }
 
     void wait(kernels::Stream stream) override {
         require_usable();
@@ -212,8 +289,8 @@ private:
         throw Error(Status::device, cause_);
     }
 
-    /// Keeps the first cause and aborts. Takes no memory: nothing may keep it from aborting. The
-    /// words are written first: some of them are NCCL's.
+    /// Keeps the first cause and aborts, also if there is no memory left. The words are written
+    /// first: some of them are NCCL's.
     template <class... Words>
     void abandon(const char* format, Words... words) noexcept {
         if (!cause_[0]) {
@@ -223,9 +300,17 @@ private:
         abort();
     }
 
+    /// NCCL waits for graphs of the communicator, without looking at any flag: ours go first. What
+    /// other graphs hold, after a defect, costs the limit and one thread instead of a hang.
     void abort() noexcept {
         NcclComm* comm = std::exchange(comm_, nullptr);
-        if (comm) release([&] { return nccl_.comm_abort(comm); });
+        if (!comm) return;
+        release_graphs();
+        try {
+            DetachedCall(device_, nccl_.comm_abort, comm).wait(abort_limit);
+        } catch (...) {  // no memory or no thread
+            release([&] { return nccl_.comm_abort(comm); });
+        }
     }
 
     void finish() noexcept {

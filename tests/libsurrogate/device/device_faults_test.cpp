@@ -266,6 +266,77 @@ TEST_F(DeviceFaults, WorkGoesOnInOrderWhenTheStreamChanges) {
     EXPECT_LE(relative_difference(q.get(), predict(*model, *context, other, by_cuda)), 1e-14);
 }
 
+/// Steps of a training and checkpoints do this. Two streams: no order between them is implied.
+TEST_F(DeviceFaults, RunsThatAreEnqueuedReadTheWeightsFromBeforeARefresh) {
+    begin();
+    DarcyCase points(first_rows(7));
+    const Domain domain = points.domain(*context);
+    const std::vector<double> before = predict(*model, *context, points, by_cuda);
+    Plan slow(*model, domain, by_cuda), quick(*model, domain, by_cuda);
+    DeviceArray<double> mobility(*device, points.mobility);
+    DeviceArray<double> p(*device, points.pressure), q(*device, points.pressure);
+    const impl::DeviceStream first(*device, device->create_stream());
+    const impl::DeviceStream second(*device, device->create_stream());
+    slow.bind_input("mobility", mobility.column(7));
+    slow.bind_output("pressure", p.column(7));
+    quick.bind_input("mobility", mobility.column(7));
+    quick.bind_output("pressure", q.column(7));
+    slow.set_stream(first.get());
+    quick.set_stream(second.get());
+    device->enqueue(first.get(),
+                    [] { std::this_thread::sleep_for(std::chrono::milliseconds(300)); });
+    slow.run();
+    quick.run();
+    const std::shared_ptr<impl::MasterWeights>& weights = model->get()->model->weights();
+    for (float& value : weights->values()) value *= 0.75F;
+    weights->refresh();
+    slow.wait();
+    quick.wait();
+    EXPECT_LE(relative_difference(p.get(), before), 1e-14);
+    EXPECT_LE(relative_difference(q.get(), before), 1e-14);
+    slow.run();
+    slow.wait();
+    const std::vector<double> after = predict(*model, *context, points, by_cuda);
+    EXPECT_LE(relative_difference(p.get(), after), 1e-14);
+    EXPECT_GT(relative_difference(after, before), 1e-6);
+}
+
+TEST_F(DeviceFaults, AStreamThatIsBeingCapturedIsRefusedAndItsCaptureStaysValid) {
+    begin();
+    DarcyCase points(first_rows(7));
+    const Domain domain = points.domain(*context);
+    const std::vector<double> expected = predict(*model, *context, points, by_cuda);
+    Plan plan(*model, domain, by_cuda);
+    DeviceArray<double> mobility(*device, points.mobility), pressure(*device, points.pressure);
+    plan.bind_input("mobility", mobility.column(7));
+    plan.bind_output("pressure", pressure.column(7));
+    const impl::DeviceStream stream(*device, device->create_stream());
+    plan.set_stream(stream.get());
+    plan.run();  // still pending when the capture begins
+    int n_done = 0;
+    device->begin_capture(stream.get());
+    device->enqueue(stream.get(), [&] { ++n_done; });
+    for (int i = 0; i < 70; ++i) {  // more than may be ahead of the host
+        const Answer found = answer(surrogate_plan_run(plan.get()));
+        EXPECT_EQ(found.status, SURROGATE_NOT_SUPPORTED) << found;
+        EXPECT_TRUE(found.says("is being captured")) << found;
+    }
+    EXPECT_EQ(surrogate_plan_run_failed(plan.get(), SURROGATE_IO, "no file"), SURROGATE_IO);
+    EXPECT_EQ(surrogate_plan_wait(plan.get()), SURROGATE_SUCCESS);
+    const Answer set = answer(surrogate_plan_set_stream(plan.get(), stream.get()));
+    EXPECT_EQ(set.status, SURROGATE_NOT_SUPPORTED) << set;
+    const impl::DeviceGraph graph(*device, device->end_capture(stream.get()));
+    device->launch(graph.get(), stream.get());
+    device->synchronize(stream.get());
+    EXPECT_EQ(n_done, 1);
+    EXPECT_LE(relative_difference(pressure.get(), expected), 1e-14);
+    pressure.put(std::vector<double>(7, 0));
+    plan.run();
+    plan.wait();
+    EXPECT_LE(relative_difference(pressure.get(), expected), 1e-14);
+    EXPECT_EQ(device->counts().n_wrong, 0);
+}
+
 TEST_F(DeviceFaults, APlanMayGoWhileItsRunIsUnderWay) {
     begin();
     DarcyCase points(first_rows(7));

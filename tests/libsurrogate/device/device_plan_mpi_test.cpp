@@ -267,6 +267,29 @@ TEST_F(DeviceNccl, TwoPlansOnTwoStreamsTakeTurns) {
     EXPECT_EQ(nccl.misuse(), "");
 }
 
+/// Handles of streams are not compared: another stream may have the handle of one that is gone.
+TEST_F(DeviceNccl, EveryRunWaitsForTheReductionsBefore) {
+    const Context context = ranks_context(false, pretended_nccl);
+    const Model model(context, small_darcy_model());
+    DarcyCase points(own_rows("scattered", 20, world));
+    const Domain domain = points.domain(context);
+    Plan plan(model, domain, {{"backend", "cuda"}});
+    EmulatedDevice device(emulated_device());
+    const DeviceArray<double> mobility(device, points.mobility);
+    const DeviceArray<double> pressure(device, points.pressure);
+    const impl::DeviceStream stream(device, device.create_stream());
+    plan.bind_input("mobility", mobility.column(points.n()));
+    plan.bind_output("pressure", pressure.column(points.n()));
+    plan.set_stream(stream.get());
+    plan.run();
+    const int64_t n_wait = device.counts().n_wait;
+    plan.run();
+    EXPECT_EQ(device.counts().n_wait, n_wait + 1) << "runs on one stream";
+    plan.set_stream(stream.get());
+    EXPECT_EQ(device.counts().n_wait, n_wait + 2) << "the same stream set again";
+    plan.wait();
+}
+
 // ---- one rank at fault in a run ----
 
 struct Step {
@@ -346,6 +369,35 @@ TEST(DeviceRanks, BadArgumentsOfOneRankPoisonOneRunOnly) {
                 EXPECT_EQ(step.pressure.get(), expected) << fault.name;
             }
         }
+    }
+}
+
+TEST(DeviceRanks, AStreamThatIsCapturedOnOneRankIsRefusedThereOnly) {
+    for (const bool is_shared : {true, false}) {
+        FakeNccl nccl;
+        pretended = &nccl;
+        const Context context = ranks_context(is_shared, is_shared ? nullptr : pretended_nccl);
+        const Model model(context, small_darcy_model());
+        Step step(context, model, "false");
+        const impl::DeviceStream stream(step.device, step.device.create_stream());
+        step.plan.set_stream(stream.get());
+        step.plan.run();
+        step.plan.wait();
+        const std::vector<double> expected = step.pressure.get();
+        for (int culprit = 0; culprit < context.size(); ++culprit) {
+            const bool is_culprit = context.rank() == culprit;
+            if (is_culprit) step.device.begin_capture(stream.get());
+            Answer found = answer(step.run());
+            if (found.status == SURROGATE_SUCCESS)
+                found = answer(surrogate_plan_wait(step.plan.get()));
+            if (is_culprit) step.device.destroy_graph(step.device.end_capture(stream.get()));
+            EXPECT_EQ(found.status, is_culprit ? SURROGATE_NOT_SUPPORTED : SURROGATE_NOT_FINITE)
+                << found;
+            step.plan.run();
+            step.plan.wait();
+            EXPECT_EQ(step.pressure.get(), expected);
+        }
+        EXPECT_EQ(nccl.misuse(), "");
     }
 }
 

@@ -7,9 +7,11 @@
 #include <numeric>
 #include <thread>
 
+#include "libsurrogate/src/plan/device/array_memory.hpp"
 #include "tests/support/answer.hpp"
 #include "tests/support/darcy_case.hpp"
 #include "tests/support/device_case.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace surrogate::test {
 namespace {
@@ -423,6 +425,93 @@ TEST_P(DeviceTest, PlansFollowTheirModelsWeightsAfterRefresh) {
     const std::vector<float> after = predict(plan);
     EXPECT_EQ(after, predict(planned_later));
     EXPECT_NE(after, before);
+}
+
+// ---- memory of arrays ----
+
+TEST_P(DeviceTest, ArraysMustLieWhereTheirSpaceSays) {
+    const Model model(*context, small_darcy_model());
+    DarcyCase points(first_rows(20));
+    const Domain domain = points.domain(*context);
+    Plan plan(model, domain, by_cuda);
+    FieldsThere there(*device, points, plan);
+    const auto expect = [&](const surrogate_array& array, const char* found, const char* remedy) {
+        const Answer refused =
+            answer(surrogate_plan_bind_input(plan.get(), "mobility", nullptr, &array));
+        EXPECT_EQ(refused.status, SURROGATE_INVALID_ARGUMENT) << refused;
+        EXPECT_TRUE(refused.says("'mobility'") && refused.says(found) && refused.says(remedy))
+            << refused;
+    };
+    expect(on_device(column(points.mobility.data(), 20)), "data is in memory of the host",
+           "bind memory of the host with space SURROGATE_HOST");
+    const impl::PinnedMemory pinned = impl::pinned_memory(*device, 20 * 8);
+    expect(on_device(column(static_cast<double*>(pinned.get()), 20)),
+           "data is in pinned memory of the host", "space SURROGATE_HOST");
+    surrogate_array on_host = there.mobility.column(20);
+    on_host.space = SURROGATE_HOST;
+    expect(on_host, "data is in memory of device ", "space SURROGATE_CUDA");
+    // Nothing of this has touched what is bound.
+    plan.run();
+    EXPECT_LE(relative_difference(there.pressure.get(), predict(model, *context, points, by_cuda)),
+              1e-14);
+}
+
+TEST_P(DeviceTest, ArraysOfNetworkPortsMustLieWhereTheirSpaceSays) {
+    const FlareCase golden("tiny");
+    const Model model(*context, golden.path);
+    const std::vector<int64_t> rows = first_rows(golden.n);
+    const Domain domain = rows_domain(*context, rows);
+    Plan plan(model, domain, by_cuda);
+    std::vector<float> x = golden.rows_of_x(rows), y(rows.size(), 0);
+    const surrogate_named_array in{"x", on_device(matrix(x.data(), golden.n, golden.n_in))};
+    const surrogate_named_array out{"y", matrix(y.data(), golden.n, golden.n_out)};
+    const Answer found = answer(surrogate_plan_run_network(plan.get(), 1, &in, 1, &out));
+    EXPECT_EQ(found.status, SURROGATE_INVALID_ARGUMENT) << found;
+    EXPECT_TRUE(found.says("network input 'x': data is in memory of the host")) << found;
+}
+
+/// A device that says of all memory that it is at `places`, in turn.
+class DeviceThatKnows : public EmulatedDevice {
+public:
+    explicit DeviceThatKnows(std::vector<kernels::MemoryPlace> places)
+        : places_(std::move(places)) {}
+    kernels::MemoryPlace where_is(const void*) override {
+        return places_[n_asked_++ % places_.size()];
+    }
+
+private:
+    std::vector<kernels::MemoryPlace> places_;
+    size_t n_asked_ = 0;
+};
+
+TEST(ArrayMemory, OfAnotherDeviceBeyondTheEndAndManaged) {
+    using Kind = kernels::MemoryPlace::Kind;
+    const kernels::MemoryPlace own{Kind::device, 0}, other{Kind::device, 1}, none{},
+        managed{Kind::managed};
+    double data[8] = {};
+    surrogate_array array = on_device(column(data, 4, -2));
+    const auto refused = [&](std::vector<kernels::MemoryPlace> places) {
+        DeviceThatKnows device(std::move(places));
+        const Refusal found = refusal([&] { impl::check_memory(device, array, "input 'x'"); });
+        EXPECT_EQ(found.status, kernels::Status::invalid_argument) << found.text;
+        return found.text;
+    };
+    EXPECT_EQ(refused({other}),
+              "input 'x': data is in memory of device 1, expected memory of device 0 (emulated "
+              "device), the plan's device (space SURROGATE_CUDA); copy it there, or create the "
+              "plan with option device=1");
+    EXPECT_EQ(refused({own, none}),
+              "input 'x': the last element is in memory of the host, expected memory of device 0 "
+              "(emulated device), the plan's device (space SURROGATE_CUDA); check shape and "
+              "strides");
+    DeviceThatKnows shared({managed}), here({own});
+    impl::check_memory(shared, array, "");
+    impl::check_memory(here, array, "");
+    array.space = SURROGATE_HOST;
+    impl::check_memory(shared, array, "");
+    array.stride[0] = INT64_MAX / 2;
+    const Refusal far = refusal([&] { impl::check_memory(shared, array, "input 'x'"); });
+    EXPECT_EQ(far.status, kernels::Status::shape) << far.text;
 }
 
 // ---- what a plan says ----

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "kernels/device/device_images.hpp"
+#include "kernels/device/driver_text.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace surrogate::impl {
@@ -57,12 +59,16 @@ TEST(DevicePlugin, KernelsAreThoseOfTheFamilyAndOfItsSize) {
 }
 
 TEST(DeviceImages, MachineCodeRunsOnItsOwnMajorVersionAndPortableCodeOnLaterOnes) {
-    const char* usual = "80-real 90a-real";
-    EXPECT_TRUE(kernels::has_image_for(usual, 8, 0));
-    EXPECT_TRUE(kernels::has_image_for(usual, 8, 9));
-    EXPECT_TRUE(kernels::has_image_for(usual, 9, 0));
-    EXPECT_FALSE(kernels::has_image_for(usual, 7, 5));
-    EXPECT_FALSE(kernels::has_image_for(usual, 10, 0));
+    const char* machine_code = "80-real 90a-real";
+    EXPECT_TRUE(kernels::has_image_for(machine_code, 8, 0));
+    EXPECT_TRUE(kernels::has_image_for(machine_code, 8, 9));
+    EXPECT_TRUE(kernels::has_image_for(machine_code, 9, 0));
+    EXPECT_FALSE(kernels::has_image_for(machine_code, 7, 5));
+    EXPECT_FALSE(kernels::has_image_for(machine_code, 10, 0));
+    const char* with_ptx = "80 90a-real";
+    for (const auto& [major, minor] : {std::pair{8, 0}, {8, 9}, {9, 0}, {10, 0}, {10, 3}, {12, 0}})
+        EXPECT_TRUE(kernels::has_image_for(with_ptx, major, minor)) << major << "." << minor;
+    EXPECT_FALSE(kernels::has_image_for(with_ptx, 7, 5));
     EXPECT_FALSE(kernels::has_image_for("86-real", 8, 0));
     EXPECT_FALSE(kernels::has_image_for("90a", 10, 0));
     EXPECT_TRUE(kernels::has_image_for("80", 10, 0));
@@ -71,6 +77,19 @@ TEST(DeviceImages, MachineCodeRunsOnItsOwnMajorVersionAndPortableCodeOnLaterOnes
     EXPECT_TRUE(kernels::has_image_for("100a-real", 10, 0));
     EXPECT_FALSE(kernels::has_image_for("", 9, 0));
     EXPECT_FALSE(kernels::has_image_for("native", 9, 0));
+}
+
+TEST(DriverText, NamesBothVersionsAndTheRemedy) {
+    EXPECT_EQ(
+        kernels::old_driver_text(13000, 12040),
+        "device code is built for CUDA 13.0 (driver 580.65.06 or newer), the installed driver "
+        "supports CUDA up to 12.4; update the driver, or build with a toolkit of CUDA 12");
+    EXPECT_EQ(kernels::old_driver_text(12040, 0),
+              "device code is built for CUDA 12.4 (driver 525.60.13 or newer), no driver is "
+              "installed");
+    EXPECT_EQ(kernels::old_driver_text(99010, 13020),
+              "device code is built for CUDA 99.1, the installed driver supports CUDA up to 13.2; "
+              "update the driver, or build with a toolkit of CUDA 13");
 }
 
 #if defined(SURROGATE_HAVE_CUDA)
@@ -100,6 +119,10 @@ TEST(DevicePlugin, WithoutADeviceOpenSaysWhatTheRuntimeSays) {
     const std::string text = refusal([&] { plugin.open(-1); });
     EXPECT_NE(text.find("no CUDA device can be used: "), std::string::npos) << text;
     EXPECT_NE(text.find("(cudaError"), std::string::npos) << text;
+    if (text.find("InsufficientDriver") != std::string::npos) {
+        EXPECT_NE(text.find("device code is built for CUDA "), std::string::npos) << text;
+        EXPECT_NE(text.find(" driver "), std::string::npos) << text;
+    }
     EXPECT_EQ(refusal([&] { plugin.open(0); }), text);
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "libsurrogate/src/device/device_collectives.hpp"
@@ -24,19 +25,19 @@ namespace surrogate::test {
 using impl::NcclResult;
 using kernels::Status;
 
-/// An emulated device that knows in which calls it is the current one.
+/// An emulated device that knows in which calls it is the calling thread's current one.
 class CurrentDevice final : public EmulatedDevice {
 public:
     using EmulatedDevice::EmulatedDevice;
     void call_as_current(void (*work)(void*), void* context) override {
-        is_current_ = true;
+        const CurrentDevice* const before = std::exchange(current_, this);
         work(context);
-        is_current_ = false;
+        current_ = before;
     }
-    bool is_current() const { return is_current_; }
+    bool is_current() const { return current_ == this; }
 
 private:
-    bool is_current_ = false;
+    static inline thread_local const CurrentDevice* current_ = nullptr;
 };
 
 /// Numbers in device memory, copied in stream order.

@@ -8,6 +8,7 @@
 
 #include "libsurrogate/src/transport/device_transports.hpp"
 #include "tests/libsurrogate/transport/device_collectives_case.hpp"
+#include "tests/libsurrogate/transport/nccl_ranks_case.hpp"
 
 namespace surrogate::test {
 namespace {
@@ -333,6 +334,26 @@ TEST_F(Choice, IsMpiIfARankLacksTheLibrary) {
     EXPECT_EQ(fake.n_call("init"), 0);
 }
 
+TEST_F(Choice, IsMpiIfTheEnvironmentMakesNcclBlock) {
+    if (n_rank == 1) GTEST_SKIP() << "one rank chooses nothing: needs two";
+    for (const char* value : {"1", "0"}) {
+        if (rank == n_rank - 1) setenv("NCCL_COMM_BLOCKING", value, 1);
+        collectives = impl::make_device_collectives(*comm, device, &fake.api(), "", timeout_s);
+        unsetenv("NCCL_COMM_BLOCKING");
+        const bool is_blocking = value == std::string("1");
+        EXPECT_EQ(collectives->transport(), is_blocking ? "MPI, staged" : "NCCL 2.27.3");
+        if (is_blocking) {
+            EXPECT_EQ(collectives->reason(),
+                      "rank " + std::to_string(n_rank - 1) + " without NCCL (rank " +
+                          std::to_string(n_rank - 1) +
+                          ": NCCL_COMM_BLOCKING=1 takes the time limit from calls of NCCL; unset "
+                          "it)");
+        }
+        EXPECT_EQ(fake.n_call("init"), is_blocking ? 0 : 1);
+        collectives.reset();
+    }
+}
+
 TEST_F(Choice, IsMpiIfAVersionIsTooOldOrAnother) {
     if (n_rank == 1) GTEST_SKIP() << "ranks that differ: needs two";
     NcclFaults faults;
@@ -351,6 +372,21 @@ TEST_F(Choice, IsMpiIfAVersionIsTooOldOrAnother) {
 
 // Without a driver the real NCCL refuses at its own first call of CUDA, behind what it checks of
 // our arguments.
+/// The test of several real devices (nccl_device_test.cpp) on emulated ones.
+TEST(NcclBetweenDevices, IsTestedByTheEmulation) {
+    if (size_of(MPI_COMM_WORLD) > 1) GTEST_SKIP() << "ranks are threads";
+    FakeNccl fake;
+    const OpenDevice open = [](int rank) {
+        auto properties = EmulatedDevice::default_properties();
+        properties.uuid[0] = static_cast<uint8_t>(rank);
+        return std::make_unique<EmulatedDevice>(properties);
+    };
+    expect_operations_between_devices(3, open, fake.api());
+    expect_limit_with_graphs(3, open, fake.api());
+    EXPECT_EQ(fake.misuse(), "");
+    EXPECT_EQ(fake.n_live(), 0);
+}
+
 TEST(NcclLoader, FindsANcclThatUnderstandsUs) {
     std::string problem;
     const impl::NcclApi* api = impl::load_nccl(problem);

@@ -243,6 +243,84 @@ TEST_P(DeviceNccl, ARankThatDoesNotRunEndsTheOthersByTheLimit) {
     expect_broken_for_good();
 }
 
+/// NCCL waits for the graphs of all plans when it is aborted, also of those that do not run.
+TEST_P(DeviceNccl, ATimeLimitPassesWithTwoPlansAlive) {
+    for (int absent = 0; absent < n_rank; ++absent) {
+        begin("1");
+        ASSERT_EQ(make_plan().status, SURROGATE_SUCCESS);
+        auto other = std::move(plan);
+        ASSERT_EQ(make_plan().status, SURROGATE_SUCCESS);
+        EXPECT_EQ(emulated_device().counts().graphs, 2);
+        if (rank != absent) {
+            const Answer found = run();
+            EXPECT_EQ(found.status, SURROGATE_DEVICE) << found;
+            EXPECT_TRUE(found.says("timeout_s")) << found;
+            EXPECT_EQ(emulated_device().counts().graphs, 0);
+            EXPECT_EQ(fake.n_live(), 0);
+            const Answer later = answer(surrogate_plan_run(other.get()));
+            EXPECT_EQ(later.status, SURROGATE_BROKEN) << later;
+            EXPECT_TRUE(later.says("timeout_s")) << later;
+        }
+        MPI_Barrier(world);
+        if (rank == absent) {
+            EXPECT_EQ(run().status, SURROGATE_DEVICE);
+        }
+        other.reset();
+        expect_broken_for_good();
+    }
+}
+
+/// The recording that NCCL fails in is ended before NCCL is aborted. The other ranks have recorded
+/// more operations, and do not use the context either.
+TEST_P(DeviceNccl, AnOperationThatFailsInARecordingBreaksAllRanks) {
+    for (int culprit = 0; culprit < n_rank; ++culprit) {
+        fake.set({});
+        begin();
+        NcclFaults faults;
+        const int n_enqueued = fake.n_call("all_reduce");
+        faults.failing_enqueue = n_enqueued + 2 + 1;  // warm-up, second of a run
+        fake.set(rank == culprit ? faults : NcclFaults{});
+        const Answer found = make_plan();
+        EXPECT_EQ(found.status, SURROGATE_DEVICE) << found;
+        EXPECT_TRUE(found.says("rank " + std::to_string(culprit) + ": ncclAllReduce failed"))
+            << found;
+        EXPECT_EQ(emulated_device().counts().n_wrong, 0);
+        fake.set({});
+        const Answer later = make_plan();
+        EXPECT_EQ(later.status, SURROGATE_BROKEN) << later;
+        EXPECT_EQ(fake.n_live(), 0);
+        EXPECT_EQ(fake.misuse(), "");
+        EXPECT_TRUE(ranks_still_talk(world));
+    }
+}
+
+/// A device that fails in a recording: between the operations of NCCL the context is broken for all
+/// ranks, behind the last one nothing is lost.
+TEST_P(DeviceNccl, ACallThatFailsInARecordingLeavesRanksAgreed) {
+    const int culprit = n_rank - 1;
+    bool has_failed = true;
+    int n_broken = 0;
+    for (int64_t n = 1; has_failed; ++n) {
+        SCOPED_TRACE("call " + std::to_string(n));
+        begin();
+        if (rank == culprit) emulated_device().fail_in_recording(n, kernels::Status::no_memory);
+        const Answer found = make_plan();
+        has_failed = found.status != SURROGATE_SUCCESS;
+        ASSERT_EQ(found, answer_of_rank_0(found, world));
+        const Answer next = make_plan();
+        EXPECT_EQ(next.status, answer_of_rank_0(next, world).status);
+        if (next.status == SURROGATE_SUCCESS) {
+            EXPECT_EQ(run().status, SURROGATE_SUCCESS);
+            continue;
+        }
+        ++n_broken;
+        EXPECT_EQ(next.status, SURROGATE_BROKEN) << next;
+        EXPECT_TRUE(next.says("could not be recorded")) << next;
+    }
+    EXPECT_GE(n_broken, 3);
+    EXPECT_EQ(fake.misuse(), "");
+}
+
 TEST_P(DeviceNccl, FailingToStartIsToldToAllByTheRankThatFailed) {
     for (int culprit = 0; culprit < n_rank; ++culprit) {
         NcclFaults faults;

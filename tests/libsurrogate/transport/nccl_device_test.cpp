@@ -3,12 +3,14 @@
 // communicators behave as we expect; skipped where either is missing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <vector>
 
 #include "libsurrogate/src/device/device_plugin.hpp"
 #include "libsurrogate/src/transport/device_transports.hpp"
+#include "tests/libsurrogate/transport/nccl_ranks_case.hpp"
 
 namespace surrogate::impl {
 namespace {
@@ -151,6 +153,33 @@ TEST_F(NcclOutOfPlace, GraphDoesTheReductionAtEachLaunch) {
         EXPECT_EQ(other(), expected_) << "launch " << i;
     }
     device_->destroy_graph(graph);
+}
+
+/// NCCL between all devices of this machine, up to four.
+class NcclDevices : public testing::Test {
+protected:
+    void SetUp() override {
+        const DevicePlugin& plugin = load_device_plugin();
+        if (plugin.n_device() == 0) GTEST_SKIP() << "no CUDA device here";
+        n_rank_ = std::min(plugin.n_device(), 4);
+        if (n_rank_ < 2) GTEST_SKIP() << "one device: needs two";
+        std::string problem;
+        nccl_ = load_nccl(problem);
+        if (!nccl_) GTEST_SKIP() << "no NCCL here: " << problem;
+    }
+    static std::unique_ptr<kernels::Device> open(int rank) {
+        return load_device_plugin().open(rank);
+    }
+    int n_rank_ = 0;
+    const NcclApi* nccl_ = nullptr;
+};
+
+TEST_F(NcclDevices, ReduceGatherAndExchangeAlsoInGraphs) {
+    test::expect_operations_between_devices(n_rank_, open, *nccl_);
+}
+
+TEST_F(NcclDevices, ATimeLimitPassesWithGraphsAlive) {
+    test::expect_limit_with_graphs(n_rank_, open, *nccl_);
 }
 
 }  // namespace

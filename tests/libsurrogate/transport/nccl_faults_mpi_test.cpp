@@ -294,6 +294,48 @@ TEST_F(NcclFaultsOfOneRank, DoNotKeepDestructorsWaiting) {
     });
 }
 
+/// ncclCommAbort waits for graphs. Ours are released before; one that is not costs 5 s and no more.
+TEST_F(NcclFaultsOfOneRank, ReturnThoughAGraphKeepsNcclFromAborting) {
+    make();
+    DeviceNumbers<float> numbers(device, {1.0F}, stream);
+    device.begin_capture(stream);
+    EXPECT_EQ(reduce(numbers).status, Status::success);
+    const kernels::Graph graph = device.end_capture(stream);
+    if (rank != 0) {
+        const Ended found = reduce_and_wait(numbers);
+        EXPECT_EQ(found.status, Status::device) << found;
+        EXPECT_TRUE(found.says("has not ended within 0.25 s")) << found;
+        EXPECT_LE(found.seconds, 2 * soon_s) << "it waited for the graph";
+        EXPECT_EQ(fake.n_live(), 1) << "NCCL did not wait for the graph";
+        expect_broken(numbers, found);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    device.destroy_graph(graph);
+    collectives.reset();
+    while (fake.n_live() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    expect_ranks_to_talk();
+}
+
+TEST_F(NcclFaultsOfOneRank, ReleaseGraphsBeforeNcclIsAborted) {
+    for_each_culprit([&](int culprit) {
+        make();
+        DeviceNumbers<float> numbers(device, {1.0F}, stream);
+        device.begin_capture(stream);
+        EXPECT_EQ(reduce(numbers).status, Status::success);
+        kernels::Graph graph = device.end_capture(stream);
+        collectives->before_abort([&] {
+            if (graph) device.destroy_graph(std::exchange(graph, nullptr));
+        });
+        if (rank != culprit) {
+            EXPECT_EQ(reduce_and_wait(numbers).status, Status::device);
+            EXPECT_EQ(graph, nullptr);
+            EXPECT_EQ(fake.n_live(), 0);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (graph) device.destroy_graph(graph);
+    });
+}
+
 TEST_F(NcclFaultsOfOneRank, WithoutAnEndOfFinalizeIsAborted) {
     for_each_culprit([&](int culprit) {
         const int n_abort = fake.n_call("abort");

@@ -40,6 +40,15 @@ void EmulatedDevice::release_pinned(void* memory) noexcept {
     state_->release(memory, true);
 }
 
+kernels::MemoryPlace EmulatedDevice::where_is(const void* memory) {
+    using Kind = kernels::MemoryPlace::Kind;
+    const auto lock = state_->begin("question about a pointer");
+    const Block* block = state_->block_of(memory, 1);
+    if (block == nullptr) return {};
+    if (block->is_pinned) return {Kind::pinned};
+    return {Kind::device, state_->properties.index};
+}
+
 void EmulatedDevice::copy(void* to, const void* from, int64_t n_byte, Stream stream) {
     const auto lock = state_->begin("copy");
     StreamState& queue = state_->stream(stream, "copy");
@@ -135,6 +144,7 @@ void EmulatedDevice::wait(Stream stream, Event event) {
     const auto lock = state_->begin("wait");
     StreamState& queue = state_->stream(stream, "wait");
     const auto found = state_->event(event, "wait");
+    ++state_->counts.n_wait;
     if (found->captured_in != queue.recording.get()) {
         if (queue.recording != nullptr) queue.recording->refused = "wait for an event of outside";
         throw Error(Status::device, "device: wait for an event of another recording");
@@ -171,6 +181,11 @@ bool EmulatedDevice::is_done(Stream stream) {
 
 // ---- graphs ------------------------------------------------------------------------------------
 
+bool EmulatedDevice::is_captured(Stream stream) {
+    const auto lock = state_->begin("question about a recording");
+    return state_->stream(stream, "question about a recording").recording != nullptr;
+}
+
 void EmulatedDevice::begin_capture(Stream stream) {
     const auto lock = state_->begin("begin of a recording");
     StreamState& queue = state_->stream(stream, "begin of a recording");
@@ -180,15 +195,24 @@ void EmulatedDevice::begin_capture(Stream stream) {
                                         : "device: begin of a recording inside of another");
     queue.recording = std::make_unique<GraphState>();
     state_->capturing = &queue;
+    if (state_->fail_in_recording > 0) state_->fail_in = state_->fail_in_recording;
 }
 
+/// A recording ends also if this fails.
 Graph EmulatedDevice::end_capture(Stream stream) {
-    const auto lock = state_->begin("end of a recording");
+    State::Lock lock;
+    try {
+        lock = state_->begin("end of a recording");
+    } catch (const Error&) {
+        abandon_capture(stream);
+        throw;
+    }
     StreamState& queue = state_->stream(stream, "end of a recording");
     if (queue.recording == nullptr)
         throw Error(Status::device, "device: end of a recording that did not begin");
     const std::shared_ptr<const GraphState> graph = std::move(queue.recording);
     state_->capturing = nullptr;
+    state_->end_failing_recording();
     if (!graph->refused.empty())
         throw Error(Status::device, "device: the recording is useless since: " + graph->refused);
     Graph handle = const_cast<GraphState*>(graph.get());
@@ -206,6 +230,7 @@ void EmulatedDevice::abandon_capture(Stream stream) noexcept {
     }
     state_->capturing->recording = nullptr;
     state_->capturing = nullptr;
+    state_->end_failing_recording();
 }
 
 void EmulatedDevice::launch(Graph graph, Stream stream) {
@@ -246,6 +271,12 @@ int64_t EmulatedDevice::fail_at(int64_t n, Status status) {
     state_->fail_in = n;
     state_->fail_status = status;
     return std::exchange(state_->n_call, 0);
+}
+
+void EmulatedDevice::fail_in_recording(int64_t n, Status status) {
+    const State::Lock lock(state_->mutex);
+    state_->fail_in_recording = n;
+    state_->fail_status = status;
 }
 
 }  // namespace surrogate::test

@@ -28,6 +28,7 @@ public:
     void release(void* memory) noexcept override;
     void* allocate_pinned(int64_t n_byte) override;
     void release_pinned(void* memory) noexcept override;
+    kernels::MemoryPlace where_is(const void* memory) override;
     void copy(void* to, const void* from, int64_t n_byte, kernels::Stream stream) override;
     void write(void* to, const void* from, int64_t n_byte, kernels::Stream stream) override;
     void clear(void* memory, int64_t n_byte, kernels::Stream stream) override;
@@ -39,6 +40,7 @@ public:
     void wait(kernels::Stream stream, kernels::Event event) override;
     void synchronize(kernels::Stream stream) override;
     bool is_done(kernels::Stream stream) override;
+    bool is_captured(kernels::Stream stream) override;
     /// One stream at a time records, and no other stream can join by waiting for its events.
     void begin_capture(kernels::Stream stream) override;
     kernels::Graph end_capture(kernels::Stream stream) override;
@@ -55,7 +57,7 @@ public:
         // since the device was made; work recorded into a graph counts once
         int64_t n_allocation = 0, n_pinned_allocation = 0;
         int64_t n_copy = 0, n_write = 0, n_clear = 0, n_launch = 0, n_graph_launch = 0;
-        int64_t n_synchronize = 0, n_query = 0;
+        int64_t n_synchronize = 0, n_query = 0, n_wait = 0;
         int64_t n_wrong = 0;  ///< noexcept calls with what is not this device's, or not any more
     };
     Counts counts() const;
@@ -68,6 +70,8 @@ public:
     /// `status`; Status::device also breaks the device. 0: no call does. Returns how many calls
     /// there were since the last fail_at().
     int64_t fail_at(int64_t n, kernels::Status status);
+    /// The same, counted from the begin of the next recording, and in that recording only.
+    void fail_in_recording(int64_t n, kernels::Status status);
 
     struct State;
 

@@ -78,6 +78,11 @@ void StreamState::enqueue(Work work) {
     push(std::move(work));
 }
 
+bool StreamState::is_recording() const {
+    const std::lock_guard lock(device.mutex);
+    return recording != nullptr;
+}
+
 cudaError_t StreamState::launch(Work work) {
     try {
         const auto lock = device.begin("a launch");

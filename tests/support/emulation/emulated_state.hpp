@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "emulated_device.hpp"
@@ -48,6 +49,7 @@ public:
     ~StreamState() override;
     cudaError_t launch(Work work) override;
     void enqueue(Work work) override;
+    bool is_recording() const override;
     /// Enqueued or, in a capture, recorded. The device is locked.
     void push(Work work, bool even_if_broken = false);
 
@@ -91,6 +93,9 @@ struct EmulatedDevice::State {
             throw Error(fail_status, text);
         }
         return lock;
+    }
+    void end_failing_recording() {
+        if (std::exchange(fail_in_recording, 0) > 0) fail_in = 0;
     }
     /// What work on a stream brought up, once; from then on the device is broken.
     void report_fault(const std::string& call) {
@@ -155,7 +160,7 @@ struct EmulatedDevice::State {
     StreamState* capturing = nullptr;
     std::string fault;
     bool is_broken_known = false;
-    int64_t n_call = 0, fail_in = 0;
+    int64_t n_call = 0, fail_in = 0, fail_in_recording = 0;
     Status fail_status = Status::device;
     StreamState null_stream{*this};
     std::vector<std::unique_ptr<StreamState>> streams;

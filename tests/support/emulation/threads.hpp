@@ -71,6 +71,8 @@ public:
     virtual cudaError_t launch(std::function<void()> work) = 0;
     /// Any other work, done when its turn comes; counted nowhere.
     virtual void enqueue(std::function<void()> work) = 0;
+    /// Returns true if work is recorded into a graph instead.
+    virtual bool is_recording() const { return false; }
 };
 /// Takes launches on the null stream; null: they run at once.
 extern std::atomic<Queue*> null_queue;

@@ -102,29 +102,29 @@ std::vector<DeviceChannels> levels_of(const Config& config) {
 }
 
 std::vector<std::unique_ptr<const bsa::DeviceWeights>> stages_of(
-    kernels::Device& device, kernels::Operand operand, const std::vector<bsa::Config>& configs,
+    DeviceContext& context, kernels::Operand operand, const std::vector<bsa::Config>& configs,
     const std::vector<std::unique_ptr<const bsa::Layers<float>>>& layers) {
     std::vector<std::unique_ptr<const bsa::DeviceWeights>> list;
     for (size_t l = 0; l < configs.size(); ++l) {
         list.emplace_back();
         if (configs[l].depth == 0) continue;
         list.back() =
-            std::make_unique<const bsa::DeviceWeights>(device, operand, configs[l], *layers[l]);
+            std::make_unique<const bsa::DeviceWeights>(context, operand, configs[l], *layers[l]);
     }
     return list;
 }
 
 }  // namespace
 
-DeviceWeights::DeviceWeights(kernels::Device& device, kernels::Operand operand,
-                             const Config& config, const Layers<float>& layers)
+DeviceWeights::DeviceWeights(DeviceContext& context, kernels::Operand operand, const Config& config,
+                             const Layers<float>& layers)
     : config_(config),
       layers_(layers),
       nodes_(levels_of(config)),
       pair_(halves(config.width.front(), 2)),
-      encoders_(stages_of(device, operand, config.encoders, layers.encoders)),
-      decoders_(stages_of(device, operand, config.decoders, layers.decoders)),
-      packed_(device, operand, layers.weights->master(),
+      encoders_(stages_of(context, operand, config.encoders, layers.encoders)),
+      decoders_(stages_of(context, operand, config.decoders, layers.decoders)),
+      packed_(context, operand, layers.weights->master(),
               [this](DeviceImage& image) { lay_out(image); }) {}
 
 int64_t DeviceWeights::bytes() const {

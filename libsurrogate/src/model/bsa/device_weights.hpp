@@ -50,7 +50,7 @@ struct DeviceLayers {
 class DeviceWeights {
 public:
     /// As PackedWeights.
-    DeviceWeights(kernels::Device& device, kernels::Operand operand, const Config& config,
+    DeviceWeights(DeviceContext& context, kernels::Operand operand, const Config& config,
                   const Layers<float>& layers);
 
     kernels::Operand operand() const { return packed_.operand(); }

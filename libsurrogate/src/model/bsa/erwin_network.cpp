@@ -34,10 +34,10 @@ public:
         const PointDomain& points = same_points(request, "Erwin's U-net");
         require_one_rank_on_device("Erwin's U-net", points.context().comm().size());
         require_device_sizes(config_);
-        return make_device_program(config_,
-                                   device_weights_.get(request.device->device(), request.precision,
-                                                       config_, layers_.single()),
-                                   points, request);
+        return make_device_program(
+            config_,
+            device_weights_.get(*request.device, request.precision, config_, layers_.single()),
+            points, request);
     }
 
 private:

@@ -12,16 +12,16 @@ using kernels::flare::point_rows;
 
 DeviceGradientPasses::DeviceGradientPasses(const Config& config, const Layers<float>& layers,
                                            const kernels::flare::GradientKernels& kernels,
-                                           kernels::Device& device, kernels::Operand operand,
+                                           DeviceContext& context, kernels::Operand operand,
                                            const RowCut& cut)
     : config_(config),
       kernels_(kernels),
-      device_(device),
+      device_(context.device()),
       cut_(cut),
       sizes_{config.num_heads, config.num_latents, config.head_dim()},
       places_(config, layers.weights.master()),
-      weights_(device, config, layers),
-      layers_(config, kernels, device, operand, weights_, cut),
+      weights_(context, config, layers),
+      layers_(config, kernels, device_, operand, weights_, cut),
       n_arena_(std::ssize(layers.weights.master().values())),
       n_latent_(config.channel_dim * config.num_latents) {}
 

@@ -25,7 +25,7 @@ class DeviceGradientPasses {
 public:
     /// Local. All must outlive it. operand: fp32 or tf32.
     DeviceGradientPasses(const Config& config, const Layers<float>& layers,
-                         const kernels::flare::GradientKernels& kernels, kernels::Device& device,
+                         const kernels::flare::GradientKernels& kernels, DeviceContext& context,
                          kernels::Operand operand, const RowCut& cut);
 
     /// Local: takes memory for n_point points.

@@ -42,7 +42,8 @@ public:
           queue_(request.queue),
           weights_(std::move(weights)),
           stream_(device_, device_.create_stream()),
-          passes_(config, layers, *kernels_.gradients, device_,
+          runs_(context_),
+          passes_(config, layers, *kernels_.gradients, context_,
                   operand_of_gradients(weights_->operand()), cut),
           found_(pinned_memory(device_, sizeof(Found))),
           outside_(queue_.n_thread(), config.out_dim),
@@ -100,6 +101,7 @@ private:
     /// Waits for the stream; what failed before or meanwhile is kept in `failure`.
     void finish(FirstFailure& failure) {
         failure.guard([&] { context_.after_reductions(stream()); });
+        failure.guard([&] { runs_.mark_end(stream()); });
         failure.guard([&] { context_.collectives().wait(stream()); });
     }
 
@@ -122,6 +124,7 @@ private:
     kernels::Queue queue_;
     std::shared_ptr<const DeviceWeights> weights_;
     DeviceStream stream_;
+    DeviceRuns runs_;
     DeviceGradientPasses passes_;
     int64_t n_point_ = 0;
     kernels::flare::EncodeGeometry geometry_;

@@ -11,16 +11,16 @@ using kernels::RowNormArgs;
 using kernels::RowProductArgs;
 using kernels::RowSide;
 
-RowWeights::RowWeights(kernels::Device& device, const Config& config, const Layers<float>& layers)
-    : device_(device),
+RowWeights::RowWeights(DeviceContext& context, const Config& config, const Layers<float>& layers)
+    : context_(context),
       layers_(layers),
       n_arena_(std::ssize(layers.weights.master().values())),
       n_query_(config.channel_dim * config.num_latents),
-      stream_(device, device.create_stream()) {
+      stream_(context.device(), context.device().create_stream()) {
     const int64_t n_byte = 4 * (n_arena_ + std::ssize(layers.blocks) * n_query_);
     memory_.add(n_byte);
-    memory_.take(device);
-    host_ = pinned_memory(device, n_byte);
+    memory_.take(context.device());
+    host_ = pinned_memory(context.device(), n_byte);
     bring();
     refresh_ = layers.weights.master().on_refresh([this] { bring(); });
 }
@@ -31,8 +31,7 @@ void RowWeights::bring() {
     for (const BlockWeights<float>& block : layers_.blocks)
         to = std::copy_n(block.queries.by_latent, n_query_, to);
     const int64_t n_byte = 4 * (to - static_cast<float*>(host_.get()));
-    device_.copy(memory_.at<void>(0), host_.get(), n_byte, stream_.get());
-    device_.synchronize(stream_.get());
+    context_.replace(memory_.at<void>(0), host_.get(), n_byte, stream_.get());
 }
 
 namespace {

@@ -7,7 +7,7 @@
 
 #include "kernels/flare/flare_gradient_device.hpp"
 #include "kernels/flare/gradient.hpp"
-#include "libsurrogate/src/device/device_memory.hpp"
+#include "libsurrogate/src/device/device_context.hpp"
 #include "libsurrogate/src/model/flare/gradient_places.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
 
@@ -27,7 +27,7 @@ struct RowCut {
 class RowWeights {
 public:
     /// Local. All must outlive it. Throws no_memory, device; a refresh throws device.
-    RowWeights(kernels::Device& device, const Config& config, const Layers<float>& layers);
+    RowWeights(DeviceContext& context, const Config& config, const Layers<float>& layers);
     RowWeights(const RowWeights&) = delete;
     RowWeights& operator=(const RowWeights&) = delete;
 
@@ -38,7 +38,7 @@ public:
 private:
     void bring();
 
-    kernels::Device& device_;
+    DeviceContext& context_;
     const Layers<float>& layers_;
     int64_t n_arena_, n_query_;
     DeviceArena memory_;

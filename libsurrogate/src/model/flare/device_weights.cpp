@@ -110,13 +110,13 @@ kernels::flare::DecodeArgs DeviceWeights::decode_args(const DeviceBlock& block) 
     return args;
 }
 
-DeviceWeights::DeviceWeights(kernels::Device& device, Operand operand, const Config& config,
+DeviceWeights::DeviceWeights(DeviceContext& context, Operand operand, const Config& config,
                              const Layers<float>& layers)
     : config_(config),
       layers_(layers),
       shape_(DeviceShape::of({config.num_heads, config.num_latents, config.head_dim()},
                              widest(config))),
-      packed_(device, operand, layers.weights.master(),
+      packed_(context, operand, layers.weights.master(),
               [this](DeviceImage& image) { on_device_ = lay_out(image); }) {}
 
 }  // namespace surrogate::impl::flare

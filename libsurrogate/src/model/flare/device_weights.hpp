@@ -31,7 +31,7 @@ class DeviceWeights {
 public:
     /// As PackedWeights. Throws not_supported (sizes beyond the device's limits; a weight that fp16
     /// cannot hold, by name), no_memory, device. A refresh throws the same.
-    DeviceWeights(kernels::Device& device, kernels::Operand operand, const Config& config,
+    DeviceWeights(DeviceContext& context, kernels::Operand operand, const Config& config,
                   const Layers<float>& layers);
 
     kernels::Operand operand() const { return packed_.operand(); }

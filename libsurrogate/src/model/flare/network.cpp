@@ -78,8 +78,7 @@ private:
                             (config_.is_sequence() ? "ModelWrapper" : "BigFLAREModel") +
                             "' is not built for backend 'cuda'; use backend 'simd' or 'auto'");
         }
-        return device_weights_.get(request.device->device(), request.precision, config_,
-                                   layers_.single());
+        return device_weights_.get(*request.device, request.precision, config_, layers_.single());
     }
 
     Config config_;

@@ -79,12 +79,12 @@ DeviceLayers DeviceWeights::lay_out(DeviceImage& image) const {
     return to;
 }
 
-DeviceWeights::DeviceWeights(kernels::Device& device, kernels::Operand operand,
-                             const Config& config, const Layers<float>& layers)
+DeviceWeights::DeviceWeights(DeviceContext& context, kernels::Operand operand, const Config& config,
+                             const Layers<float>& layers)
     : config_(config),
       layers_(layers),
       widths_(config),
-      packed_(device, operand, layers.weights.master(),
+      packed_(context, operand, layers.weights.master(),
               [this](DeviceImage& image) { on_device_ = lay_out(image); }) {}
 
 }  // namespace surrogate::impl::hept

@@ -51,8 +51,8 @@ public:
         const Layers<float>& layers = layers_.single();
         return make_device_program(
             config_, layers,
-            device_weights_.get(request.device->device(), request.precision, config_, layers),
-            points, request);
+            device_weights_.get(*request.device, request.precision, config_, layers), points,
+            request);
     }
 
 private:

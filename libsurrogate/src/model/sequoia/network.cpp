@@ -53,10 +53,10 @@ public:
     std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
         const PointDomain& points = same_points(request, "Sequoia");
         require_device_sizes(config_);
-        return make_device_program(config_,
-                                   device_weights_.get(request.device->device(), request.precision,
-                                                       config_, layers_.single()),
-                                   points, request);
+        return make_device_program(
+            config_,
+            device_weights_.get(*request.device, request.precision, config_, layers_.single()),
+            points, request);
     }
 
 private:

@@ -97,11 +97,11 @@ DeviceLevel SegformerWeights::lay_out(DeviceImage& image, size_t i) const {
     return to;
 }
 
-SegformerWeights::SegformerWeights(kernels::Device& device, kernels::Operand operand,
+SegformerWeights::SegformerWeights(DeviceContext& context, kernels::Operand operand,
                                    const Segformer& config, const Weights<float>& weights)
     : config_(config),
       weights_(weights),
-      packed_(device, operand, weights.master(), [this](DeviceImage& image) {
+      packed_(context, operand, weights.master(), [this](DeviceImage& image) {
           levels_.clear();
           for (size_t i = 0; i < config_.levels.size(); ++i) levels_.push_back(lay_out(image, i));
           bias_ = image.floats(weights_.at("segmentation_head.bias"), config_.n_out);

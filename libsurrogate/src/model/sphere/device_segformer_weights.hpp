@@ -31,7 +31,7 @@ struct DeviceLevel {
 class SegformerWeights {
 public:
     /// As PackedWeights.
-    SegformerWeights(kernels::Device& device, kernels::Operand operand, const Segformer& config,
+    SegformerWeights(DeviceContext& context, kernels::Operand operand, const Segformer& config,
                      const Weights<float>& weights);
 
     kernels::Operand operand() const { return packed_.operand(); }

@@ -117,12 +117,12 @@ DeviceLayers DeviceWeights::lay_out(DeviceImage& image) const {
     return to;
 }
 
-DeviceWeights::DeviceWeights(kernels::Device& device, kernels::Operand operand,
+DeviceWeights::DeviceWeights(DeviceContext& context, kernels::Operand operand,
                              const Transformer& config, const Weights<float>& weights)
     : config_(config),
       weights_(weights),
       widths_(config),
-      packed_(device, operand, weights.master(),
+      packed_(context, operand, weights.master(),
               [this](DeviceImage& image) { on_device_ = lay_out(image); }) {}
 
 }  // namespace surrogate::impl::sphere

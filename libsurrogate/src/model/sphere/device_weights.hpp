@@ -35,7 +35,7 @@ struct DeviceLayers {
 class DeviceWeights {
 public:
     /// As PackedWeights.
-    DeviceWeights(kernels::Device& device, kernels::Operand operand, const Transformer& config,
+    DeviceWeights(DeviceContext& context, kernels::Operand operand, const Transformer& config,
                   const Weights<float>& weights);
 
     kernels::Operand operand() const { return packed_.operand(); }

@@ -104,8 +104,7 @@ public:
                 require_device_grid(*domain);
             }
             return make_device_program(
-                config,
-                weights.get(request.device->device(), request.precision, config, weights_.single()),
+                config, weights.get(*request.device, request.precision, config, weights_.single()),
                 grids.input, grids.output, request);
         };
         if (const auto* transformer = std::get_if<Transformer>(&config_))

@@ -29,11 +29,11 @@ public:
           context_(*request.device),
           device_(context_.device()),
           own_stream_(device_, device_.create_stream()),
-          change_(device_, device_.create_event()),
           stream_(own_stream_.get()),
           n_solver_(request.input.n_local()),
           stops_at_range_(request.stops_at_range),
-          program_(network.device_program(request)) {
+          program_(network.device_program(request)),
+          recording_(context_) {
         columns_.n_input = n_channel_of(network.inputs());
         columns_.n_output = n_channel_of(network.outputs());
         add_memory();
@@ -43,7 +43,7 @@ public:
     ~DeviceExecution() override {
         if (!in_flight_) return;
         try {
-            context_.collectives().wait(stream_);
+            wait_for_runs();
         } catch (...) {  // the device or a peer is lost; the memory is given back all the same
         }
     }
@@ -53,7 +53,7 @@ public:
     void connect(const PlanRequest& request) {
         program_->connect(columns_);
         comm_.agree([&] { add_ports(request); });
-        recording_.prepare(context_, comm_, *program_, stream_);
+        recording_.prepare(comm_, *program_, stream_);
     }
 
     Result run(int64_t run, std::span<const Column> inputs, std::span<const Column> outputs,
@@ -61,6 +61,7 @@ public:
 
     void require_usable(std::span<const Column> outputs) const override {
         ports_->require_usable(outputs);
+        if (is_callers_stream_) require_not_captured(device_, stream_);
     }
     void set_stream(Stream stream) override;
     std::optional<Late> collect(bool wait) override;
@@ -85,6 +86,8 @@ private:
     void add_memory();
     void add_ports(const PlanRequest& request);
     std::optional<Late> find_late(bool wait);
+    void wait_for_runs();
+    Stream stream_of_run(bool poisoned, FirstFailure& failure);
     bool& is_told(int64_t run) { return is_told_[static_cast<size_t>(run % max_pending)]; }
     /// Adds what `work` lets the communicator carry.
     template <class Work>
@@ -95,7 +98,7 @@ private:
         exchanged_.collectives += comm_.n_collective() - n_collective;
     }
     Result finish(std::span<const Column> outputs, bool is_dead, BadValue bad, int64_t run,
-                  FirstFailure& failure);
+                  Stream stream, FirstFailure& failure);
     BadValue find_bad() const;
     Result result_of(int64_t run);
 
@@ -103,7 +106,6 @@ private:
     DeviceContext& context_;
     kernels::Device& device_;
     DeviceStream own_stream_;
-    DeviceEvent change_;       // of streams
     Stream stream_ = nullptr;  // where runs go
     bool is_callers_stream_ = false;
     bool in_flight_ = false;  // work was enqueued since the host last waited
@@ -158,9 +160,22 @@ void DeviceExecution::add_ports(const PlanRequest& request) {
         context_.collectives().reserve_exchange(e.given.bytes(), e.taken.bytes());
 }
 
+/// Returns the stream that takes a run. A run that only takes part in the exchanges goes behind the
+/// others on the plan's own stream if the caller's is being captured.
+Stream DeviceExecution::stream_of_run(bool poisoned, FirstFailure& failure) {
+    Stream stream = stream_;
+    failure.guard([&] {
+        if (!poisoned || !is_callers_stream_ || !device_.is_captured(stream_)) return;
+        stream = own_stream_.get();
+        recording_.hold(stream);
+    });
+    return stream;
+}
+
 Execution::Result DeviceExecution::run(int64_t run, std::span<const Column> inputs,
                                        std::span<const Column> outputs, bool poisoned) {
     FirstFailure failure;
+    const Stream stream = stream_of_run(poisoned, failure);
     if (first_pending_ == n_run_) first_pending_ = n_run_ = run;  // runs before were another one's
     failure.guard([&] {
         if (run - first_pending_ < max_pending) return;
@@ -176,19 +191,20 @@ Execution::Result DeviceExecution::run(int64_t run, std::span<const Column> inpu
     exchanged_ = {};
     BadValue bad;
     count_exchange(
-        [&] { bad = ports_->take(inputs, outputs, poisoned, stream_, outside, failure); });
+        [&] { bad = ports_->take(inputs, outputs, poisoned, stream, outside, failure); });
     if (program_->rows() && !poisoned && bad.column < 0) bad = find_bad();
     const bool is_dead = poisoned || bad.column >= 0 || failure;
-    failure.guard([&] { records_->start(is_dead, stream_); });
-    recording_.enqueue(context_, *program_, stream_, failure);
-    failure.guard([&] { records_->bring(run, stream_); });
+    failure.guard([&] { records_->start(is_dead, stream); });
+    recording_.enqueue(*program_, stream, failure);
+    failure.guard([&] { records_->bring(run, stream); });
+    failure.guard([&] { recording_.mark_end(stream); });
     // What is known to be bad is told at once, and only once.
     if (is_enqueued && !is_dead && !failure) {
         Result pending;
         pending.is_pending = true;
         return pending;
     }
-    return finish(outputs, is_dead, bad, run, failure);
+    return finish(outputs, is_dead, bad, run, stream, failure);
 }
 
 /// Of rows that the program takes on their way; what the passes find would be named by its place
@@ -209,8 +225,9 @@ Execution::Result DeviceExecution::result_of(int64_t run) {
 /// Waits for a run and brings its outputs to the host. Earlier runs end with it: what they found is
 /// kept for the next collect().
 Execution::Result DeviceExecution::finish(std::span<const Column> outputs, bool is_dead,
-                                          BadValue bad, int64_t run, FirstFailure& failure) {
-    failure.guard([&] { context_.collectives().wait(stream_); });
+                                          BadValue bad, int64_t run, Stream stream,
+                                          FirstFailure& failure) {
+    failure.guard([&] { context_.collectives().wait(stream); });
     if (!failure) in_flight_ = false;
     is_told(run) = true;
     Result result;
@@ -218,20 +235,26 @@ Execution::Result DeviceExecution::finish(std::span<const Column> outputs, bool 
     result.bad_input = first_of(bad, result.bad_input);
     const bool alive = !is_dead && !failure && result.is_finite && result.bad_input.column < 0;
     BadValue bad_output;
-    count_exchange([&] { bad_output = ports_->give(outputs, alive, stream_, failure); });
+    count_exchange([&] { bad_output = ports_->give(outputs, alive, stream, failure); });
     result.bad_output = first_of(bad_output, result.bad_output);
     failure.rethrow();
     return result;
 }
 
 void DeviceExecution::set_stream(Stream stream) {
-    if (in_flight_ && stream != stream_) {
-        // The plan's memory is one: the new stream goes on where the old one ends.
-        device_.record(change_.get(), stream_);
-        device_.wait(stream, change_.get());
-    }
+    require_not_captured(device_, stream);
+    // The plan's memory is one: the new stream goes on where the last run ends. Streams are not
+    // compared: a new one may have the handle of one that is gone.
+    recording_.hold(stream);
     stream_ = stream;
     is_callers_stream_ = true;
+}
+
+/// Waits for the runs enqueued so far, by way of the plan's own stream: the caller's may be gone,
+/// being captured, or busy with what comes later.
+void DeviceExecution::wait_for_runs() {
+    recording_.hold(own_stream_.get());
+    context_.collectives().wait(own_stream_.get());
 }
 
 std::optional<Execution::Late> DeviceExecution::collect(bool wait) {
@@ -243,7 +266,7 @@ std::optional<Execution::Late> DeviceExecution::collect(bool wait) {
 std::optional<Execution::Late> DeviceExecution::find_late(bool wait) {
     if (first_pending_ == n_run_) return {};
     if (wait) {
-        context_.collectives().wait(stream_);
+        wait_for_runs();
     } else if (in_flight_ && !device_.is_done(stream_)) {
         return {};
     }
@@ -275,6 +298,14 @@ std::vector<std::string> DeviceExecution::notes() const {
 }
 
 }  // namespace
+
+void require_not_captured(kernels::Device& device, Stream stream) {
+    if (!device.is_captured(stream)) return;
+    throw Error(Status::not_supported,
+                "the stream of the plan is being captured into a CUDA graph, and runs cannot be "
+                "captured; end the capture first, or set another stream with "
+                "surrogate_plan_set_stream");
+}
 
 std::unique_ptr<Execution> make_device_execution(const Network& network,
                                                  const PlanRequest& request) {

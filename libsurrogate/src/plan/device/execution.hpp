@@ -7,6 +7,10 @@
 
 namespace surrogate::impl {
 
+/// Throws not_supported if a stream of the caller's is being captured into a graph, which a run on
+/// it would invalidate. Local.
+void require_not_captured(kernels::Device& device, kernels::Stream stream);
+
 /// The run of all families on a device: the network's DeviceProgram between ports, on a stream.
 /// Collective; local failures are agreed on. `network`, the domain's context and the request's
 /// device must outlive it. Throws not_supported, no_memory, device.

@@ -12,24 +12,34 @@ namespace surrogate::impl {
 /// or given to the stream step by step.
 class DeviceRecording {
 public:
+    /// Local; `context` must outlive it. Throws no_memory, device.
+    explicit DeviceRecording(DeviceContext& context) : context_(context), runs_(context) {}
+
     /// Collective, with agreement: each kind of reduction, gather and exchange once, so that
     /// connections are made, then the recording. The collectives have room for them. `stream`: one
-    /// of the plan's own.
-    void prepare(DeviceContext& context, Communicator& comm, const DeviceProgram& program,
-                 kernels::Stream stream);
+    /// of the plan's own. If the ranks record different numbers of operations because one of them
+    /// fails, the collectives are given up on all ranks.
+    void prepare(Communicator& comm, const DeviceProgram& program, kernels::Stream stream);
 
     /// Gives one evaluation to the stream. Takes part in all collectives whatever happens; after a
     /// failure of this rank it sends their poison. Allocates nothing.
-    void enqueue(DeviceContext& context, const DeviceProgram& program, kernels::Stream stream,
-                 FirstFailure& failure);
+    void enqueue(const DeviceProgram& program, kernels::Stream stream, FirstFailure& failure);
+    /// Notes that the run ends with the work enqueued on `stream` so far.
+    void mark_end(kernels::Stream stream) { runs_.mark_end(stream); }
+    /// Enqueued: what `stream` does next waits for the last run.
+    void hold(kernels::Stream stream) { runs_.hold(stream); }
 
-    bool is_recorded() const { return static_cast<bool>(graph_); }
+    bool is_recorded() const { return runs_.is_recorded(); }
     // Of the collectives that the last enqueue() made or replayed.
     int64_t n_collective() const { return n_collective_; }
     int64_t n_byte() const { return n_byte_; }
 
 private:
-    DeviceGraph graph_;
+    void make_connections(Communicator& comm, const DeviceProgram& program, kernels::Stream stream);
+    void require_agreement(Communicator& comm, const FirstFailure& failure);
+
+    DeviceContext& context_;
+    DeviceRuns runs_;
     int64_t n_recorded_ = 0, recorded_bytes_ = 0;  // of the graph
     int64_t n_collective_ = 0, n_byte_ = 0;
 };
