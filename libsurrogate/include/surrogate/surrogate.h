@@ -31,7 +31,11 @@
  * - What is given as input is only read: also the memory behind surrogate_array.data, which is not
  *   const because the same struct describes outputs.
  * - The library never prints, exits, aborts, initialises MPI or uses the world communicator.
- * - A context and the objects made from it are used by one thread at a time.
+ * - A context and the objects made from it are used by one thread at a time. A call that changes or
+ *   runs a plan, or a trainer of the plan, while another call works on it (of another thread, or
+ *   above it on the stack: a log function) returns INVALID_ARGUMENT at once and changes nothing. The
+ *   refusal is local: a collective call that is refused takes no part in exchanges. Its text is that
+ *   of surrogate_error(NULL).
  * - After a run with more than one thread a process that fork() makes must not run plans: OpenMP
  *   has no threads there, and waits for them. dlclose() is harmless: the library stays.
  * Pages named here lie in share/doc/surrogate of an installation, in share/doc of the sources. */
@@ -114,7 +118,10 @@ enum { SURROGATE_HOST = 0, SURROGATE_CUDA = 1 };
  *             (fields of plans with backend cuda, which take both kinds, mixed as they come). Such
  *             plans check each pointer when it is bound: INVALID_ARGUMENT for another kind of memory
  * Fortran's u(n_field, n_point) is shape {n_point, n_field}, stride {n_field, 1}: the same memory.
- * Strides may be negative. data may be NULL if shape[0] or shape[1] is 0. */
+ * Strides may be negative; an input may have stride 0 (one number for all points). Elements of an
+ * output must not share memory: ordered by size, each stride exceeds the distance that the smaller
+ * ones span (SHAPE). More than 2^63 - 1 bytes are LIMIT, strides that lead out of the address space
+ * SHAPE. data may be NULL if shape[0] or shape[1] is 0. */
 typedef struct surrogate_array {
     void* data;
     int64_t shape[2];
@@ -159,7 +166,7 @@ static inline surrogate_array surrogate_matrix_f32(const float* data, int64_t n,
  *   shape   of axes 0 .. n_dim - 1; their product is the number of points
  *   dtype   SURROGATE_FLOAT32 or SURROGATE_FLOAT64
  *   space   SURROGATE_HOST
- * Strides may be negative. data may be NULL if an extent is 0. */
+ * Strides, sizes and outputs as in surrogate_array. data may be NULL if an extent is 0. */
 typedef struct surrogate_block {
     void* data;
     int64_t shape[4];
@@ -268,7 +275,8 @@ SURROGATE_API surrogate_status surrogate_context_fail(surrogate_context* context
  * The order of a sum is the transport's, also with reproducible=true: the last bits may depend on
  * the number of ranks. A NaN on any rank gives NaN; -0 is less than 0.
  * Two reductions, of 40 bytes and of 8 n bytes; not counted by surrogate_plan_counter.
- * Errors: INVALID_ARGUMENT (op; values NULL; ranks that disagree), SHAPE (n negative). Since 0.1 */
+ * Errors: INVALID_ARGUMENT (op; values NULL; ranks that disagree), SHAPE (n negative), LIMIT (more
+ * than 2^63 - 1 bytes). Since 0.1 */
 enum { SURROGATE_SUM = 0, SURROGATE_MAX = 1, SURROGATE_MIN = 2 };
 SURROGATE_API surrogate_status surrogate_context_reduce(surrogate_context* context, int32_t op,
                                                         int64_t n, double* values);
@@ -369,7 +377,7 @@ SURROGATE_API surrogate_status surrogate_model_pooled(const surrogate_model* mod
  * checksums) and of all weights in single precision with their names and shapes, as they are now
  * (a trainer changes weights and ranges of the card). The same on every
  * rank and machine, for a file and its copy, and for what surrogate_model_save writes. The check case
- * does not count. Reads all weights. Local. Since 0.1 */
+ * does not count. Reads all weights, once until they change. Local. Since 0.1 */
 SURROGATE_API surrogate_status surrogate_model_hash(const surrogate_model* model, uint64_t* hash);
 
 /* What kind of domain a model works on, and for grids which one.
@@ -502,8 +510,9 @@ typedef struct surrogate_points {
 } surrogate_points;
 
 /* A domain of scattered points. Collective; the arrays are copied.
- * Errors: SHAPE, NOT_FINITE (names the point), INVALID_ARGUMENT (NULL; cloud or weight that cannot
- * be; ranks that give different arrays). */
+ * Errors: SHAPE, LIMIT (x, as for any surrogate_array), NOT_FINITE (names the point),
+ * INVALID_ARGUMENT (NULL; an invalid cloud or weight; ranks that give different arrays),
+ * NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_domain_create_points(surrogate_context* context,
                                                               const surrogate_points* points,
                                                               surrogate_domain** domain);
@@ -536,7 +545,7 @@ SURROGATE_API surrogate_status surrogate_domain_move(surrogate_domain* domain,
  *                   once, by any rank, in any order; an edge that is given twice counts twice. NULL if
  *                   n_edge is 0
  * Errors: INVALID_ARGUMENT (no point has such an id; a domain without ids, or with equal ones),
- * NOT_SUPPORTED (a grid), NO_MEMORY; the edges are then as before. Since 0.1 */
+ * LIMIT (n_edge), NOT_SUPPORTED (a grid), NO_MEMORY; the edges are then as before. Since 0.1 */
 SURROGATE_API surrogate_status surrogate_domain_set_edges(surrogate_domain* domain, int64_t n_edge,
                                                           const int64_t* source,
                                                           const int64_t* target);
@@ -658,7 +667,8 @@ SURROGATE_API surrogate_status surrogate_partition_sphere(const char* kind, int6
  * positions.
  * Errors: NOT_SUPPORTED (backend, precision; no device; several clouds), DEVICE, SHAPE (coordinates
  * the domain does not have), UNKNOWN_NAME, INVALID_ARGUMENT (model, domain of another context;
- * equal points in reproducible mode), NO_MEMORY. */
+ * ranks with different models, which are compared by surrogate_model_hash, or with domains of
+ * different numbers of points; equal points in reproducible mode), NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_plan_create(const surrogate_model* model,
                                                      const surrogate_domain* input,
                                                      const surrogate_domain* output,
@@ -700,7 +710,7 @@ SURROGATE_API surrogate_status surrogate_plan_agree(surrogate_plan* plan, surrog
  *   Vectors and tensors are one field a component on the card: velocity.x, velocity.y, velocity.z;
  *   stress.xx, stress.xy, .. The name before the dot binds all of them at once, to an array [n_local,
  *   n_component] whose columns are the components in alphabetical order.
- * Errors: UNKNOWN_NAME (lists the card's fields), SHAPE, INVALID_ARGUMENT (unit). */
+ * Errors: UNKNOWN_NAME (lists the card's fields), SHAPE, LIMIT, INVALID_ARGUMENT (unit). */
 SURROGATE_API surrogate_status surrogate_plan_bind_input(surrogate_plan* plan, const char* name,
                                                          const char* unit,
                                                          const surrogate_array* array);

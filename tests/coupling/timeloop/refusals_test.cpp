@@ -122,6 +122,15 @@ TEST(TimeLoopRefusals, OfStateAndFeed) {
     TimeLoop other(plan);
     expect(surrogate_timeloop_feed(other.get(), "height_next", "height_now"), invalid,
            "is in 'm', input 'height_now' in 'km'");
+    km["unit"] = "m";
+    const Model fed = model_of(c.context, "tiny.safetensors", {coordinate_entry(), km},
+                               {field_entry("height_next", 10, 2)});
+    Plan plan_fed(fed, c.domain);
+    TimeLoop third(plan_fed);
+    const surrogate_array same = column(c.own.height.data(), c.own.n(), 0);
+    expect(surrogate_timeloop_bind(third.get(), "height_now", "m", &same), SURROGATE_SUCCESS, "");
+    expect(surrogate_timeloop_feed(third.get(), "height_next", "height_now"), SURROGATE_SHAPE,
+           "numbers share memory");
 }
 
 TEST(TimeLoopRefusals, OfBoundsAndIntegrals) {

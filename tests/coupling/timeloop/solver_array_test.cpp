@@ -117,11 +117,28 @@ TEST(SolverArray, OfNoPointsNeedsNoMemory) {
     block.shape[1] = 0;
     block.shape[2] = int64_t{1} << 40;
     block.dtype = SURROGATE_FLOAT64;
-    EXPECT_NO_THROW(check_block(block, "height", 0));
+    EXPECT_NO_THROW(check_block(block, "height", 0, true));
     const SolverArray array(block);
     EXPECT_EQ(array.n_point(), 0);
     array.read(0, 0, nullptr);
     array.copy_to(nullptr, 1);
+}
+
+TEST(SolverArray, KnowsWhetherPointsShareMemory) {
+    const auto is_distinct = [](int64_t first, int64_t second) {
+        double memory[1] = {};
+        surrogate_block block{};
+        block.data = memory;
+        block.n_dim = 2;
+        block.shape[0] = 4;
+        block.shape[1] = 3;
+        block.stride[0] = first;
+        block.stride[1] = second;
+        block.dtype = SURROGATE_FLOAT64;
+        return SolverArray(block).is_distinct();
+    };
+    EXPECT_TRUE(is_distinct(1, 4) && is_distinct(-1, 4) && is_distinct(3, 1) && is_distinct(2, -7));
+    EXPECT_FALSE(is_distinct(1, 3) || is_distinct(0, 1) || is_distinct(1, 0) || is_distinct(2, 2));
 }
 
 TEST(SolverArray, FloatsHoldWhatTheyCanAndNaNElse) {
