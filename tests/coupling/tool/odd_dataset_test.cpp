@@ -205,6 +205,17 @@ TEST(OddDataset, FieldsWithoutTimesDoNotHideASeries) {
     EXPECT_EQ(file.form().n_time, 3);
 }
 
+TEST(OddDataset, AxesWithoutNumbersOfNetcdfMayBeEmpty) {
+    const ReadFile file(written("bare", [](OddDataset& set) {
+        for (const char* const name : {"sample", "time"}) {
+            set[name].shape = {0};
+            set[name].is_bare_axis = true;
+        }
+    }));
+    EXPECT_EQ(file.form().n_sample, 2);
+    EXPECT_EQ(file.form().n_time, 3);
+}
+
 TEST(OddDataset, NumbersThatLieElsewhereAreRefused) {
     const std::string secret = path_of("secret");
     std::ofstream(secret) << std::string(4096, '7');
