@@ -152,8 +152,10 @@ std::optional<int64_t> known_extent(const StoredForm& form, const std::string& a
     return std::nullopt;
 }
 
-/// An axis is as long in every variable, its own list of numbers included, as in the fields.
+/// An axis is as long in every variable, its own list of numbers included, as in the fields. netCDF
+/// leaves an axis without numbers at the extent 0 if it may grow.
 void check_extents(const StoredForm& form, const StoredVariable& variable) {
+    if (variable.kind == StoredVariable::Kind::none) return;
     std::vector<int64_t> expected = variable.shape;
     for (size_t i = 0; i < variable.axes.size(); ++i)
         expected[i] = known_extent(form, variable.axes[i]).value_or(expected[i]);

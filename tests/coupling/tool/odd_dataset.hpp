@@ -24,6 +24,7 @@ struct OddVariable {
     std::function<void(hid_t)> how = [](hid_t) {};  ///< sets properties of the data set
     bool is_written = true;
     std::string unit = "1";
+    bool is_bare_axis = false;  ///< an axis without numbers, as netCDF writes it
 };
 
 /// A file of HDF5 with the attributes of a data set, written by HDF5 itself.
@@ -71,6 +72,9 @@ private:
         if (!variable.axis.empty()) h5::put(dataset, "axis", variable.axis);
         const bool is_list = variable.axes == std::vector<std::string>{variable.name};
         if (is_list) h5::put(dataset, "CLASS", std::string("DIMENSION_SCALE"));
+        if (variable.is_bare_axis)
+            h5::put(dataset, "NAME",
+                    std::string("This is a netCDF dimension but not a netCDF variable.         2"));
         if (!is_list && !variable.axes.empty()) put_axes(file, dataset, variable.axes);
         if (!variable.is_written || H5Tget_class(variable.type) == H5T_STRING) return;
         std::vector<double> numbers(static_cast<size_t>(H5Sget_simple_extent_npoints(space)));

@@ -1,7 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0 Data sets of strangers: what does not fit its axes, does not
-// lie in the file or was never written is refused by name before a number is read.
+// SPDX-License-Identifier: Apache-2.0
+// Data sets of strangers: what does not fit its axes, does not lie in the file or was never written
+// is refused by name before a number is read.
 #include "tests/coupling/tool/odd_dataset.hpp"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -17,11 +19,14 @@ int n_name_by_index = 0;
 
 }  // namespace
 
-/// Replaces HDF5's function, which goes through all names before the one that is asked for.
-extern "C" ssize_t H5Lget_name_by_idx(hid_t, const char*, H5_index_t, H5_iter_order_t, hsize_t,
-                                      char*, size_t, hid_t) {
+/// Counts calls of HDF5's function, which goes through all names before the one that is asked for.
+extern "C" ssize_t H5Lget_name_by_idx(hid_t location, const char* group, H5_index_t index,
+                                      H5_iter_order_t order, hsize_t n, char* name, size_t size,
+                                      hid_t access) {
     ++n_name_by_index;
-    return -1;
+    static auto* const real =
+        reinterpret_cast<decltype(&H5Lget_name_by_idx)>(::dlsym(RTLD_NEXT, "H5Lget_name_by_idx"));
+    return real(location, group, index, order, n, name, size, access);
 }
 
 namespace surrogate::test {
@@ -197,6 +202,17 @@ TEST(OddDataset, FieldsWithoutTimesDoNotHideASeries) {
         set.variables.push_back({"a", {2, 4}, {"sample", "x"}});
     }));
     EXPECT_TRUE(file.form().is_series);
+    EXPECT_EQ(file.form().n_time, 3);
+}
+
+TEST(OddDataset, AxesWithoutNumbersOfNetcdfMayBeEmpty) {
+    const ReadFile file(written("bare", [](OddDataset& set) {
+        for (const char* const name : {"sample", "time"}) {
+            set[name].shape = {0};
+            set[name].is_bare_axis = true;
+        }
+    }));
+    EXPECT_EQ(file.form().n_sample, 2);
     EXPECT_EQ(file.form().n_time, 3);
 }
 

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <functional>
-#include <thread>
 
 #include "tests/coupling/tool/odd_dataset.hpp"
 #include "tests/coupling/tool/train_program.hpp"
