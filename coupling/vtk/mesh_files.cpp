@@ -52,13 +52,13 @@ private:
         return "";
     }
 };
-vtkStandardNewMacro(Names)
-    // clang-format on
+// clang-format on
+vtkStandardNewMacro(Names);
 
-    /// Values of the attribute, names of files, with those of the second one. Relative names are those
-    /// of the file's folder.
-    Parsed names_in(const std::string& path, const char* element, const char* attribute,
-                    const char* second) {
+/// Reads the attribute's values, names of files, with those of the second one. Relative names are
+/// those of the file's folder.
+Parsed names_in(const std::string& path, const char* element, const char* attribute,
+                const char* second) {
     if (!has_bounded_xml(path)) return {{}, false, "its XML is not that of a series"};
     std::ifstream file(path, std::ios::binary);
     const vtkNew<Names> names;

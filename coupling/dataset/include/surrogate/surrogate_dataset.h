@@ -16,8 +16,8 @@
  *         surrogate_dataset_write(set, "pressure", s * n_point, &p);
  *     surrogate_dataset_finish(set);
  *
- * The file gets its name in surrogate_dataset_finish; until then the content is in "<path>.tmp". Its
- * bytes are the same for any number of ranks and any partition.
+ * The file gets its name in surrogate_dataset_finish; until then the content is in
+ * "<path>.surrogate.tmp". Its bytes are the same for any number of ranks and any partition.
  *
  * "Collective" and "local" as in surrogate.h. Calls that describe the file are local and made alike
  * on all ranks, which surrogate_dataset_begin checks. One thread at a time. Since 0.1 */
@@ -70,9 +70,9 @@ typedef struct surrogate_variable {
 SURROGATE_API surrogate_status surrogate_dataset_add(surrogate_dataset* dataset,
                                                      const surrogate_variable* variable);
 
-/* Ends the description and makes "<path>.tmp", on a file system that all ranks see. Collective.
- * Errors: IO (folder, permission, no room), INVALID_ARGUMENT (ranks that describe different files; no
- * variable), NO_MEMORY. */
+/* Ends the description and makes "<path>.surrogate.tmp", on a file system that all ranks see.
+ * Collective. Errors: IO (folder, permission, no room), INVALID_ARGUMENT (ranks that describe
+ * different files; no variable), NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_dataset_begin(surrogate_dataset* dataset);
 
 /* Whose points the ranks have in the calls of surrogate_dataset_write that follow. The domain may be
