@@ -38,18 +38,22 @@ public:
 protected:
     void StartElement(const char* name, const char** attributes) override {
         if (first_names.size() < 2) first_names.emplace_back(name);
-        if (first_names.size() == 1) root_type = value_of(attributes, "type");
+        if (first_names.size() == 1) root_type = text_of(attributes, "type");
         if (name != element) return;
-        const char* value = value_of(attributes, attribute);
-        if (*value != 0) found.emplace_back(value, value_of(attributes, second));
+        const char* const value = find(attributes, attribute);
+        if (value != nullptr) found.emplace_back(value, text_of(attributes, second));
     }
     void EndElement(const char*) override {}
 
 private:
-    static const char* value_of(const char** attributes, const std::string& key) {
+    static const char* find(const char** attributes, const std::string& key) {
         for (; attributes[0] != nullptr; attributes += 2)
             if (attributes[0] == key) return attributes[1];
-        return "";
+        return nullptr;
+    }
+    static std::string text_of(const char** attributes, const std::string& key) {
+        const char* const value = find(attributes, key);
+        return value == nullptr ? "" : value;
     }
 };
 // clang-format on
