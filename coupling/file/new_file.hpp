@@ -24,9 +24,9 @@ enum class Links {
 /// A file that gets its name when it is complete. Until commit(), whatever has the name stays as it
 /// is, and also if the disk is full, the program is killed or the power fails.
 ///
-/// The content goes to "<path>.surrogate.tmp" in the same folder: by write(), or by another writer that
-/// opens temporary(). No other software uses that suffix, so a file of that name is the rest of a
-/// killed program, and the next write removes it. If two programs write one file at the same time,
+/// The content goes to "<path>.surrogate.tmp" in the same folder: by write(), or by another writer
+/// that opens temporary(). No other software uses that suffix, so a file of that name is the rest of
+/// a killed program, and the next write removes it. If two programs write one file at the same time,
 /// the one that began later succeeds.
 ///   links    see Links
 ///   rights   an earlier file keeps its permissions; one that may not be written is not replaced

@@ -37,8 +37,8 @@ struct Target {
 /// file can be made in its folder.
 Target find_target(const Job& job, const PredictArguments& arguments);
 
-/// Keeps other programs from the same output until it is destroyed: on rank 0 a lock beside it, null
-/// elsewhere. Collective. Throws Failure (bad_usage), which names the program that has it.
+/// Keeps other programs from the same output until the result is destroyed: on rank 0 a lock beside
+/// it, null elsewhere. Collective. Throws Failure (bad_usage), which names the program that has it.
 std::unique_ptr<file::FileLock> lock_output(const Job& job, const PredictArguments& arguments);
 
 /// Throws Failure (bad_usage) if no file can be made in `folder`, "" or ending with "/", for `out`: one

@@ -108,8 +108,8 @@ void SeriesOutput::check_out(const std::vector<SeriesStep>& input) const {
     check_outputs(inputs, outputs);
 }
 
-/// A folder that is not there; or one that no series names, in which a program has begun this series
-/// and has failed in its first step. Any other folder may hold files of somebody.
+/// Takes a folder that is not there; or one that no series names, in which a program has begun this
+/// series and has failed in its first step. Any other folder may hold files of somebody.
 void SeriesOutput::choose_folder(const std::vector<SeriesStep>& input) {
     const std::string own = vtk::directory_of(arguments_.out) + vtk::stem_of(arguments_.out);
     folder_ = own;

@@ -57,8 +57,8 @@ void check_settings(const TrainConfig& config) {
     if (!wrong.empty()) throw Failure(Exit::bad_usage, wrong);
 }
 
-/// Samples that are learnt from twice, or judged by what was learnt, would make errors look smaller.
-/// `one_of(path)` is equal for data sets that are one.
+/// Refuses samples that are learnt from twice, or that are learnt from and judged by: errors would
+/// look smaller. `one_of(path)` is equal for data sets that are one.
 template <class OneOf>
 void check_data_sets(const TrainConfig::Data& data, const OneOf& one_of) {
     std::map<std::decay_t<decltype(one_of(""))>, std::string> training, validation;

@@ -44,7 +44,7 @@ std::vector<OutputFile> TrainFolder::outputs(Earlier earlier) const {
     for (const char* name :
          {"checkpoint.safetensors", "last.safetensors", "best.safetensors", "average.safetensors",
           "essence.json", "config.toml", "loss.csv", "loss.png", ".surrogate.lock"})
-        files.push_back({"folder '" + path_ + "'", file(name), earlier, anew});
+        files.push_back({"the training in '" + path_ + "'", file(name), earlier, anew});
     files.back().earlier = Earlier::report;  // of a killed program
     return files;
 }
@@ -92,7 +92,7 @@ void TrainFolder::claim(const std::vector<InputFile>& inputs, EarlierTraining ea
         if (read_essence(file("essence.json"))) {
             must_be_same_ = true;
             for (OutputFile& output : files)
-                if (output.path.find(".safetensors") == std::string::npos)
+                if (fs::path(output.path).extension() != ".safetensors")
                     output.earlier = Earlier::report;
         }
         check_outputs(inputs, files);

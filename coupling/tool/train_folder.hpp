@@ -13,14 +13,15 @@ namespace surrogate::tool {
 
 /// What a training does with one that is in its folder.
 enum class EarlierTraining {
-    stays,  ///< the training is refused, unless it is the same one, killed before its first checkpoint
+    /// The training is refused, unless it is the same one, killed before its first checkpoint.
+    stays,
     resumed,  ///< --resume
     replaced  ///< --overwrite
 };
 
 /// The folder that a training writes to, and its claim on it: from claim() until it is destroyed no
-/// other training writes there. Nothing in the folder changes before begin(). If an earlier training
-/// is replaced, it stays as it is until the first checkpoint of the new one is complete.
+/// other training writes there. Nothing in the folder changes before begin(). An earlier training
+/// that is replaced stays as it is until the first checkpoint of the new one is complete.
 /// All functions but names are collective; errors are Failure on all ranks.
 class TrainFolder {
 public:

@@ -38,27 +38,31 @@ public:
 protected:
     void StartElement(const char* name, const char** attributes) override {
         if (first_names.size() < 2) first_names.emplace_back(name);
-        if (first_names.size() == 1) root_type = value_of(attributes, "type");
+        if (first_names.size() == 1) root_type = text_of(attributes, "type");
         if (name != element) return;
-        const char* value = value_of(attributes, attribute);
-        if (*value != 0) found.emplace_back(value, value_of(attributes, second));
+        const char* const value = find(attributes, attribute);
+        if (value != nullptr) found.emplace_back(value, text_of(attributes, second));
     }
     void EndElement(const char*) override {}
 
 private:
-    static const char* value_of(const char** attributes, const std::string& key) {
+    static const char* find(const char** attributes, const std::string& key) {
         for (; attributes[0] != nullptr; attributes += 2)
             if (attributes[0] == key) return attributes[1];
-        return "";
+        return nullptr;
+    }
+    static std::string text_of(const char** attributes, const std::string& key) {
+        const char* const value = find(attributes, key);
+        return value == nullptr ? "" : value;
     }
 };
-vtkStandardNewMacro(Names)
-    // clang-format on
+// clang-format on
+vtkStandardNewMacro(Names);
 
-    /// Values of the attribute, names of files, with those of the second one. Relative names are those
-    /// of the file's folder.
-    Parsed names_in(const std::string& path, const char* element, const char* attribute,
-                    const char* second) {
+/// Reads the attribute's values, names of files, with those of the second one. Relative names are
+/// those of the file's folder.
+Parsed names_in(const std::string& path, const char* element, const char* attribute,
+                const char* second) {
     if (!has_bounded_xml(path)) return {{}, false, "its XML is not that of a series"};
     std::ifstream file(path, std::ios::binary);
     const vtkNew<Names> names;

@@ -164,7 +164,7 @@ TEST(VtkSeries, TheSeriesIsCompleteAfterEveryStep) {
             const auto grid = read<vtkXMLPUnstructuredGridReader>(folder / found.file);
             EXPECT_EQ(grid->GetNumberOfPoints(), 12 + k);
         }
-        EXPECT_FALSE(std::filesystem::exists(folder / "run.pvd.tmp"));
+        EXPECT_FALSE(std::filesystem::exists(folder / "run.pvd.surrogate.tmp"));
     }
 }
 

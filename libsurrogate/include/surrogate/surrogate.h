@@ -329,8 +329,8 @@ SURROGATE_API surrogate_status surrogate_model_create(surrogate_context* context
  * case is not kept, so that nothing in the new file says what it should predict. Collective; rank 0
  * writes, and path is used there only.
  * The file gets its name when it is complete. Until then, and if writing fails, whatever has the
- * name stays as it is; the content goes to "<path>.tmp". Links are followed, and an earlier file
- * keeps its permissions.
+ * name stays as it is; the content goes to "<path>.surrogate.tmp". Links are followed, and an
+ * earlier file keeps its permissions.
  * Errors: IO; INVALID_ARGUMENT (NULL); NOT_SUPPORTED (a network without weights). Since 0.1 */
 SURROGATE_API surrogate_status surrogate_model_save(const surrogate_model* model, const char* path);
 

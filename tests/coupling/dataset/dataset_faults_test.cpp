@@ -115,7 +115,7 @@ TEST_F(DatasetFaults, OfAFullDiskLeaveTheEarlierFile) {
     const Answer found = PointSamples(world, "contiguous", 5000).save(disk / "set.h5");
     EXPECT_EQ(found.text, "cannot write '" + disk / "set.h5" + "': No space left on device");
     EXPECT_TRUE(bytes_of(disk / "set.h5") == whole_);
-    EXPECT_FALSE(std::filesystem::exists(disk / "set.h5.tmp"));
+    EXPECT_FALSE(std::filesystem::exists(disk / "set.h5.surrogate.tmp"));
 }
 
 }  // namespace

@@ -177,7 +177,7 @@ TEST_F(CheckpointFaults, OfAFullDiskLeaveTheEarlierFile) {
     EXPECT_EQ(found.status, SURROGATE_IO);
     EXPECT_EQ(found.text, "cannot write '" + disk / "run.h5" + "': No space left on device");
     EXPECT_TRUE(bytes_of(disk / "run.h5") == before);
-    EXPECT_FALSE(std::filesystem::exists(disk / "run.h5.tmp"));
+    EXPECT_FALSE(std::filesystem::exists(disk / "run.h5.surrogate.tmp"));
 }
 
 }  // namespace

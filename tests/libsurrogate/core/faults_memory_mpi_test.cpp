@@ -60,7 +60,7 @@ TEST_F(FaultsMemory, InSaveIsToldToAllRanks) {
     MPI_Barrier(comm);
     if (context.rank() == 0) {
         EXPECT_EQ(std::remove(path.c_str()), 0);
-        EXPECT_NE(std::remove((path + ".tmp").c_str()), 0);
+        EXPECT_NE(std::remove((path + ".surrogate.tmp").c_str()), 0);
     }
 }
 

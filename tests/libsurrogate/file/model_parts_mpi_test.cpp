@@ -277,13 +277,13 @@ TEST_F(SavedModel, ReplacesAFileThroughALinkAndKeepsItsPermissions) {
     EXPECT_EQ(stat(path.c_str(), &found), 0);
     EXPECT_EQ(found.st_mode & 07777, 0640u);
     EXPECT_GT(found.st_size, 1000);
-    EXPECT_FALSE(fs::exists(path + ".tmp"));
+    EXPECT_FALSE(fs::exists(path + ".surrogate.tmp"));
 }
 
 TEST_F(SavedModel, LeavesWhatWasThereIfItCannotBeWritten) {
     if (is_root()) {
         std::ofstream(path) << "earlier";
-        fs::create_directories(path + ".tmp/in the way");
+        fs::create_directories(path + ".surrogate.tmp/in the way");
         fs::create_directories(folder + "/directory");
     }
     expect_refused(SURROGATE_IO, "cannot write '" + path + "'", save(darcy, path));

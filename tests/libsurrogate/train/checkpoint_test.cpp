@@ -57,7 +57,7 @@ TEST_F(Checkpoints, OfAFullDiskLeaveTheEarlierOne) {
                 answer(surrogate_trainer_save(run.trainer.get(), "second", path.c_str()));
             EXPECT_EQ(found.status, SURROGATE_IO) << room << ": " << found;
         }
-        EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
+        EXPECT_FALSE(std::filesystem::exists(path + ".surrogate.tmp"));
         EXPECT_EQ(std::filesystem::file_size(path), size);
     }
     expect_the_first();
@@ -85,7 +85,7 @@ TEST_F(Checkpoints, OfAKilledProgramLeaveTheEarlierOne) {
     expect_the_first();
     run.golden_step(1);
     run.trainer.save(path, "second");  // what the killed ones left is no obstacle
-    EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
+    EXPECT_FALSE(std::filesystem::exists(path + ".surrogate.tmp"));
     EXPECT_EQ(run.trainer.restore(path), "second");
 }
 

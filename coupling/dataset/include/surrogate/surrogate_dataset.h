@@ -16,8 +16,8 @@
  *         surrogate_dataset_write(set, "pressure", s * n_point, &p);
  *     surrogate_dataset_finish(set);
  *
- * The file gets its name in surrogate_dataset_finish; until then the content is in "<path>.tmp". Its
- * bytes are the same for any number of ranks and any partition.
+ * The file gets its name in surrogate_dataset_finish; until then the content is in
+ * "<path>.surrogate.tmp". Its bytes are the same for any number of ranks and any partition.
  *
  * These functions only write. To read a data set its source must be trusted, since HDF5 may crash in
  * metadata that is damaged; `surrogate train` opens it in a process of its own first.
@@ -73,9 +73,9 @@ typedef struct surrogate_variable {
 SURROGATE_API surrogate_status surrogate_dataset_add(surrogate_dataset* dataset,
                                                      const surrogate_variable* variable);
 
-/* Ends the description and makes "<path>.tmp", on a file system that all ranks see. Collective.
- * Errors: IO (folder, permission, no room), INVALID_ARGUMENT (ranks that describe different files; no
- * variable), NO_MEMORY. */
+/* Ends the description and makes "<path>.surrogate.tmp", on a file system that all ranks see.
+ * Collective. Errors: IO (folder, permission, no room), INVALID_ARGUMENT (ranks that describe
+ * different files; no variable), NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_dataset_begin(surrogate_dataset* dataset);
 
 /* Whose points the ranks have in the calls of surrogate_dataset_write that follow. The domain may be

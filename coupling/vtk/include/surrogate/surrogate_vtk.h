@@ -148,7 +148,8 @@ typedef struct surrogate_piece {
 
 /* A new series at `path`, which ends in .pvd; its directory must exist. Every rank calls it with
  * the same path. Rank 0 removes an old series of that name (the .pvd only; its other files are
- * overwritten as the run goes on). Errors: INVALID_ARGUMENT (path, rank, size), IO. */
+ * overwritten as the run goes on). Its name has no control characters, which XML cannot keep.
+ * Errors: INVALID_ARGUMENT (path, rank, size), IO. */
 SURROGATE_API surrogate_status surrogate_series_create(const char* path, int32_t rank, int32_t size,
                                                        surrogate_series** series);
 
