@@ -6,8 +6,8 @@
 namespace darcy {
 
 /// Runs `work` without PETSc printing its error; *is_done if it succeeded on all ranks. problem_ is
-/// otherwise that of the first rank that failed. A failed MPI call is returned: other ranks may wait
-/// in it.
+/// otherwise that of the first rank that failed. A failed MPI call is returned: other ranks may
+/// wait in it.
 PetscErrorCode SurrogatePressure::attempt(const std::function<PetscErrorCode()>& work,
                                           bool* is_done) {
     PetscFunctionBegin;

@@ -19,11 +19,12 @@
 // which solve the first prediction was used. The numbers are the same on any number of ranks.
 //
 // Where to look: learner.cpp has all calls of libsurrogate.
+#include <surrogate/surrogate_petsc.h>
+
 #include <array>
 #include <cmath>
 #include <fluid/initial.hpp>
 #include <fluid/transport.hpp>
-#include <surrogate/surrogate_petsc.h>
 
 #include "learner.hpp"
 #include "row_solver.hpp"

@@ -10,9 +10,9 @@ extern "C" {
 #endif
 
 /* If an MPI call fails on one rank, the library's call returns MPI or BROKEN on this rank within a
- * second. The other ranks may wait in the MPI call until the job ends: the host must call MPI_Abort.
- * Later calls on the context return BROKEN without communication. Destroying the context and its
- * objects sends nothing and waits for no rank (page errors.md). */
+ * second. The other ranks may wait in the MPI call until the job ends: the host must call
+ * MPI_Abort. Later calls on the context return BROKEN without communication. Destroying the context
+ * and its objects sends nothing and waits for no rank (page errors.md). */
 
 /* A context over the ranks of `comm`. Collective over comm, which is duplicated once and never used
  * again; its error handler stays as it is. options may be NULL; they are copied, and must be the

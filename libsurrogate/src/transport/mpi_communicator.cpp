@@ -258,8 +258,8 @@ private:
         }
     }
 
-    /// Calls body(done, n) for every piece of `count` bytes or elements: both sides of a message cut
-    /// alike.
+    /// Calls body(done, n) for every piece of `count` bytes or elements. Both sides of a message
+    /// cut alike.
     template <class Body>
     void in_pieces(int64_t count, const Body& body) const {
         for (int64_t done = 0; done < count; done += piece_)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library to preload: requests for aligned memory of SURROGATE_FAIL_MEMORY_FROM bytes or more fail. The
-// library takes all of its large memory that way.
+// A library to preload: requests for aligned memory of SURROGATE_FAIL_MEMORY_FROM bytes or more
+// fail. libsurrogate takes all of its large memory that way.
 #include <dlfcn.h>
 
 #include <cerrno>

@@ -27,9 +27,10 @@ extern "C" {
 /* The PETSc error code of a status: SHAPE is PETSC_ERR_ARG_SIZ, NOT_FINITE is PETSC_ERR_FP,
  * INVALID_ARGUMENT and UNKNOWN_NAME are PETSC_ERR_ARG_WRONG, NOT_SUPPORTED is PETSC_ERR_SUP, IO is
  * PETSC_ERR_FILE_OPEN, BAD_FILE is PETSC_ERR_FILE_UNEXPECTED, NO_MEMORY is PETSC_ERR_MEM, DEVICE is
- * PETSC_ERR_GPU, OUT_OF_RANGE is PETSC_ERR_ARG_OUTOFRANGE, MPI and BROKEN are PETSC_ERR_MPI, others
- * are PETSC_ERR_LIB. PETSC_ERR_MPI may be the error of one rank while the others wait for this rank:
- * a program that handles errors must call MPI_Abort then, as PETSc does for errors that reach main(). */
+ * PETSC_ERR_GPU, OUT_OF_RANGE is PETSC_ERR_ARG_OUTOFRANGE, MPI and BROKEN are PETSC_ERR_MPI,
+ * others are PETSC_ERR_LIB. PETSC_ERR_MPI may be the error of one rank while the others wait for
+ * this rank. A program that handles errors must call MPI_Abort then, as PETSc does for errors that
+ * reach main(). */
 SURROGATE_API PetscErrorCode surrogate_petsc_error_code(surrogate_status status);
 
 /* Calls a function of surrogate.h inside a function that returns PetscErrorCode. */
