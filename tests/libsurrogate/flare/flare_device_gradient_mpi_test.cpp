@@ -210,7 +210,7 @@ TEST(FlareDeviceGradient, OfAnySizesIsThatOfTheHostInDouble) {
             impl::flare::parse_config(*model.get()->model->card().network);
         const impl::flare::Layers<float> layers(config, model.get()->model->weights());
         const auto weights = std::make_shared<const impl::flare::DeviceWeights>(
-            way.device->device(), kernels::Operand::fp32, config, layers);
+            *way.device, kernels::Operand::fp32, config, layers);
         GradientWay cut = way;
         cut.program = [&](const impl::PlanRequest& request) {
             return impl::flare::make_device_gradient_program(
