@@ -88,7 +88,7 @@ struct Ended {
     bool is_late = false;
 };
 
-[[noreturn]] void fail(const std::string& path, const std::string& text) {
+[[noreturn]] void fail_dataset(const std::string& path, const std::string& text) {
     throw Failure(Exit::bad_usage, "data set '" + path + "': " + text);
 }
 
@@ -121,7 +121,7 @@ pid_t start(const std::string& path, int output) {
                                    environment().data());
     ::posix_spawn_file_actions_destroy(&actions);
     if (code != 0)
-        fail(path, std::string("cannot start the process that opens it first (/proc/self/exe): ") +
+        fail_dataset(path, std::string("cannot start the process that opens it first (/proc/self/exe): ") +
                        std::strerror(code) + "; nothing was read");
     return process;
 }
@@ -159,7 +159,7 @@ void wait_for(pid_t process, std::chrono::steady_clock::time_point end, Ended* e
 Ended run(const std::string& path) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-        fail(path, std::string("cannot make a pipe: ") + std::strerror(errno));
+        fail_dataset(path, std::string("cannot make a pipe: ") + std::strerror(errno));
     const Descriptor input(ends[0]);
     Descriptor output(ends[1]);
     const auto end = std::chrono::steady_clock::now() + longest;
@@ -212,7 +212,7 @@ void try_dataset(const std::string& path) {
     if (!ended.is_late && ended.text.starts_with(accepted)) return;
     if (!ended.is_late && ended.text.starts_with(refused))
         throw Failure(Exit::bad_usage, ended.text.substr(1));
-    fail(path, "the process that opened it first " + reason(ended) +
+    fail_dataset(path, "the process that opened it first " + reason(ended) +
                    ": the file is damaged, or made to harm; write it again");
 }
 

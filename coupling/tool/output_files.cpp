@@ -14,10 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& text) {
-    throw Failure(Exit::bad_usage, text);
-}
-
 std::string full_name(const fs::path& path) {
     std::error_code none;
     return fs::weakly_canonical(path, none).string();

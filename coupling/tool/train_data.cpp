@@ -61,7 +61,7 @@ bool has_field(const ReadFile& file, const std::string& name) {
 /// The card takes it.
 void check_unit(const ReadFile& file, const std::string& field, const std::string& unit) {
     if (!is_utf8(unit))
-        refuse("data set '" + file.path() + "': the unit of '" + one_line(field, 60) + "' is '" +
+        fail("data set '" + file.path() + "': the unit of '" + one_line(field, 60) + "' is '" +
                one_line(unit, 60) + "', expected UTF-8");
 }
 
