@@ -33,9 +33,9 @@
  * - The library never prints, exits, aborts, initialises MPI or uses the world communicator.
  * - A context and the objects made from it are used by one thread at a time. A call that changes or
  *   runs a plan, or a trainer of the plan, while another call works on it (of another thread, or
- *   above it on the stack: a log function) returns INVALID_ARGUMENT at once and changes nothing. The
- *   refusal is local: a collective call that is refused takes no part in exchanges. Its text is that
- *   of surrogate_error(NULL).
+ *   above it on the stack: a log function) returns INVALID_ARGUMENT at once and changes nothing.
+ *   The refusal is local: a collective call that is refused takes no part in exchanges. Its text is
+ *   that of surrogate_error(NULL).
  * - After a run with more than one thread a process that fork() makes must not run plans: OpenMP
  *   has no threads there, and waits for them. dlclose() is harmless: the library stays.
  * Pages named here lie in share/doc/surrogate of an installation, in share/doc of the sources. */
