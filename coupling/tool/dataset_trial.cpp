@@ -16,12 +16,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "coupling/dataset/read_file.hpp"
 #include "coupling/tool/job.hpp"
+#include "coupling/tool/read_text.hpp"
 
 extern char** environ;
 
@@ -38,12 +41,6 @@ constexpr auto longest = 120s;
 constexpr size_t longest_text = 1 << 16;
 constexpr char accepted = 'y', refused = 'n';
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool has_memory_limit = false;  // sanitizers reserve terabytes
-#else
-constexpr bool has_memory_limit = true;
-#endif
-
 // ---- the process that opens the data set ----
 
 /// Lowers a limit; one that is lower already stays.
@@ -52,6 +49,12 @@ void limit(__rlimit_resource resource, rlim_t most) {
     if (::getrlimit(resource, &now) != 0) return;
     now.rlim_cur = std::min(now.rlim_cur, most);
     ::setrlimit(resource, &now);
+}
+
+/// Of the program itself; sanitizers reserve terabytes.
+rlim_t address_bytes() {
+    const std::string pages = read_text("/proc/self/statm").value_or("0");
+    return std::strtoull(pages.c_str(), nullptr, 10) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
 }
 
 void write_all(std::string_view text) {
@@ -192,15 +195,16 @@ int run_dataset_trial(char** argv) {
     for (int i = 3; i < 1024; ++i) ::close(i);  // the job's
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, processor_seconds);
-    if (has_memory_limit) limit(RLIMIT_AS, memory_bytes);
+    limit(RLIMIT_AS, address_bytes() + memory_bytes);
+    ::alarm(static_cast<unsigned>(longest.count()) + 10);  // if nobody waits any more
     try {
-        const dataset::ReadFile file(argv[2]);
+        std::optional<dataset::ReadFile> file(std::in_place, argv[2]);
+        file.reset();  // may crash, too
         write_all({&accepted, 1});
         return 0;
     } catch (const std::bad_alloc&) {
         write_all(std::string(1, refused) + "data set '" + argv[2] +
-                  "': its structure needs more "
-                  "than 4 GiB of memory");
+                  "': its structure needs more than 4 GiB of memory");
     } catch (const std::exception& error) {
         write_all(std::string(1, refused) + error.what());
     }
@@ -209,8 +213,9 @@ int run_dataset_trial(char** argv) {
 
 void try_dataset(const std::string& path) {
     const Ended ended = run(path);
-    if (!ended.is_late && ended.text.starts_with(accepted)) return;
-    if (!ended.is_late && ended.text.starts_with(refused))
+    const bool has_answered = !ended.is_late && ended.signal == 0;
+    if (has_answered && ended.text.starts_with(accepted)) return;
+    if (has_answered && ended.text.starts_with(refused))
         throw Failure(Exit::bad_usage, ended.text.substr(1));
     fail_dataset(path, "the process that opened it first " + reason(ended) +
                    ": the file is damaged, or made to harm; write it again");
