@@ -10,12 +10,24 @@ option(SURROGATE_UNITY "Compile neighboring sources together: a shorter first bu
 set(surrogate_standard_headers <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory>
     <optional> <span> <stdexcept> <string> <string_view> <utility> <vector>)
 
+# The compiler takes sources that are compiled together for headers, whose types must not be in anonymous namespaces.
+set(surrogate_unity_warnings "")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(APPEND surrogate_unity_warnings $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+    if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+        # GCC 12 follows std::string's short buffer into long strings (GCC bug 105329).
+        list(APPEND surrogate_unity_warnings $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds>
+            $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overread> $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow>)
+    endif()
+endif()
+
 function(surrogate_compile_together target)
     target_precompile_headers(${target} PRIVATE ${surrogate_standard_headers})
     if(NOT SURROGATE_UNITY)
         return()
     endif()
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    target_compile_options(${target} PRIVATE ${surrogate_unity_warnings})
     get_target_property(sources ${target} SOURCES)
     get_target_property(home ${target} SOURCE_DIR)
     set(folders "")
