@@ -267,29 +267,6 @@ TEST_F(DeviceNccl, TwoPlansOnTwoStreamsTakeTurns) {
     EXPECT_EQ(nccl.misuse(), "");
 }
 
-/// Handles of streams are not compared: another stream may have the handle of one that is gone.
-TEST_F(DeviceNccl, EveryRunWaitsForTheReductionsBefore) {
-    const Context context = ranks_context(false, pretended_nccl);
-    const Model model(context, small_darcy_model());
-    DarcyCase points(own_rows("scattered", 20, world));
-    const Domain domain = points.domain(context);
-    Plan plan(model, domain, {{"backend", "cuda"}});
-    EmulatedDevice device(emulated_device());
-    const DeviceArray<double> mobility(device, points.mobility);
-    const DeviceArray<double> pressure(device, points.pressure);
-    const impl::DeviceStream stream(device, device.create_stream());
-    plan.bind_input("mobility", mobility.column(points.n()));
-    plan.bind_output("pressure", pressure.column(points.n()));
-    plan.set_stream(stream.get());
-    plan.run();
-    const int64_t n_wait = device.counts().n_wait;
-    plan.run();
-    EXPECT_EQ(device.counts().n_wait, n_wait + 1) << "runs on one stream";
-    plan.set_stream(stream.get());
-    EXPECT_EQ(device.counts().n_wait, n_wait + 2) << "the same stream set again";
-    plan.wait();
-}
-
 // ---- one rank at fault in a run ----
 
 struct Step {
@@ -314,6 +291,22 @@ struct Step {
     EmulatedDevice device;
     DeviceArray<double> mobility, pressure;
 };
+
+/// Handles of streams are not compared: another stream may have the handle of one that is gone.
+TEST_F(DeviceNccl, EveryRunWaitsForTheReductionsBefore) {
+    const Context context = ranks_context(false, pretended_nccl);
+    const Model model(context, small_darcy_model());
+    Step step(context, model, "false");
+    const impl::DeviceStream stream(step.device, step.device.create_stream());
+    step.plan.set_stream(stream.get());
+    step.plan.run();
+    const int64_t n_wait = step.device.counts().n_wait;
+    step.plan.run();
+    EXPECT_EQ(step.device.counts().n_wait, n_wait + 1) << "runs on one stream";
+    step.plan.set_stream(stream.get());
+    EXPECT_EQ(step.device.counts().n_wait, n_wait + 2) << "the same stream set again";
+    step.plan.wait();
+}
 
 struct Fault {
     const char* name;

@@ -61,7 +61,15 @@ public:
 
     void require_usable(std::span<const Column> outputs) const override {
         ports_->require_usable(outputs);
-        if (is_callers_stream_) require_not_captured(device_, stream_);
+        if (!is_callers_stream_) return;
+        try {
+            require_not_captured(device_, stream_);
+        } catch (const Error& error) {
+            if (error.status() == Status::not_supported) throw;
+            // The device failed: the run that follows reports it, and takes part in all exchanges.
+            found_before_run_ = {};
+            found_before_run_.guard([] { throw; });
+        }
     }
     void set_stream(Stream stream) override;
     std::optional<Late> collect(bool wait) override;
@@ -108,8 +116,9 @@ private:
     DeviceStream own_stream_;
     Stream stream_ = nullptr;  // where runs go
     bool is_callers_stream_ = false;
-    bool in_flight_ = false;  // work was enqueued since the host last waited
-    const int64_t n_solver_;  // points of the solver
+    bool in_flight_ = false;                 // work was enqueued since the host last waited
+    mutable FirstFailure found_before_run_;  // by require_usable()
+    const int64_t n_solver_;                 // points of the solver
     bool stops_at_range_ = false;
     DeviceArena memory_;  // of columns_
     DeviceColumns columns_;
@@ -174,7 +183,7 @@ Stream DeviceExecution::stream_of_run(bool poisoned, FirstFailure& failure) {
 
 Execution::Result DeviceExecution::run(int64_t run, std::span<const Column> inputs,
                                        std::span<const Column> outputs, bool poisoned) {
-    FirstFailure failure;
+    FirstFailure failure = std::exchange(found_before_run_, {});
     const Stream stream = stream_of_run(poisoned, failure);
     if (first_pending_ == n_run_) first_pending_ = n_run_ = run;  // runs before were another one's
     failure.guard([&] {
