@@ -124,8 +124,9 @@ pid_t start(const std::string& path, int output) {
                                    environment().data());
     ::posix_spawn_file_actions_destroy(&actions);
     if (code != 0)
-        fail_dataset(path, std::string("cannot start the process that opens it first (/proc/self/exe): ") +
-                       std::strerror(code) + "; nothing was read");
+        fail_dataset(
+            path, std::string("cannot start the process that opens it first (/proc/self/exe): ") +
+                      std::strerror(code) + "; nothing was read");
     return process;
 }
 
@@ -218,7 +219,7 @@ void try_dataset(const std::string& path) {
     if (has_answered && ended.text.starts_with(refused))
         throw Failure(Exit::bad_usage, ended.text.substr(1));
     fail_dataset(path, "the process that opened it first " + reason(ended) +
-                   ": the file is damaged, or made to harm; write it again");
+                           ": the file is damaged, or made to harm; write it again");
 }
 
 }  // namespace surrogate::tool

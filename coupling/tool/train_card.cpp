@@ -43,8 +43,8 @@ std::vector<double> numbers_of(const json& fields, const char* key) {
 
 void add_pooled(json* card, const std::vector<Channel>& inputs, const DataStatistics& statistics) {
     const json& fields = card->at("inputs");
-    const json pooled =
-        pooled_statistics(inputs, statistics, numbers_of(fields, "mean"), numbers_of(fields, "std"));
+    const json pooled = pooled_statistics(inputs, statistics, numbers_of(fields, "mean"),
+                                          numbers_of(fields, "std"));
     card->erase("pooled");
     if (!pooled.is_null()) (*card)["pooled"] = pooled;
 }

@@ -32,7 +32,7 @@ int64_t lead_of(const ReadFile& file, const std::optional<double>& lead_s) {
     const double states = step > 0 ? *lead_s / step : 0;
     if (!(states >= 0.5) || std::abs(states - std::round(states)) > 1e-6 * states)
         fail("'lead' is " + number(*lead_s) + " s; data set '" + file.path() +
-               "' has a state every " + number(step) + " s, and the lead must be a multiple");
+             "' has a state every " + number(step) + " s, and the lead must be a multiple");
     return std::llround(states);
 }
 
@@ -62,7 +62,7 @@ bool has_field(const ReadFile& file, const std::string& name) {
 void check_unit(const ReadFile& file, const std::string& field, const std::string& unit) {
     if (!is_utf8(unit))
         fail("data set '" + file.path() + "': the unit of '" + one_line(field, 60) + "' is '" +
-               one_line(unit, 60) + "', expected UTF-8");
+             one_line(unit, 60) + "', expected UTF-8");
 }
 
 }  // namespace
@@ -73,10 +73,10 @@ TrainData::TrainData(const TrainConfig& config) : config_(&config) {
     for (const std::string& path : config.data.validation) open(path);
     divide(config, n_train);
     if (training_.empty())
-        fail("the training set has no sample: " +
-               std::to_string(files_.front()->form().n_sample) + " in '" + files_.front()->path() +
-               "'" + (form().is_series ? " of " + std::to_string(form().n_time) + " states" : "") +
-               (config.data.validation_share > 0 ? ", of which validation takes some" : ""));
+        fail("the training set has no sample: " + std::to_string(files_.front()->form().n_sample) +
+             " in '" + files_.front()->path() + "'" +
+             (form().is_series ? " of " + std::to_string(form().n_time) + " states" : "") +
+             (config.data.validation_share > 0 ? ", of which validation takes some" : ""));
 }
 
 size_t TrainData::open(const std::string& path) {
@@ -90,11 +90,11 @@ size_t TrainData::open(const std::string& path) {
         mine.coordinates.size() == first.coordinates.size();
     if (!is_same_kind)
         fail("data sets '" + file.path() + "' and '" + files_.front()->path() +
-               "' have points of different kinds");
+             "' have points of different kinds");
     const bool is_same_grid = mine.grid == first.grid && mine.extents == first.extents;
     if (mine.points == PointForm::sphere && !is_same_grid)
         fail("data sets '" + file.path() + "' and '" + files_.front()->path() +
-               "' lie on different grids of the sphere");
+             "' lie on different grids of the sphere");
     return files_.size() - 1;
 }
 
@@ -143,8 +143,8 @@ Channel TrainData::channel(const std::string& name, bool is_input) const {
         if (is_first) channel.unit = unit;
         if (unit != channel.unit)
             fail("'" + channel.stored + "' has the unit '" + one_line(unit, 60) + "' in '" +
-                   file->path() + "' and '" + one_line(channel.unit, 60) + "' in '" +
-                   files_.front()->path() + "'");
+                 file->path() + "' and '" + one_line(channel.unit, 60) + "' in '" +
+                 files_.front()->path() + "'");
     }
     return channel;
 }

@@ -16,7 +16,7 @@ void check_scalars(const std::vector<Channel>& channels, const std::string& symm
         if (dot == std::string::npos || channel.is_coordinate()) continue;
         if (channel.name.find_first_not_of("xyz", dot + 1) == std::string::npos)
             fail("symmetries = \"" + symmetries + "\" is for numbers; '" +
-                   one_line(channel.name, 60) + "' is a component of a vector");
+                 one_line(channel.name, 60) + "' is a component of a vector");
     }
 }
 
@@ -60,7 +60,7 @@ void check_symmetries(Symmetry symmetries, const TrainData& data,
             check_square(data.file(i));
         else if (data.file(i).form().points != dataset::PointForm::sphere)
             fail("symmetries = \"longitude\": data set '" + data.file(i).path() +
-                   "' has no grid on the sphere");
+                 "' has no grid on the sphere");
     }
 }
 

@@ -30,8 +30,8 @@ void parse_format(const json& card) {
         count_of(member(card, "format", "card"), where, std::numeric_limits<int64_t>::max());
     if (format > newest_format)
         fail_bad_file(where + ": format " + std::to_string(format) +
-             " was written by a newer version; this library reads format " +
-             std::to_string(newest_format));
+                      " was written by a newer version; this library reads format " +
+                      std::to_string(newest_format));
     if (format < 1) fail_bad_file(where + ": expected 1, found 0");
 }
 
@@ -45,14 +45,16 @@ std::string parse_name(const json& value, const std::string& where) {
 void require_visible(const std::string& name, const std::string& where) {
     const size_t at = first_hidden(name);
     if (at == std::string::npos) return;
-    fail_bad_file(where +
-         ": expected a name that can be seen whole, found a control or format character at "
-         "offset " +
-         std::to_string(at) + " of '" + printable(name, 60) + "'");
+    fail_bad_file(
+        where +
+        ": expected a name that can be seen whole, found a control or format character at "
+        "offset " +
+        std::to_string(at) + " of '" + printable(name, 60) + "'");
 }
 
 const json& parse_object(const json& value, const std::string& where) {
-    if (!value.is_object()) fail_bad_file(where + ": expected an object, found " + found_text(value));
+    if (!value.is_object())
+        fail_bad_file(where + ": expected an object, found " + found_text(value));
     return value;
 }
 
@@ -66,7 +68,7 @@ void parse_role(const json& value, const std::string& path, FieldCard& field) {
         const std::string& role = string_of(value["role"], where);
         if (role != "coordinate" && role != "field")
             fail_bad_file(where + ": expected \"coordinate\" or \"field\", found " +
-                 found_text(value["role"]));
+                          found_text(value["role"]));
         field.is_coordinate = role == "coordinate";
     }
     const std::string where = key_text(path + ".axis");
@@ -82,14 +84,14 @@ void parse_numbers(const json& value, const std::string& path, FieldCard& field)
     field.std = number_of(member(value, "std", where), key_text(path + ".std"));
     if (!(field.std > 0))
         fail_bad_file(key_text(path + ".std") + ": expected a number above 0, found " +
-             found_text(value["std"]));
+                      found_text(value["std"]));
     const double infinity = std::numeric_limits<double>::infinity();
     field.min =
         value.contains("min") ? number_of(value["min"], key_text(path + ".min")) : -infinity;
     field.max = value.contains("max") ? number_of(value["max"], key_text(path + ".max")) : infinity;
     if (field.min > field.max)
-        fail_bad_file(key_text(path + ".max") + ": expected at least min = " + found_text(value["min"]) +
-             ", found " + found_text(value["max"]));
+        fail_bad_file(key_text(path + ".max") + ": expected at least min = " +
+                      found_text(value["min"]) + ", found " + found_text(value["max"]));
 }
 
 FieldCard parse_field(const json& value, const std::string& path, bool is_input) {
@@ -105,7 +107,7 @@ FieldCard parse_field(const json& value, const std::string& path, bool is_input)
     field.unit = string_of(member(value, "unit", where), where_unit);
     if (const std::string problem = unit_problem(field.unit); !problem.empty())
         fail_bad_file(where_unit + ": expected a unit like \"m^2/(Pa s)\", or \"1\" for none; '" +
-             printable(field.unit) + "' " + problem);
+                      printable(field.unit) + "' " + problem);
     if (is_input) parse_role(value, path, field);
     parse_numbers(value, path, field);
     return field;
@@ -115,7 +117,7 @@ std::vector<FieldCard> parse_fields(const json& card, const std::string& key) {
     const json& list = card[key];
     if (!list.is_array() || list.empty())
         fail_bad_file(key_text(key) + ": expected an array of at least one object, found " +
-             found_text(list));
+                      found_text(list));
     std::vector<FieldCard> fields;
     std::set<std::string> names;
     std::set<int> axes;
@@ -124,10 +126,11 @@ std::vector<FieldCard> parse_fields(const json& card, const std::string& key) {
         fields.push_back(parse_field(value, path, key == "inputs"));
         const FieldCard& field = fields.back();
         if (!names.insert(field.name).second)
-            fail_bad_file(key_text(path + ".name") + ": '" + printable(field.name) + "' appears twice");
+            fail_bad_file(key_text(path + ".name") + ": '" + printable(field.name) +
+                          "' appears twice");
         if (field.is_coordinate && !axes.insert(field.axis).second)
             fail_bad_file(key_text(path + ".axis") + ": axis " + std::to_string(field.axis) +
-                 " appears twice");
+                          " appears twice");
     }
     return fields;
 }
@@ -171,8 +174,9 @@ Card parse_card(std::string_view text) {
     card.family = parse_name(member(root, "family", "card"), key_text("family"));
     card.network = copied_object(member(root, "network", "card"), key_text("network"));
     if (root.contains("inputs") != root.contains("outputs"))
-        fail_bad_file(std::string("card: key '") + (root.contains("inputs") ? "outputs" : "inputs") +
-             "' is missing; give both, or neither for a bare network");
+        fail_bad_file(std::string("card: key '") +
+                      (root.contains("inputs") ? "outputs" : "inputs") +
+                      "' is missing; give both, or neither for a bare network");
     if (root.contains("inputs")) {
         card.inputs = parse_fields(root, "inputs");
         card.outputs = parse_fields(root, "outputs");
@@ -189,7 +193,8 @@ Card parse_card(std::string_view text) {
 uint64_t parse_checksum(std::string_view digits, const std::string& where) {
     const bool is_hex = digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
     if (digits.size() != 16 || !is_hex)
-        fail_bad_file(where + ": expected 16 lower-case hex digits, found '" + printable(digits) + "'");
+        fail_bad_file(where + ": expected 16 lower-case hex digits, found '" + printable(digits) +
+                      "'");
     uint64_t number = 0;
     for (const char c : digits)
         number = number << 4 | static_cast<uint64_t>(c <= '9' ? c - '0' : c - 'a' + 10);

@@ -21,16 +21,16 @@ using nlohmann::json;
 /// that follows it up to the next.
 void check_text(std::string_view text, const std::string& what) {
     if (text.size() > json_max_text)
-        fail_bad_file(what + ": JSON of " + std::to_string(text.size()) + " bytes, expected at most " +
-             std::to_string(json_max_text));
+        fail_bad_file(what + ": JSON of " + std::to_string(text.size()) +
+                      " bytes, expected at most " + std::to_string(json_max_text));
     bool in_string = false;
     size_t begin = 0;
     for (size_t at = 0; at < text.size(); ++at) {
         if (text[at] == '\0') fail_bad_file(what + ": zero byte at offset " + std::to_string(at));
         if (at - begin > json_max_piece)
             fail_bad_file(what + ": more than " + std::to_string(json_max_piece) + " bytes " +
-                 (in_string ? "in the string" : "between strings") + " from offset " +
-                 std::to_string(begin));
+                          (in_string ? "in the string" : "between strings") + " from offset " +
+                          std::to_string(begin));
         if (in_string && text[at] == '\\')
             ++at;
         else if (text[at] == '"') {
@@ -71,7 +71,8 @@ public:
         count_string(name);
         auto& members = open_.back()->get_ref<json::object_t&>();
         const auto [member, is_new] = members.try_emplace(std::move(name));
-        if (!is_new) fail_bad_file(what_ + ": duplicate key '" + printable(name) + "'");  // not moved then
+        if (!is_new)
+            fail_bad_file(what_ + ": duplicate key '" + printable(name) + "'");  // not moved then
         slot_ = &member->second;
         return true;
     }
@@ -79,7 +80,8 @@ public:
         std::string reason = printable(error.what(), 300);
         if (const size_t end = reason.find("] "); end != std::string::npos)
             reason.erase(0, end + 2);
-        fail_bad_file(what_ + ": not valid JSON at offset " + std::to_string(position) + ": " + reason);
+        fail_bad_file(what_ + ": not valid JSON at offset " + std::to_string(position) + ": " +
+                      reason);
     }
 
 private:
@@ -96,7 +98,8 @@ private:
     }
     bool open(json value) {
         if (open_.size() == json_max_depth)
-            fail_bad_file(what_ + ": nested deeper than " + std::to_string(json_max_depth) + " levels");
+            fail_bad_file(what_ + ": nested deeper than " + std::to_string(json_max_depth) +
+                          " levels");
         open_.push_back(place(std::move(value)));
         return true;
     }
@@ -106,13 +109,14 @@ private:
     }
     void count_value() {
         if (++n_value_ > json_max_values)
-            fail_bad_file(what_ + ": more than " + std::to_string(json_max_values) + " keys and values");
+            fail_bad_file(what_ + ": more than " + std::to_string(json_max_values) +
+                          " keys and values");
     }
     void count_string(const std::string& text) {
         n_string_byte_ += text.size();
         if (n_string_byte_ > json_max_strings)
             fail_bad_file(what_ + ": strings of more than " + std::to_string(json_max_strings) +
-                 " bytes together");
+                          " bytes together");
     }
 
     const std::string& what_;
@@ -176,14 +180,15 @@ std::string dump_json_indented(const json& value) {
 
 void require_keys(const json& object, const std::string& where,
                   std::initializer_list<const char*> known) {
-    if (!object.is_object()) fail_bad_file(where + ": expected an object, found " + found_text(object));
+    if (!object.is_object())
+        fail_bad_file(where + ": expected an object, found " + found_text(object));
     const std::vector<std::string> names(known.begin(), known.end());
     for (const auto& [key, value] : object.items()) {
         if (std::find(names.begin(), names.end(), key) != names.end()) continue;
         std::string all;
         for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
         fail_bad_file(where + ": unknown key '" + printable(key) + "'" + did_you_mean(key, names) +
-             " (known: " + all + ")");
+                      " (known: " + all + ")");
     }
 }
 
@@ -194,12 +199,14 @@ const json& member(const json& object, const char* key, const std::string& where
 }
 
 const std::string& string_of(const json& value, const std::string& where) {
-    if (!value.is_string()) fail_bad_file(where + ": expected a string, found " + found_text(value));
+    if (!value.is_string())
+        fail_bad_file(where + ": expected a string, found " + found_text(value));
     return value.get_ref<const std::string&>();
 }
 
 double number_of(const json& value, const std::string& where) {
-    if (!value.is_number()) fail_bad_file(where + ": expected a number, found " + found_text(value));
+    if (!value.is_number())
+        fail_bad_file(where + ": expected a number, found " + found_text(value));
     return value.get<double>();
 }
 
@@ -208,7 +215,7 @@ int64_t count_of(const json& value, const std::string& where, int64_t largest) {
         fail_bad_file(where + ": expected a non-negative integer, found " + found_text(value));
     if (value.get<uint64_t>() > static_cast<uint64_t>(largest))
         fail_bad_file(where + ": expected at most " + std::to_string(largest) + ", found " +
-             found_text(value));
+                      found_text(value));
     return value.get<int64_t>();
 }
 

@@ -42,7 +42,8 @@ void check_metadata_keys(const std::map<std::string, std::string>& metadata) {
     for (const auto& [key, text] : metadata) {
         if (std::find(known.begin(), known.end(), key) != known.end()) continue;
         if (key.starts_with("surrogate.") || !near_misses(key, known).empty())
-            fail_bad_file("unknown metadata key '" + printable(key) + "'" + did_you_mean(key, known));
+            fail_bad_file("unknown metadata key '" + printable(key) + "'" +
+                          did_you_mean(key, known));
     }
 }
 
@@ -71,7 +72,8 @@ void check_card_checksum(const std::map<std::string, std::string>& metadata,
     const uint64_t expected = parse_checksum(checksum->second, where);
     const uint64_t found = XXH3_64bits(text.data(), text.size());
     if (found != expected)
-        fail_bad_file(where + ": the card has changed: expected " + hex(expected) + ", found " + hex(found));
+        fail_bad_file(where + ": the card has changed: expected " + hex(expected) + ", found " +
+                      hex(found));
 }
 
 /// Names without what torch.compile and DataParallel put before them.
@@ -89,7 +91,7 @@ void strip_prefixes(std::vector<TensorEntry>& entries) {
         if (entry.name.empty()) fail_bad_file("a tensor has an empty name");
         if (!names.insert(entry.name).second)
             fail_bad_file("two tensors are called '" + printable(entry.name) +
-                 "' without the prefixes '_orig_mod.' and 'module.'");
+                          "' without the prefixes '_orig_mod.' and 'module.'");
     }
 }
 
@@ -110,7 +112,7 @@ std::vector<uint64_t> checksums_of(const std::vector<TensorEntry>& entries,
         const auto found = by_name.find(entry.name);
         if (found == by_name.end())
             fail_bad_file("card key 'checksums': tensor '" + printable(entry.name) +
-                 "' of the file has none" + near_checksum(entry.name, by_name));
+                          "' of the file has none" + near_checksum(entry.name, by_name));
         checksums.push_back(found->second);
         in_file.insert(entry.name);
     }
@@ -173,11 +175,12 @@ void check_finite(const Tensor& tensor, DType stored) {
     if (dtype == DType::float64) index = first_not_finite<uint64_t>(data, n, 0x7ff0000000000000);
     if (index < 0) return;
     const bool is_rounded = stored == DType::float64 && dtype == DType::float32;
-    fail_bad_file("tensor '" + printable(tensor.entry.name) + "' of shape " +
-         shape_text(tensor.entry.shape) + " is not finite at flat index " + std::to_string(index) +
-         (is_rounded ? "; it is stored as F64, and weights are rounded to single precision, which "
-                       "ends at 3.4e38"
-                     : ""));
+    fail_bad_file(
+        "tensor '" + printable(tensor.entry.name) + "' of shape " + shape_text(tensor.entry.shape) +
+        " is not finite at flat index " + std::to_string(index) +
+        (is_rounded ? "; it is stored as F64, and weights are rounded to single precision, which "
+                      "ends at 3.4e38"
+                    : ""));
 }
 
 /// A tensor's bytes piece by piece: use(bytes, how many, how many came before). Its checksum.
@@ -233,9 +236,9 @@ void read_tensors(const File& file, Contents& contents) {
             found = read_in_pieces(file, entry, window, [](const std::byte*, int64_t, int64_t) {});
         }
         if (has_checksums && found != contents.checksums[i])
-            fail_bad_file("tensor '" + printable(entry.name) + "' at offset " + std::to_string(entry.begin) +
-                 " has changed: expected checksum " + hex(contents.checksums[i]) + ", found " +
-                 hex(found));
+            fail_bad_file("tensor '" + printable(entry.name) + "' at offset " +
+                          std::to_string(entry.begin) + " has changed: expected checksum " +
+                          hex(contents.checksums[i]) + ", found " + hex(found));
     }
     for (size_t i = 0; i < stored.size(); ++i) check_finite(model.tensors[i], stored[i]);
 }
@@ -260,7 +263,7 @@ std::string checksum_text(std::span<const std::byte> bytes) {
 std::span<const float> Tensor::floats() const {
     if (entry.dtype != DType::float32)
         fail_bad_file("tensor '" + printable(entry.name) + "': expected F32, found " +
-             impl::name(entry.dtype));
+                      impl::name(entry.dtype));
     return {reinterpret_cast<const float*>(data.data()), static_cast<size_t>(data.size()) / 4};
 }
 

@@ -61,7 +61,7 @@ DType parse_dtype(const json& value, const std::string& where) {
 std::vector<int64_t> parse_shape(const json& value, const std::string& where) {
     if (!value.is_array() || value.size() > most_axes)
         fail_bad_file(where + ": expected an array of at most " + std::to_string(most_axes) +
-             " extents, found " + found_text(value));
+                      " extents, found " + found_text(value));
     std::vector<int64_t> shape;
     for (const json& extent : value) shape.push_back(count_of(extent, where, largest_extent));
     return shape;
@@ -84,8 +84,9 @@ TensorEntry parse_entry(std::string&& tensor, const json& value, int64_t data_by
     const int64_t expected = bytes_of(entry);
     if (entry.end - entry.begin != expected)
         fail_bad_file(where_offsets + ": expected end - begin = " + std::to_string(expected) +
-             " bytes for shape " + shape_text(entry.shape) + " of " + name(entry.dtype) +
-             ", found [" + std::to_string(entry.begin) + ", " + std::to_string(entry.end) + "]");
+                      " bytes for shape " + shape_text(entry.shape) + " of " + name(entry.dtype) +
+                      ", found [" + std::to_string(entry.begin) + ", " + std::to_string(entry.end) +
+                      "]");
     return entry;
 }
 
@@ -106,16 +107,16 @@ void require_contiguous(std::vector<TensorEntry>& tensors, int64_t data_bytes) {
     int64_t expected = 0;
     for (const TensorEntry& entry : tensors) {
         if (entry.begin != expected)
-            fail_bad_file("tensor '" + printable(entry.name) + "' key 'data_offsets': expected begin " +
-                 std::to_string(expected) + " (tensors follow each other without gap or overlap)" +
-                 ", found [" + std::to_string(entry.begin) + ", " + std::to_string(entry.end) +
-                 "]");
+            fail_bad_file("tensor '" + printable(entry.name) +
+                          "' key 'data_offsets': expected begin " + std::to_string(expected) +
+                          " (tensors follow each other without gap or overlap)" + ", found [" +
+                          std::to_string(entry.begin) + ", " + std::to_string(entry.end) + "]");
         expected = entry.end;
     }
     if (expected != data_bytes)
         fail_bad_file("data: the tensors end at data offset " + std::to_string(expected) +
-             ", the file at data offset " + std::to_string(data_bytes) +
-             "; is the file truncated or has something been appended?");
+                      ", the file at data offset " + std::to_string(data_bytes) +
+                      "; is the file truncated or has something been appended?");
 }
 
 /// A file whose header length cannot be: what it seems to be instead, or the numbers.
@@ -123,10 +124,11 @@ void require_contiguous(std::vector<TensorEntry>& tensors, int64_t data_bytes) {
     const std::string where = "header length at offset 0: ";
     std::string begin(static_cast<size_t>(std::min(file.size(), foreign_file_bytes)), '\0');
     file.read(0, begin.data(), std::ssize(begin));
-    if (const std::string advice = foreign_file(begin); !advice.empty()) fail_bad_file(where + advice);
+    if (const std::string advice = foreign_file(begin); !advice.empty())
+        fail_bad_file(where + advice);
     fail_bad_file(where + "expected 2 to " + std::to_string(most) + " bytes in a file of " +
-         std::to_string(file.size()) + ", found " + std::to_string(length) +
-         "; is this a safetensors file, and complete?");
+                  std::to_string(file.size()) + ", found " + std::to_string(length) +
+                  "; is this a safetensors file, and complete?");
 }
 
 }  // namespace
@@ -147,8 +149,8 @@ int64_t bytes_of(const TensorEntry& entry) {
     for (const int64_t extent : entry.shape) {
         is_empty = is_empty || extent == 0;
         if (__builtin_mul_overflow(product, std::max<int64_t>(extent, 1), &product))
-            fail_bad_file("tensor '" + printable(entry.name) + "': shape " + shape_text(entry.shape) +
-                 " has more than 2^63 bytes");
+            fail_bad_file("tensor '" + printable(entry.name) + "': shape " +
+                          shape_text(entry.shape) + " has more than 2^63 bytes");
     }
     return is_empty ? 0 : product;
 }
@@ -157,7 +159,7 @@ SafetensorsText read_safetensors_text(const File& file) {
     const int64_t size = file.size();
     if (size < length_bytes + 2)
         fail_bad_file("header length at offset 0: the file has " + std::to_string(size) +
-             " bytes, a safetensors file at least " + std::to_string(length_bytes + 2));
+                      " bytes, a safetensors file at least " + std::to_string(length_bytes + 2));
     unsigned char bytes[length_bytes];
     file.read(0, bytes, length_bytes);
     uint64_t length = 0;
@@ -179,7 +181,8 @@ SafetensorsText read_safetensors_text(const File& file) {
 
 SafetensorsHeader parse_safetensors_text(const SafetensorsText& text) {
     if (!text.json.starts_with('{'))
-        fail_bad_file("header at offset 8: expected '{', found '" + printable(text.json.substr(0, 1)) + "'");
+        fail_bad_file("header at offset 8: expected '{', found '" +
+                      printable(text.json.substr(0, 1)) + "'");
     const int64_t data_bytes = text.file_size - text.data_begin;
     JsonTree tree(parse_json(text.json, "header"));
     json& root = tree.root();

@@ -37,7 +37,7 @@ namespace {
 class ErwinDevicePasses final : public DeviceProgram {
 public:
     ErwinDevicePasses(const Config& config, std::shared_ptr<const DeviceWeights> weights,
-           const PointDomain& domain, const PlanRequest& request)
+                      const PointDomain& domain, const PlanRequest& request)
         : config_(config),
           domain_(domain),
           comm_(domain.context().comm()),
@@ -217,7 +217,7 @@ void ErwinDevicePasses::add_stage(size_t level, Stage& stage) {
 }
 
 void ErwinDevicePasses::fill_memory(const std::vector<float>& positions,
-                         const std::vector<int64_t>& in_order) {
+                                    const std::vector<int64_t>& in_order) {
     if (n_point() == 0) return;
     ArenaWriter put(device_, arena_);
     std::vector<int64_t> rows(in_order.size()), of_slots;
@@ -264,7 +264,7 @@ void ErwinDevicePasses::fill_edges(ArenaWriter& put) const {
 // ---- what an evaluation enqueues ---------------------------------------------------------------
 
 void ErwinDevicePasses::run(const DeviceLinear& layer, int64_t n_row, const float* x, float* y,
-                 Stream stream) const {
+                            Stream stream) const {
     LinearArgs args = pass_of(layer, weights_->operand(), kernels::padded_rows(n_row) / tile_rows);
     args.stream = x;
     args.to_stream = y;

@@ -40,7 +40,7 @@ constexpr int64_t least_slots = 2 * tile_rows;
 class DevicePasses final : public DeviceProgram {
 public:
     DevicePasses(const Config& config, std::shared_ptr<const DeviceWeights> weights,
-           const PointDomain& domain, const PlanRequest& request)
+                 const PointDomain& domain, const PlanRequest& request)
         : config_(config),
           domain_(domain),
           comm_(domain.context().comm()),

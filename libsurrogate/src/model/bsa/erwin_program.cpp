@@ -19,7 +19,7 @@ template <class T>
 class ErwinHostProgram final : public Program {
 public:
     ErwinHostProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
-                const PlanRequest& request)
+                     const PlanRequest& request)
         : config_(config),
           domain_(domain),
           comm_(domain.context().comm()),

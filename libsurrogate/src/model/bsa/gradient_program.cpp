@@ -19,7 +19,7 @@ class HostGradientProgram final : public PointProgram<T, GradientProgram> {
 
 public:
     HostGradientProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
-                const PlanRequest& request)
+                        const PlanRequest& request)
         : Shared(config, layers, domain, request, {}),
           layers_(layers),
           queue_(request.queue.backend(), request.queue.level(),

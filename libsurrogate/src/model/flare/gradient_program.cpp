@@ -17,7 +17,7 @@ class HostGradientProgram final : public PointProgram<T, GradientProgram> {
 
 public:
     HostGradientProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
-                const PlanRequest& request)
+                        const PlanRequest& request)
         : Shared(config, layers, domain, request,
                  request.saves_less ? Keeps::streams : Keeps::everything),
           back_(domain, request.queue, config.out_dim, config.in_dim),

@@ -15,7 +15,7 @@ class SequenceHostProgram final : public TokenProgram<T, GradientProgram> {
 
 public:
     SequenceHostProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
-                const PlanRequest& request)
+                        const PlanRequest& request)
         : Shared(config, layers, domain, request,
                  request.saves_less ? Keeps::streams : Keeps::everything),
           back_(domain, request.queue, this->is_by_token() ? config.out_dim : 0, 0),

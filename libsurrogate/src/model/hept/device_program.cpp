@@ -39,8 +39,8 @@ namespace {
 class DevicePasses final : public DeviceProgram {
 public:
     DevicePasses(const Config& config, const Layers<float>& layers,
-           std::shared_ptr<const DeviceWeights> weights, const PointDomain& domain,
-           const PlanRequest& request)
+                 std::shared_ptr<const DeviceWeights> weights, const PointDomain& domain,
+                 const PlanRequest& request)
         : config_(config),
           regions_(layers.regions),
           domain_(domain),

@@ -22,7 +22,7 @@ class HostGradientProgram final : public PointProgram<T, GradientProgram> {
 
 public:
     HostGradientProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
-                const PlanRequest& request)
+                        const PlanRequest& request)
         : Shared(config, layers, domain, request),
           back_(domain, request.queue, config.n_out(), config.in_dim),
           network_(config, layers, request.queue) {}

@@ -34,7 +34,7 @@ namespace {
 class DevicePasses final : public DeviceProgram {
 public:
     DevicePasses(const Config& config, std::shared_ptr<const DeviceWeights> weights,
-           const PointDomain& domain, const PlanRequest& request)
+                 const PointDomain& domain, const PlanRequest& request)
         : config_(config),
           domain_(domain),
           comm_(domain.context().comm()),

@@ -19,7 +19,7 @@ class HostGradientProgram final : public PointProgram<T, GradientProgram> {
 
 public:
     HostGradientProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
-                const PlanRequest& request)
+                        const PlanRequest& request)
         : Shared(config, domain, request),
           master_(layers.weights.master()),
           back_(domain, request.queue, is_at_leaves() ? config.num_classes : 0, n_back()),

@@ -39,7 +39,7 @@ DeviceActivation activation_of(const Transformer& config) {
 class DevicePasses final : public DeviceProgram {
 public:
     DevicePasses(const Transformer& config, std::shared_ptr<const DeviceWeights> weights,
-           const SphereDomain& input, const SphereDomain& output, const PlanRequest& request)
+                 const SphereDomain& input, const SphereDomain& output, const PlanRequest& request)
         : config_(config),
           input_(input),
           output_(output),
@@ -247,8 +247,9 @@ LinearArgs DevicePasses::layer_args(const kernels::DeviceLinear& layer) const {
 }
 
 /// Channels of own rows, to those of the rows that are held.
-void DevicePasses::exchange_planes(const std::optional<RingExchange>& exchange, int64_t from, Range own,
-                             int64_t to, Range held, int64_t n_lon, DeviceSteps& steps) const {
+void DevicePasses::exchange_planes(const std::optional<RingExchange>& exchange, int64_t from,
+                                   Range own, int64_t to, Range held, int64_t n_lon,
+                                   DeviceSteps& steps) const {
     if (!exchange) return;
     exchange->enqueue(kernels_, device_, arena_, ring_staging(),
                       {arena_.at<uint32_t>(from), own.begin, n_lon, own.size() * n_lon},
@@ -311,7 +312,7 @@ void DevicePasses::measure(DeviceSteps& steps) const {
 
 /// The normalised stream as the layer's input; behind measure().
 void DevicePasses::take_normalised(LinearArgs& args, const kernels::DeviceNorm& norm,
-                             Stream stream) const {
+                                   Stream stream) const {
     const int64_t width = widths().points.width;
     const float* const x = arena_.at<float>(x_);
     if (config_.norm != BlockNorm::instance) {
@@ -340,7 +341,7 @@ void DevicePasses::take_normalised(LinearArgs& args, const kernels::DeviceNorm& 
 
 /// x += layer(pieces)
 void DevicePasses::add_pieces(const kernels::DeviceLinear& layer, const void* pieces, int64_t width,
-                        Stream stream) const {
+                              Stream stream) const {
     LinearArgs args = layer_args(layer);
     args.pieces = pieces;
     args.in_groups = width / 8;
@@ -433,7 +434,8 @@ void DevicePasses::enqueue(DeviceSteps& steps) const {
 
 // ---- the table of the plan ---------------------------------------------------------------------
 
-LayerCost DevicePasses::exchanged(LayerCost cost, const std::optional<RingExchange>& exchange) const {
+LayerCost DevicePasses::exchanged(LayerCost cost,
+                                  const std::optional<RingExchange>& exchange) const {
     if (exchange) cost.bytes_sent += exchange->given_bytes();
     if (exchange) ++cost.collectives;
     return cost;

@@ -136,7 +136,8 @@ struct LevelTables {
 class SegformerDevicePasses final : public DeviceProgram {
 public:
     SegformerDevicePasses(const Segformer& config, std::shared_ptr<const SegformerWeights> weights,
-           const SphereDomain& input, const SphereDomain& output, const PlanRequest& request)
+                          const SphereDomain& input, const SphereDomain& output,
+                          const PlanRequest& request)
         : config_(config),
           input_(input),
           output_(output),
@@ -335,13 +336,15 @@ LinearArgs SegformerDevicePasses::layer_args(size_t i, const kernels::DeviceLine
     return pass_of(layer, weights_->operand(), tables_[i].grid.n_tile());
 }
 
-void SegformerDevicePasses::normalise(size_t i, const kernels::DeviceNorm& norm, Stream stream) const {
+void SegformerDevicePasses::normalise(size_t i, const kernels::DeviceNorm& norm,
+                                      Stream stream) const {
     kernels_.norm(device_.properties(), {tables_[i].grid, norm, n_channel(i), x(), width(i)},
                   stream);
 }
 
 /// The first n_channel channels of a stream, to the planes that geometry reads.
-void SegformerDevicePasses::to_planes(size_t i, const float* from, int64_t n_channel, Stream stream) const {
+void SegformerDevicePasses::to_planes(size_t i, const float* from, int64_t n_channel,
+                                      Stream stream) const {
     kernels_.planes(device_.properties(),
                     {tables_[i].grid, from, plain_channels(n_channel).width, n_channel,
                      arena_.at<float>(planes_)},
@@ -350,7 +353,7 @@ void SegformerDevicePasses::to_planes(size_t i, const float* from, int64_t n_cha
 
 /// Channels of own rows, to those of the rows that are held.
 void SegformerDevicePasses::exchange_planes(const Geometry& geometry, Range own, int64_t n_lon,
-                             DeviceSteps& steps) const {
+                                            DeviceSteps& steps) const {
     if (!geometry.exchange) return;
     const Range held = geometry.held;
     geometry.exchange->enqueue(kernels_, device_, arena_, ring_staging(),
@@ -391,7 +394,8 @@ void SegformerDevicePasses::merge(size_t i, Stream stream) const {
     normalise(i, weights_->level(i).merge_norm, stream);
 }
 
-void SegformerDevicePasses::project(size_t i, const DeviceRepetition& repetition, Stream stream) const {
+void SegformerDevicePasses::project(size_t i, const DeviceRepetition& repetition,
+                                    Stream stream) const {
     const AttentionStage& stage = *tables_[i].attention;
     LinearArgs project = layer_args(i, repetition.attention.qkv);
     project.stream = x();
@@ -410,7 +414,8 @@ void SegformerDevicePasses::exchange_keys(size_t i, DeviceSteps& steps) const {
                          steps);
 }
 
-void SegformerDevicePasses::attend(size_t i, const DeviceRepetition& repetition, Stream stream) const {
+void SegformerDevicePasses::attend(size_t i, const DeviceRepetition& repetition,
+                                   Stream stream) const {
     const AttentionStage& stage = *tables_[i].attention;
     const kernels::sphere::AttendArgs attend = stage.args(arena_, arena_.at<void>(work_));
     kernels_.attend(device_.properties(), attend, stream);
@@ -423,7 +428,8 @@ void SegformerDevicePasses::attend(size_t i, const DeviceRepetition& repetition,
     run(out, stream);
 }
 
-void SegformerDevicePasses::begin_feed_forward(size_t i, const DeviceRepetition& repetition, Stream stream) const {
+void SegformerDevicePasses::begin_feed_forward(size_t i, const DeviceRepetition& repetition,
+                                               Stream stream) const {
     auto* const hidden = arena_.at<float>(work_);
     LinearArgs in = layer_args(i, repetition.mlp_in);
     in.stream = x();
@@ -434,7 +440,8 @@ void SegformerDevicePasses::begin_feed_forward(size_t i, const DeviceRepetition&
     to_planes(i, hidden, n_channel(i), stream);
 }
 
-void SegformerDevicePasses::end_feed_forward(size_t i, const DeviceRepetition& repetition, Stream stream) const {
+void SegformerDevicePasses::end_feed_forward(size_t i, const DeviceRepetition& repetition,
+                                             Stream stream) const {
     auto* const hidden = arena_.at<float>(work_);
     kernels::sphere::MixArgs mix;
     mix.stencil = tables_[i].mix->table.in(arena_);
@@ -522,7 +529,8 @@ void SegformerDevicePasses::enqueue(DeviceSteps& steps) const {
 
 // ---- the table of the plan ---------------------------------------------------------------------
 
-LayerCost SegformerDevicePasses::exchanged(LayerCost cost, const std::optional<RingExchange>& exchange) const {
+LayerCost SegformerDevicePasses::exchanged(LayerCost cost,
+                                           const std::optional<RingExchange>& exchange) const {
     if (exchange) cost.bytes_sent += exchange->given_bytes();
     if (exchange) ++cost.collectives;
     return cost;
@@ -583,7 +591,8 @@ std::unique_ptr<DeviceProgram> make_device_program(const Segformer& config,
                                                    const SphereDomain& input,
                                                    const SphereDomain& output,
                                                    const PlanRequest& request) {
-    return std::make_unique<SegformerDevicePasses>(config, std::move(weights), input, output, request);
+    return std::make_unique<SegformerDevicePasses>(config, std::move(weights), input, output,
+                                                   request);
 }
 
 }  // namespace surrogate::impl::sphere
