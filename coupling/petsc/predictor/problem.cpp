@@ -28,13 +28,21 @@ PetscErrorCode Problem::find_composed(const char* name, Vec* vec) const {
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode usable_dm(DM dm, DM* usable) {
+PetscErrorCode find_dm(DM of_solver, Mat matrix, Vec x, Problem* problem) {
     PetscFunctionBegin;
-    *usable = nullptr;
-    if (!dm) PetscFunctionReturn(0);
-    PetscBool is_shell = PETSC_FALSE;
-    PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(dm), DMSHELL, &is_shell));
-    if (!is_shell) *usable = dm;
+    DM of_matrix = nullptr, of_rhs = nullptr, of_solution = nullptr;  // borrowed
+    if (matrix) PetscCall(MatGetDM(matrix, &of_matrix));
+    if (problem->rhs) PetscCall(VecGetDM(problem->rhs, &of_rhs));
+    PetscCall(VecGetDM(x, &of_solution));
+    problem->dm = nullptr;
+    for (DM dm : {of_solver, of_matrix, of_rhs, of_solution}) {
+        if (!dm) continue;
+        PetscBool is_shell = PETSC_FALSE;
+        PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(dm), DMSHELL, &is_shell));
+        if (is_shell) continue;
+        problem->dm = dm;
+        break;
+    }
     PetscFunctionReturn(0);
 }
 

@@ -69,7 +69,7 @@ PetscErrorCode check_box(const Settings& settings) {
 PetscErrorCode Settings::read(MPI_Comm comm, const char* solver_prefix) {
     PetscFunctionBegin;
     prefix = solver_prefix ? solver_prefix : "";
-    std::array<char, PETSC_MAX_PATH_LEN> path{};
+    std::array<char, PETSC_MAX_PATH_LEN> path{}, coordinates{};
     std::array<char, 4096> fields{};
     PetscBool centers = PETSC_FALSE, optional = PETSC_FALSE, viewed = PETSC_FALSE;
     PetscBool has_box = PETSC_FALSE;
@@ -82,8 +82,11 @@ PetscErrorCode Settings::read(MPI_Comm comm, const char* solver_prefix) {
                                  "solution, a Vec's name or a field of the DM, and :component",
                                  nullptr, "", fields.data(), fields.size(), nullptr));
     PetscCall(PetscOptionsRealArray("-surrogate_box",
-                                    "x0,x1,y0,y1,z0,z1 of a DMDA without coordinates", nullptr,
-                                    box.data(), &n_box, &has_box));
+                                    "x0,x1,y0,y1,z0,z1 of a DMDA; replaces its coordinates",
+                                    nullptr, box.data(), &n_box, &has_box));
+    PetscCall(PetscOptionsString("-surrogate_coordinates_file",
+                                 "PETSc binary Vec of the points' coordinates, in global order",
+                                 nullptr, "", coordinates.data(), coordinates.size(), nullptr));
     PetscCall(PetscOptionsBool("-surrogate_cell_centers",
                                "unknowns are at the centres of the box's cells", nullptr, centers,
                                &centers, nullptr));
@@ -98,12 +101,16 @@ PetscErrorCode Settings::read(MPI_Comm comm, const char* solver_prefix) {
     PetscOptionsEnd();
     if (!has_box) n_box = 0;
     model = path.data();
+    coordinates_file = coordinates.data();
     at_cell_centers = centers;
     is_optional = optional;
     is_viewed = viewed;
     PetscCheck(factor > 0 && factor <= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
                "%s is %g; it is above 0 and at most 1, so that no prediction makes a start worse",
                flag("factor").c_str(), double(factor));
+    PetscCheck(n_box == 0 || coordinates_file.empty(), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "%s and %s are both set; leave one of them out", flag("box").c_str(),
+               flag("coordinates_file").c_str());
     PetscCall(check_box(*this));
     PetscCall(parse_sources(this, fields.data()));
     PetscFunctionReturn(0);
