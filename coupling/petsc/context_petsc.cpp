@@ -11,6 +11,9 @@
 #if defined(PETSC_USE_COMPLEX)
 #error "surrogate_petsc needs a PETSc with real scalars (PETSC_USE_COMPLEX is set)"
 #endif
+#if defined(PETSC_USE_64BIT_INDICES)
+#error "surrogate_petsc needs a PETSc with 32-bit integers (PETSC_USE_64BIT_INDICES is set)"
+#endif
 static_assert(sizeof(PetscScalar) == sizeof(float) || sizeof(PetscScalar) == sizeof(double),
               "fields are float or double");
 

@@ -75,20 +75,6 @@ if(PETSC_FOUND)
     # Debian's PETSc.pc (3.18.5) hands its own package's flags on: -Wdate-time -D_FORTIFY_SOURCE=2. The second warns in
     # every file compiled without optimisation and fits no precompiled header.
     set_target_properties(PkgConfig::PETSC PROPERTIES INTERFACE_COMPILE_OPTIONS "")
-    include(CheckCXXSourceCompiles)
-    set(CMAKE_REQUIRED_LIBRARIES PkgConfig::PETSC MPI::MPI_C)
-    check_cxx_source_compiles("
-        #include <petscconf.h>
-        #if defined(PETSC_USE_COMPLEX)
-        #error complex
-        #endif
-        int main() { return 0; }" SURROGATE_PETSC_IS_REAL)
-    unset(CMAKE_REQUIRED_LIBRARIES)
-    if(NOT SURROGATE_PETSC_IS_REAL)
-        set(PETSC_FOUND FALSE)
-        set(surrogate_petsc_problem "the PETSc in ${PETSC_PREFIX} has complex scalars, fields are real: set PETSC_DIR \
-and PETSC_ARCH, or PKG_CONFIG_PATH, to a real one (Debian: libpetsc-real-dev)")
-    endif()
 endif()
 surrogate_feature(PETSC PETSC_FOUND "${PETSC_VERSION}, ${PETSC_PREFIX}" "${surrogate_petsc_problem}")
 
