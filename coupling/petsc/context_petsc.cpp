@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 
+#include "context_options.hpp"
 #include "log_events.hpp"
 
 #if defined(PETSC_USE_COMPLEX)
@@ -103,6 +104,13 @@ PetscErrorCode create_with(MPI_Comm comm, const std::array<Given, n_option>& giv
 }
 
 }  // namespace
+
+std::vector<std::string> surrogate::petsc::context_option_keys() {
+    std::vector<std::string> keys;
+    for (const auto& option : text_options) keys.emplace_back(option.key);
+    for (const auto& option : flag_options) keys.emplace_back(option.key);
+    return keys;
+}
 
 extern "C" PetscErrorCode surrogate_petsc_error_code(surrogate_status status) {
     switch (status) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "settings.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <system_error>
+#include <vector>
+
+#include "coupling/petsc/context_options.hpp"
 
 namespace surrogate::petsc {
 
@@ -64,6 +68,51 @@ PetscErrorCode check_box(const Settings& settings) {
     PetscFunctionReturn(0);
 }
 
+constexpr std::array own_keys = {"model",        "fields", "box",      "coordinates_file",
+                                 "cell_centers", "factor", "optional", "view"};
+
+/// Owns the names of the options in the database that no call has read so far.
+class UnreadOptions {
+public:
+    UnreadOptions() = default;
+    ~UnreadOptions() { PetscOptionsLeftRestore(nullptr, &n_name_, &names_, &values_); }
+    UnreadOptions(const UnreadOptions&) = delete;
+    UnreadOptions& operator=(const UnreadOptions&) = delete;
+
+    PetscErrorCode find() { return PetscOptionsLeftGet(nullptr, &n_name_, &names_, &values_); }
+    PetscInt size() const { return n_name_; }
+    std::string_view operator[](PetscInt k) const { return names_[k]; }
+
+private:
+    PetscInt n_name_ = 0;
+    char **names_ = nullptr, **values_ = nullptr;
+};
+
+/// Checks that every option under the solver's prefix that begins with surrogate_ exists. Call after
+/// the own options have been read.
+PetscErrorCode check_names(const Settings& settings) {
+    PetscFunctionBegin;
+    UnreadOptions unread;
+    PetscCall(unread.find());
+    const std::vector<std::string> later = context_option_keys();
+    const std::string stem = settings.prefix + "surrogate_";
+    for (PetscInt k = 0; k < unread.size(); ++k) {
+        if (!unread[k].starts_with(stem)) continue;
+        const std::string_view key = unread[k].substr(stem.size());
+        const bool is_known = std::ranges::find(own_keys, key) != own_keys.end() ||
+                              std::ranges::count(later, key) > 0;
+        if (is_known) continue;
+        std::string all;
+        for (const char* const name : own_keys)
+            all += (all.empty() ? "" : ", ") + std::string(name);
+        for (const std::string& name : later) all += ", " + name;
+        SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+                "unknown option %s; the options after -%s are %s",
+                settings.flag(std::string(key).c_str()).c_str(), stem.c_str(), all.c_str());
+    }
+    PetscFunctionReturn(0);
+}
+
 }  // namespace
 
 PetscErrorCode Settings::read(MPI_Comm comm, const char* solver_prefix) {
@@ -111,6 +160,7 @@ PetscErrorCode Settings::read(MPI_Comm comm, const char* solver_prefix) {
     PetscCheck(n_box == 0 || coordinates_file.empty(), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
                "%s and %s are both set; leave one of them out", flag("box").c_str(),
                flag("coordinates_file").c_str());
+    PetscCall(check_names(*this));
     PetscCall(check_box(*this));
     PetscCall(parse_sources(this, fields.data()));
     PetscFunctionReturn(0);

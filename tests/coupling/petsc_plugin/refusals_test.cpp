@@ -148,14 +148,17 @@ TEST_P(Settings, WrongValueIsAnErrorOfKspSetFromOptions) {
 using Row = std::array<const char*, 3>;
 INSTANTIATE_TEST_SUITE_P(
     Petsc, Settings,
-    testing::Values(Row{"-surrogate_box", "0,1,0", "3 numbers; it takes x0,x1"},
-                    Row{"-surrogate_box", "0,1,1,1", "axis 1 goes from 1. to 1."},
-                    Row{"-surrogate_factor", "1.5", "-surrogate_factor is 1.5; it is above 0"},
-                    Row{"-surrogate_fields", "mobility", "'mobility' is not name=source"},
-                    Row{"-surrogate_fields", "=rhs", "'=rhs' is not name=source"},
-                    Row{"-surrogate_fields", "a=rhs:x", "'a=rhs:x' is not name=source"},
-                    Row{"-surrogate_fields", "a=rhs:-1", "'a=rhs:-1' is not name=source"},
-                    Row{"-surrogate_fields", "a=rhs,a=diagonal", "'a' is given twice"}));
+    testing::Values(
+        Row{"-surrogate_facter", "0.1",
+            "unknown option -surrogate_facter; the options after -surrogate_ are model"},
+        Row{"-surrogate_box", "0,1,0", "3 numbers; it takes x0,x1"},
+        Row{"-surrogate_box", "0,1,1,1", "axis 1 goes from 1. to 1."},
+        Row{"-surrogate_factor", "1.5", "-surrogate_factor is 1.5; it is above 0"},
+        Row{"-surrogate_fields", "mobility", "'mobility' is not name=source"},
+        Row{"-surrogate_fields", "=rhs", "'=rhs' is not name=source"},
+        Row{"-surrogate_fields", "a=rhs:x", "'a=rhs:x' is not name=source"},
+        Row{"-surrogate_fields", "a=rhs:-1", "'a=rhs:-1' is not name=source"},
+        Row{"-surrogate_fields", "a=rhs,a=diagonal", "'a' is given twice"}));
 
 TEST(KspGuessRefusal, KspThatTakesNoGuess) {
     // Set in code: with -ksp_type preonly PETSc reads no -ksp_guess_type.
