@@ -17,7 +17,8 @@ extern "C" {
 /* A context over the ranks of `comm`. Collective over comm, which is duplicated once and never used
  * again; its error handler stays as it is. options may be NULL; they are copied, and must be the
  * same on all ranks. Errors: INVALID_ARGUMENT (MPI not initialised or already finalised,
- * MPI_COMM_NULL, an intercommunicator), NOT_SUPPORTED (built without MPI), MPI (on the
+ * MPI_COMM_NULL, an intercommunicator), NOT_SUPPORTED (built without MPI, or with an MPI of
+ * another make than the program runs: Open MPI and MPICH have different handles), MPI (on the
  * rank whose MPI call failed). */
 SURROGATE_API surrogate_status surrogate_context_create_mpi(MPI_Comm comm,
                                                             const surrogate_options* options,
