@@ -4,6 +4,9 @@
 #include <petscviewer.h>
 
 #include <array>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
 
 namespace surrogate::petsc {
 
@@ -34,27 +37,57 @@ private:
     PetscViewer viewer_ = nullptr;
 };
 
-/// Reads the class and the length from the header of a Vec.
-PetscErrorCode read_header(MPI_Comm comm, const std::string& path, std::array<PetscInt, 2>* header,
-                           PetscInt* n_read) {
-    PetscFunctionBegin;
-    BinaryFile file;
-    PetscCall(file.open(comm, path));
-    PetscCall(PetscViewerBinaryRead(file.get(), header->data(), PetscInt(header->size()), n_read,
-                                    PETSC_INT));
-    PetscFunctionReturn(0);
+/// The beginning of a binary file and its size.
+struct Header {
+    int64_t n_byte = -1;  ///< -1: the file cannot be read
+    int64_t kind = 0;     ///< VEC_FILE_CLASSID for a Vec
+    int64_t length = 0;   ///< values of the Vec
+};
+
+/// Reads a 32-bit integer in PETSc's order of bytes, the most significant first.
+int32_t read_integer(std::istream& file) {
+    std::array<unsigned char, 4> bytes{};
+    file.read(reinterpret_cast<char*>(bytes.data()), std::ssize(bytes));
+    uint32_t value = 0;
+    for (const unsigned char byte : bytes) value = value << 8 | byte;
+    return static_cast<int32_t>(value);
 }
 
-/// The rank that opens the file raises its errors alone; this one is the same on all ranks.
-PetscErrorCode check_readable(MPI_Comm comm, const std::string& path, const std::string& flag) {
+Header header_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary | std::ios::ate);
+    if (!file) return {};
+    const int64_t n_byte = file.tellg();
+    file.seekg(0);
+    const int64_t kind = read_integer(file);
+    return {n_byte, kind, read_integer(file)};
+}
+
+/// Reads the header on rank 0 and checks it on all ranks: in PETSc the rank that reads the file would
+/// raise an error alone, and the others wait.
+PetscErrorCode check_file(MPI_Comm comm, const std::string& path, const std::string& flag,
+                          PetscInt* length) {
     PetscFunctionBegin;
     PetscMPIInt rank = 0;
-    PetscBool is_readable = PETSC_FALSE;
+    std::array<int64_t, 3> found{};
     PetscCallMPI(MPI_Comm_rank(comm, &rank));
-    if (rank == 0) PetscCall(PetscTestFile(path.c_str(), 'r', &is_readable));
-    PetscCallMPI(MPI_Bcast(&is_readable, 1, MPIU_BOOL, 0, comm));
-    PetscCheck(is_readable, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: cannot read the file '%s'",
+    if (rank == 0) {
+        const Header header = header_of(path);
+        found = {header.n_byte, header.kind, header.length};
+    }
+    PetscCallMPI(MPI_Bcast(found.data(), int(found.size()), MPI_INT64_T, 0, comm));
+    const Header header{found[0], found[1], found[2]};
+    PetscCheck(header.n_byte >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN,
+               "%s: cannot read the file '%s'", flag.c_str(), path.c_str());
+    PetscCheck(header.kind == VEC_FILE_CLASSID && header.length >= 0, PETSC_COMM_SELF,
+               PETSC_ERR_FILE_UNEXPECTED,
+               "%s: '%s' does not begin with a Vec, expected a binary file of VecView",
                flag.c_str(), path.c_str());
+    const int64_t needed = 8 + header.length * int64_t{sizeof(PetscScalar)};
+    PetscCheck(header.n_byte >= needed, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
+               "%s: '%s' has %lld bytes, expected %lld for a Vec of %lld values; is it truncated?",
+               flag.c_str(), path.c_str(), static_cast<long long>(header.n_byte),
+               static_cast<long long>(needed), static_cast<long long>(header.length));
+    *length = PetscInt(header.length);
     PetscFunctionReturn(0);
 }
 
@@ -64,18 +97,13 @@ PetscErrorCode read_coordinates(const std::string& path, const std::string& flag
                                 Vec* coordinates) {
     PetscFunctionBegin;
     MPI_Comm const comm = PetscObjectComm(reinterpret_cast<PetscObject>(solution));
-    PetscInt n_component = 0, n_local = 0, n_global = 0, n_read = 0;
+    PetscInt n_component = 0, n_local = 0, n_global = 0;
     PetscCall(VecGetBlockSize(solution, &n_component));
     PetscCall(VecGetLocalSize(solution, &n_local));
     PetscCall(VecGetSize(solution, &n_global));
     const PetscInt n_point = n_global / n_component;
-    PetscCall(check_readable(comm, path, flag));
-    std::array<PetscInt, 2> header{};
-    PetscCall(read_header(comm, path, &header, &n_read));
-    const auto [kind, length] = header;
-    PetscCheck(n_read == 2 && kind == VEC_FILE_CLASSID, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
-               "%s: '%s' does not begin with a Vec, expected a binary file of VecView",
-               flag.c_str(), path.c_str());
+    PetscInt length = 0;
+    PetscCall(check_file(comm, path, flag, &length));
     const PetscInt n_axis = n_point > 0 ? length / n_point : 0;
     PetscCheck(n_axis >= 1 && n_axis <= max_axis && n_axis * n_point == length, PETSC_COMM_SELF,
                PETSC_ERR_FILE_UNEXPECTED,

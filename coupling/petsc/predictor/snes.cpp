@@ -79,17 +79,20 @@ PetscErrorCode record(SNES snes, PetscInt iteration, PetscReal norm) {
 }
 
 /// Solves once from vec_sol with the solver behind, whose result becomes that of the SNES.
-/// @param abstol  |F| at which the solver behind ends
-PetscErrorCode solve_behind(SNES snes, PetscReal abstol) {
+/// @param start_norm  |F| of the original start: the relative tolerance refers to it, not to the
+///                    smaller |F| of a prediction; 0 if vec_sol is the start
+PetscErrorCode solve_behind(SNES snes, PetscReal start_norm) {
     PetscFunctionBegin;
     SNES const npc = snes->npc;
     const PetscReal own = npc->abstol;
-    PetscCall(SNESSetTolerances(npc, std::max(own, abstol), PETSC_DEFAULT, PETSC_DEFAULT,
-                                PETSC_DEFAULT, PETSC_DEFAULT));
+    PetscCall(SNESSetTolerances(npc, std::max(own, npc->rtol * start_norm), PETSC_DEFAULT,
+                                PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
     PetscCall(SNESSolve(npc, snes->vec_rhs, snes->vec_sol));
     PetscCall(
         SNESSetTolerances(npc, own, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
     snes->reason = npc->reason;
+    if (npc->reason == SNES_CONVERGED_FNORM_ABS && npc->norm > own)
+        snes->reason = SNES_CONVERGED_FNORM_RELATIVE;
     snes->iter += npc->iter;
     snes->linear_its += npc->linear_its;
     snes->nfuncs += npc->nfuncs;
@@ -98,16 +101,16 @@ PetscErrorCode solve_behind(SNES snes, PetscReal abstol) {
 
 /// Solves from the prediction, or from the start if no prediction is used. A solve that fails from a
 /// prediction is repeated once from the start.
-/// @param abstol  what the tolerances of the SNES ask of |F|, relative to its start
-PetscErrorCode go_on(SNES snes, bool is_from_prediction, PetscReal abstol) {
+/// @param start_norm  |F| of the start
+PetscErrorCode go_on(SNES snes, bool is_from_prediction, PetscReal start_norm) {
     PetscFunctionBegin;
-    PetscCall(solve_behind(snes, abstol));
+    PetscCall(solve_behind(snes, is_from_prediction ? start_norm : 0));
     if (snes->reason < 0 && is_from_prediction) {
         predictor_of(snes).count_repeated();
         PetscCall(PetscInfo(snes, "surrogate: %s from the prediction, repeated from the start\n",
                             SNESConvergedReasons[snes->reason]));
         PetscCall(VecCopy(start_of(snes), snes->vec_sol));
-        PetscCall(solve_behind(snes, abstol));
+        PetscCall(solve_behind(snes, 0));
     }
     PetscCall(SNESComputeFunction(snes, snes->vec_sol, snes->vec_func));
     PetscCall(VecNorm(snes->vec_func, NORM_2, &snes->norm));
@@ -129,13 +132,13 @@ PetscErrorCode solve(SNES snes) {
     PetscCall(record(snes, 0, norm));
     PetscUseTypeMethod(snes, converged, 0, 0, 0, norm, &snes->reason, snes->cnvP);
     if (snes->reason) PetscFunctionReturn(0);
-    const PetscReal abstol = snes->rtol * norm;
+    const PetscReal start_norm = norm;
     PetscCall(step(snes, &norm, &is_used));
     PetscCall(record(snes, 1, norm));
     // Norms of 0: a prediction that is not used is no convergence by a small step.
     PetscUseTypeMethod(snes, converged, 1, 0, 0, norm, &snes->reason, snes->cnvP);
     if (!snes->reason && snes->npc) {
-        PetscCall(go_on(snes, is_used, abstol));
+        PetscCall(go_on(snes, is_used, start_norm));
         PetscFunctionReturn(0);
     }
     if (!snes->reason) snes->reason = SNES_DIVERGED_MAX_IT;

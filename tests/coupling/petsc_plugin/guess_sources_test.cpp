@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // KSPGuess type `surrogate`: where it finds fields and places.
+#include <filesystem>
+
 #include "tests/coupling/petsc_plugin/guess_case.hpp"
 
 namespace {
@@ -222,6 +224,10 @@ TEST_F(KspGuess, FileOfCoordinatesThatDoesNotFit) {
     const std::string path = coordinates_file(small);
     EXPECT_HAS(text_of(path, PETSC_ERR_FILE_UNEXPECTED),
                "has 30 values, expected 576 points times 1 to 8 axes");
+    if (world_rank() == 0) std::filesystem::resize_file(path, 100);
+    MPI_Barrier(PETSC_COMM_WORLD);
+    EXPECT_HAS(text_of(path, PETSC_ERR_FILE_UNEXPECTED),
+               "has 100 bytes, expected 248 for a Vec of 30 values; is it truncated?");
     EXPECT_HAS(text_of("/no/such/file", PETSC_ERR_FILE_OPEN), "cannot read the file");
     EXPECT_HAS(text_of(darcy_model, PETSC_ERR_FILE_UNEXPECTED), "does not begin with a Vec");
     PETSC_OK(DMDestroy(&small));
