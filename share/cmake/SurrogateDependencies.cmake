@@ -64,6 +64,11 @@ endif()
 surrogate_feature(MPI MPI_C_FOUND "MPI ${MPI_C_VERSION}, ${MPI_C_COMPILER}"
     "not found: load its module, or set MPI_HOME; Debian: apt-get install libopenmpi-dev openmpi-bin")
 
+if(SURROGATE_HAVE_MPI)
+    include(surrogateMpiMake)
+    surrogate_find_mpi_make(surrogate_mpi_make ${MPI_C_INCLUDE_DIRS})
+endif()
+
 if(SURROGATE_HAVE_MPI AND NOT SURROGATE_PETSC STREQUAL "OFF")
     include(surrogatePetsc)
     string(APPEND surrogate_petsc_problem "; Debian: apt-get install petsc-dev pkg-config")

@@ -5,6 +5,19 @@
 #include <mpi.h>
 #include <surrogate/surrogate.h>
 
+/* The installed header of this name tells which make of MPI the library was built with. */
+#if defined(__has_include)
+#if __has_include(<surrogate/surrogate_mpi_make.h>)
+#include <surrogate/surrogate_mpi_make.h>
+#endif
+#endif
+#if defined(SURROGATE_BUILT_WITH_OPEN_MPI) && (defined(MPICH_VERSION) || defined(I_MPI_VERSION))
+#error "libsurrogate was built with Open MPI, this program is compiled with MPICH; use one of them"
+#endif
+#if defined(SURROGATE_BUILT_WITH_MPICH) && defined(OPEN_MPI)
+#error "libsurrogate was built with MPICH, this program is compiled with Open MPI; use one of them"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
