@@ -43,30 +43,16 @@ PetscErrorCode make_from_dm(DM dm, NullSpace* found) {
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode find_composed(const Problem& problem, NullSpace* found) {
-    PetscFunctionBegin;
-    for (const PetscObject holder : problem.holders()) {
-        PetscObject object = nullptr;  // borrowed
-        if (holder) PetscCall(PetscObjectQuery(holder, null_space_name, &object));
-        if (!object) continue;
-        PetscClassId kind = 0;
-        PetscCall(PetscObjectGetClassId(object, &kind));
-        PetscCheck(kind == MAT_NULLSPACE_CLASSID, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
-                   "the object composed under the name '%s' is not a MatNullSpace",
-                   null_space_name);
-        PetscCall(found->share(reinterpret_cast<MatNullSpace>(object)));
-        break;
-    }
-    PetscFunctionReturn(0);
-}
-
 PetscErrorCode find_null_space(const Problem& problem, NullSpace* found) {
     PetscFunctionBegin;
     if (problem.null_space)
         PetscCall(found->share(problem.null_space));
     else if (problem.dm)
         PetscCall(make_from_dm(problem.dm, found));
-    if (!found->get()) PetscCall(find_composed(problem, found));
+    if (found->get()) PetscFunctionReturn(0);
+    MatNullSpace composed = nullptr;  // borrowed
+    PetscCall(problem.find_composed(null_space_name, &composed));
+    if (composed) PetscCall(found->share(composed));
     PetscFunctionReturn(0);
 }
 

@@ -10,22 +10,33 @@ const char* Problem::kind() const {
     return PetscObjectGetClassName(solver, &name) == 0 && name ? name : "solver";
 }
 
-PetscErrorCode Problem::find_composed(const char* name, Vec* vec) const {
+namespace {
+
+PetscErrorCode find_object(const Problem& problem, const char* name, PetscClassId kind,
+                           const char* kind_name, PetscObject* object) {
     PetscFunctionBegin;
-    *vec = nullptr;
-    for (const PetscObject holder : holders()) {
-        PetscObject found = nullptr;
-        if (holder) PetscCall(PetscObjectQuery(holder, name, &found));
-        if (!found) continue;
-        PetscClassId kind = 0;
-        PetscCall(PetscObjectGetClassId(found, &kind));
-        PetscCheck(kind == VEC_CLASSID, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
-                   "what is composed under the name '%s' is no Vec; fields of the card are Vecs",
-                   name);
-        *vec = reinterpret_cast<Vec>(found);
-        break;
+    *object = nullptr;
+    for (const PetscObject holder : problem.holders()) {
+        if (holder) PetscCall(PetscObjectQuery(holder, name, object));
+        if (*object) break;
     }
+    if (!*object) PetscFunctionReturn(0);
+    PetscClassId found = 0;
+    PetscCall(PetscObjectGetClassId(*object, &found));
+    PetscCheck(found == kind, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "the object composed under the name '%s' is not a %s", name, kind_name);
     PetscFunctionReturn(0);
+}
+
+}  // namespace
+
+PetscErrorCode Problem::find_composed(const char* name, Vec* vec) const {
+    return find_object(*this, name, VEC_CLASSID, "Vec", reinterpret_cast<PetscObject*>(vec));
+}
+
+PetscErrorCode Problem::find_composed(const char* name, MatNullSpace* space) const {
+    return find_object(*this, name, MAT_NULLSPACE_CLASSID, "MatNullSpace",
+                       reinterpret_cast<PetscObject*>(space));
 }
 
 PetscErrorCode find_dm(DM of_solver, Mat matrix, Vec x, Problem* problem) {

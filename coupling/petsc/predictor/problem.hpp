@@ -29,8 +29,10 @@ struct Problem {
         return {solver, reinterpret_cast<PetscObject>(dm), reinterpret_cast<PetscObject>(matrix)};
     }
 
-    /// The Vec composed with one of them under a name, borrowed; null if there is none.
+    /// Finds the object composed with one of the holders under a name, borrowed; null if there is
+    /// none. Errors: PETSC_ERR_ARG_WRONG if its class is another one.
     PetscErrorCode find_composed(const char* name, Vec* vec) const;
+    PetscErrorCode find_composed(const char* name, MatNullSpace* space) const;
 };
 
 /// Sets problem->dm to the first DM that the program has made: of the solver, of the matrix, of the

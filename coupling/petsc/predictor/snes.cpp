@@ -104,6 +104,7 @@ PetscErrorCode solve_behind(SNES snes, PetscReal start_norm) {
 /// @param start_norm  |F| of the start
 PetscErrorCode go_on(SNES snes, bool is_from_prediction, PetscReal start_norm) {
     PetscFunctionBegin;
+    snes->iter = is_from_prediction ? 1 : 0;  // a refused prediction is no step
     PetscCall(solve_behind(snes, is_from_prediction ? start_norm : 0));
     if (snes->reason < 0 && is_from_prediction) {
         predictor_of(snes).count_repeated();

@@ -56,13 +56,7 @@ TEST_F(KspGuess, CoefficientMayBeComposedWithKspMatrixOrDmOrBeANamedVector) {
 }
 
 TEST_F(KspGuess, FieldsOfTheCardAreMapped) {
-    std::vector<PetscReal> expected;
-    {
-        const OptionScope options(with(darcy_model));
-        DarcyKsp same_name;
-        same_name.compose(PetscObject(same_name.ksp), "mobility");
-        expected = same_name.solve();
-    }
+    const std::vector<PetscReal> expected = predicted();
     const OptionScope options(
         with(darcy_model, {{"-surrogate_fields", "mobility=coefficient:0,pressure=solution:0"}}));
     DarcyKsp other_name;
@@ -96,13 +90,7 @@ TEST_F(KspGuess, TypeMayBeSetInCode) {
 // ---- where the unknowns are
 
 TEST_F(KspGuess, BoxGivesTheCoordinatesThatADmdaLacks) {
-    std::vector<PetscReal> expected;
-    {
-        const OptionScope options(with(darcy_model));
-        DarcyKsp has_coordinates;
-        has_coordinates.compose(PetscObject(has_coordinates.ksp), "mobility");
-        expected = has_coordinates.solve();
-    }
+    const std::vector<PetscReal> expected = predicted();
     const OptionScope options(
         with(darcy_model, {{"-surrogate_box", "0,1,0,1"}, {"-surrogate_cell_centers", "true"}}));
     DarcyKsp has_none(false);
@@ -116,10 +104,8 @@ TEST_F(KspGuess, BoxGivesTheCoordinatesThatADmdaLacks) {
 }
 
 TEST_F(KspGuess, MatrixWithoutDmTakesComposedCoordinates) {
+    const std::vector<PetscReal> expected = predicted();
     const OptionScope options(with(darcy_model));
-    DarcyKsp has_dm;
-    has_dm.compose(PetscObject(has_dm.ksp), "mobility");
-    const std::vector<PetscReal> expected = has_dm.solve();
     DarcyKsp has_none(true, false);
     Vec coordinates = nullptr;
     PETSC_OK(DMGetCoordinates(has_none.da, &coordinates));
@@ -132,13 +118,7 @@ TEST_F(KspGuess, MatrixWithoutDmTakesComposedCoordinates) {
 }
 
 TEST_F(KspGuess, BoxReplacesTheCoordinatesOfADmda) {
-    std::vector<PetscReal> expected;
-    {
-        const OptionScope options(with(darcy_model));
-        DarcyKsp is_there;
-        is_there.compose(PetscObject(is_there.ksp), "mobility");
-        expected = is_there.solve();
-    }
+    const std::vector<PetscReal> expected = predicted();
     const OptionScope options(
         with(darcy_model, {{"-surrogate_box", "0,1,0,1"}, {"-surrogate_cell_centers", "true"}}));
     DarcyKsp elsewhere;
@@ -157,13 +137,12 @@ TEST_F(KspGuess, BoxReplacesTheCoordinatesOfADmda) {
 }
 
 TEST_F(KspGuess, DmIsTakenFromTheMatrixOrTheVecs) {
+    const std::vector<PetscReal> expected = predicted();
     const OptionScope options(with(darcy_model));
-    DarcyKsp of_ksp, of_matrix(true, false), of_rhs(true, false), of_solution(true, false);
+    DarcyKsp of_matrix(true, false), of_rhs(true, false), of_solution(true, false);
     PETSC_OK(MatSetDM(of_matrix.matrix, of_matrix.da));
     PETSC_OK(VecSetDM(of_rhs.rhs, of_rhs.da));
     PETSC_OK(VecSetDM(of_solution.x, of_solution.da));
-    of_ksp.compose(PetscObject(of_ksp.ksp), "mobility");
-    const std::vector<PetscReal> expected = of_ksp.solve();
     for (DarcyKsp* darcy : {&of_matrix, &of_rhs, &of_solution}) {
         darcy->compose(PetscObject(darcy->ksp), "mobility");
         EXPECT_EQ(darcy->solve(), expected);
@@ -191,13 +170,7 @@ std::string coordinates_file(DM da) {
 TEST_F(KspGuess, FileOfCoordinatesServesAProgramWithoutDm) {
     DarcyKsp has_dm;
     const std::string path = coordinates_file(has_dm.da);
-    std::vector<PetscReal> expected;
-    {
-        const OptionScope options(with(darcy_model));
-        DarcyKsp reference;
-        reference.compose(PetscObject(reference.ksp), "mobility");
-        expected = reference.solve();
-    }
+    const std::vector<PetscReal> expected = predicted();
     const OptionScope options(with(darcy_model, {{"-surrogate_coordinates_file", path}}));
     DarcyKsp has_none(true, false);
     has_none.compose(PetscObject(has_none.matrix), "mobility");

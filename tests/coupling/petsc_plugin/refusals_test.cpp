@@ -185,7 +185,7 @@ TEST(KspGuessRefusal, WhatIsComposedIsNoVec) {
     PETSC_OK(PetscObjectCompose(PetscObject(darcy.ksp), "mobility", PetscObject(darcy.matrix)));
     const PetscErrorCode error = KSPSolve(darcy.ksp, darcy.rhs, darcy.x);
     EXPECT_EQ(error, PETSC_ERR_ARG_WRONG);
-    EXPECT_NE(petsc_text(error).find("'mobility' is no Vec"), std::string::npos)
+    EXPECT_NE(petsc_text(error).find("'mobility' is not a Vec"), std::string::npos)
         << petsc_text(error);
 }
 

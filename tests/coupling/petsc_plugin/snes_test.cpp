@@ -241,9 +241,19 @@ TEST_F(SnesType, SolveThatFailsFromAPredictionIsRepeatedFromTheStart) {
 
 TEST_F(SnesType, SolverBehindStartsAtTheStartIfThePredictionIsRefused) {
     const std::string path = model(50, 50);
+    PetscInt n_alone = 0, n_step = 0;
+    SNESConvergedReason expected = SNES_CONVERGED_ITERATING;
+    {
+        const OptionScope options(OptionMap{{"-snes_rtol", "1e-12"}});
+        Cubes alone;
+        expected = alone.solve();
+        PETSC_OK(SNESGetIterationNumber(alone.snes, &n_alone));
+    }
     const OptionScope options(with_newton(path));
     Cubes problem;
-    EXPECT_GT(problem.solve(), 0);
+    EXPECT_EQ(problem.solve(), expected);
+    PETSC_OK(SNESGetIterationNumber(problem.snes, &n_step));
+    EXPECT_EQ(n_step, n_alone);
     EXPECT_NEAR(problem.range(0).second, 2, 1e-8);
     EXPECT_HAS(problem.view(), "used 0, refused 1 (not better 1");
 }
