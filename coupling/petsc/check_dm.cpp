@@ -28,7 +28,9 @@ PetscErrorCode check_da(DM dm) {
         is_da, PETSC_COMM_SELF, PETSC_ERR_SUP,
         "the DM has type %s, domains are made from types da and plex (grids on the sphere from "
         "da); for other meshes pass the coordinates of the owned points to "
-        "surrogate_domain_create_points",
+        "surrogate_domain_create_points, or (types surrogate of KSPGuess and SNES) compose a Vec "
+        "of "
+        "them under the name \"coordinates\" with the KSP, SNES or matrix",
         type ? type : "(none)");
     PetscFunctionReturn(0);
 }

@@ -6,10 +6,14 @@
 #include <array>
 #include <cstddef>
 
+#include "context_options.hpp"
 #include "log_events.hpp"
 
 #if defined(PETSC_USE_COMPLEX)
 #error "surrogate_petsc needs a PETSc with real scalars (PETSC_USE_COMPLEX is set)"
+#endif
+#if defined(PETSC_USE_64BIT_INDICES)
+#error "surrogate_petsc needs a PETSc with 32-bit integers (PETSC_USE_64BIT_INDICES is set)"
 #endif
 static_assert(sizeof(PetscScalar) == sizeof(float) || sizeof(PetscScalar) == sizeof(double),
               "fields are float or double");
@@ -100,6 +104,13 @@ PetscErrorCode create_with(MPI_Comm comm, const std::array<Given, n_option>& giv
 }
 
 }  // namespace
+
+std::vector<std::string> surrogate::petsc::context_option_keys() {
+    std::vector<std::string> keys;
+    for (const auto& option : text_options) keys.emplace_back(option.key);
+    for (const auto& option : flag_options) keys.emplace_back(option.key);
+    return keys;
+}
 
 extern "C" PetscErrorCode surrogate_petsc_error_code(surrogate_status status) {
     switch (status) {

@@ -83,11 +83,14 @@ PetscErrorCode check_census(const Census& census) {
     const bool is_one_kind = (census.on_cells > 0) != (census.on_vertices > 0);
     PetscCheck(
         is_one_kind && census.elsewhere == 0, PETSC_COMM_SELF, PETSC_ERR_SUP,
-        "the section of the DMPlex has unknowns on %s%s%s; domains are made from unknowns on "
-        "cells alone or vertices alone, for others pass the coordinates of the owned points "
-        "to surrogate_domain_create_points",
-        census.on_cells ? "cells " : "", census.on_vertices ? "vertices " : "",
-        census.elsewhere ? "edges or faces " : "");
+        "the section of the DMPlex has unknowns on %s%s%s%s%s, expected cells alone or vertices "
+        "alone; for others pass the coordinates of the owned points to "
+        "surrogate_domain_create_points, or (types surrogate of KSPGuess and SNES) compose a Vec "
+        "of them under the name \"coordinates\" with the KSP, SNES or matrix",
+        census.on_cells ? "cells" : "", census.on_cells && census.on_vertices ? ", " : "",
+        census.on_vertices ? "vertices" : "",
+        census.elsewhere && (census.on_cells || census.on_vertices) ? ", " : "",
+        census.elsewhere ? "edges or faces" : "");
     PetscCheck(census.fewest == census.most, PETSC_COMM_SELF, PETSC_ERR_SUP,
                "the section of the DMPlex has %" PetscInt_FMT " to %" PetscInt_FMT
                " values a point in the global vectors (constrained ones are left out); domains are "

@@ -64,6 +64,11 @@ endif()
 surrogate_feature(MPI MPI_C_FOUND "MPI ${MPI_C_VERSION}, ${MPI_C_COMPILER}"
     "not found: load its module, or set MPI_HOME; Debian: apt-get install libopenmpi-dev openmpi-bin")
 
+if(SURROGATE_HAVE_MPI)
+    include(surrogateMpiMake)
+    surrogate_find_mpi_make(surrogate_mpi_make ${MPI_C_INCLUDE_DIRS})
+endif()
+
 if(SURROGATE_HAVE_MPI AND NOT SURROGATE_PETSC STREQUAL "OFF")
     include(surrogatePetsc)
     string(APPEND surrogate_petsc_problem "; Debian: apt-get install petsc-dev pkg-config")
@@ -75,20 +80,6 @@ if(PETSC_FOUND)
     # Debian's PETSc.pc (3.18.5) hands its own package's flags on: -Wdate-time -D_FORTIFY_SOURCE=2. The second warns in
     # every file compiled without optimisation and fits no precompiled header.
     set_target_properties(PkgConfig::PETSC PROPERTIES INTERFACE_COMPILE_OPTIONS "")
-    include(CheckCXXSourceCompiles)
-    set(CMAKE_REQUIRED_LIBRARIES PkgConfig::PETSC MPI::MPI_C)
-    check_cxx_source_compiles("
-        #include <petscconf.h>
-        #if defined(PETSC_USE_COMPLEX)
-        #error complex
-        #endif
-        int main() { return 0; }" SURROGATE_PETSC_IS_REAL)
-    unset(CMAKE_REQUIRED_LIBRARIES)
-    if(NOT SURROGATE_PETSC_IS_REAL)
-        set(PETSC_FOUND FALSE)
-        set(surrogate_petsc_problem "the PETSc in ${PETSC_PREFIX} has complex scalars, fields are real: set PETSC_DIR \
-and PETSC_ARCH, or PKG_CONFIG_PATH, to a real one (Debian: libpetsc-real-dev)")
-    endif()
 endif()
 surrogate_feature(PETSC PETSC_FOUND "${PETSC_VERSION}, ${PETSC_PREFIX}" "${surrogate_petsc_problem}")
 

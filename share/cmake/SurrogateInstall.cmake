@@ -33,6 +33,7 @@ foreach(component IN LISTS surrogate_built)
 endforeach()
 install(FILES ${surrogate_package}/surrogateConfig.cmake ${surrogate_package}/surrogateConfigVersion.cmake
     ${PROJECT_SOURCE_DIR}/share/cmake/surrogateMissing.cmake ${PROJECT_SOURCE_DIR}/share/cmake/surrogatePetsc.cmake
+    ${PROJECT_SOURCE_DIR}/share/cmake/surrogateMpiMake.cmake
     ${component_files} DESTINATION ${surrogate_package_dir})
 install(EXPORT surrogate NAMESPACE surrogate:: FILE surrogateTargets.cmake DESTINATION ${surrogate_package_dir})
 foreach(component IN LISTS surrogate_built)

@@ -33,6 +33,10 @@ PetscErrorCode Counters::view(PetscViewer viewer, const char* norm) const {
                                      static_cast<long long>(asked), static_cast<long long>(used),
                                      all, of(Refusal::not_better), of(Refusal::failed),
                                      of(Refusal::not_finite), of(Refusal::out_of_range)));
+    if (repeated > 0)
+        PetscCall(PetscViewerASCIIPrintf(
+            viewer, "repeated from the start, because the solve from the prediction failed: %lld\n",
+            static_cast<long long>(repeated)));
     if (was_judged)
         PetscCall(PetscViewerASCIIPrintf(viewer, "last: %s %.6g at the start, %.6g predicted\n",
                                          norm, double(before), double(after)));

@@ -18,6 +18,7 @@ inline constexpr std::size_t n_refusal = 4;
 struct Counters {
     int64_t asked = 0;
     int64_t used = 0;
+    int64_t repeated = 0;  ///< solves that failed from a prediction, repeated from the start
     std::array<int64_t, n_refusal> refused{};
     PetscReal before = 0, after = 0;  ///< residual norms of the last prediction that was judged
     bool was_judged = false;
@@ -29,7 +30,7 @@ struct Counters {
     /// times that of the start. NaN and infinity are not.
     bool judge(PetscReal start_norm, PetscReal prediction_norm, PetscReal factor);
 
-    /// Two or three lines of text. `norm` is what judge() compares: "|b - A x|".
+    /// Prints two to four lines of text. `norm` is what judge() compares: "|b - A x|".
     PetscErrorCode view(PetscViewer viewer, const char* norm) const;
 };
 

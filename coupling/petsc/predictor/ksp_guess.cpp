@@ -78,10 +78,13 @@ PetscErrorCode predict(KSPGuess guess, Mat matrix, Vec rhs, Vec x, bool* is_made
         PetscCall(VecCopy(x, data.prediction));
     Problem problem;
     problem.solver = reinterpret_cast<PetscObject>(guess->ksp);
-    PetscCall(usable_dm(guess->ksp->dm, &problem.dm));
     problem.matrix = matrix;
     problem.rhs = rhs;
+    problem.start = guess->ksp->guess_zero ? nullptr : x;
     problem.solution = data.prediction;
+    PetscCall(find_dm(guess->ksp->dm, matrix, x, &problem));
+    PetscCall(guess->ksp->transpose_solve ? MatGetTransposeNullSpace(matrix, &problem.null_space)
+                                          : MatGetNullSpace(matrix, &problem.null_space));
     const Verdict unfit = attempt([&] { return check_ksp(guess->ksp); });
     PetscCall(data.predictor.predict(problem, unfit, is_made));
     PetscFunctionReturn(0);

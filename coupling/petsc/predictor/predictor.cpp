@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "coupling/petsc/predictor/null_space.hpp"
+
 namespace surrogate::petsc {
 
 namespace {
@@ -137,7 +139,9 @@ PetscErrorCode Predictor::run(const Problem& problem, bool* is_made) {
         counters_.last_failure = made.text;
         PetscCall(
             PetscInfo(problem.solver, "surrogate: prediction refused: %s\n", made.text.c_str()));
+        PetscFunctionReturn(0);
     }
+    PetscCall(remove_null_space(problem, problem.solution));
     PetscFunctionReturn(0);
 }
 

@@ -33,6 +33,9 @@ public:
         return counters_.judge(start_norm, prediction_norm, settings_.factor);
     }
 
+    /// Counts a solve that failed from a prediction and was repeated from the start.
+    void count_repeated() { ++counters_.repeated; }
+
     /// Forgets the plan, for unknowns in another place or of another number.
     PetscErrorCode forget();
 

@@ -5,6 +5,7 @@
 #include <petscdmda.h>
 
 #include "coupling/petsc/domain_vec.hpp"
+#include "coupling/petsc/predictor/coordinates_file.hpp"
 
 namespace surrogate::petsc {
 
@@ -19,6 +20,18 @@ PetscErrorCode create_from_vec(surrogate_context* context, Vec coordinates,
     PetscCall(VecGetBlockSize(coordinates, &n_axis));
     PetscCall(VecGetLocalSize(coordinates, &n));
     PetscCall(create_from_coordinates(context, coordinates, n_axis, nullptr, n / n_axis, domain));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode create_from_file(surrogate_context* context, const Problem& problem,
+                                const Settings& settings, surrogate_domain** domain) {
+    PetscFunctionBegin;
+    Vec coordinates = nullptr;
+    PetscCall(read_coordinates(settings.coordinates_file, settings.flag("coordinates_file"),
+                               problem.solution, &coordinates));
+    const PetscErrorCode error = create_from_vec(context, coordinates, domain);
+    PetscCall(VecDestroy(&coordinates));
+    PetscCall(error);
     PetscFunctionReturn(0);
 }
 
@@ -53,13 +66,16 @@ PetscErrorCode set_box(DM dm, const Settings& settings) {
     PetscFunctionReturn(0);
 }
 
-/// On a copy of the DMDA: the program's own stays without coordinates.
+/// Makes the domain on a copy of the DMDA, so that the program's own keeps its coordinates or stays
+/// without any. PETSc hands coordinates on to the copy, and DMDASetUniformCoordinates recurses
+/// without end on a DMDA that has them.
 PetscErrorCode create_from_box(surrogate_context* context, DM dm, const Settings& settings,
                                surrogate_domain** domain) {
     PetscFunctionBegin;
     DM copy = nullptr;
     PetscCall(DMClone(dm, &copy));
-    PetscErrorCode error = set_box(copy, settings);
+    PetscErrorCode error = DMSetCoordinates(copy, nullptr);
+    if (!error) error = set_box(copy, settings);
     if (!error) error = surrogate_domain_create_dm(context, copy, domain);
     PetscCall(DMDestroy(&copy));
     PetscCall(error);
@@ -89,13 +105,20 @@ PetscErrorCode create_problem_domain(surrogate_context* context, const Problem& 
         PetscCall(create_from_vec(context, composed, domain));
         PetscFunctionReturn(0);
     }
+    if (!settings.coordinates_file.empty()) {
+        PetscCall(create_from_file(context, problem, settings, domain));
+        PetscFunctionReturn(0);
+    }
     const char* const kind = problem.kind();
-    PetscCheck(problem.dm, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-               "the %s has no DM, so the places of the unknowns are not known; %sSetDM with a DMDA "
-               "or DMPlex (KSPSetDMActive(ksp, PETSC_FALSE) if it is not to make the matrix), or "
-               "compose a Vec of coordinates, as many components as axes: PetscObjectCompose(("
-               "PetscObject)matrix, \"%s\", (PetscObject)vec)",
-               kind, kind, coordinates_name);
+    PetscCheck(
+        problem.dm, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+        "neither the %s nor its matrix and vectors have a DM, so the locations of the unknowns "
+        "are not known; call %sSetDM with a DMDA or DMPlex%s, compose a Vec of coordinates "
+        "with one component per axis (PetscObjectCompose((PetscObject)%s, \"%s\", "
+        "(PetscObject)vec)), or name a file of them with %s FILE",
+        kind, kind, problem.matrix ? " (and KSPSetDMActive(ksp, PETSC_FALSE))" : "",
+        problem.matrix ? "matrix" : "snes", coordinates_name,
+        settings.flag("coordinates_file").c_str());
     PetscBool is_da = PETSC_FALSE;
     PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(problem.dm), DMDA, &is_da));
     if (is_da && settings.n_box > 0) {

@@ -3,12 +3,45 @@
 #include <petscsnes.h>
 #include <surrogate/surrogate_petsc.h>
 
+#include <cstddef>
+
 #include "coupling/petsc/predictor/ksp_guess.hpp"
 #include "coupling/petsc/predictor/snes.hpp"
 
 namespace {
 
-/// The types look into structs of PETSc's that any minor version may change.
+/// Finds the size of a type of the running PETSc, 0 if PETSc does not know the name.
+PetscErrorCode size_of(const char* name, std::size_t* n_byte) {
+    PetscFunctionBegin;
+    PetscDataType type = PETSC_DATATYPE_UNKNOWN;
+    PetscBool is_known = PETSC_FALSE;
+    *n_byte = 0;
+    PetscCall(PetscDataTypeFromString(name, &type, &is_known));
+    if (is_known) PetscCall(PetscDataTypeGetSize(type, n_byte));
+    PetscFunctionReturn(0);
+}
+
+/// Compares the types of the running PETSc with those of the PETSc that the library was built with.
+/// Packages of one version differ in them, and their libraries have the same functions. Must precede
+/// all calls that pass a PetscInt, PetscReal or PetscScalar.
+PetscErrorCode check_types() {
+    PetscFunctionBegin;
+    std::size_t scalar = 0, real = 0, integer = 0;
+    PetscCall(size_of("scalar", &scalar));
+    PetscCall(size_of("real", &real));
+    PetscCall(size_of("int", &integer));
+    PetscCheck(
+        scalar == sizeof(PetscScalar) && real == sizeof(PetscReal) && integer == sizeof(PetscInt),
+        PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+        "libsurrogate_petsc was built with scalars of %zu, reals of %zu and integers of %zu "
+        "bytes, this program's PETSc has %s%zu, %zu and %zu; build libsurrogate with the "
+        "PETSc of the program (real scalars, 32-bit integers)",
+        sizeof(PetscScalar), sizeof(PetscReal), sizeof(PetscInt),
+        scalar == 2 * real ? "complex scalars: " : "", scalar, real, integer);
+    PetscFunctionReturn(0);
+}
+
+/// Compares versions: the types look into structs of PETSc that any minor version may change.
 PetscErrorCode check_version() {
     PetscFunctionBegin;
     PetscInt major = 0, minor = 0;
@@ -25,6 +58,7 @@ PetscErrorCode check_version() {
 
 extern "C" PetscErrorCode surrogate_petsc_register(void) {
     PetscFunctionBegin;
+    PetscCall(check_types());
     PetscCall(check_version());
     PetscCall(KSPGuessRegister("surrogate", surrogate::petsc::create_ksp_guess));
     PetscCall(SNESRegister("surrogate", surrogate::petsc::create_snes));

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "settings.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <system_error>
+#include <vector>
+
+#include "coupling/petsc/context_options.hpp"
 
 namespace surrogate::petsc {
 
@@ -64,12 +68,57 @@ PetscErrorCode check_box(const Settings& settings) {
     PetscFunctionReturn(0);
 }
 
+constexpr std::array own_keys = {"model",        "fields", "box",      "coordinates_file",
+                                 "cell_centers", "factor", "optional", "view"};
+
+/// Owns the names of the options in the database that no call has read so far.
+class UnreadOptions {
+public:
+    UnreadOptions() = default;
+    ~UnreadOptions() { PetscOptionsLeftRestore(nullptr, &n_name_, &names_, &values_); }
+    UnreadOptions(const UnreadOptions&) = delete;
+    UnreadOptions& operator=(const UnreadOptions&) = delete;
+
+    PetscErrorCode find() { return PetscOptionsLeftGet(nullptr, &n_name_, &names_, &values_); }
+    PetscInt size() const { return n_name_; }
+    std::string_view operator[](PetscInt k) const { return names_[k]; }
+
+private:
+    PetscInt n_name_ = 0;
+    char **names_ = nullptr, **values_ = nullptr;
+};
+
+/// Checks that every option under the solver's prefix that begins with surrogate_ exists. Call after
+/// the own options have been read.
+PetscErrorCode check_names(const Settings& settings) {
+    PetscFunctionBegin;
+    UnreadOptions unread;
+    PetscCall(unread.find());
+    const std::vector<std::string> later = context_option_keys();
+    const std::string stem = settings.prefix + "surrogate_";
+    for (PetscInt k = 0; k < unread.size(); ++k) {
+        if (!unread[k].starts_with(stem)) continue;
+        const std::string_view key = unread[k].substr(stem.size());
+        const bool is_known = std::ranges::find(own_keys, key) != own_keys.end() ||
+                              std::ranges::count(later, key) > 0;
+        if (is_known) continue;
+        std::string all;
+        for (const char* const name : own_keys)
+            all += (all.empty() ? "" : ", ") + std::string(name);
+        for (const std::string& name : later) all += ", " + name;
+        SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+                "unknown option %s; the options after -%s are %s",
+                settings.flag(std::string(key).c_str()).c_str(), stem.c_str(), all.c_str());
+    }
+    PetscFunctionReturn(0);
+}
+
 }  // namespace
 
 PetscErrorCode Settings::read(MPI_Comm comm, const char* solver_prefix) {
     PetscFunctionBegin;
     prefix = solver_prefix ? solver_prefix : "";
-    std::array<char, PETSC_MAX_PATH_LEN> path{};
+    std::array<char, PETSC_MAX_PATH_LEN> path{}, coordinates{};
     std::array<char, 4096> fields{};
     PetscBool centers = PETSC_FALSE, optional = PETSC_FALSE, viewed = PETSC_FALSE;
     PetscBool has_box = PETSC_FALSE;
@@ -82,8 +131,11 @@ PetscErrorCode Settings::read(MPI_Comm comm, const char* solver_prefix) {
                                  "solution, a Vec's name or a field of the DM, and :component",
                                  nullptr, "", fields.data(), fields.size(), nullptr));
     PetscCall(PetscOptionsRealArray("-surrogate_box",
-                                    "x0,x1,y0,y1,z0,z1 of a DMDA without coordinates", nullptr,
-                                    box.data(), &n_box, &has_box));
+                                    "x0,x1,y0,y1,z0,z1 of a DMDA; replaces its coordinates",
+                                    nullptr, box.data(), &n_box, &has_box));
+    PetscCall(PetscOptionsString("-surrogate_coordinates_file",
+                                 "PETSc binary Vec of the points' coordinates, in global order",
+                                 nullptr, "", coordinates.data(), coordinates.size(), nullptr));
     PetscCall(PetscOptionsBool("-surrogate_cell_centers",
                                "unknowns are at the centres of the box's cells", nullptr, centers,
                                &centers, nullptr));
@@ -98,12 +150,17 @@ PetscErrorCode Settings::read(MPI_Comm comm, const char* solver_prefix) {
     PetscOptionsEnd();
     if (!has_box) n_box = 0;
     model = path.data();
+    coordinates_file = coordinates.data();
     at_cell_centers = centers;
     is_optional = optional;
     is_viewed = viewed;
     PetscCheck(factor > 0 && factor <= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
                "%s is %g; it is above 0 and at most 1, so that no prediction makes a start worse",
                flag("factor").c_str(), double(factor));
+    PetscCheck(n_box == 0 || coordinates_file.empty(), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "%s and %s are both set; leave one of them out", flag("box").c_str(),
+               flag("coordinates_file").c_str());
+    PetscCall(check_names(*this));
     PetscCall(check_box(*this));
     PetscCall(parse_sources(this, fields.data()));
     PetscFunctionReturn(0);

@@ -22,6 +22,7 @@ struct Settings {
     std::map<std::string, Source, std::less<>> sources;  ///< -surrogate_fields, by name on the card
     std::array<PetscReal, 6> box{};                      ///< -surrogate_box: x0, x1, y0, y1, z0, z1
     PetscInt n_box = 0;                                  ///< numbers given
+    std::string coordinates_file;                        ///< -surrogate_coordinates_file
     bool at_cell_centers = false;                        ///< -surrogate_cell_centers
     PetscReal factor =
         1;  ///< -surrogate_factor: of the start's norm, below which predictions are used

@@ -6,8 +6,10 @@
 namespace surrogate::petsc {
 
 /// Makes a SNES one of type `surrogate`: for SNESRegister. A solve goes to the prediction if that
-/// lowers |F|, else it stays; it ends there, so that it is made the first of a composite, or a
-/// nonlinear preconditioner. It costs one evaluation and two functions.
+/// lowers |F|, else it stays. With a nonlinear preconditioner (SNESGetNPC, -npc_snes_type) that one
+/// solves from there, with the tolerances of the SNES; if it fails from a prediction it solves once
+/// more from the start. Without one the solve ends after the step, for the first of a composite. A
+/// step costs one evaluation of the model and two of the function.
 PetscErrorCode create_snes(SNES snes);
 
 }  // namespace surrogate::petsc

@@ -5,6 +5,19 @@
 #include <mpi.h>
 #include <surrogate/surrogate.h>
 
+/* The installed header of this name tells which make of MPI the library was built with. */
+#if defined(__has_include)
+#if __has_include(<surrogate/surrogate_mpi_make.h>)
+#include <surrogate/surrogate_mpi_make.h>
+#endif
+#endif
+#if defined(SURROGATE_BUILT_WITH_OPEN_MPI) && (defined(MPICH_VERSION) || defined(I_MPI_VERSION))
+#error "libsurrogate was built with Open MPI, this program is compiled with MPICH; use one of them"
+#endif
+#if defined(SURROGATE_BUILT_WITH_MPICH) && defined(OPEN_MPI)
+#error "libsurrogate was built with MPICH, this program is compiled with Open MPI; use one of them"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -17,7 +30,8 @@ extern "C" {
 /* A context over the ranks of `comm`. Collective over comm, which is duplicated once and never used
  * again; its error handler stays as it is. options may be NULL; they are copied, and must be the
  * same on all ranks. Errors: INVALID_ARGUMENT (MPI not initialised or already finalised,
- * MPI_COMM_NULL, an intercommunicator), NOT_SUPPORTED (built without MPI), MPI (on the
+ * MPI_COMM_NULL, an intercommunicator), NOT_SUPPORTED (built without MPI, or with an MPI of
+ * another make than the program runs: Open MPI and MPICH have different handles), MPI (on the
  * rank whose MPI call failed). */
 SURROGATE_API surrogate_status surrogate_context_create_mpi(MPI_Comm comm,
                                                             const surrogate_options* options,

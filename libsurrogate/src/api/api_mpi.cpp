@@ -33,8 +33,8 @@ surrogate_status surrogate_context_create_mpi(MPI_Comm comm, const surrogate_opt
 
 surrogate_status surrogate_context_create_fint(MPI_Fint comm, const surrogate_options* options,
                                                surrogate_context** context) {
-    // MPI_Comm_f2c aborts the host if MPI is not running.
-    const surrogate_status status = guarded(nullptr, [&] { require_mpi(); });
+    // MPI_Comm_f2c aborts the host if MPI is not running, or is another one.
+    const surrogate_status status = guarded(nullptr, [&] { require_own_mpi(); });
     return status == SURROGATE_SUCCESS
                ? surrogate_context_create_mpi(MPI_Comm_f2c(comm), options, context)
                : status;
@@ -56,8 +56,8 @@ surrogate_status surrogate_plan_open_fint(MPI_Fint comm, const char* path,
                                           const surrogate_options* options, surrogate_plan** plan) {
     if (!has_mpi_started()) return surrogate_plan_open(path, points, options, plan);
     if (plan) *plan = nullptr;
-    // MPI_Comm_f2c aborts the host after MPI_Finalize.
-    const surrogate_status status = guarded(nullptr, [&] { require_mpi(); });
+    // MPI_Comm_f2c aborts the host after MPI_Finalize, or if its MPI is another one.
+    const surrogate_status status = guarded(nullptr, [&] { require_own_mpi(); });
     return status == SURROGATE_SUCCESS
                ? surrogate_plan_open_mpi(MPI_Comm_f2c(comm), path, points, options, plan)
                : status;

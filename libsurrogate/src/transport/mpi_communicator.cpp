@@ -2,17 +2,42 @@
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace surrogate::impl {
 
 namespace {
+
+/// Makes of MPI whose binary interfaces differ. The MPIs derived from MPICH share one.
+constexpr std::string_view open_mpi = "Open MPI", mpich = "MPICH";
+#if defined(OPEN_MPI)
+constexpr std::string_view own_make = open_mpi;
+#elif defined(MPICH_VERSION) || defined(I_MPI_VERSION)
+constexpr std::string_view own_make = mpich;
+#else
+constexpr std::string_view own_make;  // not known, so that nothing is compared
+#endif
+
+/// Holds the text of MPI_Get_library_version of any make: MPICH writes up to 8192 characters, Open
+/// MPI's MPI_MAX_LIBRARY_VERSION_STRING is 256.
+constexpr std::size_t longest_version = 8193;
+
+/// Returns the make by the text of MPI_Get_library_version, empty for one that is not listed.
+std::string_view make_of(std::string_view text) {
+    if (text.starts_with("Open MPI")) return open_mpi;
+    for (const std::string_view start : {"MPICH", "Intel(R) MPI", "MVAPICH", "CRAY MPICH"})
+        if (text.starts_with(start)) return mpich;
+    return {};
+}
 
 /// Largest count handed to one MPI call.
 constexpr int64_t max_count = std::numeric_limits<int>::max() / 2;
@@ -364,8 +389,23 @@ void require_mpi() {
     if (is_finalized()) throw Error(Status::invalid_argument, "MPI is finalised already");
 }
 
-std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm, int64_t longest_piece) {
+void require_own_mpi() {
     require_mpi();
+    std::array<char, longest_version> text{};
+    int length = 0;
+    if (MPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return;
+    const std::string_view running = make_of(text.data());
+    if (running.empty() || own_make.empty() || running == own_make) return;
+    std::string name = text.data();  // "MPICH Version:\t4.0\n..", "Open MPI v4.1.4, package: .."
+    name.resize(std::min(name.size(), name.find_first_of(",\n")));
+    std::ranges::replace(name, '\t', ' ');
+    throw Error(Status::not_supported, "the library was built with " + std::string(own_make) +
+                                           ", this program runs " + name +
+                                           "; build both with the same MPI");
+}
+
+std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm, int64_t longest_piece) {
+    require_own_mpi();
     if (comm == MPI_COMM_NULL)
         throw Error(Status::invalid_argument, "the communicator is MPI_COMM_NULL");
     int is_inter = 0;

@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <petscdmda.h>
 #include <petscksp.h>
+#include <surrogate/surrogate_petsc.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -93,6 +94,7 @@ class DarcyKsp {
 public:
     static constexpr PetscInt n = 24;
 
+    /// has_dm: the KSP, its matrix, rhs and x know the DM, else none of them does.
     explicit DarcyKsp(bool has_coordinates = true, bool has_dm = true) {
         build(has_coordinates, has_dm);
     }
@@ -115,6 +117,18 @@ public:
         for_cells([&](PetscInt i, PetscInt j) { a[j][i] = blob(x0, i, j); });
         PETSC_OK(DMDAVecRestoreArray(da, mobility, &a));
         assemble(x0);
+    }
+
+    /// Closes the edges: the matrix has the constants as its null space. Values of rhs whose mean is
+    /// not zero lose it.
+    void close_edges() {
+        is_closed_ = true;
+        assemble(0.4);
+        MatNullSpace constants = nullptr;
+        PETSC_OK(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, nullptr, &constants));
+        PETSC_OK(MatSetNullSpace(matrix, constants));
+        PETSC_OK(MatNullSpaceRemove(constants, rhs));
+        PETSC_OK(MatNullSpaceDestroy(&constants));
     }
 
     /// One solve: the residual norms of its iterations.
@@ -162,7 +176,9 @@ private:
                 const MatStencil column = {0, j + dj[face], i + di[face], 0};
                 const bool is_edge = column.i < 0 || column.j < 0 || column.i >= n || column.j >= n;
                 const double there = blob(x0, column.i, column.j);
-                const PetscScalar t = is_edge ? 2 * here : 2 * here * there / (here + there);
+                const PetscScalar t = !is_edge     ? 2 * here * there / (here + there)
+                                      : is_closed_ ? 0
+                                                   : 2 * here;
                 const PetscScalar minus_t = -t;
                 diagonal += t;
                 if (!is_edge)
@@ -183,8 +199,14 @@ private:
         if (has_coordinates)
             PETSC_OK(DMDASetUniformCoordinates(da, half, 1 - half, half, 1 - half, 0, 0));
         PETSC_OK(DMCreateGlobalVector(da, &mobility));
-        PETSC_OK(VecDuplicate(mobility, &rhs));
-        PETSC_OK(VecDuplicate(mobility, &x));
+        if (has_dm) {
+            PETSC_OK(VecDuplicate(mobility, &rhs));
+        } else {
+            PetscInt n_local = 0;
+            PETSC_OK(VecGetLocalSize(mobility, &n_local));
+            PETSC_OK(VecCreateMPI(PETSC_COMM_WORLD, n_local, PETSC_DETERMINE, &rhs));
+        }
+        PETSC_OK(VecDuplicate(rhs, &x));
         PETSC_OK(VecSet(rhs, 1.0 / (n * n)));
         PETSC_OK(VecSet(x, 77));
         PETSC_OK(DMCreateMatrix(da, &matrix));
@@ -194,6 +216,8 @@ private:
         if (has_dm) {
             PETSC_OK(KSPSetDM(ksp, da));
             PETSC_OK(KSPSetDMActive(ksp, PETSC_FALSE));
+        } else {
+            PETSC_OK(MatSetDM(matrix, nullptr));
         }
         PETSC_OK(KSPSetType(ksp, KSPCG));
         PETSC_OK(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
@@ -204,7 +228,36 @@ private:
         PETSC_OK(KSPSetResidualHistory(ksp, nullptr, PETSC_DECIDE, PETSC_TRUE));
         PETSC_OK(KSPSetFromOptions(ksp));
     }
+
+    bool is_closed_ = false;
 };
+
+/// Writes what a model of coordinates alone predicts on a DM to a Vec. Collective.
+inline void predict(const std::string& path, const char* output, DM dm, Vec to) {
+    surrogate_context* context = nullptr;
+    surrogate_model* model = nullptr;
+    surrogate_domain* domain = nullptr;
+    surrogate_plan* plan = nullptr;
+    PETSC_OK(surrogate_context_create_petsc(PETSC_COMM_WORLD, nullptr, &context));
+    PETSC_OK(surrogate_model_load_petsc(context, path.c_str(), &model));
+    PETSC_OK(surrogate_domain_create_dm(context, dm, &domain));
+    PETSC_OK(surrogate_plan_create_petsc(model, domain, nullptr, &plan));
+    const surrogate_vec out = {output, nullptr, to, 0, 0};
+    PETSC_OK(surrogate_plan_run_vec(plan, 0, nullptr, 1, &out));
+    surrogate_plan_destroy(&plan);
+    surrogate_domain_destroy(&domain);
+    surrogate_model_destroy(&model);
+    surrogate_context_destroy(&context);
+}
+
+/// The mean of a Vec. Collective.
+inline PetscReal mean_of(Vec vec) {
+    PetscScalar sum = 0;
+    PetscInt n = 1;
+    EXPECT_EQ(VecSum(vec, &sum), 0);
+    EXPECT_EQ(VecGetSize(vec, &n), 0);
+    return sum / PetscReal(n);
+}
 
 /// How many iterations lie in a history, which begins with the start.
 inline size_t n_iteration(const std::vector<PetscReal>& history) {

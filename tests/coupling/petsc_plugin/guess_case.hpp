@@ -19,6 +19,13 @@ protected:
     static std::string bad_model() {
         return model_file("bad", small_flare({{"x", 0}, {"y", 1}, {"mobility"}}, {{"p"}}, false));
     }
+    /// The history with the prediction of darcy_flow, at the coordinates of the DM.
+    static std::vector<PetscReal> predicted() {
+        const OptionScope options(with(darcy_model));
+        DarcyKsp darcy;
+        darcy.compose(PetscObject(darcy.ksp), "mobility");
+        return darcy.solve();
+    }
     static std::vector<PetscReal> reference() { return DarcyKsp().solve(); }
 };
 

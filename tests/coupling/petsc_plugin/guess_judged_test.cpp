@@ -72,6 +72,37 @@ TEST_F(JudgedGuess, EverySolveStartsAsTheProgramSays) {
     EXPECT_HAS(darcy.view(), "asked 3, used 3");
 }
 
+/// Solves with closed edges from a constant. The right-hand side is that of the model's prediction
+/// without its mean, which no residual shows.
+void solve_closed(DarcyKsp& darcy, const std::string& model, PetscScalar start) {
+    Vec prediction = nullptr;
+    darcy.close_edges();
+    PETSC_OK(VecDuplicate(darcy.x, &prediction));
+    predict(model, "p", darcy.da, prediction);
+    ASSERT_GT(std::abs(mean_of(prediction)), 1) << "the prediction has no part in the null space";
+    PETSC_OK(MatMult(darcy.matrix, prediction, darcy.rhs));
+    PETSC_OK(VecDestroy(&prediction));
+    PETSC_OK(KSPSetTolerances(darcy.ksp, 1e-10, 0, PETSC_DEFAULT, PETSC_DEFAULT));
+    if (start != 0) PETSC_OK(KSPSetInitialGuessNonzero(darcy.ksp, PETSC_TRUE));
+    PETSC_OK(VecSet(darcy.x, start));
+    darcy.solve();
+}
+
+TEST_F(JudgedGuess, PartInTheNullSpaceIsThatOfTheStart) {
+    const std::string model =
+        model_file("mean", small_flare({{"x", 0}, {"y", 1}}, {{"p", 50}}, false));
+    for (const PetscScalar start : {0, 5}) {
+        DarcyKsp plain;
+        solve_closed(plain, model, start);
+        const OptionScope options(with(model));
+        DarcyKsp helped;
+        solve_closed(helped, model, start);
+        EXPECT_HAS(helped.view(), "asked 1, used 1");
+        EXPECT_NEAR(mean_of(helped.x), start, 1e-6);
+        EXPECT_LT(distance(helped.x, plain.x), 1e-6);
+    }
+}
+
 TEST_F(JudgedGuess, NanOfOneRankIsRefusedOnAll) {
     const std::vector<PetscReal> expected = reference();
     const OptionScope options(with(darcy_model));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // KSPGuess type `surrogate`: where it finds fields and places.
+#include <filesystem>
+
 #include "tests/coupling/petsc_plugin/guess_case.hpp"
 
 namespace {
@@ -54,13 +56,7 @@ TEST_F(KspGuess, CoefficientMayBeComposedWithKspMatrixOrDmOrBeANamedVector) {
 }
 
 TEST_F(KspGuess, FieldsOfTheCardAreMapped) {
-    std::vector<PetscReal> expected;
-    {
-        const OptionScope options(with(darcy_model));
-        DarcyKsp same_name;
-        same_name.compose(PetscObject(same_name.ksp), "mobility");
-        expected = same_name.solve();
-    }
+    const std::vector<PetscReal> expected = predicted();
     const OptionScope options(
         with(darcy_model, {{"-surrogate_fields", "mobility=coefficient:0,pressure=solution:0"}}));
     DarcyKsp other_name;
@@ -94,13 +90,7 @@ TEST_F(KspGuess, TypeMayBeSetInCode) {
 // ---- where the unknowns are
 
 TEST_F(KspGuess, BoxGivesTheCoordinatesThatADmdaLacks) {
-    std::vector<PetscReal> expected;
-    {
-        const OptionScope options(with(darcy_model));
-        DarcyKsp has_coordinates;
-        has_coordinates.compose(PetscObject(has_coordinates.ksp), "mobility");
-        expected = has_coordinates.solve();
-    }
+    const std::vector<PetscReal> expected = predicted();
     const OptionScope options(
         with(darcy_model, {{"-surrogate_box", "0,1,0,1"}, {"-surrogate_cell_centers", "true"}}));
     DarcyKsp has_none(false);
@@ -114,10 +104,8 @@ TEST_F(KspGuess, BoxGivesTheCoordinatesThatADmdaLacks) {
 }
 
 TEST_F(KspGuess, MatrixWithoutDmTakesComposedCoordinates) {
+    const std::vector<PetscReal> expected = predicted();
     const OptionScope options(with(darcy_model));
-    DarcyKsp has_dm;
-    has_dm.compose(PetscObject(has_dm.ksp), "mobility");
-    const std::vector<PetscReal> expected = has_dm.solve();
     DarcyKsp has_none(true, false);
     Vec coordinates = nullptr;
     PETSC_OK(DMGetCoordinates(has_none.da, &coordinates));
@@ -127,6 +115,95 @@ TEST_F(KspGuess, MatrixWithoutDmTakesComposedCoordinates) {
     const std::vector<PetscReal> history = has_none.solve();
     ASSERT_EQ(history.size(), expected.size());
     EXPECT_NEAR(history.front(), expected.front(), 1e-4 * expected.front());
+}
+
+TEST_F(KspGuess, BoxReplacesTheCoordinatesOfADmda) {
+    const std::vector<PetscReal> expected = predicted();
+    const OptionScope options(
+        with(darcy_model, {{"-surrogate_box", "0,1,0,1"}, {"-surrogate_cell_centers", "true"}}));
+    DarcyKsp elsewhere;
+    Vec before = nullptr, after = nullptr;
+    PetscReal largest = 0;
+    PETSC_OK(DMGetCoordinates(elsewhere.da, &before));
+    PETSC_OK(VecSet(before, 0.25));
+    elsewhere.compose(PetscObject(elsewhere.ksp), "mobility");
+    const std::vector<PetscReal> history = elsewhere.solve();
+    ASSERT_EQ(history.size(), expected.size());
+    EXPECT_NEAR(history.front(), expected.front(), 1e-4 * expected.front());
+    PETSC_OK(DMGetCoordinates(elsewhere.da, &after));
+    PETSC_OK(VecMax(after, nullptr, &largest));
+    EXPECT_EQ(after, before);
+    EXPECT_EQ(largest, 0.25) << "the program's DM has got other coordinates";
+}
+
+TEST_F(KspGuess, DmIsTakenFromTheMatrixOrTheVecs) {
+    const std::vector<PetscReal> expected = predicted();
+    const OptionScope options(with(darcy_model));
+    DarcyKsp of_matrix(true, false), of_rhs(true, false), of_solution(true, false);
+    PETSC_OK(MatSetDM(of_matrix.matrix, of_matrix.da));
+    PETSC_OK(VecSetDM(of_rhs.rhs, of_rhs.da));
+    PETSC_OK(VecSetDM(of_solution.x, of_solution.da));
+    for (DarcyKsp* darcy : {&of_matrix, &of_rhs, &of_solution}) {
+        darcy->compose(PetscObject(darcy->ksp), "mobility");
+        EXPECT_EQ(darcy->solve(), expected);
+    }
+}
+
+/// A binary file of the coordinates of a DMDA in the order of its global vectors.
+std::string coordinates_file(DM da) {
+    const std::string path =
+        shared_text(testing::TempDir() + "/petsc_plugin_xy_" + std::to_string(getpid()));
+    Vec from = nullptr, plain = nullptr;  // one without a DM, whose VecView keeps the order
+    PetscInt n = 0;
+    PetscViewer viewer = nullptr;
+    EXPECT_EQ(DMGetCoordinates(da, &from), 0);
+    EXPECT_EQ(VecGetLocalSize(from, &n), 0);
+    EXPECT_EQ(VecCreateMPI(PETSC_COMM_WORLD, n, PETSC_DETERMINE, &plain), 0);
+    EXPECT_EQ(VecCopy(from, plain), 0);
+    EXPECT_EQ(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path.c_str(), FILE_MODE_WRITE, &viewer), 0);
+    EXPECT_EQ(VecView(plain, viewer), 0);
+    EXPECT_EQ(PetscViewerDestroy(&viewer), 0);
+    EXPECT_EQ(VecDestroy(&plain), 0);
+    return path;
+}
+
+TEST_F(KspGuess, FileOfCoordinatesServesAProgramWithoutDm) {
+    DarcyKsp has_dm;
+    const std::string path = coordinates_file(has_dm.da);
+    const std::vector<PetscReal> expected = predicted();
+    const OptionScope options(with(darcy_model, {{"-surrogate_coordinates_file", path}}));
+    DarcyKsp has_none(true, false);
+    has_none.compose(PetscObject(has_none.matrix), "mobility");
+    const std::vector<PetscReal> history = has_none.solve();
+    ASSERT_EQ(history.size(), expected.size());
+    EXPECT_NEAR(history.front(), expected.front(), 1e-4 * expected.front());
+    EXPECT_HAS(has_none.view(), "asked 1, used 1");
+}
+
+TEST_F(KspGuess, FileOfCoordinatesThatDoesNotFit) {
+    const auto text_of = [](const std::string& path, PetscErrorCode expected) {
+        const OptionScope options(with(darcy_model, {{"-surrogate_coordinates_file", path}}));
+        DarcyKsp darcy(true, false);
+        darcy.compose(PetscObject(darcy.matrix), "mobility");
+        const PetscErrorCode error = KSPSolve(darcy.ksp, darcy.rhs, darcy.x);
+        EXPECT_EQ(error, expected);
+        return petsc_text(error);
+    };
+    DM small = nullptr;
+    PETSC_OK(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR,
+                          5, 3, PETSC_DECIDE, PETSC_DECIDE, 1, 1, nullptr, nullptr, &small));
+    PETSC_OK(DMSetUp(small));
+    PETSC_OK(DMDASetUniformCoordinates(small, 0, 1, 0, 1, 0, 0));
+    const std::string path = coordinates_file(small);
+    EXPECT_HAS(text_of(path, PETSC_ERR_FILE_UNEXPECTED),
+               "has 30 values, expected 576 points times 1 to 8 axes");
+    if (world_rank() == 0) std::filesystem::resize_file(path, 100);
+    MPI_Barrier(PETSC_COMM_WORLD);
+    EXPECT_HAS(text_of(path, PETSC_ERR_FILE_UNEXPECTED),
+               "has 100 bytes, expected 248 for a Vec of 30 values; is it truncated?");
+    EXPECT_HAS(text_of("/no/such/file", PETSC_ERR_FILE_OPEN), "cannot read the file");
+    EXPECT_HAS(text_of(darcy_model, PETSC_ERR_FILE_UNEXPECTED), "does not begin with a Vec");
+    PETSC_OK(DMDestroy(&small));
 }
 
 TEST_F(KspGuess, UnknownsThatHaveMovedAreFollowed) {

@@ -468,7 +468,7 @@ TEST_F(Plex, MeshesWithoutCoordinatesAreRefused) {
 }
 
 TEST_F(Plex, SectionsThatAreNoDomain) {
-    expect_refusal(Mesh({1, 0, 1}).dm, PETSC_ERR_SUP, "unknowns on cells vertices");
+    expect_refusal(Mesh({1, 0, 1}).dm, PETSC_ERR_SUP, "unknowns on cells, vertices, expected");
     expect_refusal(Mesh({1, 1, 0}).dm, PETSC_ERR_SUP, "edges or faces");
     expect_refusal(Mesh({0, 0, 0}).dm, PETSC_ERR_ARG_WRONGSTATE, "has no unknowns");
 }

@@ -115,7 +115,8 @@ INSTANTIATE_TEST_SUITE_P(
                 true,
                 false,
                 PETSC_ERR_ARG_WRONG,
-                {"the KSP has no DM", "KSPSetDM", "\"coordinates\""}},
+                {"neither the KSP nor its matrix and vectors have a DM", "KSPSetDM",
+                 "\"coordinates\"", "-surrogate_coordinates_file FILE"}},
         Refused{"BoxOfOtherDimension",
                 {{"-surrogate_fields", "mobility=rhs"}, {"-surrogate_box", "0,1,0,1,0,1"}},
                 false,
@@ -147,14 +148,17 @@ TEST_P(Settings, WrongValueIsAnErrorOfKspSetFromOptions) {
 using Row = std::array<const char*, 3>;
 INSTANTIATE_TEST_SUITE_P(
     Petsc, Settings,
-    testing::Values(Row{"-surrogate_box", "0,1,0", "3 numbers; it takes x0,x1"},
-                    Row{"-surrogate_box", "0,1,1,1", "axis 1 goes from 1. to 1."},
-                    Row{"-surrogate_factor", "1.5", "-surrogate_factor is 1.5; it is above 0"},
-                    Row{"-surrogate_fields", "mobility", "'mobility' is not name=source"},
-                    Row{"-surrogate_fields", "=rhs", "'=rhs' is not name=source"},
-                    Row{"-surrogate_fields", "a=rhs:x", "'a=rhs:x' is not name=source"},
-                    Row{"-surrogate_fields", "a=rhs:-1", "'a=rhs:-1' is not name=source"},
-                    Row{"-surrogate_fields", "a=rhs,a=diagonal", "'a' is given twice"}));
+    testing::Values(
+        Row{"-surrogate_facter", "0.1",
+            "unknown option -surrogate_facter; the options after -surrogate_ are model"},
+        Row{"-surrogate_box", "0,1,0", "3 numbers; it takes x0,x1"},
+        Row{"-surrogate_box", "0,1,1,1", "axis 1 goes from 1. to 1."},
+        Row{"-surrogate_factor", "1.5", "-surrogate_factor is 1.5; it is above 0"},
+        Row{"-surrogate_fields", "mobility", "'mobility' is not name=source"},
+        Row{"-surrogate_fields", "=rhs", "'=rhs' is not name=source"},
+        Row{"-surrogate_fields", "a=rhs:x", "'a=rhs:x' is not name=source"},
+        Row{"-surrogate_fields", "a=rhs:-1", "'a=rhs:-1' is not name=source"},
+        Row{"-surrogate_fields", "a=rhs,a=diagonal", "'a' is given twice"}));
 
 TEST(KspGuessRefusal, KspThatTakesNoGuess) {
     // Set in code: with -ksp_type preonly PETSc reads no -ksp_guess_type.
@@ -181,7 +185,7 @@ TEST(KspGuessRefusal, WhatIsComposedIsNoVec) {
     PETSC_OK(PetscObjectCompose(PetscObject(darcy.ksp), "mobility", PetscObject(darcy.matrix)));
     const PetscErrorCode error = KSPSolve(darcy.ksp, darcy.rhs, darcy.x);
     EXPECT_EQ(error, PETSC_ERR_ARG_WRONG);
-    EXPECT_NE(petsc_text(error).find("'mobility' is no Vec"), std::string::npos)
+    EXPECT_NE(petsc_text(error).find("'mobility' is not a Vec"), std::string::npos)
         << petsc_text(error);
 }
 

@@ -12,9 +12,16 @@ using namespace surrogate::test;
 const testing::Environment* const environment =
     testing::AddGlobalTestEnvironment(new PetscEnvironment);
 
-/// u^3 = 8 for the first component of each point, v^3 = 27 for the second.
-PetscErrorCode cubes(SNES snes, Vec x, Vec f, void*) {
+/// u^3 - slope u = values[0] for the first component of each point, the same in v and values[1] for
+/// the second.
+struct Equations {
+    PetscScalar slope = 0;
+    PetscScalar values[2] = {8, 27};
+};
+
+PetscErrorCode cubes(SNES snes, Vec x, Vec f, void* context) {
     PetscFunctionBegin;
+    const Equations& equations = *static_cast<const Equations*>(context);
     const PetscScalar* in = nullptr;
     PetscScalar* out = nullptr;
     PetscInt n = 0;
@@ -23,18 +30,20 @@ PetscErrorCode cubes(SNES snes, Vec x, Vec f, void*) {
     PetscCall(VecGetLocalSize(x, &n));
     PetscCall(VecGetArrayRead(x, &in));
     PetscCall(VecGetArray(f, &out));
-    for (PetscInt k = 0; k < n; ++k) out[k] = in[k] * in[k] * in[k] - (k % 2 == 0 ? 8 : 27);
+    for (PetscInt k = 0; k < n; ++k)
+        out[k] = (in[k] * in[k] - equations.slope) * in[k] - equations.values[k % 2];
     PetscCall(VecRestoreArray(f, &out));
     PetscCall(VecRestoreArrayRead(x, &in));
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode slopes(SNES, Vec x, Mat, Mat matrix, void*) {
+PetscErrorCode slopes(SNES, Vec x, Mat, Mat matrix, void* context) {
     PetscFunctionBegin;
     Vec slope = nullptr;
     PetscCall(VecDuplicate(x, &slope));
     PetscCall(VecPointwiseMult(slope, x, x));
     PetscCall(VecScale(slope, 3));
+    PetscCall(VecShift(slope, -static_cast<const Equations*>(context)->slope));
     PetscCall(MatDiagonalSet(matrix, slope, INSERT_VALUES));
     PetscCall(VecDestroy(&slope));
     PetscFunctionReturn(0);
@@ -43,7 +52,7 @@ PetscErrorCode slopes(SNES, Vec x, Mat, Mat matrix, void*) {
 /// A SNES for cubes() on a DMDA of 9 x 7 points with the fields "u" and "v", starting at 10.
 class Cubes {
 public:
-    Cubes() { build(); }
+    explicit Cubes(const Equations& equations = {}) : equations_(equations) { build(); }
     ~Cubes() {
         std::ignore = SNESDestroy(&snes);
         std::ignore = MatDestroy(&matrix);
@@ -95,10 +104,12 @@ private:
         PETSC_OK(DMCreateMatrix(da, &matrix));
         PETSC_OK(SNESCreate(PETSC_COMM_WORLD, &snes));
         PETSC_OK(SNESSetDM(snes, da));
-        PETSC_OK(SNESSetFunction(snes, nullptr, cubes, nullptr));
-        PETSC_OK(SNESSetJacobian(snes, matrix, matrix, slopes, nullptr));
+        PETSC_OK(SNESSetFunction(snes, nullptr, cubes, &equations_));
+        PETSC_OK(SNESSetJacobian(snes, matrix, matrix, slopes, &equations_));
         PETSC_OK(SNESSetFromOptions(snes));
     }
+
+    Equations equations_;
 };
 
 class SnesType : public testing::Test {
@@ -182,6 +193,131 @@ TEST_F(SnesType, NonlinearPreconditioner) {
     PETSC_OK(SNESGetNPC(problem.snes, &inner));
     EXPECT_HAS(printed([&](PetscViewer viewer) { return SNESView(inner, viewer); }), "refused 0");
 }
+
+OptionMap with_newton(const std::string& path) {
+    return {{"-snes_type", "surrogate"},
+            {"-surrogate_model", path},
+            {"-snes_rtol", "1e-12"},
+            {"-npc_snes_type", "newtonls"}};
+}
+
+TEST_F(SnesType, SolverBehindSolvesFromThePrediction) {
+    const std::string path = model(2.01, 3.01);
+    const OptionScope options(with_newton(path));
+    Cubes problem;
+    EXPECT_GT(problem.solve(), 0);
+    EXPECT_NEAR(problem.range(0).second, 2, 1e-8);
+    EXPECT_NEAR(problem.range(1).first, 3, 1e-8);
+    PetscInt n_step = 0;
+    PETSC_OK(SNESGetIterationNumber(problem.snes, &n_step));
+    EXPECT_LE(n_step, 5) << "the prediction and Newton's steps";
+    EXPECT_HAS(problem.view(), "asked 1, used 1, refused 0");
+    EXPECT_EQ(problem.view().find("repeated"), std::string::npos) << problem.view();
+}
+
+TEST_F(SnesType, SolveThatFailsFromAPredictionIsRepeatedFromTheStart) {
+    // Newton's method from -1.2 goes to the extremum of u^3 - 3 u at -1; |F| is smaller there than at
+    // the start, 10, from which the method converges.
+    const Equations equations{3, {4, 4}};
+    const std::string path = model(-1.2, -1.2);
+    SNESConvergedReason expected = SNES_CONVERGED_ITERATING;
+    Vec solution = nullptr;
+    {
+        const OptionScope options(OptionMap{{"-snes_rtol", "1e-12"}});
+        Cubes alone(equations);
+        expected = alone.solve();
+        EXPECT_GT(expected, 0);
+        PETSC_OK(VecDuplicate(alone.x, &solution));
+        PETSC_OK(VecCopy(alone.x, solution));
+    }
+    const OptionScope options(with_newton(path));
+    Cubes problem(equations);
+    EXPECT_GT(problem.solve(), 0);
+    EXPECT_LT(distance(problem.x, solution), 1e-10);
+    EXPECT_HAS(problem.view(), "asked 1, used 1");
+    EXPECT_HAS(problem.view(), "the solve from the prediction failed: 1");
+    PETSC_OK(VecDestroy(&solution));
+}
+
+TEST_F(SnesType, SolverBehindStartsAtTheStartIfThePredictionIsRefused) {
+    const std::string path = model(50, 50);
+    PetscInt n_alone = 0, n_step = 0;
+    SNESConvergedReason expected = SNES_CONVERGED_ITERATING;
+    {
+        const OptionScope options(OptionMap{{"-snes_rtol", "1e-12"}});
+        Cubes alone;
+        expected = alone.solve();
+        PETSC_OK(SNESGetIterationNumber(alone.snes, &n_alone));
+    }
+    const OptionScope options(with_newton(path));
+    Cubes problem;
+    EXPECT_EQ(problem.solve(), expected);
+    PETSC_OK(SNESGetIterationNumber(problem.snes, &n_step));
+    EXPECT_EQ(n_step, n_alone);
+    EXPECT_NEAR(problem.range(0).second, 2, 1e-8);
+    EXPECT_HAS(problem.view(), "used 0, refused 1 (not better 1");
+}
+
+/// F(x) = A x, for a SNES with the matrix of a KSP.
+PetscErrorCode product(SNES, Vec x, Vec f, void* context) {
+    PetscFunctionBegin;
+    PetscCall(MatMult(static_cast<Mat>(context), x, f));
+    PetscFunctionReturn(0);
+}
+PetscErrorCode same_matrix(SNES, Vec, Mat, Mat, void*) {
+    return 0;
+}
+PetscErrorCode constants(DM, PetscInt, PetscInt, MatNullSpace* space) {
+    return MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, nullptr, space);
+}
+
+/// Where a SNES finds the null space.
+enum class Holder { jacobian, dm, composed };
+
+class NullSpaceOfSnes : public testing::TestWithParam<Holder> {
+protected:
+    void SetUp() override { PETSC_OK(surrogate_petsc_register()); }
+};
+
+TEST_P(NullSpaceOfSnes, PartInItIsThatOfTheStart) {
+    const std::string path =
+        model_file("mean", small_flare({{"x", 0}, {"y", 1}}, {{"p", 50}}, false));
+    const OptionScope options(OptionMap{{"-snes_type", "surrogate"}, {"-surrogate_model", path}});
+    DarcyKsp darcy;
+    SNES snes = nullptr;
+    SNESConvergedReason reason = SNES_CONVERGED_ITERATING;
+    darcy.close_edges();
+    predict(path, "p", darcy.da, darcy.x);
+    PETSC_OK(MatMult(darcy.matrix, darcy.x, darcy.rhs));
+    PETSC_OK(SNESCreate(PETSC_COMM_WORLD, &snes));
+    if (GetParam() == Holder::composed) {
+        MatNullSpace space = nullptr;
+        PETSC_OK(constants(nullptr, 0, 0, &space));
+        PETSC_OK(PetscObjectCompose(PetscObject(darcy.da), "nullspace", PetscObject(space)));
+        PETSC_OK(MatNullSpaceDestroy(&space));
+    } else if (GetParam() == Holder::dm) {
+        PETSC_OK(DMSetNumFields(darcy.da, 1));
+        PETSC_OK(DMSetNullSpaceConstructor(darcy.da, 0, constants));
+    }
+    PETSC_OK(SNESSetDM(snes, darcy.da));
+    PETSC_OK(SNESSetFunction(snes, nullptr, product, darcy.matrix));
+    if (GetParam() == Holder::jacobian)
+        PETSC_OK(SNESSetJacobian(snes, darcy.matrix, darcy.matrix, same_matrix, nullptr));
+    PETSC_OK(SNESSetFromOptions(snes));
+    PETSC_OK(VecSet(darcy.x, 5));
+    PETSC_OK(SNESSolve(snes, darcy.rhs, darcy.x));
+    PETSC_OK(SNESGetConvergedReason(snes, &reason));
+    EXPECT_GT(reason, 0);
+    EXPECT_NEAR(mean_of(darcy.x), 5, 1e-6);
+    PETSC_OK(SNESDestroy(&snes));
+}
+
+std::string name_of(const testing::TestParamInfo<Holder>& row) {
+    constexpr const char* names[] = {"Jacobian", "Dm", "Composed"};
+    return names[int(row.param)];
+}
+INSTANTIATE_TEST_SUITE_P(Petsc, NullSpaceOfSnes,
+                         testing::Values(Holder::jacobian, Holder::dm, Holder::composed), name_of);
 
 TEST_F(SnesType, ComponentsThatAreNotPredictedKeepTheStart) {
     const std::string path = model_file("one", small_flare({{"x", 0}, {"v"}}, {{"v", 3}}, true));

@@ -12,6 +12,19 @@
 
 namespace {
 
+const char* other_mpi = nullptr;  // not null: what MPI_Get_library_version returns
+
+}  // namespace
+
+/// Stands before the function of the MPI library: a program that runs another MPI.
+extern "C" int MPI_Get_library_version(char* text, int* length) {
+    if (!other_mpi) return PMPI_Get_library_version(text, length);
+    *length = std::snprintf(text, MPI_MAX_LIBRARY_VERSION_STRING, "%s", other_mpi);
+    return MPI_SUCCESS;
+}
+
+namespace {
+
 using surrogate::test::Answer;
 using surrogate::test::answer;
 using surrogate::test::DarcyCase;
@@ -51,6 +64,28 @@ void expect_one_rank(const char* what) {
     }
 }
 
+/// Without the check MPI ends a program whose handles have another type, before any text of ours.
+void expect_other_mpi_refused() {
+    surrogate_context* none = nullptr;
+    const DarcyCase points(surrogate::test::first_rows(5));
+    const surrogate_points where = points.points();
+    surrogate_plan* plan = nullptr;
+    other_mpi = "MPICH Version:\t4.0\nMPICH Release date:\tFri Jan 21 2022";
+    const Answer answers[] = {
+        create(&none), answer(surrogate_context_create_fint(0, nullptr, &none)),
+        answer(surrogate_plan_open_mpi(MPI_COMM_WORLD, surrogate::test::darcy_model, &where,
+                                       nullptr, &plan)),
+        answer(surrogate_plan_open_fint(0, surrogate::test::darcy_model, &where, nullptr, &plan))};
+    for (const Answer& found : answers)
+        expect(found.status == SURROGATE_NOT_SUPPORTED &&
+                   found.says("built with Open MPI, this program runs MPICH Version: 4.0; build"),
+               "a program with another MPI");
+    other_mpi = "An MPI that is not in the list";
+    expect(create(&none).status == SURROGATE_SUCCESS, "a program with an unknown MPI");
+    surrogate_context_destroy(&none);
+    other_mpi = nullptr;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -62,6 +97,9 @@ int main(int argc, char** argv) {
 
     int level = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &level);
+#if defined(OPEN_MPI)
+    expect_other_mpi_refused();
+#endif
     surrogate_context* context = nullptr;
     expect(create(&context).status == SURROGATE_SUCCESS, "context under MPI_THREAD_SINGLE");
     surrogate_model* model = nullptr;
