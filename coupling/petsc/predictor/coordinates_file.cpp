@@ -62,8 +62,8 @@ Header header_of(const std::string& path) {
     return {n_byte, kind, read_integer(file)};
 }
 
-/// Reads the header on rank 0 and checks it on all ranks: in PETSc the rank that reads the file would
-/// raise an error alone, and the others wait.
+/// Reads the header on rank 0 and checks it on all ranks. PETSc would raise an error on the reading
+/// rank alone, and the others would wait.
 PetscErrorCode check_file(MPI_Comm comm, const std::string& path, const std::string& flag,
                           PetscInt* length) {
     PetscFunctionBegin;

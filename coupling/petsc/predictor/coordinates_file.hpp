@@ -8,8 +8,8 @@
 namespace surrogate::petsc {
 
 /// Reads the coordinates of a problem's points from a PETSc binary file. Collective.
-/// @param path         holds a Vec of n_point * n_axis values, point by point in the global order of
-///                     the solution, with 1 to 8 axes
+/// @param path         holds a Vec of n_point * n_axis values, point by point in the global order
+///                     of the solution, with 1 to 8 axes
 /// @param flag         the option that names the file, for messages
 /// @param solution     its points, one per block, determine the partition
 /// @param coordinates  created, owned by the caller: block size n_axis

@@ -14,8 +14,8 @@ namespace surrogate::petsc {
 /// stay in the solution. Collective.
 /// @param prediction  overwritten with start + P (prediction - start), P the projection
 /// The null space is the first of: problem.null_space, which the solver takes from its matrix;
-/// the one that the DM gives matrices (DMSetNullSpaceConstructor); a MatNullSpace composed under the
-/// name "nullspace" with the solver, its DM or its matrix. Without one, nothing changes.
+/// the one that the DM gives matrices (DMSetNullSpaceConstructor); a MatNullSpace composed under
+/// the name "nullspace" with the solver, its DM or its matrix. Without one, nothing changes.
 PetscErrorCode remove_null_space(const Problem& problem, Vec prediction);
 
 }  // namespace surrogate::petsc

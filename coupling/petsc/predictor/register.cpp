@@ -22,8 +22,8 @@ PetscErrorCode size_of(const char* name, std::size_t* n_byte) {
 }
 
 /// Compares the types of the running PETSc with those of the PETSc that the library was built with.
-/// Packages of one version differ in them, and their libraries have the same functions. Must precede
-/// all calls that pass a PetscInt, PetscReal or PetscScalar.
+/// Packages of one version differ in them, and their libraries have the same functions. Must
+/// precede all calls that pass a PetscInt, PetscReal or PetscScalar.
 PetscErrorCode check_types() {
     PetscFunctionBegin;
     std::size_t scalar = 0, real = 0, integer = 0;

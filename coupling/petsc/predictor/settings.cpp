@@ -88,8 +88,8 @@ private:
     char **names_ = nullptr, **values_ = nullptr;
 };
 
-/// Checks that every option under the solver's prefix that begins with surrogate_ exists. Call after
-/// the own options have been read.
+/// Checks that every option under the solver's prefix that begins with surrogate_ exists. Call
+/// after the own options have been read.
 PetscErrorCode check_names(const Settings& settings) {
     PetscFunctionBegin;
     UnreadOptions unread;

@@ -99,8 +99,8 @@ PetscErrorCode solve_behind(SNES snes, PetscReal start_norm) {
     PetscFunctionReturn(0);
 }
 
-/// Solves from the prediction, or from the start if no prediction is used. A solve that fails from a
-/// prediction is repeated once from the start.
+/// Solves from the prediction, or from the start if no prediction is used. A solve that fails from
+/// a prediction is repeated once from the start.
 /// @param start_norm  |F| of the start
 PetscErrorCode go_on(SNES snes, bool is_from_prediction, PetscReal start_norm) {
     PetscFunctionBegin;

@@ -17,8 +17,8 @@ bool has_mpi_started();
 void require_mpi();
 
 /// Throws as require_mpi(), and not_supported if the program runs an MPI of another make than the
-/// library was built with, whose handles have other types. Call before the first MPI call that takes
-/// a handle of the caller.
+/// library was built with, whose handles have other types. Call before the first MPI call that
+/// takes a handle of the caller.
 void require_own_mpi();
 
 /// A communicator over a duplicate of `comm`, made once so that our messages can never meet the

@@ -119,8 +119,7 @@ public:
         assemble(x0);
     }
 
-    /// Closes the edges: the matrix has the constants as its null space. Values of rhs whose mean is
-    /// not zero lose it.
+    /// Closes the edges: the matrix gets the constants as its null space, and rhs loses its mean.
     void close_edges() {
         is_closed_ = true;
         assemble(0.4);

@@ -216,8 +216,8 @@ TEST_F(SnesType, SolverBehindSolvesFromThePrediction) {
 }
 
 TEST_F(SnesType, SolveThatFailsFromAPredictionIsRepeatedFromTheStart) {
-    // Newton's method from -1.2 goes to the extremum of u^3 - 3 u at -1; |F| is smaller there than at
-    // the start, 10, from which the method converges.
+    // Newton's method from -1.2 goes to the extremum of u^3 - 3 u at -1; |F| is smaller there than
+    // at the start, 10, from which the method converges.
     const Equations equations{3, {4, 4}};
     const std::string path = model(-1.2, -1.2);
     SNESConvergedReason expected = SNES_CONVERGED_ITERATING;

@@ -155,8 +155,8 @@ SURROGATE_API PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscI
  * KSPGuessSetType, SNESSetType find them (page petsc.md). Programs that are started with -dll_append
  * libsurrogate_petsc_plugin.so need no call. Again after each PetscInitialize; more calls do no harm.
  * Errors: a PETSc of another minor version, or with other sizes of PetscScalar, PetscReal or
- * PetscInt, than the library was built with (PETSC_ERR_ARG_INCOMP), a library built without the types
- * (PETSC_ERR_SUP). Since 0.1 */
+ * PetscInt, than the library was built with (PETSC_ERR_ARG_INCOMP), a library built without the
+ * types (PETSC_ERR_SUP). Since 0.1 */
 SURROGATE_API PetscErrorCode surrogate_petsc_register(void);
 
 /* One step of a time loop, from Vecs to Vecs: surrogate_timeloop_step (surrogate_timeloop.h) on the
