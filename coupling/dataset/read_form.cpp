@@ -56,7 +56,7 @@ Names points_of(const StoredVariable& variable) {
 
 // ---- variables that are there and are not fields ----
 
-/// Returns the lines of h5py's users that join a data set to its axes.
+/// Returns the line of h5py that joins a variable to its axes.
 std::string attach_line(const std::string& name, const Names& axes) {
     std::string list;
     for (const std::string& axis : axes) list += "'" + axis + "', ";
@@ -335,9 +335,9 @@ std::string why_no_field(const StoredForm& form, const StoredVariable& variable)
     if (form.points == PointForm::rows) return wrong_axes(variable, form.point_axes, form.extents);
     Names expected = {"sample"};
     std::vector<int64_t> extents = {form.n_sample};
-    const bool has_time = std::count(variable.axes.begin(), variable.axes.end(), "time") > 0 ||
-                          (variable.axes.empty() &&
-                           variable.shape.size() == form.point_axes.size() + 2);
+    const bool has_time =
+        std::count(variable.axes.begin(), variable.axes.end(), "time") > 0 ||
+        (variable.axes.empty() && variable.shape.size() == form.point_axes.size() + 2);
     if (form.is_series && has_time) {
         expected.emplace_back("time");
         extents.push_back(form.n_time);
