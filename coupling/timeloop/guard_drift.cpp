@@ -14,12 +14,12 @@ namespace surrogate::timeloop {
 namespace {
 
 /// Products of numbers up to here are doubles; a field beyond has no integral worth keeping.
-constexpr double largest = 1e150;
+constexpr double largest_size = 1e150;
 
-/// Whether a number, which may be NaN, is at most `largest` in size.
+/// Whether a number, which may be NaN, is at most `largest_size` in size.
 bool is_small(double value) {
     constexpr uint64_t without_sign = ~uint64_t{0} >> 1;
-    return (std::bit_cast<uint64_t>(value) & without_sign) <= std::bit_cast<uint64_t>(largest);
+    return (std::bit_cast<uint64_t>(value) & without_sign) <= std::bit_cast<uint64_t>(largest_size);
 }
 
 /// Adds weight times value of up to n_chunk points, and with `sizes` weight times |value| to it.
@@ -85,7 +85,7 @@ void DriftGuard::declare(surrogate_context* context, const char* name, const cha
             const double w = weight[i];
             const std::string where = what + ": the weight of local point " + std::to_string(i);
             if (!std::isfinite(w)) fail(SURROGATE_NOT_FINITE, where + " is not finite");
-            if (w < 0 || w > largest)
+            if (w < 0 || w > largest_size)
                 fail(SURROGATE_INVALID_ARGUMENT,
                      where + " is " + std::to_string(w) + ", expected 0 .. 1e150");
         }
@@ -212,8 +212,10 @@ Finding DriftGuard::judge(Integral* integral, const double* sums) const {
     const double limit = integral->tolerance * expected.scale;
     if (std::abs(change) <= limit) return {};
     const double total = integral->has_weights ? integral->total : total_;
-    const bool is_correctable =
-        has_sum && std::abs(change) <= largest * std::min(total, 1.0) && total > 0;
+    // A correction beyond the field's own size, 0 among them, makes another field of it.
+    const bool is_correctable = has_sum && std::abs(change) <= expected.scale &&
+                                std::abs(change) <= largest_size * std::min(total, 1.0) &&
+                                total > 0;
     Finding finding;
     finding.action = policy() == Policy::correct && !is_correctable ? Policy::fallback : policy();
     finding.field = expected.name.c_str();
@@ -272,8 +274,10 @@ void DriftGuard::load(const std::vector<ExpectedIntegral>& expected) {
 }
 
 void DriftGuard::describe(const Finding& finding, char* text, size_t size) const {
-    std::snprintf(text, size, "drift (%s): integral '%s' has changed by %.6g, allowed are %.6g",
-                  name_of(finding.action), finding.field, finding.value, finding.limit);
+    const bool is_too_large = policy() == Policy::correct && finding.action == Policy::fallback;
+    std::snprintf(text, size, "drift (%s): integral '%s' has changed by %.6g, allowed are %.6g%s",
+                  name_of(finding.action), finding.field, finding.value, finding.limit,
+                  is_too_large ? "; a correction would be larger than the field itself" : "");
 }
 
 }  // namespace surrogate::timeloop

@@ -155,15 +155,20 @@ surrogate_status Loop::leave_to_solver(double dt_s, int32_t* verdict) {
         *verdict = SURROGATE_REJECTED;
         return SURROGATE_SUCCESS;
     }
-    surrogate_status own = SURROGATE_INTERNAL;
+    surrogate_status own = SURROGATE_CALLBACK;
     try {
         own = fallback_(fallback_user_, time_s_, dt_s);
-    } catch (...) {  // a function that throws has failed
+    } catch (const std::exception& error) {  // a function that throws has failed
+        surrogate_context_fail(nullptr, own, error.what());
+    } catch (...) {
+        surrogate_context_fail(nullptr, own, "an exception that is not a std::exception");
     }
-    char text[256];
+    // CALLBACK comes with a text of this thread; other statuses may not.
+    char text[1024];
     std::snprintf(text, sizeof text,
-                  "the fallback function returned %s for the step of %g s from %.10g s",
-                  surrogate_status_name(own), dt_s, time_s_);
+                  "the fallback function returned %s for the step of %g s from %.10g s%s%s",
+                  surrogate_status_name(own), dt_s, time_s_, own == SURROGATE_CALLBACK ? ": " : "",
+                  own == SURROGATE_CALLBACK ? surrogate_error(nullptr) : "");
     const surrogate_status status =
         surrogate_context_agree(context_, own, own == SURROGATE_SUCCESS ? nullptr : text);
     if (status != SURROGATE_SUCCESS) return status;
