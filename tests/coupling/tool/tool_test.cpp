@@ -249,9 +249,9 @@ TEST_F(ToolTest, MisspeltWordsAreAnsweredWithTheNearOnes) {
 }
 
 TEST_F(ToolTest, EveryRefusalBeginsWithTheNameOfTheProgram) {
-    for (const std::string arguments :
-         {std::string(), std::string("dance"), "info --jsn " + tiny, "bench " + tiny + " --points 1e5",
-          std::string("info none.safetensors"), "convert " + tiny})
+    for (const std::string& arguments : {std::string(), std::string("dance"), "info --jsn " + tiny,
+                                         "bench " + tiny + " --points 1e5",
+                                         std::string("info none.safetensors"), "convert " + tiny})
         EXPECT_TRUE(surrogate(arguments).text.starts_with("surrogate: "))
             << arguments << ": " << surrogate(arguments).text;
 }
