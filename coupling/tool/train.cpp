@@ -126,7 +126,7 @@ Sources open_sources(const Job& job, const Context& across, const TrainConfig& c
                                                " samples, 'batch' is " +
                                                std::to_string(config.batch));
     });
-    // Drawn for nothing: what the library refuses of family and network is told before numbers are read.
+    // These weights are not used. The library checks family and network before numbers are read.
     if (!sources.start)
         (void)initialised_model(across, trial_card(config, sources.channels).dump(), config.seed,
                                 config.model.output_scale);

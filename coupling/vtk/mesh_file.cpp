@@ -242,8 +242,10 @@ void MeshFile::write(const std::string& path, Compression compression) const {
     switch (name_.kind) {
         case GridKind::image: return write_as<vtkXMLImageDataWriter>(grid_, path, compression);
         case GridKind::surface: return write_as<vtkXMLPolyDataWriter>(grid_, path, compression);
-        case GridKind::structured: return write_as<vtkXMLStructuredGridWriter>(grid_, path, compression);
-        case GridKind::mesh: return write_as<vtkXMLUnstructuredGridWriter>(grid_, path, compression);
+        case GridKind::structured:
+            return write_as<vtkXMLStructuredGridWriter>(grid_, path, compression);
+        case GridKind::mesh:
+            return write_as<vtkXMLUnstructuredGridWriter>(grid_, path, compression);
     }
 }
 
