@@ -224,6 +224,11 @@ const std::string& ReadFile::unit(const std::string& field) const {
                                            field + "'; fields are " + all);
 }
 
+std::string ReadFile::why_no_field(const std::string& name) const {
+    const StoredVariable* const found = find(parts_->variables, name);
+    return found == nullptr ? "" : dataset::why_no_field(parts_->form, *found);
+}
+
 int64_t ReadFile::n_point(int64_t sample) const {
     int64_t n = 1;
     for (const int64_t extent : extents(sample)) n *= extent;

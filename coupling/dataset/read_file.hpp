@@ -50,6 +50,10 @@ public:
     /// no field.
     const std::string& unit(const std::string& field) const;
 
+    /// Returns why a name of the file is not a field, as why_no_field in read_form.hpp does; "" if the
+    /// file does not have the name.
+    std::string why_no_field(const std::string& name) const;
+
     /// Points of a sample.
     int64_t n_point(int64_t sample) const;
     /// Their axes, in C order: (n) for clouds and rows.

@@ -54,6 +54,102 @@ Names points_of(const StoredVariable& variable) {
             variable.axes.end()};
 }
 
+// ---- variables that are there and are not fields ----
+
+/// Returns the line of h5py that joins a variable to its axes.
+std::string attach_line(const std::string& name, const Names& axes) {
+    std::string list;
+    for (const std::string& axis : axes) list += "'" + axis + "', ";
+    if (axes.size() > 1) list.resize(list.size() - 2);
+    return "h5py: for i, axis in enumerate((" + list + ")): f['" + name +
+           "'].dims[i].attach_scale(f[axis])";
+}
+
+bool is_permutation_of(std::vector<int64_t> found, std::vector<int64_t> expected) {
+    if (found == expected) return false;
+    std::sort(found.begin(), found.end());
+    std::sort(expected.begin(), expected.end());
+    return found == expected;
+}
+
+/// Returns the order of axes that turns `found` into `expected`, for numpy.transpose.
+std::string transposed(const std::string& name, const Names& found, const Names& expected) {
+    std::string order;
+    for (const std::string& axis : expected) {
+        const auto at = std::find(found.begin(), found.end(), axis);
+        order += (order.empty() ? "" : ", ") + std::to_string(at - found.begin());
+    }
+    return "h5py: f['" + name + "'] = values.transpose(" + order + ")";
+}
+
+/// Returns what is wrong with the axes of floats, and the repair.
+///   expected  axes of a field, with their extents
+std::string wrong_axes(const StoredVariable& variable, const Names& expected,
+                       const std::vector<int64_t>& extents) {
+    const std::string& name = variable.name;
+    const std::string shape = h5::shape_text(variable.shape);
+    const std::string asked = ", expected " + joined(expected) + "; ";
+    const std::string page = " (see dataset.md, \"Writing with h5py\")";
+    Names found = variable.axes;
+    std::sort(found.begin(), found.end());
+    Names sorted = expected;
+    std::sort(sorted.begin(), sorted.end());
+    if (found == sorted)
+        return "'" + name + "' has its axes in the order " + joined(variable.axes) + asked +
+               transposed(name, variable.axes, expected) + page;
+    const bool is_per_sample =
+        variable.axes == Names{"sample"} ||
+        (variable.axes.empty() && variable.shape.size() == 1 && expected.size() > 1 &&
+         expected[0] == "sample" && variable.shape[0] == extents[0]);
+    if (is_per_sample) {
+        std::string repeat = "numpy.repeat(values, numpy.diff(f['offset']))";
+        if (expected[0] == "sample") {
+            std::string place = ":", shown;
+            for (size_t i = 1; i < expected.size(); ++i) place += ", None";
+            for (const int64_t extent : extents)
+                shown += (shown.empty() ? "" : ", ") + std::to_string(extent);
+            repeat = "numpy.broadcast_to(values[" + place + "], (" + shown + "))";
+        }
+        return "'" + name + "' has one number per sample, expected one per point, " +
+               joined(expected) + "; h5py: f['" + name + "'] = " + repeat + page;
+    }
+    if (!variable.axes.empty())
+        return "'" + name + "' has the axes " + joined(variable.axes) + " and the shape " + shape +
+               ", expected " + joined(expected);
+    if (is_permutation_of(variable.shape, extents))
+        return "'" + name + "' has the shape " + shape + " and no axes, expected the shape " +
+               h5::shape_text(extents) + " of " + joined(expected) +
+               "; transpose it and attach its axes" + page;
+    return "'" + name + "' has the shape " + shape + " and no axes (dimension scales)" + asked +
+           attach_line(name, expected) + page;
+}
+
+/// Returns why no variable of floats is a field in a file where none tells the axes.
+std::string why_no_field_at_all(const Variables& variables, bool is_ragged) {
+    for (const StoredVariable& variable : variables) {
+        const bool is_other = !is_real(variable) || is_coordinate(variable) ||
+                              variable.name == "weight" || variable.shape.empty() ||
+                              variable.axes == Names{variable.name};
+        if (is_other) continue;
+        Names expected = {is_ragged ? "row" : "sample"};
+        if (!is_ragged) {
+            // The axes that the file names, in an order that fields have.
+            for (const std::string& axis : variable.axes)
+                if (axis == "time") expected.push_back(axis);
+            for (const std::string& axis : variable.axes)
+                if (axis != "sample" && axis != "time") expected.push_back(axis);
+            if (expected.size() == 1) expected.emplace_back("point");
+        }
+        const bool is_many = expected.size() != variable.shape.size();
+        if (variable.axes.empty() && is_many)
+            return "'" + variable.name + "' has the shape " + h5::shape_text(variable.shape) +
+                   " and no axes (dimension scales); see dataset.md, \"Writing with h5py\"";
+        if (is_many) continue;
+        return wrong_axes(variable, expected, variable.shape);
+    }
+    return "";
+}
+
 /// The first variable that can be a field: it tells the axes of all others.
 const StoredVariable& first_field(const Variables& variables, bool is_ragged) {
     for (const StoredVariable& variable : variables) {
@@ -62,9 +158,11 @@ const StoredVariable& first_field(const Variables& variables, bool is_ragged) {
         if (is_axis || variable.axes.empty() || points_of(variable).empty()) continue;
         if (is_ragged || variable.axes[0] == "sample") return variable;
     }
+    const std::string why = why_no_field_at_all(variables, is_ragged);
     refuse(
         "the file has no field: a variable of float32 or float64 over an axis 'sample' and axes of "
-        "points, each of which is a dimension scale");
+        "points, each of which is a dimension scale" +
+        (why.empty() ? "" : "; " + why));
 }
 
 int64_t extent_of(const StoredVariable& variable, const std::string& axis) {
@@ -223,6 +321,35 @@ bool is_field(const StoredForm& form, const StoredVariable& variable) {
     if (form.points == PointForm::rows) return variable.axes == form.point_axes;
     return n_leading(variable.axes) > 0 && variable.axes[0] == "sample" &&
            points_of(variable) == form.point_axes;
+}
+
+std::string why_no_field(const StoredForm& form, const StoredVariable& variable) {
+    if (is_field(form, variable)) return "";
+    const std::string name = "'" + variable.name + "'";
+    if (is_coordinate(variable)) return name + " is a coordinate (attribute 'axis')";
+    if (variable.name == "weight") return name + " is the weight of the points in losses";
+    if (variable.axes == Names{variable.name}) return name + " is an axis";
+    if (!is_real(variable))
+        return name + " does not hold float32 or float64; h5py: f['" + variable.name +
+               "'] = values.astype('float64')";
+    if (form.points == PointForm::rows) return wrong_axes(variable, form.point_axes, form.extents);
+    Names expected = {"sample"};
+    std::vector<int64_t> extents = {form.n_sample};
+    const bool has_time =
+        std::count(variable.axes.begin(), variable.axes.end(), "time") > 0 ||
+        (variable.axes.empty() && variable.shape.size() == form.point_axes.size() + 2);
+    if (form.is_series && has_time) {
+        expected.emplace_back("time");
+        extents.push_back(form.n_time);
+    }
+    expected.insert(expected.end(), form.point_axes.begin(), form.point_axes.end());
+    extents.insert(extents.end(), form.extents.begin(), form.extents.end());
+    if (variable.axes.empty() && variable.shape.size() != expected.size() &&
+        variable.shape != std::vector<int64_t>{form.n_sample})
+        return name + " has the shape " + h5::shape_text(variable.shape) +
+               " and no axes, expected the shape " + h5::shape_text(extents) + " of " +
+               joined(expected);
+    return wrong_axes(variable, expected, extents);
 }
 
 bool is_read(const StoredForm& form, const StoredVariable& variable) {

@@ -58,6 +58,10 @@ bool is_read(const StoredForm& form, const StoredVariable& variable);
 /// Fields: variables over samples and points that are neither coordinates nor weights.
 bool is_field(const StoredForm& form, const StoredVariable& variable);
 
+/// Returns why a variable of the file is not a field, with the line of h5py that repairs it where
+/// there is one; "" for a field.
+std::string why_no_field(const StoredForm& form, const StoredVariable& variable);
+
 /// nullptr: there is none of that name.
 const StoredVariable* find(const std::vector<StoredVariable>& variables, const std::string& name);
 

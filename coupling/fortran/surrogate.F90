@@ -32,9 +32,9 @@ module surrogate
     use surrogate_fortran_base, only: surrogate_success, surrogate_invalid_argument, surrogate_unknown_name, &
         surrogate_shape, surrogate_io, surrogate_bad_file, surrogate_not_supported, surrogate_no_memory, &
         surrogate_not_finite, surrogate_limit, surrogate_mpi, surrogate_broken, surrogate_internal, surrogate_device, &
-        surrogate_out_of_range, surrogate_float32, surrogate_float64, surrogate_int32, surrogate_int64, surrogate_uint8, &
-        surrogate_host, surrogate_cuda, surrogate_object, surrogate_array, surrogate_version, surrogate_status_name, &
-        surrogate_text, surrogate_make_array, surrogate_array_of
+        surrogate_out_of_range, surrogate_callback, surrogate_float32, surrogate_float64, surrogate_int32, &
+        surrogate_int64, surrogate_uint8, surrogate_host, surrogate_cuda, surrogate_object, surrogate_array, &
+        surrogate_version, surrogate_status_name, surrogate_text, surrogate_make_array, surrogate_array_of
     use surrogate_fortran_context, only: surrogate_options, surrogate_context, surrogate_sum, surrogate_max, surrogate_min, &
         surrogate_options_create, surrogate_options_set, surrogate_options_destroy, surrogate_context_create, &
         surrogate_context_rank, surrogate_context_agree, surrogate_context_fail, surrogate_context_reduce, &

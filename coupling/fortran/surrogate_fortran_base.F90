@@ -11,7 +11,7 @@ module surrogate_fortran_base
         surrogate_unknown_name = 2, surrogate_shape = 3, surrogate_io = 4, surrogate_bad_file = 5, &
         surrogate_not_supported = 6, surrogate_no_memory = 7, surrogate_not_finite = 8, &
         surrogate_limit = 9, surrogate_mpi = 10, surrogate_broken = 11, surrogate_internal = 12, &
-        surrogate_device = 13, surrogate_out_of_range = 14
+        surrogate_device = 13, surrogate_out_of_range = 14, surrogate_callback = 15
     integer(c_int), parameter, public :: surrogate_float32 = 0, surrogate_float64 = 1, &
         surrogate_int32 = 2, surrogate_int64 = 3, surrogate_uint8 = 4
     integer(c_int), parameter, public :: surrogate_host = 0, surrogate_cuda = 1

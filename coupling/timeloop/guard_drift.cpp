@@ -212,8 +212,10 @@ Finding DriftGuard::judge(Integral* integral, const double* sums) const {
     const double limit = integral->tolerance * expected.scale;
     if (std::abs(change) <= limit) return {};
     const double total = integral->has_weights ? integral->total : total_;
-    const bool is_correctable =
-        has_sum && std::abs(change) <= largest_size * std::min(total, 1.0) && total > 0;
+    // A correction beyond the field's own size, 0 among them, makes another field of it.
+    const bool is_correctable = has_sum && std::abs(change) <= expected.scale &&
+                                std::abs(change) <= largest_size * std::min(total, 1.0) &&
+                                total > 0;
     Finding finding;
     finding.action = policy() == Policy::correct && !is_correctable ? Policy::fallback : policy();
     finding.field = expected.name.c_str();
@@ -272,8 +274,10 @@ void DriftGuard::load(const std::vector<ExpectedIntegral>& expected) {
 }
 
 void DriftGuard::describe(const Finding& finding, char* text, size_t size) const {
-    std::snprintf(text, size, "drift (%s): integral '%s' has changed by %.6g, allowed are %.6g",
-                  name_of(finding.action), finding.field, finding.value, finding.limit);
+    const bool is_too_large = policy() == Policy::correct && finding.action == Policy::fallback;
+    std::snprintf(text, size, "drift (%s): integral '%s' has changed by %.6g, allowed are %.6g%s",
+                  name_of(finding.action), finding.field, finding.value, finding.limit,
+                  is_too_large ? "; a correction would be larger than the field itself" : "");
 }
 
 }  // namespace surrogate::timeloop

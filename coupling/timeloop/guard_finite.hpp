@@ -25,6 +25,8 @@ public:
 
     /// Whether any input that this rank has seen is bad.
     bool has_bad_input() const;
+    /// Returns whether a finding of this guard is one of an input.
+    static bool is_of_input(const Finding& finding) { return finding.value == 1; }
 
 private:
     Fields* fields_;

@@ -76,7 +76,7 @@ private:
     surrogate_status evaluate(bool is_again, double dt_s, Problem* problem, Policy* action);
     surrogate_status run_plan(const Problem& problem);
     surrogate_status sum_and_judge(double dt_s, surrogate_status run_status, const Problem& problem,
-                                   Policy* action);
+                                   bool only_inputs, Policy* action);
     surrogate_status complete();
     surrogate_status leave_to_solver(double dt_s, int32_t* verdict);
     void time_goes_on(double dt_s);
@@ -103,9 +103,10 @@ private:
     std::vector<double> sums_, worst_;  // room of reductions
     double time_s_ = 0;
     int64_t step_ = 0;
-    int64_t n_skip_ = 0;       // steps left to the solver by retry_after
-    bool is_skipped_ = false;  // the last one was
-    int64_t n_bind_ = 0;       // changes of what belongs to the state
+    int64_t n_skip_ = 0;              // steps left to the solver by retry_after
+    bool is_skipped_ = false;         // the last one was
+    bool asks_inputs_first_ = false;  // the last inputs were rejected; the same on all ranks
+    int64_t n_bind_ = 0;              // changes of what belongs to the state
     Snapshot mark_;
     int64_t marked_bind_ = -1;  // n_bind_ of the mark; -1: none
     CheckpointOrders orders_;

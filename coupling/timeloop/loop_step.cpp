@@ -53,6 +53,7 @@ surrogate_status Loop::step(Problem problem, double dt_s, int32_t* verdict) {
         rails_->drift().correct();
     }
     if (status != SURROGATE_SUCCESS) return status;
+    asks_inputs_first_ = rails_->rejects_inputs();
     if (worst == Policy::stop) {
         ++counters_.stopped;
         *verdict = SURROGATE_STOPPED;
@@ -101,6 +102,12 @@ surrogate_status Loop::evaluate(bool is_again, double dt_s, Problem* problem, Po
         rails_->look_at_inputs(is_again);
         for (const Field& field : fields_->inputs()) field.to_plan();
     });
+    // A run of rejected steps costs a reduction each, and no evaluation but the first.
+    if (asks_inputs_first_ && !is_again) {
+        const surrogate_status status =
+            sum_and_judge(dt_s, SURROGATE_SUCCESS, *problem, true, action);
+        if (status != SURROGATE_SUCCESS || *action >= Policy::fallback) return status;
+    }
     const surrogate_status status = run_plan(*problem);
     if (status != SURROGATE_NOT_FINITE) problem->keep(status);
     if (!problem->is_there()) {
@@ -112,11 +119,11 @@ surrogate_status Loop::evaluate(bool is_again, double dt_s, Problem* problem, Po
         }
         rails_->look_at_outputs();
     }
-    return sum_and_judge(dt_s, status, *problem, action);
+    return sum_and_judge(dt_s, status, *problem, false, action);
 }
 
 surrogate_status Loop::sum_and_judge(double dt_s, surrogate_status run_status,
-                                     const Problem& problem, Policy* action) {
+                                     const Problem& problem, bool only_inputs, Policy* action) {
     double* const sums = sums_.data();
     sums[0] = problem.is_there() ? 1 : 0;
     write_fingerprint(*rails_, settings_, dt_s, n_skip_, sums + 1);
@@ -134,7 +141,7 @@ surrogate_status Loop::sum_and_judge(double dt_s, surrogate_status run_status,
         return surrogate_context_fail(
             context_, SURROGATE_INVALID_ARGUMENT,
             "the ranks give different time steps, or have set different options of the time loop");
-    *action = rails_->judge(sums + 1 + n_fingerprint);
+    *action = rails_->judge(sums + 1 + n_fingerprint, only_inputs);
     return *action == Policy::off ? SURROGATE_SUCCESS : complete();
 }
 
@@ -155,15 +162,20 @@ surrogate_status Loop::leave_to_solver(double dt_s, int32_t* verdict) {
         *verdict = SURROGATE_REJECTED;
         return SURROGATE_SUCCESS;
     }
-    surrogate_status own = SURROGATE_INTERNAL;
+    surrogate_status own = SURROGATE_CALLBACK;
     try {
         own = fallback_(fallback_user_, time_s_, dt_s);
-    } catch (...) {  // a function that throws has failed
+    } catch (const std::exception& error) {  // a function that throws has failed
+        surrogate_context_fail(nullptr, own, error.what());
+    } catch (...) {
+        surrogate_context_fail(nullptr, own, "an exception that is not a std::exception");
     }
-    char text[256];
+    // CALLBACK comes with a text of this thread; other statuses may not.
+    char text[1024];
     std::snprintf(text, sizeof text,
-                  "the fallback function returned %s for the step of %g s from %.10g s",
-                  surrogate_status_name(own), dt_s, time_s_);
+                  "the fallback function returned %s for the step of %g s from %.10g s%s%s",
+                  surrogate_status_name(own), dt_s, time_s_, own == SURROGATE_CALLBACK ? ": " : "",
+                  own == SURROGATE_CALLBACK ? surrogate_error(nullptr) : "");
     const surrogate_status status =
         surrogate_context_agree(context_, own, own == SURROGATE_SUCCESS ? nullptr : text);
     if (status != SURROGATE_SUCCESS) return status;

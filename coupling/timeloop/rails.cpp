@@ -87,7 +87,7 @@ void Rails::write_sums(double* sums) {
     }
 }
 
-Policy Rails::judge(const double* sums) {
+Policy Rails::judge(const double* sums, bool only_inputs) {
     distance_.set_total(inputs_->total(sums));
     sums += inputs_->n_sum();
     drift_.set_total(outputs_->total(sums));
@@ -95,11 +95,18 @@ Policy Rails::judge(const double* sums) {
     Policy action = Policy::off;
     for (size_t i = 0; i < rails_.size(); ++i) {
         Guard& guard = *rails_[i].guard;
-        found_[i] = is_active(guard) ? guard.judge(sums) : Finding{};
+        const bool is_asked = is_active(guard) && (!only_inputs || i < n_input_guard);
+        found_[i] = is_asked ? guard.judge(sums) : Finding{};
         action = std::max(action, found_[i].action);
         sums += guard.n_sum();
     }
     return action;
+}
+
+bool Rails::rejects_inputs() const {
+    const Finding &outside = found_[0], &far = found_[1], &not_finite = found_[2];
+    return outside.action >= Policy::fallback || far.action >= Policy::fallback ||
+           (not_finite.action >= Policy::fallback && FiniteGuard::is_of_input(not_finite));
 }
 
 int64_t Rails::n_worst() const {

@@ -52,7 +52,11 @@ public:
     int64_t n_sum() const;
     void write_sums(double* sums);
     /// What follows from the sums. `worst` is asked for if a guard has spoken.
-    Policy judge(const double* sums);
+    ///   only_inputs  before an evaluation: guards of predictions are not asked
+    Policy judge(const double* sums, bool only_inputs);
+    /// Returns whether the last judge() has found inputs for which the surrogate makes no step. The
+    /// same on all ranks.
+    bool rejects_inputs() const;
     int64_t n_worst() const;
     void write_worst(double* worst) const;
     void complete(const double* worst);
@@ -67,6 +71,8 @@ public:
     std::string table() const;
 
 private:
+    static constexpr size_t n_input_guard = 3;  // range, distance, finite: the first of rails_
+
     bool is_active(const Guard& guard) const { return guard.policy() != Policy::off; }
     /// Returns whether the guard has never spoken before.
     static bool keep(Rail* rail, const Finding& found);

@@ -154,6 +154,10 @@ void add_predict(CLI::App& app, Arguments& arguments) {
     verb->add_option("--at", predict.at,
                      "Where to evaluate (default: where the arrays are; points if at both)")
         ->type_name("points|cells");
+    verb->add_option("--compress", predict.compress,
+                     "Compression of the arrays written (default: zlib; meshio reads none and "
+                     "zlib, lz4 is faster)")
+        ->type_name("none|zlib|lz4");
     verb->add_flag("--ignore-units", predict.ignore_units, "Accept arrays whose unit is another");
     auto* overwrite =
         verb->add_flag("--overwrite", predict.overwrite, "Replace an output that exists");

@@ -42,12 +42,13 @@ vtk::ArrayInfo array_info(const FieldPlan& plan, size_t i) {
 
 /// One file: rank 0 gathers the values and holds the whole mesh.
 void write_one(const Job& job, const std::string& in, const std::string& out, MeshFile& mesh,
-               const FieldPlan& plan, const std::vector<std::vector<double>>& outputs) {
+               const FieldPlan& plan, const std::vector<std::vector<double>>& outputs,
+               vtk::Compression compression) {
     if (job.size() == 1) {
         job.agree([&] {
             for (size_t i = 0; i < outputs.size(); ++i)
                 mesh.add(plan.location, array_info(plan, i), outputs[i]);
-            mesh.write(out);
+            mesh.write(out, compression);
         });
         return;
     }
@@ -63,7 +64,7 @@ void write_one(const Job& job, const std::string& in, const std::string& out, Me
                 all.at(static_cast<size_t>(rows[k])) = gathered[i][k];
             whole.add(plan.location, array_info(plan, i), all);
         }
-        whole.write(out);
+        whole.write(out, compression);
     });
 }
 
@@ -82,14 +83,14 @@ std::vector<std::vector<std::byte>> gather_extents(const Job& job, const MeshFil
 
 /// One piece a rank that has points, and the summary by the first of them, which knows the arrays.
 void write_pieces(const Job& job, const Target& target, MeshFile& mesh, const FieldPlan& plan,
-                  const std::vector<std::vector<double>>& outputs) {
+                  const std::vector<std::vector<double>>& outputs, vtk::Compression compression) {
     const bool has_piece = mesh.n_rows(SURROGATE_POINT) > 0;
     job.agree([&] {
         vtk::make_directory(target.folder());
         if (!has_piece) return;
         for (size_t i = 0; i < outputs.size(); ++i)
             mesh.add(plan.location, array_info(plan, i), outputs[i]);
-        mesh.write(vtk::directory_of(target.out) + target.piece(job.rank()));
+        mesh.write(vtk::directory_of(target.out) + target.piece(job.rank()), compression);
     });
     const int64_t first = -job.max(has_piece ? -int64_t{job.rank()} : -int64_t{job.size()});
     const auto extents = gather_extents(job, mesh, has_piece, first);
@@ -117,10 +118,12 @@ void take_back(const Job& job, const Target& target) {
 }  // namespace
 
 void write_mesh(const Job& job, const std::string& in, const Target& target, MeshFile& mesh,
-                const FieldPlan& plan, const std::vector<std::vector<double>>& outputs) {
-    if (!target.is_in_pieces) return write_one(job, in, target.out, mesh, plan, outputs);
+                const FieldPlan& plan, const std::vector<std::vector<double>>& outputs,
+                vtk::Compression compression) {
+    if (!target.is_in_pieces)
+        return write_one(job, in, target.out, mesh, plan, outputs, compression);
     try {
-        write_pieces(job, target, mesh, plan, outputs);
+        write_pieces(job, target, mesh, plan, outputs, compression);
     } catch (const Failure&) {
         take_back(job, target);
         throw;

@@ -20,6 +20,7 @@ struct PredictArguments {
     std::string at;  ///< --at points | cells; "": wherever the arrays are
     std::vector<std::pair<std::string, std::string>>
         options;                ///< of surrogate_options_set: threads, backend, ..
+    std::string compress = "zlib";  ///< --compress none | zlib | lz4: of the arrays in the output
     bool ignore_units = false;  ///< --ignore-units: accept arrays whose unit is not the card's
     bool overwrite = false;     ///< --overwrite: an output that exists is replaced
     bool resume = false;        ///< --resume: a series goes on after the steps that are there

@@ -29,6 +29,9 @@ void check_ranges(const Job& job, bool is_strict, const MeshSample& sample,
 Options checked_options(const PredictArguments& arguments) {
     if (!arguments.at.empty() && arguments.at != "points" && arguments.at != "cells")
         throw Failure(Exit::bad_usage, "--at is '" + arguments.at + "'; it can be points or cells");
+    if (!vtk::compression_of(arguments.compress))
+        throw Failure(Exit::bad_usage, "--compress is '" + arguments.compress +
+                                           "', expected none, zlib or lz4");
     for (size_t i = 0; i < arguments.maps.size(); ++i)
         for (size_t k = 0; k < i; ++k)
             if (arguments.maps[i].first == arguments.maps[k].first)
@@ -75,7 +78,8 @@ Predictor::Result Predictor::run(const std::string& mesh, const Target& target,
         outputs.push_back(sample.placement->spread(job_, values));
     stage("writing the mesh");
     if (!places_.at_points.empty())
-        write_mesh(job_, mesh, target, *result.sample.mesh, sample.plan, outputs);
+        write_mesh(job_, mesh, target, *result.sample.mesh, sample.plan, outputs,
+                   *vtk::compression_of(arguments_.compress));
     return result;
 }
 

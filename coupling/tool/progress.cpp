@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/progress.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +35,33 @@ bool can_redraw() {
 
 bool can_color() {
     return can_redraw() && !is_set("NO_COLOR");
+}
+
+int terminal_columns(int descriptor) {
+    constexpr int usual = 80;
+    winsize size = {};
+    const bool is_known = ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return is_known ? size.ws_col : usual;
+}
+
+std::string fitted(const std::vector<std::string>& parts, const std::vector<size_t>& droppable,
+                   int columns) {
+    std::vector<std::string> kept = parts;
+    const auto line = [&] {
+        std::string text;
+        for (const std::string& part : kept) text += part;
+        return text;
+    };
+    const auto room = static_cast<size_t>(std::max(columns, 0));
+    for (const size_t index : droppable)
+        if (line().size() > room) kept[index].clear();
+    return line().substr(0, room);
+}
+
+int columns_beside_bar() {
+    // "[", the bar, "] ", "100%", two spaces; the last column stays free: a full line may wrap.
+    constexpr int around_bar = 9;
+    return terminal_columns(STDERR_FILENO) - bar_width - around_bar - 1;
 }
 
 std::string progress_bar(double share) {
@@ -74,7 +102,8 @@ void Progress::finish() {
 
 void Progress::draw(const std::string& text) const {
     // A little more than the share: 3 of 10 must not become 29 %.
-    redraw(progress_bar((done_ + 1e-6) / std::max(1, n_stages_)), text);
+    redraw(progress_bar((done_ + 1e-6) / std::max(1, n_stages_)),
+           fitted({text}, {}, columns_beside_bar()));
 }
 
 void Progress::erase() const {

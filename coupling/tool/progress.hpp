@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 namespace surrogate::tool {
 
@@ -9,6 +11,17 @@ namespace surrogate::tool {
 /// NO_COLOR).
 bool can_redraw();
 bool can_color();
+
+/// Returns the columns of a terminal; 80 where the descriptor does not say.
+int terminal_columns(int descriptor);
+
+/// Returns the parts of a line, joined, in at most `columns` characters: leaves out the parts with
+/// the indices `droppable`, one after the other, until the line fits, and cuts the rest.
+std::string fitted(const std::vector<std::string>& parts, const std::vector<size_t>& droppable,
+                   int columns);
+
+/// The columns that a line beside a progress bar may have on this terminal.
+int columns_beside_bar();
 
 /// "[####....]  42%  ", of 0 .. 1.
 std::string progress_bar(double share);

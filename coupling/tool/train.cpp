@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -124,7 +126,68 @@ Sources open_sources(const Job& job, const Context& across, const TrainConfig& c
                                                " samples, 'batch' is " +
                                                std::to_string(config.batch));
     });
+    // These weights are not used. The library checks family and network before numbers are read.
+    if (!sources.start)
+        (void)initialised_model(across, trial_card(config, sources.channels).dump(), config.seed,
+                                config.model.output_scale);
     return sources;
+}
+
+bool has_relative_loss(const TrainConfig& config) {
+    const std::string loss = loss_of(config);
+    return loss == "relative_l2" || loss == "gradient_l2";
+}
+
+/// Returns the first pair all of whose targets are zero; pairs.size() if there is none.
+size_t first_zero_pair(const std::vector<bool>& zero, size_t n_output) {
+    size_t pair = 0;
+    for (const size_t n = zero.size() / n_output; pair < n; ++pair) {
+        const auto begin = zero.begin() + static_cast<ptrdiff_t>(pair * n_output);
+        if (std::all_of(begin, begin + static_cast<ptrdiff_t>(n_output), std::identity())) break;
+    }
+    return pair;
+}
+
+/// Relative errors divide by the norm of the target. Samples that are zero at all points are told
+/// before the first step: as an error where the loss is relative, else as a warning for held-out
+/// ones. Returns those of the held-out pairs (find_zero_targets). Collective.
+std::vector<bool> check_zero_targets(const Job& job, const Context& across,
+                                     const TrainConfig& config, const Sources& sources,
+                                     std::vector<std::string>* warnings) {
+    const TrainData& data = *sources.data;
+    const auto& outputs = sources.channels.outputs;
+    const bool is_relative = has_relative_loss(config);
+    const auto require_nonzero = [&](const std::vector<bool>& zero, const std::vector<Pair>& pairs,
+                                     const std::string& which) {
+        const size_t at = first_zero_pair(zero, outputs.size());
+        if (at == pairs.size()) return;
+        throw Failure(Exit::bad_usage,
+                      "the target of " + which + " " +
+                          state_text(data, pairs[at].target, pairs[at].file) +
+                          " is zero everywhere, and a relative loss divides by its norm; leave the "
+                          "sample out, or set loss = \"mean_square\" in [training]");
+    };
+    if (is_relative)
+        require_nonzero(find_zero_targets(job, across, data, data.training(), outputs),
+                        data.training(), "the training set's");
+    std::vector<bool> held_out = find_zero_targets(job, across, data, data.validation(), outputs);
+    if (is_relative) require_nonzero(held_out, data.validation(), "the held-out");
+    for (size_t o = 0; o < outputs.size(); ++o) {
+        int64_t n = 0;
+        size_t first = held_out.size();
+        for (size_t i = o; i < held_out.size(); i += outputs.size()) {
+            if (!held_out[i]) continue;
+            first = std::min(first, i);
+            ++n;
+        }
+        if (n == 0) continue;
+        const Pair& pair = data.validation()[first / outputs.size()];
+        warnings->push_back("'" + one_line(outputs[o].name, 60) + "' is zero everywhere in " +
+                            grouped(n) + " held-out samples, the first is " +
+                            state_text(data, pair.target, pair.file) +
+                            "; they do not count in its relative L2 error");
+    }
+    return held_out;
 }
 
 std::vector<InputFile> inputs_of(const TrainArguments& arguments, const TrainConfig& config) {
@@ -226,7 +289,8 @@ void print_result(const TrainParts& parts, const TrainRun& run, Exit status) {
         std::string errors;
         for (size_t i = 0; i < best->error.size(); ++i)
             errors +=
-                (i > 0 ? ", " : "") + parts.channels.outputs[i].name + " " + number(best->error[i]);
+                (i > 0 ? ", " : "") + parts.channels.outputs[i].name + " " +
+                (std::isnan(best->error[i]) ? "undefined (all are zero)" : number(best->error[i]));
         lines.add("best", parts.folder.best() + ": epoch " + std::to_string(best->epoch) +
                               ", relative L2 error on held-out samples: " + errors);
     }
@@ -267,6 +331,8 @@ Exit train(Job& job, const TrainArguments& arguments) {
     const auto& [inputs, outputs] = sources.channels;
     const DataStatistics statistics = read_statistics(job, across, *sources.data, inputs, outputs);
     std::vector<std::string> warnings;
+    const std::vector<bool> zero_targets =
+        check_zero_targets(job, across, config, sources, &warnings);
     json card;
     job.agree([&] {
         card = sources.start
@@ -279,7 +345,7 @@ Exit train(Job& job, const TrainArguments& arguments) {
     TrainEngine engine(job, across, config, *sources.data, sources.channels, card, statistics,
                        n_batch * config.n_epoch);
     TrainParts parts{job,  across,     config,  *sources.data, sources.channels, folder,
-                     card, provenance, essence, engine,        arguments.quiet};
+                     card, provenance, essence, engine,        zero_targets,     arguments.quiet};
     if (arguments.dry_run) {
         dry_run(parts, n_batch);
         return Exit::success;

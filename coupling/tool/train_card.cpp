@@ -106,10 +106,9 @@ Channel channel_of(const surrogate_field_info& info, const TrainData& data, bool
                            : "' as a field; in the data it is a coordinate"));
 }
 
-}  // namespace
-
-json new_card(const TrainConfig& config, const std::vector<Channel>& inputs,
-              const std::vector<Channel>& outputs, const DataStatistics& statistics) {
+/// The card of a new network, without the statistics of whole samples.
+json card_without_pooled(const TrainConfig& config, const std::vector<Channel>& inputs,
+                         const std::vector<Channel>& outputs, const DataStatistics& statistics) {
     const bool is_normalised = config.data.normalise.value_or(true);
     json card = {{"format", 1},
                  {"family", config.model.family},
@@ -120,6 +119,24 @@ json new_card(const TrainConfig& config, const std::vector<Channel>& inputs,
         card["inputs"].push_back(card_field(inputs[i], statistics.inputs[i], is_normalised));
     for (size_t i = 0; i < outputs.size(); ++i)
         card["outputs"].push_back(card_field(outputs[i], statistics.outputs[i], is_normalised));
+    return card;
+}
+
+}  // namespace
+
+json trial_card(const TrainConfig& config, const ModelChannels& channels) {
+    ChannelStatistics unit;
+    unit.min = 0;
+    unit.max = 1;
+    DataStatistics statistics;
+    statistics.inputs.assign(channels.inputs.size(), unit);
+    statistics.outputs.assign(channels.outputs.size(), unit);
+    return card_without_pooled(config, channels.inputs, channels.outputs, statistics);
+}
+
+json new_card(const TrainConfig& config, const std::vector<Channel>& inputs,
+              const std::vector<Channel>& outputs, const DataStatistics& statistics) {
+    json card = card_without_pooled(config, inputs, outputs, statistics);
     add_pooled(&card, inputs, statistics);
     return card;
 }

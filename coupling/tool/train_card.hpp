@@ -34,6 +34,10 @@ struct ModelChannels {
 ModelChannels channels_of(const Model& model, const TrainData& data);
 ModelChannels channels_of(const TrainConfig& config, const TrainData& data);
 
+/// Returns the card of a new network before numbers are read: names, roles and units from the data,
+/// neutral statistics. A network of this card has the weights of the one that new_card describes.
+nlohmann::json trial_card(const TrainConfig& config, const ModelChannels& channels);
+
 /// Returns "2026-11-22T22:30:21Z": now, or the time of the environment variable SOURCE_DATE_EPOCH.
 /// Throws Failure if that is no number of seconds up to the year 9999.
 std::string date_text();

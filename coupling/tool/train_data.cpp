@@ -50,6 +50,10 @@ bool has_field(const ReadFile& file, const std::string& name) {
 [[noreturn]] void refuse_name(const ReadFile& file, const std::string& name,
                               const std::string& stored) {
     const auto fields = file.fields();
+    const std::string why = file.why_no_field(stored);
+    if (!why.empty())
+        fail("data set '" + file.path() + "' has no field '" + one_line(stored, 60) +
+             "': " + one_line(why, 600));
     const std::string near = near_word(stored, fields);
     std::string text = "data set '" + file.path() + "' has no field '" + one_line(stored, 60) + "'";
     if (stored != name) text += " (for '" + one_line(name, 60) + "')";

@@ -78,10 +78,14 @@ void TrainProgress::batch(int64_t n_sample, double loss, double learning_rate) {
 void TrainProgress::draw() {
     const double share =
         static_cast<double>(done_) / static_cast<double>(std::max<int64_t>(total_, 1));
-    redraw(progress_bar(share),
-           "epoch " + std::to_string(epoch_ + 1) + "/" + std::to_string(n_epoch_) + "  loss " +
-               error_text(loss_) + "  validation " + error_text(validation_) + "  rate " +
-               number(learning_rate_) + "  " + number(rate_) + " samples/s" + time_left());
+    const std::vector<std::string> parts = {
+        "epoch " + std::to_string(epoch_ + 1) + "/" + std::to_string(n_epoch_),
+        "  loss " + error_text(loss_),
+        "  validation " + error_text(validation_),
+        "  rate " + number(learning_rate_),
+        "  " + number(rate_) + " samples/s",
+        time_left()};
+    redraw(progress_bar(share), fitted(parts, {3, 4, 2, 1}, columns_beside_bar()));
     drawn_s_ = now_s();
 }
 

@@ -18,19 +18,19 @@ std::vector<std::string> names_of(const std::vector<Channel>& channels) {
     return names;
 }
 
+}  // namespace
+
 std::string loss_of(const TrainConfig& config) {
     for (const Setting& setting : config.training)
         if (setting.key == "loss") return setting.value;
     return "relative_l2";
 }
 
-std::string state_text(const TrainData& data, const Pair& pair) {
-    std::string text = "sample " + std::to_string(pair.input.sample);
-    if (data.form().is_series) text += " time " + std::to_string(pair.input.time);
-    return text + " of '" + data.file(pair.file).path() + "'";
+std::string state_text(const TrainData& data, const dataset::State& state, size_t file) {
+    std::string text = "sample " + std::to_string(state.sample);
+    if (data.form().is_series) text += " time " + std::to_string(state.time);
+    return text + " of '" + data.file(file).path() + "'";
 }
-
-}  // namespace
 
 TrainRun::TrainRun(const TrainParts& parts)
     : parts_(parts),
@@ -98,7 +98,8 @@ std::string TrainRun::samples_of_batch(const std::vector<int64_t>& order) const 
         if (i == most) return text + ", ..";
         const int64_t pair = order[static_cast<size_t>(batch_ * parts_.config.batch + i)];
         text += (i > 0 ? ", " : "") +
-                state_text(parts_.data, parts_.data.training()[static_cast<size_t>(pair)]);
+                state_text(parts_.data, parts_.data.training()[static_cast<size_t>(pair)].input,
+                           parts_.data.training()[static_cast<size_t>(pair)].file);
     }
     return text;
 }
@@ -160,12 +161,24 @@ void TrainRun::validate(EpochRow* row) {
         });
     }
     parts_.across.reduce(SURROGATE_SUM, static_cast<int64_t>(errors.size()), errors.data());
-    row->error.assign(n_output, 0);
-    for (size_t i = 0; i < errors.size(); ++i)
-        row->error[i % n_output] += errors[i] / static_cast<double>(pairs.size());
+    row->error = mean_errors(errors, n_output);
     const auto judgement = parts_.engine.trainer().end_validation();
     row->validation = judgement.mean_loss;
     row->is_best = judgement.is_best;
+}
+
+/// Returns the mean relative error of each output over the held-out samples that have one: not those
+/// whose target is zero everywhere. NaN for an output without such samples.
+std::vector<double> TrainRun::mean_errors(const std::vector<double>& errors,
+                                          size_t n_output) const {
+    std::vector<double> means(n_output), n_sample(n_output);
+    for (size_t i = 0; i < errors.size(); ++i)
+        if (!parts_.zero_targets[i]) n_sample[i % n_output] += 1;
+    for (size_t i = 0; i < errors.size(); ++i)
+        if (!parts_.zero_targets[i]) means[i % n_output] += errors[i] / n_sample[i % n_output];
+    for (size_t o = 0; o < n_output; ++o)
+        if (n_sample[o] == 0) means[o] = std::numeric_limits<double>::quiet_NaN();
+    return means;
 }
 
 Exit TrainRun::finish(Exit status) {

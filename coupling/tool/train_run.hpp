@@ -31,8 +31,15 @@ struct TrainParts {
     const nlohmann::json& provenance;  ///< where they come from
     const nlohmann::json& essence;     ///< of train_essence.hpp
     TrainEngine& engine;
+    const std::vector<bool>& zero_targets;  ///< of held-out pairs: find_zero_targets
     bool is_quiet;
 };
+
+/// Returns the loss of a training, the default without such a key.
+std::string loss_of(const TrainConfig& config);
+
+/// Returns "sample 3 time 2 of 'data.h5'" for messages.
+std::string state_text(const TrainData& data, const dataset::State& state, size_t file);
 
 /// Epochs, validations, checkpoints. All functions are collective over the job; errors are Failure or
 /// Error, on all ranks.
@@ -57,6 +64,7 @@ private:
     void end_epoch();
     void save();
     void validate(EpochRow* row);
+    std::vector<double> mean_errors(const std::vector<double>& errors, size_t n_output) const;
     void write_curves();
     void write_models(bool is_final);
     void write_model(const std::string& path, Which which, const EpochRow* row, bool is_final);

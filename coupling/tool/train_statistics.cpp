@@ -161,6 +161,17 @@ DataStatistics sorted(std::vector<Gathered>& channels, size_t n_input, size_t n_
     return found;
 }
 
+bool is_zero(const dataset::ReadFile& file, const std::string& field, const dataset::State& state) {
+    constexpr int64_t first_points = 1024;
+    const int64_t n_point = file.n_point(state.sample);
+    for (int64_t first = 0, n = first_points; first < n_point; first += n, n = part_points) {
+        const PointRange range = {first, std::min(n, n_point - first)};
+        for (const double value : read_range(file, field, state, {}, range))
+            if (value != 0) return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 void Moments::add(const Moments& more) {
@@ -216,6 +227,21 @@ DataStatistics read_statistics(const Job& job, const Context& context, const Tra
                                 Record::from(&words[(i - begin) * stride + c * Record::n_word]));
     }
     return sorted(channels, inputs.size(), outputs.size());
+}
+
+std::vector<bool> find_zero_targets(const Job& job, const Context& context, const TrainData& data,
+                                    const std::vector<Pair>& pairs,
+                                    const std::vector<Channel>& outputs) {
+    const size_t n_rank = static_cast<size_t>(job.size()), rank = static_cast<size_t>(job.rank());
+    std::vector<double> found(pairs.size() * outputs.size());
+    job.agree([&] {
+        for (size_t p = rank; p < pairs.size(); p += n_rank)
+            for (size_t o = 0; o < outputs.size(); ++o)
+                if (is_zero(data.file(pairs[p].file), outputs[o].stored, pairs[p].target))
+                    found[p * outputs.size() + o] = 1;
+    });
+    context.reduce(SURROGATE_SUM, static_cast<int64_t>(found.size()), found.data());
+    return {found.begin(), found.end()};
 }
 
 }  // namespace surrogate::tool

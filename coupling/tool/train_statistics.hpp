@@ -43,4 +43,11 @@ DataStatistics read_statistics(const Job& job, const Context& context, const Tra
                                const std::vector<Channel>& inputs,
                                const std::vector<Channel>& outputs);
 
+/// Returns, for pair p and output o at p * outputs.size() + o, whether the target is zero at all
+/// points. Reads the first points of each target, and more only while they are zero. Collective;
+/// errors are Failure, on all ranks.
+std::vector<bool> find_zero_targets(const Job& job, const Context& context, const TrainData& data,
+                                    const std::vector<Pair>& pairs,
+                                    const std::vector<Channel>& outputs);
+
 }  // namespace surrogate::tool

@@ -105,7 +105,9 @@ Exit answer(const Job& job, const CLI::App& app, const CLI::ParseError& error, c
     const int code = app.exit(error, out, err);
     if (job.is_root()) {
         print(out.str());
-        if (code != 0) complain(err.str() + suggestions(app, words));
+        const std::string prefix = "surrogate: ", text = err.str();
+        if (code != 0)
+            complain((text.starts_with(prefix) ? "" : prefix) + text + suggestions(app, words));
     }
     if (code == 0) return Exit::success;
     report_refusal(job, words, error.what());

@@ -78,6 +78,13 @@ void write_atomically(const std::string& path, const std::string& text) {
     write_atomically(path, text.data(), text.size());
 }
 
+std::optional<Compression> compression_of(const std::string& name) {
+    if (name == "none") return Compression::none;
+    if (name == "lz4") return Compression::lz4;
+    if (name == "zlib") return Compression::zlib;
+    return std::nullopt;
+}
+
 void make_directory(const std::string& path) {
     if (::mkdir(path.c_str(), 0777) == 0) return;
     const int code = errno;

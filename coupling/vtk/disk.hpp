@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "coupling/file/new_file.hpp"
@@ -10,6 +11,9 @@ class vtkXMLWriter;
 namespace surrogate::vtk {
 
 enum class Compression { none, lz4, zlib };
+
+/// Returns the compression of that name; nothing for another name.
+std::optional<Compression> compression_of(const std::string& name);
 
 /// Writes a file so that a reader sees either the old or the new content, whole (file::NewFile: to
 /// a temporary, to the disk, then renamed). Throws IO with the system's reason; the old file is

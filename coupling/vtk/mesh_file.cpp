@@ -69,10 +69,10 @@ void crop(Grid* grid, const Extent& own) {
 }
 
 template <class Writer>
-void write_as(vtkDataSet* grid, const std::string& path) {
+void write_as(vtkDataSet* grid, const std::string& path, Compression compression) {
     vtkNew<Writer> writer;
     writer->SetInputData(grid);
-    write_file(writer, path, Compression::lz4, file::Links::replaced);
+    write_file(writer, path, compression, file::Links::replaced);
 }
 
 }  // namespace
@@ -237,13 +237,15 @@ void MeshFile::add(int location, const ArrayInfo& info, const std::vector<double
                                                 : make_array<vtkDoubleArray>(info, values));
 }
 
-void MeshFile::write(const std::string& path) const {
+void MeshFile::write(const std::string& path, Compression compression) const {
     if (point_rows_.empty()) return;
     switch (name_.kind) {
-        case GridKind::image: return write_as<vtkXMLImageDataWriter>(grid_, path);
-        case GridKind::surface: return write_as<vtkXMLPolyDataWriter>(grid_, path);
-        case GridKind::structured: return write_as<vtkXMLStructuredGridWriter>(grid_, path);
-        case GridKind::mesh: return write_as<vtkXMLUnstructuredGridWriter>(grid_, path);
+        case GridKind::image: return write_as<vtkXMLImageDataWriter>(grid_, path, compression);
+        case GridKind::surface: return write_as<vtkXMLPolyDataWriter>(grid_, path, compression);
+        case GridKind::structured:
+            return write_as<vtkXMLStructuredGridWriter>(grid_, path, compression);
+        case GridKind::mesh:
+            return write_as<vtkXMLUnstructuredGridWriter>(grid_, path, compression);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coupling/vtk/cut.hpp"
+#include "coupling/vtk/disk.hpp"
 #include "coupling/vtk/mesh_geometry.hpp"
 #include "coupling/vtk/mesh_reader.hpp"
 #include "coupling/vtk/summary.hpp"
@@ -80,7 +81,7 @@ public:
     void add(int location, const ArrayInfo& info, const std::vector<double>& values);
 
     /// Writes the share; nothing if it has no points.
-    void write(const std::string& path) const;
+    void write(const std::string& path, Compression compression) const;
 
     /// What a summary needs: the arrays, origin and so on of this share, without pieces; and its
     /// own extent.

@@ -236,14 +236,10 @@ void set(surrogate_series& series, const std::string& key, const std::string& va
         throw Error(SURROGATE_INVALID_ARGUMENT, "options are set before the first write");
     const std::string wrong = "option " + key + " cannot be '" + value + "'; ";
     if (key == "compress") {
-        if (value == "none")
-            series.compression = Compression::none;
-        else if (value == "lz4")
-            series.compression = Compression::lz4;
-        else if (value == "zlib")
-            series.compression = Compression::zlib;
-        else
+        const auto compression = compression_of(value);
+        if (!compression)
             throw Error(SURROGATE_INVALID_ARGUMENT, wrong + "it is lz4, none or zlib");
+        series.compression = *compression;
     } else if (key == "unit_in_name") {
         if (value != "true" && value != "false")
             throw Error(SURROGATE_INVALID_ARGUMENT, wrong + "it is true or false");

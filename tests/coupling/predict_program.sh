@@ -40,6 +40,24 @@ expect 0 "wrote strict.vti" --mesh square.vti --out strict.vti --strict
 expect 0 "^warning: mobility: 11.1 % of the points .* worst is 1e+06$" --mesh far.vti --out far_out.vti --quiet
 expect 1 "^warning: mobility" --mesh far.vti --out far_strict.vti --strict --quiet
 
+# Readers without LZ4 open what is written unless lz4 is asked for.
+for choice in default none zlib lz4; do
+    compress=''
+    [ $choice = default ] || compress="--compress $choice"
+    # shellcheck disable=SC2086
+    expect 0 "wrote compress_$choice.vti" --mesh square.vti --out compress_$choice.vti $compress
+done
+compressor() { sed -n '/<VTKFile/{s/.*compressor="\([A-Za-z0-9]*\)".*/\1/;t found
+s/.*/none/;:found
+p;q}' "compress_$1.vti"; }
+for pair in default:vtkZLibDataCompressor none:none zlib:vtkZLibDataCompressor lz4:vtkLZ4DataCompressor; do
+    if [ "$(compressor "${pair%%:*}")" != "${pair#*:}" ]; then
+        echo "compress_${pair%%:*}.vti has the compressor '$(compressor "${pair%%:*}")'"
+        exit 1
+    fi
+done
+expect 2 "surrogate: --compress is 'gzip', expected none, zlib or lz4" --mesh square.vti --out x.vti --compress gzip
+
 # A series: one plan, which follows the points where they move.
 square 8 > again.vti
 sed 's/Origin="0 0 0"/Origin="0 0.1 0"/' again.vti > moved.vti

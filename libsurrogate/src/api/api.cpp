@@ -48,9 +48,9 @@ const char* surrogate_version(void) {
 
 const char* surrogate_status_name(surrogate_status status) {
     static const char* const names[] = {
-        "SUCCESS",  "INVALID_ARGUMENT", "UNKNOWN_NAME", "SHAPE",      "IO",
-        "BAD_FILE", "NOT_SUPPORTED",    "NO_MEMORY",    "NOT_FINITE", "LIMIT",
-        "MPI",      "BROKEN",           "INTERNAL",     "DEVICE",     "OUT_OF_RANGE"};
+        "SUCCESS",       "INVALID_ARGUMENT", "UNKNOWN_NAME", "SHAPE",   "IO",  "BAD_FILE",
+        "NOT_SUPPORTED", "NO_MEMORY",        "NOT_FINITE",   "LIMIT",   "MPI", "BROKEN",
+        "INTERNAL",      "DEVICE",           "OUT_OF_RANGE", "CALLBACK"};
     return status >= 0 && status < std::ssize(names) ? names[status] : "UNKNOWN_STATUS";
 }
 

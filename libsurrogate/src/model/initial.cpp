@@ -64,6 +64,7 @@ std::unique_ptr<File> InitialSource::open() const {
     // As many tensors as any file may have: there is none to compare with.
     constexpr int64_t most_tensors = 100'000;
     const Card card = parse_card(card_);
+    require_initial_values(card);
     std::vector<TensorSpec> specs = required_tensors(card, most_tensors);
     std::erase_if(specs, [](const TensorSpec& spec) { return spec.is_optional; });
     require_scale(output_scale_, card, specs);

@@ -28,7 +28,7 @@ struct Family {
     bool (*is_of_output)(const Card& card, const TensorSpec& tensor) = nullptr;
 };
 
-const Family& find_family(const std::string& name) {
+std::span<const Family> families() {
     static const Family table[] = {
         {"bsa", bsa::required_tensors, bsa::make_network},
         {"erwin", bsa::erwin::required_tensors, bsa::erwin::make_network},
@@ -39,13 +39,24 @@ const Family& find_family(const std::string& name) {
         {"sphere", sphere::required_tensors, sphere::make_network, sphere::initial_values,
          sphere::is_of_output},
     };
-    std::string built;
-    for (const Family& family : table) {
+    return table;
+}
+
+/// Returns the names of families, in the order of the table, where `is_listed(family)` is true.
+template <class IsListed>
+std::string list_families(const IsListed& is_listed) {
+    std::string list;
+    for (const Family& family : families())
+        if (is_listed(family)) list += (list.empty() ? "" : ", ") + family.name;
+    return list;
+}
+
+const Family& find_family(const std::string& name) {
+    for (const Family& family : families())
         if (family.name == name) return family;
-        built += (built.empty() ? "" : ", ") + family.name;
-    }
     throw Error(Status::not_supported,
-                "model family '" + printable(name) + "' is not built; built: " + built);
+                "unknown model family '" + printable(name) +
+                    "', expected one of: " + list_families([](const Family&) { return true; }));
 }
 
 }  // namespace
@@ -54,24 +65,23 @@ std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
     return find_family(card.family).required(card, n_found);
 }
 
-namespace {
-
-[[noreturn]] void refuse_to_draw(const Card& card) {
-    throw Error(Status::not_supported, "the library cannot draw weights of family '" +
-                                           printable(card.family) + "'; start from a model file");
+void require_initial_values(const Card& card) {
+    if (find_family(card.family).initial != nullptr) return;
+    throw Error(Status::not_supported,
+                "there are no initial weights for family '" + printable(card.family) +
+                    "', expected one of: " +
+                    list_families([](const Family& family) { return family.initial != nullptr; }) +
+                    "; start from a model file, as own-model.md says");
 }
 
-}  // namespace
-
 InitialValues initial_values(const Card& card, const TensorSpec& tensor) {
-    if (const auto initial = find_family(card.family).initial) return initial(card, tensor);
-    refuse_to_draw(card);
+    require_initial_values(card);
+    return find_family(card.family).initial(card, tensor);
 }
 
 bool is_of_output(const Card& card, const TensorSpec& tensor) {
-    if (const auto of_output = find_family(card.family).is_of_output)
-        return of_output(card, tensor);
-    refuse_to_draw(card);
+    require_initial_values(card);
+    return find_family(card.family).is_of_output(card, tensor);
 }
 
 void adopt_names(std::span<const TensorSpec> required, std::vector<TensorEntry>& found) {

@@ -44,15 +44,9 @@ def _checked_card(card, module):
     return card
 
 
-def _complete_network(card, module, state, say):
-    """The hyperparameters, with what weights and module tell. None: the library does not run this network."""
+def _complete_network(card, module, state):
+    """The hyperparameters, with what weights and module tell."""
     constructor = families.constructor_of(card["family"], card["network"])
-    if constructor is None:
-        say(
-            f"warning: the library does not run family '{card['family']}', class '{card['network'].get('model')}' "
-            "(see share/doc/model-file.md); the card's network is written as given"
-        )
-        return None
     network = card["network"]
     families.check_values(network, constructor)
     if card["family"] == "flare":
@@ -147,6 +141,20 @@ def _check_input(card, data, sample, most_points):
         return check_case.as_network_input(channels, data.is_grid), targets
     n_axis = sum(field.get("role") == "coordinate" for field in card["inputs"])
     return check_case.as_split_input(channels, n_axis, names), targets
+
+
+def _require_outputs(card, constructor, arrays):
+    """Refuses a check case whose output has another number of channels than the network of the card."""
+    axis = -3 if card["family"] == "sphere" else -1
+    width = families.widths_of(card["family"], card["network"], constructor)[1]
+    expected = width if card.get("outputs") is None else len(card["outputs"])
+    for name in ("check/output64/y", "check/output/y"):
+        shape = arrays[name].shape if name in arrays else None
+        if shape is None or (len(shape) >= -axis and shape[axis] == expected):
+            continue
+        raise ExportError(
+            f"the network returns an array of the shape {tuple(shape)}, expected {expected} channels, those of the card"
+        )
 
 
 def _judge(card, y, targets, is_grid, say):
@@ -288,8 +296,10 @@ def export_model(
             "case nobody can tell a wrong number of heads, activation or scale from a right one"
         )
     state = sources.clean_state(module.state_dict() if state_dict is None else state_dict)
+    families.refuse_other_architectures(type(module).__name__, state)
     card = _checked_card(card, module)
-    constructor = _complete_network(card, module, state, say)
+    families.refuse_other_architectures(card["network"].get("model"), state)
+    constructor = _complete_network(card, module, state)
     _add_conventions(card, say)
     data = _Data(card, constructor, inputs, outputs, say) if "inputs" in card else None
     if data is None and (inputs is not None or outputs is not None):
@@ -307,6 +317,7 @@ def export_model(
             arrays, note = _make_case(
                 card, module, state, data, check_input, check_sample, check_points, constructor, forward, say
             )
+        _require_outputs(card, constructor, arrays)
         tensors |= {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
     else:
         say("warning: no check case: surrogate check cannot judge this file")

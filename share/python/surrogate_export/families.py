@@ -298,22 +298,29 @@ def family_of_class(name):
     return next((family for family, classes in families.items() if name is not None and name in classes), None)
 
 
+def refuse_other_architectures(name, state):
+    """Refuses the class FLARE of PhysicsNeMo, which has the name of the paper and other weights."""
+    signs = ("preprocess.layers.0.weight", "blocks.0.Attn.q_global")
+    if name == "FLARE" or any(sign in state for sign in signs):
+        raise ExportError(
+            "these are weights of FLARE of PhysicsNeMo: a Transolver whose attention is FLARE's, another architecture than "
+            "FLAREModel of the paper's authors (vpuri3/FLARE.py), and not supported today; train a FLAREModel on the same data"
+        )
+
+
 def constructor_of(family, network):
-    """The constructor's table; None if the library does not run this family or class."""
+    """Returns the constructor's table. Raises ExportError for a family or class that the library does not run."""
     classes = families.get(family)
     if classes is None:
-        near = did_you_mean(family, families)
-        if "did you mean" in near:
-            raise ExportError(f"card: family '{family}' is not known{near}")
-        return None
+        raise ExportError(f"card: family '{family}' is not known{did_you_mean(family, families)}")
     name = network.get("model") or unnamed.get(family)
     if name is None and name not in classes:
         raise ExportError(f"card: network.model must name the class: {', '.join(classes)}")
     if None in classes and name is not None:
         raise ExportError(f"card: network.model is {name!r}; cards of family '{family}' have no such key")
-    if name not in classes and "did you mean" in did_you_mean(name, classes):
+    if name not in classes:
         raise ExportError(f"card: network.model '{name}' is not known{did_you_mean(name, classes)}")
-    return classes.get(name)
+    return classes[name]
 
 
 def check_values(network, constructor):

@@ -37,6 +37,26 @@ TEST(TimeLoopIntegrals, AreKeptByACorrectionOfEveryPoint) {
     EXPECT_NEAR(sum_of(c.all()), mass, 1e-13 * mass);
 }
 
+// A field that begins at zero is not forced to stay there.
+TEST(TimeLoopIntegrals, AreNotKeptByACorrectionLargerThanTheField) {
+    for (const double size : {0.0, 1e-3}) {
+        HeightLoop c;
+        for (double& height : c.own.height) height = size;
+        conserving(c);
+        const std::vector<double> before = c.all();
+        EXPECT_EQ(c.loop.step(1), Verdict::rejected) << size;
+        EXPECT_EQ(c.all(), before);
+        EXPECT_EQ(c.loop.counter("corrected"), 0);
+        EXPECT_TRUE(contains(c.loop.reason(), "a correction would be larger than the field itself"))
+            << c.loop.reason();
+        // The solver's own step gives the field a size: from here on corrections are small.
+        for (size_t i = 0; i < c.own.height.size(); ++i)
+            c.own.height[i] = 10 + 3 * std::sin(1.7 * static_cast<double>(c.own.rows[i]));
+        c.loop.advance(1);
+        EXPECT_EQ(c.loop.step(1), Verdict::corrected);
+    }
+}
+
 TEST(TimeLoopIntegrals, MayChangeByTheTolerance) {
     HeightLoop free;
     const std::vector<double> before = free.all();

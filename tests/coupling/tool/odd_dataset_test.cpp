@@ -197,6 +197,67 @@ TEST(OddDataset, VariablesHaveTheAxesTypesAndExtentsOfTheFields) {
         sphere());
 }
 
+/// A cloud of 3 points and 2 samples with one field u.
+OddDataset cloud_of_two() {
+    return {{{"sample", {2}, {"sample"}},
+             {"point", {3}, {"point"}},
+             {"x", {3}, {"point"}, "X"},
+             {"u", {2, 3}, {"sample", "point"}}},
+            ""};
+}
+
+TEST(OddDataset, SaysWhyANameOfTheFileIsNotAField) {
+    struct Row {
+        OddVariable variable;
+        std::string text;
+    };
+    const std::vector<Row> rows = {
+        {{"v", {2, 3}, {}},
+         "'v' has the shape (2, 3) and no axes (dimension scales), expected (sample, point); h5py: "
+         "for i, axis in enumerate(('sample', 'point')): f['v'].dims[i].attach_scale(f[axis])"},
+        {{"v", {3, 2}, {"point", "sample"}},
+         "'v' has its axes in the order (point, sample), expected (sample, point); h5py: f['v'] = "
+         "values.transpose(1, 0)"},
+        {{"v", {3, 2}, {}},
+         "'v' has the shape (3, 2) and no axes, expected the shape (2, 3) of (sample, point)"},
+        {{"v", {2}, {"sample"}},
+         "'v' has one number per sample, expected one per point, (sample, point); h5py: f['v'] = "
+         "numpy.broadcast_to(values[:, None], (2, 3))"},
+        {{"v", {2}, {}}, "'v' has one number per sample"},
+        {{"v", {2, 3}, {"sample", "point"}, "", H5T_NATIVE_INT32},
+         "'v' does not hold float32 or float64"},
+        {{"v", {7}, {}}, "'v' has the shape (7) and no axes, expected the shape (2, 3)"},
+        {{"v", {3}, {"point"}}, "'v' has the axes (point) and the shape (3), expected"},
+    };
+    for (size_t i = 0; i < rows.size(); ++i) {
+        const ReadFile file(written(
+            "why_" + std::to_string(i),
+            [&](OddDataset& set) { set.variables.push_back(rows[i].variable); }, cloud_of_two()));
+        EXPECT_TRUE(file.why_no_field("v").starts_with(rows[i].text)) << file.why_no_field("v");
+        EXPECT_EQ(file.why_no_field("u"), "");
+        EXPECT_EQ(file.why_no_field("w"), "");
+        EXPECT_EQ(file.why_no_field("x"), "'x' is a coordinate (attribute 'axis')");
+    }
+    // In a file without any field the first candidate is explained.
+    expect_all_refused(
+        {{"only_swapped",
+          [](OddDataset& set) {
+              set["u"] = {"u", {3, 2}, {"point", "sample"}};
+          },
+          {"the file has no field", "'u' has its axes in the order (point, sample)"}},
+         {"only_bare",
+          [](OddDataset& set) {
+              set["u"] = {"u", {2, 3}, {}};
+          },
+          {"the file has no field", "f['u'].dims[i].attach_scale(f[axis])"}},
+         {"only_samples",
+          [](OddDataset& set) {
+              set["u"] = {"u", {2}, {"sample"}};
+          },
+          {"the file has no field"}}},
+        cloud_of_two());
+}
+
 TEST(OddDataset, FieldsWithoutTimesDoNotHideASeries) {
     const ReadFile file(written("constant", [](OddDataset& set) {
         set.variables.push_back({"a", {2, 4}, {"sample", "x"}});

@@ -3,7 +3,10 @@
 #include "coupling/tool/output.hpp"
 
 #include <gtest/gtest.h>
+#include <pty.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -12,6 +15,7 @@
 
 #include "coupling/tool/job.hpp"
 #include "coupling/tool/output_files.hpp"
+#include "coupling/tool/progress.hpp"
 #include "coupling/tool/text.hpp"
 #include "libsurrogate/src/core/hidden_characters.hpp"
 
@@ -26,6 +30,34 @@ std::string utf8(uint32_t code) {
     if (code < 0x800) return {static_cast<char>(0xc0 | code >> 6), tail(0)};
     if (code < 0x10000) return {static_cast<char>(0xe0 | code >> 12), tail(6), tail(0)};
     return {static_cast<char>(0xf0 | code >> 18), tail(12), tail(6), tail(0)};
+}
+
+TEST(Output, LinesBesideABarFitTheTerminal) {
+    const std::vector<std::string> parts = {"epoch 1/3",   "  loss 0.61",    "  validation none",
+                                            "  rate 1e-3", "  20 samples/s", ", 3 s left"};
+    const std::vector<size_t> droppable = {3, 4, 2, 1};
+    const auto line = [&](int columns) { return fitted(parts, droppable, columns); };
+    EXPECT_EQ(line(100),
+              "epoch 1/3  loss 0.61  validation none  rate 1e-3  20 samples/s, 3 s left");
+    EXPECT_EQ(line(65), "epoch 1/3  loss 0.61  validation none  20 samples/s, 3 s left");
+    EXPECT_EQ(line(50), "epoch 1/3  loss 0.61  validation none, 3 s left");
+    EXPECT_EQ(line(40), "epoch 1/3  loss 0.61, 3 s left");
+    EXPECT_EQ(line(22), "epoch 1/3, 3 s left");
+    EXPECT_EQ(line(12), "epoch 1/3, 3");
+    EXPECT_EQ(line(-5), "");
+}
+
+TEST(Output, TheWidthIsThatOfTheTerminal) {
+    int master = -1, terminal = -1;
+    winsize size = {24, 57, 0, 0};
+    ASSERT_EQ(::openpty(&master, &terminal, nullptr, nullptr, &size), 0);
+    EXPECT_EQ(terminal_columns(terminal), 57);
+    size.ws_col = 132;
+    ASSERT_EQ(::ioctl(terminal, TIOCSWINSZ, &size), 0);
+    EXPECT_EQ(terminal_columns(terminal), 132);
+    ::close(terminal);
+    ::close(master);
+    EXPECT_EQ(terminal_columns(-1), 80);
 }
 
 TEST(Output, ControlsBecomeEscapes) {

@@ -248,6 +248,14 @@ TEST_F(ToolTest, MisspeltWordsAreAnsweredWithTheNearOnes) {
     says("info --memroy " + tiny, "did you mean '--memory'?");
 }
 
+TEST_F(ToolTest, EveryRefusalBeginsWithTheNameOfTheProgram) {
+    for (const std::string& arguments : {std::string(), std::string("dance"), "info --jsn " + tiny,
+                                         "bench " + tiny + " --points 1e5",
+                                         std::string("info none.safetensors"), "convert " + tiny})
+        EXPECT_TRUE(surrogate(arguments).text.starts_with("surrogate: "))
+            << arguments << ": " << surrogate(arguments).text;
+}
+
 #ifdef SURROGATE_MPIRUN
 
 size_t count(const std::string& text, const std::string& part) {

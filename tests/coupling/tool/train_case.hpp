@@ -23,6 +23,7 @@ struct LatticeSet {
     int64_t n_sample = 20, n = 12, seed = 0;
     std::string unit = "m^2/(Pa s)";
     std::string input = "mobility";
+    int64_t zero_sample = -1;  ///< whose pressure is zero everywhere
 
     double mobility(int64_t sample, double x, double y) const {
         const double a = wave(sample, seed, 1), b = wave(sample, seed, 2),
@@ -52,7 +53,7 @@ struct LatticeSet {
             for (int64_t i = 0; i < n; ++i)
                 for (int64_t j = 0; j < n; ++j) {
                     m.push_back(mobility(s, at(i), at(j)));
-                    p.push_back(pressure(s, at(i), at(j)));
+                    p.push_back(s == zero_sample ? 0 : pressure(s, at(i), at(j)));
                 }
         set.put("x", 0, column(axis.data(), n));
         set.put("y", 0, column(axis.data(), n));

@@ -125,6 +125,40 @@ TEST_F(TrainProgram, DryRunPrintsMemoryAndTimesAndWritesNothing) {
     EXPECT_FALSE(std::filesystem::exists(file("out")));
 }
 
+// Before numbers are read: NaN in the data is told later.
+TEST_F(TrainProgram, RejectsAFamilyWithoutInitialWeightsBeforeNumbersAreRead) {
+    Recipe recipe;
+    recipe.model = "family = 'bsa'\ninputs = ['x', 'y', 'mobility']\noutputs = ['pressure']\n"
+                   "network = {}\n";
+    for (const std::string option : {"", "--dry-run"}) {
+        const Outcome outcome = train(2, recipe, option);
+        expect_told(outcome,
+                    "no initial weights for family 'bsa', expected one of: flare, sphere;");
+        EXPECT_EQ(outcome.text.find("reading the training set"), std::string::npos);
+    }
+    recipe.model.replace(recipe.model.find("bsa"), 3, "mlp");
+    expect_told(train(2, recipe), "unknown model family 'mlp', expected one of: bsa, ");
+    EXPECT_FALSE(std::filesystem::exists(file("out")));
+}
+
+TEST_F(TrainProgram, NamesTargetsThatAreZeroEverywhereBeforeTheFirstStep) {
+    Recipe recipe;
+    const std::string zero = "sample 18 of '" + file("train.h5") + "' is zero everywhere";
+    LatticeSet{.zero_sample = 18}.write(file("train.h5"));  // held out
+    expect_told(train(2, recipe), "the target of the held-out " + zero);
+    EXPECT_FALSE(std::filesystem::exists(file("out")));
+    recipe.training += "loss = 'mean_square'\n";
+    const Outcome outcome = train(0, recipe);
+    expect_told(outcome,
+                "'pressure' is zero everywhere in 1 held-out samples, the first is sample 18");
+    EXPECT_TRUE(std::isfinite(column_of("out", "error of pressure").back()));
+    EXPECT_EQ(outcome.text.find("inf"), std::string::npos) << outcome.text;
+    recipe.training = "epochs = 1\n";
+    LatticeSet{.zero_sample = 3}.write(file("train.h5"));
+    const std::string learnt = "sample 3 of '" + file("train.h5") + "' is zero everywhere";
+    expect_told(train(2, recipe, "--overwrite"), "the target of the training set's " + learnt);
+}
+
 TEST_F(TrainProgram, ModelOfAFileIsTrainedFurtherUnderItsOwnNormalisation) {
     Recipe recipe;
     recipe.training = "epochs = 8\nbatch = 2\nlearning_rate = 3e-3\n";

@@ -164,6 +164,8 @@ class Families(unittest.TestCase):
     def test_what_does_not_fit_is_refused_by_name(self):
         network = {"model": "erwin_ball_attention", "dim": 16, "heads": 2, "ball": 32, "d": 3}
         self.refuse(["several tensors", "positions, x", "forward"], {})
+        self.refuse(["of the shape (32, 12), expected 16 channels"], {},
+                    forward=lambda module, tensors: forward(module, tensors)[:, :12])
         self.refuse(["returns a tuple"], {}, forward=lambda module, tensors: (1,))
         self.refuse(["'haeds'", "heads"], {"network": network | {"haeds": 2}}, forward=forward)
         self.refuse(["network.dim", "16"], {"network": network | {"dim": "16"}}, forward=forward)

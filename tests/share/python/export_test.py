@@ -244,13 +244,6 @@ class Files(Folder):
         if program:
             self.check()
 
-    def test_other_families_are_written_with_a_warning(self):
-        said = []
-        card = self.card_with(family="my_gnn", network={"layers": 3})
-        found = self.export(card=card, say=said.append)
-        self.assertEqual(found["network"], {"layers": 3})
-        self.assertTrue(any("does not run family 'my_gnn'" in line for line in said), said)
-
     def test_the_library_reads_what_was_written(self):
         self.export()
         if not program:
@@ -278,6 +271,21 @@ class Refusals(Folder):
         self.refused("family 'flair' is not known", "did you mean 'flare'", card=self.card_with(family="flair"))
         card = self.card_with(network={"model": "FLAREModell"})
         self.refused("'FLAREModell' is not known", "'FLAREModel'", card=card)
+
+    def test_networks_that_the_library_does_not_run(self):
+        card = self.card_with(family="my_gnn", network={"layers": 3})
+        self.refused("family 'my_gnn' is not known", "known: flare", card=card)
+        self.refused("network.model 'Perceptron' is not known", card=self.card_with(network={"model": "Perceptron"}))
+
+    def test_another_architecture_of_the_name_is_told_as_such(self):
+        class FLARE(torch.nn.Linear):
+            pass
+
+        for card in (self.card_with(), {}, None):
+            self.refused("FLARE of PhysicsNeMo", "another architecture", "not supported", model=FLARE(3, 3), card=card)
+        self.refused("FLARE of PhysicsNeMo", card=self.card_with(network={"model": "FLARE"}))
+        state = {"preprocess.layers.0.weight": torch.zeros(3, 3)}
+        self.refused("FLARE of PhysicsNeMo", state_dict=state, check=False)
 
     def test_hyperparameters_that_contradict_the_module(self):
         for key, wrong in (("num_heads", 2), ("attn_scale", 0.5), ("act", "silu"), ("num_latents", 6), ("channel_dim", 32),

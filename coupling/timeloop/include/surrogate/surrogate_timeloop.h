@@ -154,8 +154,9 @@ SURROGATE_API surrogate_status surrogate_timeloop_add_source(surrogate_timeloop*
 
 /* The solver's own step, for the policy fallback: steps the bound arrays, which hold the state at
  * time_s, by dt_s. Called on all ranks, and may communicate. Anything but SURROGATE_SUCCESS, on any
- * rank, is the status of surrogate_timeloop_step on all. NULL (default): the step is rejected, and
- * the caller's to make. Local. */
+ * rank, is the status of surrogate_timeloop_step on all. A function that returns
+ * surrogate_context_fail(NULL, SURROGATE_CALLBACK, text) brings its text to all ranks; the C++ class
+ * does so for exceptions. NULL (default): the step is rejected, and the caller's to make. Local. */
 typedef surrogate_status (*surrogate_fallback_function)(void* user, double time_s, double dt_s);
 SURROGATE_API surrogate_status surrogate_timeloop_set_fallback(surrogate_timeloop* loop,
                                                                surrogate_fallback_function step,

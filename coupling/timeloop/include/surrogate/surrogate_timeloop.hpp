@@ -155,9 +155,13 @@ private:
         } catch (const Error& error) {
             own->thrown = std::current_exception();
             return error.status();
+        } catch (const std::exception& error) {
+            own->thrown = std::current_exception();
+            return surrogate_context_fail(nullptr, SURROGATE_CALLBACK, error.what());
         } catch (...) {
             own->thrown = std::current_exception();
-            return SURROGATE_INTERNAL;
+            return surrogate_context_fail(nullptr, SURROGATE_CALLBACK,
+                                          "an exception that is not a std::exception");
         }
     }
     void check_own(surrogate_status status) {

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""h5py_example_test.py <dataset.md> <program surrogate> <folder>: the page's example of writing with h5py makes a data set that
+`surrogate train` reads. Fields that the program does not take for fields are repaired by the line of its error."""
+
+import os
+import re
+import subprocess
+import sys
+
+CONFIGURATION = """[model]
+family = "flare"
+inputs = ["x", "y", "source", "conductivity"]
+outputs = ["temperature"]
+network = { in_dim = 4, out_dim = 1, channel_dim = 16, num_blocks = 1, num_heads = 2, num_latents = 4 }
+[data]
+train = "plate.h5"
+validation = 0.25
+[training]
+epochs = 1
+[options]
+threads = 1
+[output]
+folder = "out"
+"""
+
+
+def example(page):
+    """Returns the first block of Python below the heading."""
+    with open(page, encoding="utf-8") as file:
+        section = file.read().split("## Writing with h5py\n")[1]
+    return re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1)
+
+
+def train(program):
+    done = subprocess.run([program, "train", "t.toml", "--dry-run"], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def rejected(program, *words):
+    status, text = train(program)
+    assert status == 2, text
+    for word in words:
+        assert word in text, (word, text)
+    return re.search(r"h5py: (.*) \(see dataset.md", text).group(1)
+
+
+def main(page, program, folder):
+    try:
+        import h5py
+        import numpy
+    except ImportError as missing:
+        print(f"SKIPPED: {missing}")
+        return
+    os.makedirs(folder, exist_ok=True)
+    os.chdir(folder)
+    with open("t.toml", "w", encoding="utf-8") as file:
+        file.write(CONFIGURATION)
+    names = {}
+    exec(compile(example(page), page, "exec"), names)  # the page's own code
+    status, text = train(program)
+    assert status == 0, text
+
+    def change(values, axes):
+        with h5py.File("plate.h5", "a") as f:
+            del f["source"]
+            f["source"] = values
+            f["source"].attrs["units"] = "W/m^3"
+            for i, axis in enumerate(axes):
+                f["source"].dims[i].attach_scale(f[axis])
+
+    def repair(line, values):
+        with h5py.File("plate.h5", "a") as f:
+            if line.startswith("f['source'] ="):
+                del f["source"]
+            exec(line, {"f": f, "values": values, "numpy": numpy})
+            f["source"].attrs["units"] = "W/m^3"
+
+    values = names["source"]
+    attach = "f['source'].dims[i].attach_scale(f[axis])"
+    change(values, ())
+    repair(rejected(program, "'source' has the shape (8, 30) and no axes", attach), values)
+    assert train(program)[0] == 0
+    change(values.T, ("point", "sample"))
+    repair(rejected(program, "'source' has its axes in the order (point, sample)"), values.T)
+    repair(rejected(program, "'source' has the shape (8, 30) and no axes", attach), values)
+    assert train(program)[0] == 0
+    change(values[:, 0], ("sample",))
+    repair(rejected(program, "'source' has one number per sample"), values[:, 0])
+    repair(rejected(program, attach), values)
+    assert train(program)[0] == 0
+    print("the example is read, and repairs work")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
