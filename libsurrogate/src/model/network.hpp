@@ -99,9 +99,6 @@ struct InitialValues {
     double mean = 0, width = 0;
 };
 
-/// Throws not_supported, with the families that have them, for a family without initial weights.
-void require_initial_values(const Card& card);
-
 /// As the official code of the family draws them. Throws not_supported (family, network).
 InitialValues initial_values(const Card& card, const TensorSpec& tensor);
 
