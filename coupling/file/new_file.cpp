@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -53,15 +54,18 @@ int stream_of(const std::string& path) {
 }
 
 /// A rename is on the disk when its folder is. Not every file system can do this, and the file is
-/// complete anyway: neither the result is looked at nor a lack of memory.
-void flush_folder_of(const std::string& path) noexcept try {
-    const fs::path folder = fs::path(path).parent_path();
-    const int handle =
-        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+/// complete anyway, so that the result is ignored. Does not allocate.
+void flush_folder_of(const std::string& path) noexcept {
+    std::array<char, 4096> folder{'.'};  // names of files are shorter
+    if (const size_t end = path.rfind('/'); end != std::string::npos) {
+        const size_t n = end == 0 ? 1 : end;
+        if (n >= folder.size()) return;
+        path.copy(folder.data(), n);
+    }
+    const int handle = ::open(folder.data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (handle < 0) return;
     ::fsync(handle);
     ::close(handle);
-} catch (const std::bad_alloc&) {
 }
 
 bool is_open_under(int descriptor, const std::string& path) {

@@ -56,12 +56,8 @@ void put_field(hid_t fields, FieldContent* field) {
     h5::put(dataset, "points", field->points);
 }
 
-}  // namespace
-
-void lay_out(CheckpointContent* content, h5::SparseFile* memory) {
-    const h5::QuietErrors quiet;
-    h5::Driver driver(memory);
-    const h5::Handle access = driver.access();
+void lay_out_on(h5::Driver* driver, CheckpointContent* content) {
+    const h5::Handle access = driver->access();
     const h5::Handle creation = h5::property_list(H5P_FILE_CREATE);
     h5::check(H5Pset_userblock(creation, seal_bytes), "set a property");
     h5::Handle file(H5Fcreate("checkpoint", H5F_ACC_TRUNC, creation, access), H5Fclose,
@@ -73,6 +69,19 @@ void lay_out(CheckpointContent* content, h5::SparseFile* memory) {
         for (FieldContent& field : content->fields) put_field(fields, &field);
     }
     file.close("finish a file of HDF5");
+}
+
+}  // namespace
+
+void lay_out(CheckpointContent* content, h5::SparseFile* memory) {
+    const h5::QuietErrors quiet;
+    h5::Driver driver(memory);
+    try {
+        lay_out_on(&driver, content);
+    } catch (...) {
+        driver.check_storage();  // its error says more than HDF5's
+        throw;
+    }
     driver.check_storage();
     content->file_bytes = memory->size();
 }
