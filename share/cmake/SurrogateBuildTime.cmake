@@ -23,6 +23,10 @@ endif()
 
 function(surrogate_compile_together target)
     target_precompile_headers(${target} PRIVATE ${surrogate_standard_headers})
+    surrogate_group_sources(${target})
+endfunction()
+
+function(surrogate_group_sources target)
     if(NOT SURROGATE_UNITY)
         return()
     endif()

@@ -16,6 +16,7 @@ option(SURROGATE_BENCHMARKS "Build the benchmarks (Google Benchmark)" OFF)
 option(SURROGATE_WERROR "Warnings are errors" OFF)
 set(SURROGATE_CUDA_ARCHITECTURES "80;90a-real" CACHE STRING
     "Device code is compiled for these, as in CUDA_ARCHITECTURES: 80 runs on 8.x, 90a on 9.0 alone, PTX of 80 on later ones")
+option(SURROGATE_HARDENING "Optimized builds with the hardening flags of Debian's packages" ON)
 set(SURROGATE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=: address,undefined")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -47,6 +48,22 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
     target_compile_options(surrogate_flags INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Wno-restrict>)
 endif()
 target_include_directories(surrogate_flags INTERFACE ${PROJECT_SOURCE_DIR})
+
+# Debian's hardening (dpkg-buildflags), where code is optimized: checked calls of libc, guarded stack frames, tables of
+# functions that are read-only once the library is loaded. No sanitizer works beside checked calls.
+if(SURROGATE_HARDENING AND NOT SURROGATE_SANITIZE AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    target_compile_options(surrogate_flags INTERFACE "$<$<AND:$<CONFIG:Release,RelWithDebInfo,MinSizeRel>,$<COMPILE_LANGUAGE:C,CXX>>:\
+-fstack-protector-strong;-Wformat;-Wformat-security;-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
+    add_link_options($<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:LINKER:-z,relro,-z,now>)
+endif()
+# No path of the build folder in a library or a debug section: builds in two folders are the same to the byte.
+if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+    foreach(folder ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+        target_compile_options(surrogate_flags INTERFACE
+            "$<$<COMPILE_LANGUAGE:C,CXX,Fortran>:-ffile-prefix-map=${folder}/=>"
+            "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-ffile-prefix-map=${folder}/=>")
+    endforeach()
+endif()
 if(SURROGATE_SANITIZE)
     add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${SURROGATE_SANITIZE};-fno-omit-frame-pointer>"
         "$<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>")

@@ -14,7 +14,7 @@
 namespace surrogate::test {
 namespace {
 
-const std::string model_file = std::string(SURROGATE_SHARE) + "/models/darcy_flow.safetensors";
+const std::string darcy_file = std::string(SURROGATE_SHARE) + "/models/darcy_flow.safetensors";
 
 TEST(VectorNames, LettersAreComponentsAsVtkOrdersThem) {
     struct Row {
@@ -54,7 +54,7 @@ protected:
 
     void SetUp() override {
         if (job().is_root()) {
-            ModelParts<float> parts(model_file);
+            ModelParts<float> parts(darcy_file);
             parts.card["inputs"][2]["name"] = "flow.y";
             Model(Context(), parts.card.dump(), parts.tensors()).save(MeshFolder::in("flow.model"));
             write("vector.vtu", 3, 1, nullptr);
@@ -105,7 +105,7 @@ protected:
     }
     std::vector<double> of_the_scalar() {
         tool::PredictArguments options = of("serial.vtu");
-        options.model = model_file;
+        options.model = darcy_file;
         return predicted(options);
     }
 };
@@ -120,7 +120,7 @@ TEST_F(PredictVectors, GiveWayToAnArrayOfTheWholeName) {
 
 TEST_F(PredictVectors, MayBeNamedByAMap) {
     tool::PredictArguments options = of("vector.vtu");
-    options.model = model_file;
+    options.model = darcy_file;
     options.maps = {{"mobility", "flow.y"}};
     EXPECT_EQ(predicted(options), of_the_scalar());
 }

@@ -27,7 +27,7 @@ using shallow_water::State;
 using shallow_water::Stop;
 using surrogate::test::own_part;
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 /// A path that the ranks of this job share and other jobs do not use.
 std::string temporary(const std::string& name) {
@@ -37,7 +37,7 @@ std::string temporary(const std::string& name) {
 }
 
 /// The solver alone on a small grid, and what is asked beside that.
-Settings small(const std::vector<std::string>& more) {
+Settings small_run(const std::vector<std::string>& more) {
     std::vector<std::string> arguments{"-step", "solver", "-nlat", "32", "-nlon", "64", "-L", "11"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return Settings::read(arguments);
@@ -99,9 +99,9 @@ TEST(ShallowWaterSettings, HelpNamesEveryOption) {
 /// number of ranks.
 TEST(ShallowWaterRestart, GoesOnToTheBit) {
     const std::string path = temporary("restart");
-    const Settings whole = small({"-days", "0.5", "-initial", "perturbed"});
-    const Settings first = small({"-days", "0.25", "-initial", "perturbed"});
-    const Settings second = small({"-days", "0.25", "-restart", path});
+    const Settings whole = small_run({"-days", "0.5", "-initial", "perturbed"});
+    const Settings first = small_run({"-days", "0.25", "-initial", "perturbed"});
+    const Settings second = small_run({"-days", "0.25", "-restart", path});
     Solver solver = solver_of(whole), alone = solver_of(whole, MPI_COMM_SELF);
     Forecast uninterrupted(whole, solver, nullptr), begun(first, solver, nullptr);
     uninterrupted.begin();
@@ -127,7 +127,7 @@ TEST(ShallowWaterRestart, GoesOnToTheBit) {
 
 TEST(ShallowWaterRestart, EmulatedFieldsAreStoredToo) {
     const std::string path = temporary("emulated");
-    Solver solver = solver_of(small({}));
+    Solver solver = solver_of(small_run({}));
     Progress saved;
     saved.start_hour = 3;
     saved.hour = 5;
@@ -151,7 +151,7 @@ TEST(ShallowWaterRestart, EmulatedFieldsAreStoredToo) {
 
 TEST(ShallowWaterRestart, FilesThatDoNotFitAreRefusedOnEveryRank) {
     const std::string path = temporary("unfit");
-    const Settings settings = small({});
+    const Settings settings = small_run({});
     Solver solver = solver_of(settings);
     Forecast forecast(settings, solver, nullptr);
     forecast.begin();
@@ -177,7 +177,7 @@ TEST(ShallowWaterRestart, FilesThatDoNotFitAreRefusedOnEveryRank) {
 
 TEST(ShallowWaterInitialFile, FieldsAreReadAsTheyWereWritten) {
     const std::string path = temporary("fields");
-    Solver solver = solver_of(small({}));
+    Solver solver = solver_of(small_run({}));
     State jet = solver.new_state(), found = jet;
     Fields fields = solver.new_fields(), again = fields;
     shallow_water::galewsky_jet(solver, &jet);
@@ -245,7 +245,7 @@ std::string text_of(const std::string& path) {
 TEST(ShallowWaterOutput, SeriesAndPictureOfARun) {
     const std::string directory = temporary("output");
     const Settings settings =
-        small({"-days", "0.25", "-output", directory, "-write_every", "2", "-picture", "4"});
+        small_run({"-days", "0.25", "-output", directory, "-write_every", "2", "-picture", "4"});
     Solver solver = solver_of(settings);
     Forecast forecast(settings, solver, nullptr);
     forecast.begin();
@@ -267,7 +267,7 @@ TEST(ShallowWaterOutput, SeriesAndPictureOfARun) {
 }
 
 TEST(ShallowWaterOutput, DirectoryThatCannotBeIsRefusedOnEveryRank) {
-    const Settings settings = small({"-output", "/dev/null/below"});
+    const Settings settings = small_run({"-output", "/dev/null/below"});
     Solver solver = solver_of(settings);
     Forecast forecast(settings, solver, nullptr);
     forecast.begin();
@@ -275,7 +275,7 @@ TEST(ShallowWaterOutput, DirectoryThatCannotBeIsRefusedOnEveryRank) {
 }
 
 TEST(ShallowWaterRun, SolverThatBlowsUpStopsOnEveryRank) {
-    const Settings settings = small({"-days", "5", "-dt", "3600"});
+    const Settings settings = small_run({"-days", "5", "-dt", "3600"});
     Solver solver = solver_of(settings);
     Forecast forecast(settings, solver, nullptr);
     forecast.begin();
@@ -283,7 +283,7 @@ TEST(ShallowWaterRun, SolverThatBlowsUpStopsOnEveryRank) {
 }
 
 TEST(ShallowWaterRun, EnergyFallsSlowlyAndMassIsKept) {
-    const Settings settings = small({"-days", "1", "-initial", "perturbed"});
+    const Settings settings = small_run({"-days", "1", "-initial", "perturbed"});
     Solver solver = solver_of(settings);
     Forecast forecast(settings, solver, nullptr);
     forecast.begin();

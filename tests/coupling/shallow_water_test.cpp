@@ -26,7 +26,7 @@ using surrogate::test::own_part;
 using surrogate::test::read_golden;
 
 const std::string operators = SURROGATE_TEST_DATA "/sphere/operators/";
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 const Resolution small{32, 64, 11};
 
 /// Deterministic numbers in -1 .. 1, the same for a coefficient on any rank.

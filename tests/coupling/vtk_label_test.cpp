@@ -14,7 +14,7 @@ namespace surrogate::test {
 namespace {
 
 // Sizes of a picture of one panel, 400 pixels wide: letters of 15 pixels.
-constexpr int margin = 12, bar = 15, tick = 5, row = 24;
+constexpr int bar = 15, tick = 5, row = 24;
 
 surrogate_png_panel panel_of(std::vector<double>& values, int64_t n_x, double min, double max) {
     const auto n_y = static_cast<int64_t>(values.size()) / n_x;

@@ -10,6 +10,8 @@
 
 namespace surrogate::test {
 
+constexpr int margin = 12;  // pixels around each panel of a picture
+
 using Pixel = std::array<int, 3>;
 constexpr Pixel white_pixel = {255, 255, 255};
 

@@ -28,7 +28,7 @@ void expect_near(const Pixel& found, const Pixel& wanted) {
     for (size_t c = 0; c < 3; ++c) EXPECT_NEAR(found[c], wanted[c], 1);
 }
 
-constexpr int margin = 12, below = 38;  // around panels; bar and space under them
+constexpr int below = 38;  // bar and space under panels
 
 TEST(VtkPng, ASmallFieldIsDrawnLargeWithItsColoursInPlace) {
     const Folder folder;

@@ -18,7 +18,7 @@ namespace {
 
 using namespace tracking;
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 TEST(TrackingRandom, IsPhiloxAsPublished) {
     using Words = std::array<uint32_t, 4>;

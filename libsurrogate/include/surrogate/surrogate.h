@@ -75,7 +75,8 @@ enum {
                                        or the device; the text is that of the failure */
     SURROGATE_INTERNAL = 12,        /* a defect of this library */
     SURROGATE_DEVICE = 13,          /* a call of the device's runtime or of NCCL failed */
-    SURROGATE_OUT_OF_RANGE = 14     /* range=error: an input outside the card's range */
+    SURROGATE_OUT_OF_RANGE = 14,    /* range=error: an input outside the card's range */
+    SURROGATE_CALLBACK = 15         /* a function of the caller failed: it threw an exception */
 };
 
 typedef struct surrogate_options surrogate_options;

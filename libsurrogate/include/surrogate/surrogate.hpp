@@ -6,6 +6,10 @@
 // may come from different compilers. Shapes, units, collectivity and errors are documented there,
 // function by function.
 
+#if (defined(_MSVC_LANG) ? _MSVC_LANG : __cplusplus) < 201703L
+#error "surrogate.hpp needs C++17 (-std=c++17); surrogate.h works with C99 and every C++"
+#endif
+
 #include <surrogate/surrogate.h>
 
 #include <algorithm>

@@ -27,12 +27,19 @@ extern "C" {
  * MPI_Abort. Later calls on the context return BROKEN without communication. Destroying the context
  * and its objects sends nothing and waits for no rank (page errors.md). */
 
+/* Thread levels of MPI. The library calls MPI in the thread that calls the library and in no other;
+ * the threads of its kernels (option threads) send nothing.
+ *   MPI_THREAD_SINGLE, FUNNELED  call it from the thread that initialized MPI
+ *   MPI_THREAD_SERIALIZED        from any thread, while no other thread calls MPI
+ *   MPI_THREAD_MULTIPLE          from any thread; each context from one thread at a time
+ * Contexts check this when they are created, later calls do not. */
+
 /* A context over the ranks of `comm`. Collective over comm, which is duplicated once and never used
  * again; its error handler stays as it is. options may be NULL; they are copied, and must be the
  * same on all ranks. Errors: INVALID_ARGUMENT (MPI not initialised or already finalised,
- * MPI_COMM_NULL, an intercommunicator), NOT_SUPPORTED (built without MPI, or with an MPI of
- * another make than the program runs: Open MPI and MPICH have different handles), MPI (on the
- * rank whose MPI call failed). */
+ * MPI_COMM_NULL, an intercommunicator, a thread that the thread level of MPI forbids),
+ * NOT_SUPPORTED (built without MPI, or with an MPI of another make than the program runs: Open MPI
+ * and MPICH have different handles), MPI (on the rank whose MPI call failed). */
 SURROGATE_API surrogate_status surrogate_context_create_mpi(MPI_Comm comm,
                                                             const surrogate_options* options,
                                                             surrogate_context** context);

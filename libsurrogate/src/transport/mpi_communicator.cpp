@@ -375,6 +375,20 @@ private:
     std::vector<int> counts_, offsets_;  // (size): bytes of each rank
 };
 
+/// Throws invalid_argument if MPI was initialized for calls from one thread, and this is another.
+void require_allowed_thread() {
+    int level = MPI_THREAD_MULTIPLE, is_main = 1;
+    check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
+    check_mpi(MPI_Is_thread_main(&is_main), "MPI_Is_thread_main");
+    if (is_main || level >= MPI_THREAD_SERIALIZED) return;
+    throw Error(
+        Status::invalid_argument,
+        std::string("MPI was initialized with ") +
+            (level == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED") +
+            ", and the context is created in another thread than the one that did so; create "
+            "and use it there, or initialize with MPI_THREAD_SERIALIZED");
+}
+
 }  // namespace
 
 bool has_mpi_started() {
@@ -417,6 +431,7 @@ std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm, int64_t longest_pi
     MpiCommunicator ranks(comm, longest_piece);
     std::unique_ptr<MpiCommunicator> created;
     ranks.agree([&] {
+        require_allowed_thread();
         created = std::make_unique<MpiCommunicator>();
         ranks.reserve_counts();
     });

@@ -7,11 +7,10 @@
 #include "tests/coupling/timeloop/interposed_calls.hpp"
 #include "tests/support/failing_allocations.hpp"
 #include "tests/support/little_room.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 class DatasetFaults : public testing::Test {
 protected:

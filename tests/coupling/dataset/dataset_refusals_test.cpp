@@ -7,11 +7,10 @@
 #include <limits>
 
 #include "tests/coupling/dataset/dataset_case.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 class DatasetRefusals : public testing::Test {
 protected:

@@ -7,11 +7,10 @@
 #include "tests/coupling/dataset/dataset_case.hpp"
 #include "tests/support/found_dataset.hpp"
 #include "tests/support/sphere_case.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 class Dataset : public testing::Test {
 protected:

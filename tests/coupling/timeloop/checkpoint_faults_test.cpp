@@ -9,11 +9,11 @@
 #include "tests/coupling/timeloop/interposed_calls.hpp"
 #include "tests/support/failing_allocations.hpp"
 #include "tests/support/little_room.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
-const MPI_Comm world = MPI_COMM_WORLD;
 const PointsLoop::Kind kind = {.n_point = 40};
 
 class CheckpointFaults : public testing::Test {

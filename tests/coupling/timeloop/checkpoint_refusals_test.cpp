@@ -10,11 +10,11 @@
 #include "coupling/timeloop/checkpoint_content.hpp"
 #include "coupling/timeloop/checkpoint_seal.hpp"
 #include "tests/coupling/timeloop/checkpoint_case.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
-const MPI_Comm world = MPI_COMM_WORLD;
 const PointsLoop::Kind small = {.n_point = 20};
 
 class CheckpointRefusals : public testing::Test {

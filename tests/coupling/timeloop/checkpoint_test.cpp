@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "tests/coupling/timeloop/checkpoint_case.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
-const MPI_Comm world = MPI_COMM_WORLD;
 const char* const partitions[] = {"contiguous", "scattered", "uneven"};
 
 /// The first n ranks of the world; the others have none.

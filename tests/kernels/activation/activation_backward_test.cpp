@@ -6,8 +6,8 @@
 namespace surrogate::kernels::test {
 namespace {
 
-const Activation kinds[] = {Activation::identity, Activation::gelu_tanh, Activation::silu,
-                            Activation::gelu,     Activation::relu,      Activation::tanh};
+const Activation smooth[] = {Activation::identity, Activation::gelu_tanh, Activation::silu,
+                             Activation::gelu,     Activation::relu,      Activation::tanh};
 
 class ActivationBackwardOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(ActivationBackwardOn);
@@ -45,7 +45,7 @@ TEST(ActivationBackwardReference, GivesNumbersOfTheFormulas) {
 
 TEST(ActivationBackwardReference, AgreesWithDifferences) {
     TileBox<double> x(TileBox<double>::input, 1, 1), y(TileBox<double>::output, 1, 1);
-    for (Activation kind : kinds) {
+    for (Activation kind : smooth) {
         for (double u = -12.05; u < 12; u += 0.1) {
             x.fill([&](int64_t, int64_t) { return u; });
             const double got = reference_slope(kind, u);
@@ -59,7 +59,7 @@ TEST(ActivationBackwardReference, AgreesWithDifferences) {
 }
 
 /// Arguments around the bend, in both tails, at clamps, and of sizes whose powers overflow.
-std::vector<float> arguments() {
+std::vector<float> gradient_arguments() {
     std::vector<float> list = {-0.0f, 1e-38f, -1e-38f, 1e-20f, 86.9f, -86.9f,
                                87.1f, -87.1f, 104.f,   -104.f, 1e3f,  -1e3f,
                                1e13f, -1e13f, 1e20f,   -1e20f, 3e38f, -3e38f};
@@ -68,7 +68,7 @@ std::vector<float> arguments() {
 }
 
 TEST_P(ActivationBackwardOn, StaysWithinItsBoundEverywhere) {
-    const std::vector<float> list = arguments();
+    const std::vector<float> list = gradient_arguments();
     const auto n = static_cast<int64_t>(list.size());
     TileBox<float> x(TileBox<float>::input, 1, n), dy(TileBox<float>::input, 1, n),
         dx(TileBox<float>::output, 1, n);
@@ -78,7 +78,7 @@ TEST_P(ActivationBackwardOn, StaysWithinItsBoundEverywhere) {
         dx64(TileBox<double>::output, 1, n);
     x64.fill_from(x);
     dy64.fill_from(dy);
-    for (Activation kind : kinds) {
+    for (Activation kind : smooth) {
         {
             Traps traps;
             activate_backward<float>(queue(), kind, x.input_view(), dy.input_view(), dx.view());
@@ -91,7 +91,7 @@ TEST_P(ActivationBackwardOn, StaysWithinItsBoundEverywhere) {
 TEST_P(ActivationBackwardOn, KeepsInsideItsTileAndWorksInPlace) {
     auto random = generator();
     for (const TileCase& tile : tile_cases) {
-        for (Activation kind : kinds) {
+        for (Activation kind : smooth) {
             TileBox<float> x(TileBox<float>::input, 3, tile.n_point, tile.layout);
             TileBox<float> dy(TileBox<float>::input, 3, tile.n_point, {1, 1});
             TileBox<float> dx(TileBox<float>::output, 3, tile.n_point, tile.layout);
@@ -135,7 +135,7 @@ TEST_P(ActivationBackwardOn, LetsNaNThrough) {
     TileBox<float> x(TileBox<float>::input, 1, 3), dy(TileBox<float>::input, 1, 3),
         dx(TileBox<float>::output, 1, 3);
     x.fill([](int64_t, int64_t i) { return i == 1 ? NAN : 1.0f; });
-    for (Activation kind : kinds) {
+    for (Activation kind : smooth) {
         if (kind == Activation::identity) continue;  // its slope does not depend on x
         dy.fill([](int64_t, int64_t) { return 1; });
         activate_backward<float>(queue(), kind, x.input_view(), dy.input_view(), dx.view());
@@ -151,7 +151,7 @@ TEST(ActivationBackwardLevels, GiveTheSameBits) {
     auto random = generator();
     x.fill_normal(random, 6);
     dy.fill_normal(random);
-    for (Activation kind : kinds) {
+    for (Activation kind : smooth) {
         simd::activate_backward(VectorLevel::scalar, kind, x.input_view(), dy.input_view(),
                                 one.view());
         for (VectorLevel level : wide_levels()) {

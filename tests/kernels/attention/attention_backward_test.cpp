@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/kernels/attention/attention_problem.hpp"
+#include "tests/kernels/base/reference_queue.hpp"
 #include "tests/kernels/base/slope.hpp"
 
 namespace surrogate::kernels::test {
@@ -7,8 +8,6 @@ namespace {
 
 class AttentionBackwardOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(AttentionBackwardOn);
-
-const Queue reference(Backend::ref, VectorLevel::scalar, 1);
 
 /// A problem with one row of keys, and perhaps one more whose gradients nobody asks for, and the gradient
 /// of its result.
@@ -194,13 +193,13 @@ TEST(AttentionBackwardReference, AgreesWithDifferencesForKeysOfAnyWeight) {
     expect_slopes_of_loss(0.003, 9);
 }
 
-const std::vector<Heads> head_sizes = {{1, 1, 1},   {2, 3, 5},  {8, 8, 8},    {2, 24, 8},
-                                       {3, 16, 17}, {1, 8, 24}, {1, 128, 128}};
+const std::vector<Heads> backward_head_sizes = {{1, 1, 1},   {2, 3, 5},  {8, 8, 8},    {2, 24, 8},
+                                                {3, 16, 17}, {1, 8, 24}, {1, 128, 128}};
 
 TEST_P(AttentionBackwardOn, AgreesWithDoubleOnAwkwardSizes) {
     auto random = generator();
     for (int64_t n_query : {1, 3, 15, 16, 17, 63, 64}) {
-        for (const Heads& heads : head_sizes) {
+        for (const Heads& heads : backward_head_sizes) {
             if (heads.n_key_dim > 24 && n_query != 17) continue;
             const Step step(heads, n_query, n_query % 2 == 0 ? 40 : 145, n_query % 2 == 1, random);
             expect_gradients(step, gradients<float>(step, queue()));
@@ -275,7 +274,7 @@ TEST_P(AttentionBackwardOn, ConstantValuesHaveNoGradientOfScores) {
 TEST(AttentionBackwardLevels, GiveTheSameBits) {
     auto random = generator();
     for (bool is_biased : {false, true}) {
-        for (const Heads& heads : head_sizes) {
+        for (const Heads& heads : backward_head_sizes) {
             const Step step(heads, 37, 150, is_biased, random);
             const auto want = gradients<float>(step, Queue(Backend::simd, VectorLevel::scalar, 1));
             for (VectorLevel level : wide_levels()) {

@@ -2,14 +2,13 @@
 #include <cstring>
 
 #include "tests/kernels/attention/attention_problem.hpp"
+#include "tests/kernels/base/reference_queue.hpp"
 
 namespace surrogate::kernels::test {
 namespace {
 
 class AttentionOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(AttentionOn);
-
-const Queue reference(Backend::ref, VectorLevel::scalar, 1);
 
 const std::vector<Heads> head_sizes = {{1, 1, 1},  {1, 7, 13},  {2, 3, 5},
                                        {8, 8, 8},  {2, 24, 8},  {3, 16, 17},

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "tests/kernels/base/reference_queue.hpp"
 #include "tests/kernels/base/slope.hpp"
 #include "tests/kernels/base/tile_box.hpp"
 
@@ -12,8 +13,6 @@ namespace {
 
 class EmbeddingOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(EmbeddingOn);
-
-const Queue reference(Backend::ref, VectorLevel::scalar, 1);
 
 /// Fourier features of one tile with their gradients.
 template <class T>

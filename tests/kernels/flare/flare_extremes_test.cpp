@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
 
+#include "tests/kernels/base/reference_queue.hpp"
 #include "tests/kernels/flare/flare_problem.hpp"
 
 namespace surrogate::kernels::test {
@@ -8,8 +9,6 @@ namespace {
 
 class FlareExtreme : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(FlareExtreme);
-
-const Queue reference(Backend::ref, VectorLevel::scalar, 1);
 
 /// Quiet NaNs of different payloads: what 0xff bytes give, the usual one of either sign, one with a
 /// low bit.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/flare/flare.hpp"
 
+#include "tests/kernels/base/reference_queue.hpp"
 #include "tests/kernels/flare/flare_problem.hpp"
 
 namespace surrogate::kernels::test {
@@ -8,8 +9,6 @@ namespace {
 
 class FlareOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(FlareOn);
-
-const Queue reference(Backend::ref, VectorLevel::scalar, 1);
 
 /// Bound on |z| or |y|: n terms, each with the rounding of its score, values of size about 4.
 double bound_of(const FlareProblem<float>& problem, int64_t n_term) {

@@ -9,7 +9,7 @@ namespace {
 class FlareGradientLaw : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(FlareGradientLaw);
 
-const FlareCase usual = {{2, 150, 8}, {150, {}}};
+const FlareCase usual_gradient = {{2, 150, 8}, {150, {}}};
 
 /// A problem with gradients of predictions, and both passes over it.
 struct Backward {
@@ -55,10 +55,10 @@ TEST_P(FlareGradientLaw, WeightsOfBothSoftmaxesSumToOne) {
     // Over latents: sum_m dz[m] = sum_n dy[n]. Over points: sum_n dv[n] = sum_m dz[m].
     auto random = generator();
     for (double score_size : {0.0, 3.0, 100.0}) {  // the last with log sums far apart
-        Backward backward(usual, random, score_size);
+        Backward backward(usual_gradient, random, score_size);
         backward.run(queue());
         const double error = epsilon<float> * (8 + 2 * backward.problem.largest_score()) * 150;
-        const flare::Sizes sizes = usual.sizes;
+        const flare::Sizes sizes = usual_gradient.sizes;
         for (int64_t c = 0; c < sizes.n_channel(); ++c) {
             const double dz =
                 sum_over_latents(backward.results.dz(), c / sizes.n_dim, c % sizes.n_dim);
@@ -71,9 +71,9 @@ TEST_P(FlareGradientLaw, WeightsOfBothSoftmaxesSumToOne) {
 TEST_P(FlareGradientLaw, AnySplitIntoCallsGivesTheSameBits) {
     auto random = generator();
     for (double score_size : {2.0, 100.0}) {
-        Backward whole(usual, random, score_size);
+        Backward whole(usual_gradient, random, score_size);
         whole.run(queue());
-        MixerGradients<float> parts(usual);
+        MixerGradients<float> parts(usual_gradient);
         for (const auto& [first, count] : {std::pair{0, 16}, {16, 64}, {80, 48}, {128, 22}}) {
             const auto part = [&, at = first, n = count](auto tile) { return points(tile, at, n); };
             const auto k = part(whole.problem.k.input_view()),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/flare/gradient.hpp"
 
+#include "tests/kernels/base/reference_queue.hpp"
 #include "tests/kernels/base/slope.hpp"
 #include "tests/kernels/flare/gradient_problem.hpp"
 
@@ -9,8 +10,6 @@ namespace {
 
 class FlareGradientOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(FlareGradientOn);
-
-const Queue reference(Backend::ref, VectorLevel::scalar, 1);
 
 /// One more than flare_cases: latents of several blocks of every buffer of scores, a large head, and
 /// points of several tiles.

@@ -15,7 +15,7 @@
 namespace surrogate::kernels::sphere {
 namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 const GridKind kinds[] = {GridKind::equiangular, GridKind::legendre_gauss, GridKind::lobatto,
                           GridKind::equiangular_trapezoidal};
 const int64_t sizes[] = {2, 3, 4, 5, 8, 9, 33, 64, 721, 2000};

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "kernels/base/error.hpp"
+#include "tests/kernels/base/reference_queue.hpp"
 #include "tests/kernels/base/slope.hpp"
 #include "tests/kernels/base/tile_box.hpp"
 #include "tests/kernels/hept/pair_problem.hpp"
@@ -25,7 +26,7 @@ const Similarity similarities[] = {{Likeness::l2_rbf, 0.05, 0.75},
                                    {Likeness::cosine, 0.2, 0.75}};
 
 /// Exact double references for all, and the queue's own precision for simd.
-const Queue reference(Backend::ref, VectorLevel::scalar, 1);
+using kernels::test::reference;
 
 PairProblem golden_problem(const surrogate::test::GoldenFile& file) {
     const auto id = file.integers("check/infonce/particle_id");

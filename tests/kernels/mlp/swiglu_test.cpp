@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/mlp/swiglu.hpp"
 
+#include "tests/kernels/base/reference_queue.hpp"
 #include "tests/kernels/base/slope.hpp"
 #include "tests/kernels/base/tile_box.hpp"
 
@@ -9,8 +10,6 @@ namespace {
 
 class SwiGluOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(SwiGluOn);
-
-const Queue reference(Backend::ref, VectorLevel::scalar, 1);
 
 struct Widths {
     int64_t n_in, n_hidden, n_out;

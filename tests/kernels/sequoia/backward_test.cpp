@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/kernels/base/reference_queue.hpp"
 #include "tests/kernels/base/slope.hpp"
 #include "tests/kernels/sequoia/tree_problem.hpp"
 
@@ -8,7 +9,7 @@ namespace {
 class SequoiaBackwardOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(SequoiaBackwardOn);
 
-const Queue reference(Backend::ref, VectorLevel::scalar, 1);
+using kernels::test::reference;
 
 /// Gradients of a problem's inputs, each with a number already in it.
 template <class T>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/kernels/base/reference_queue.hpp"
 #include "tests/kernels/sequoia/tree_problem.hpp"
 
 namespace surrogate::kernels::sequoia::test {
@@ -7,7 +8,7 @@ namespace {
 class SequoiaTreeOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(SequoiaTreeOn);
 
-const Queue reference(Backend::ref, VectorLevel::scalar, 1);
+using kernels::test::reference;
 
 template <class T>
 TileBox<T> result_box(const Shape& shape, Layout layout = {1, 5}) {

@@ -17,13 +17,13 @@ using enum GridKind;
 using kernels::test::OnTarget;
 using kernels::test::TileBox;
 using kernels::test::Traps;
+using std::numbers::pi;
 using surrogate::test::GoldenFile;
-constexpr double pi = std::numbers::pi;
 
 class SphereConvolveOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(SphereConvolveOn);
 
-std::vector<double> random_field(int64_t count, std::mt19937& random) {
+std::vector<double> random_floats(int64_t count, std::mt19937& random) {
     std::normal_distribution<float> normal;
     std::vector<double> x(static_cast<size_t>(count));
     for (double& value : x) value = normal(random);
@@ -62,12 +62,12 @@ TEST_P(SphereConvolveOn, GivesNumbersOfTheFormula) {
     EXPECT_EQ(y.view()(0, 1), 1 + 53 - 11204);
 }
 
-struct Case {
+struct Convolution {
     Grid out, in;
     double theta_cutoff;
     bool is_transposed;
 };
-const Case cases[] = {
+const Convolution convolutions[] = {
     {{equiangular, 5, 17}, {equiangular, 9, 17}, 0.8, false},       // odd, one lane over
     {{legendre_gauss, 8, 15}, {equiangular, 17, 45}, 0.55, false},  // three phases
     {{lobatto, 7, 33}, {legendre_gauss, 12, 66}, 0.6, false},       // two phases
@@ -79,7 +79,7 @@ const Case cases[] = {
 
 TEST_P(SphereConvolveOn, AgreesWithReferenceInDouble) {
     std::mt19937 random = kernels::test::generator();
-    for (const Case& c : cases) {
+    for (const Convolution& c : convolutions) {
         for (int64_t n_channel : {1, 2, 3, 5, 7}) {
             Disco disco{c.out,
                         c.in,
@@ -91,8 +91,8 @@ TEST_P(SphereConvolveOn, AgreesWithReferenceInDouble) {
                         {},
                         {}};
             disco.filter.theta_cutoff = c.theta_cutoff;
-            disco.weight = random_field(n_channel * n_channel * 9, random);
-            const auto x = random_field(n_channel * c.in.n_lat * c.in.n_lon, random);
+            disco.weight = random_floats(n_channel * n_channel * 9, random);
+            const auto x = random_floats(n_channel * c.in.n_lat * c.in.n_lon, random);
             const Queue exact(Backend::ref, VectorLevel::scalar, 1);
             const auto want = geometry_first<double>(exact, disco, x, 64);
             const auto other = weights_first<double>(exact, disco, x, 64);
@@ -107,12 +107,12 @@ TEST_P(SphereConvolveOn, AgreesWithReferenceInDouble) {
 
 TEST_P(SphereConvolveOn, KeepsInsideItsTileForEverySplit) {
     std::mt19937 random = kernels::test::generator();
-    const Case& c = cases[2];
+    const Convolution& c = convolutions[2];
     Filter filter{Basis::piecewise_linear, {5, 4}};
     filter.theta_cutoff = c.theta_cutoff;
     const Stencil stencil = convolution(c.out, c.in, filter, 0, c.out.n_lat);
     const std::vector<float> values = rounded<float>(stencil.values);
-    const Field<float> x(stencil, c.in, 18, random_field(18 * c.in.n_lat * c.in.n_lon, random));
+    const Field<float> x(stencil, c.in, 18, random_floats(18 * c.in.n_lat * c.in.n_lon, random));
     const ConvolutionTable<float> table{&stencil, values.data()};
     TileBox<float> z(TileBox<float>::output, 18 * 9, 33), y(TileBox<float>::output, 2, 33);
     for (int64_t row : {int64_t{0}, c.out.n_lat / 2}) {
@@ -136,12 +136,12 @@ TEST_P(SphereConvolveOn, KeepsInsideItsTileForEverySplit) {
 
 TEST(SphereConvolve, HasSameBitsOnAllVectorLevels) {
     std::mt19937 random = kernels::test::generator();
-    for (const Case& c : cases) {
+    for (const Convolution& c : convolutions) {
         Disco disco{c.out, c.in, {Basis::piecewise_linear, {5, 4}}, c.is_transposed, 4, 6, 2,
                     {},    {}};
         disco.filter.theta_cutoff = c.theta_cutoff;
-        disco.weight = random_field(6 * 2 * 9, random);
-        const auto x = random_field(4 * c.in.n_lat * c.in.n_lon, random);
+        disco.weight = random_floats(6 * 2 * 9, random);
+        const auto x = random_floats(4 * c.in.n_lat * c.in.n_lon, random);
         const Queue scalar(Backend::simd, VectorLevel::scalar, 1);
         const auto geometry = geometry_first<float>(scalar, disco, x, 64);
         const auto weights = weights_first<float>(scalar, disco, x, 64);
@@ -165,12 +165,12 @@ std::vector<double> shifted(const std::vector<double>& x, int64_t n_lon, int64_t
 
 TEST_P(SphereConvolveOn, ShiftOfInputShiftsOutputToTheBit) {
     std::mt19937 random = kernels::test::generator();
-    for (const Case& c : cases) {
+    for (const Convolution& c : convolutions) {
         Disco disco{c.out, c.in, {Basis::piecewise_linear, {5, 4}}, c.is_transposed, 2, 3, 1,
                     {},    {}};
         disco.filter.theta_cutoff = c.theta_cutoff;
-        disco.weight = random_field(3 * 2 * 9, random);
-        const auto x = random_field(2 * c.in.n_lat * c.in.n_lon, random);
+        disco.weight = random_floats(3 * 2 * 9, random);
+        const auto x = random_floats(2 * c.in.n_lat * c.in.n_lon, random);
         const int64_t n_column = std::min(c.in.n_lon, c.out.n_lon);
         const auto moved = shifted(x, c.in.n_lon, c.in.n_lon / n_column);
         const int64_t step = c.out.n_lon / n_column;

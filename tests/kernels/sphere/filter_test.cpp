@@ -16,10 +16,10 @@ namespace surrogate::kernels::sphere {
 namespace {
 
 using enum GridKind;
+using std::numbers::pi;
 using surrogate::test::Refusal;
 using surrogate::test::refusal;
 using test::dense;
-constexpr double pi = std::numbers::pi;
 
 Filter filter(Basis basis, std::array<int64_t, 2> shape, BasisNorm norm, double theta_cutoff) {
     return {basis, shape, norm, false, theta_cutoff};

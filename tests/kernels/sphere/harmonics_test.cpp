@@ -17,9 +17,9 @@ namespace {
 
 using enum GridKind;
 using Complex = Harmonics::Complex;
+using std::numbers::pi;
 using surrogate::test::GoldenFile;
 using surrogate::test::refusal;
-constexpr double pi = std::numbers::pi;
 
 /// Random coefficients a real field can have; `from` is the lowest degree that is not zero.
 std::vector<Complex> random_coefficients(int64_t n_degree, int64_t n_lon, int64_t from) {

@@ -17,8 +17,8 @@ using enum GridKind;
 using kernels::test::OnTarget;
 using kernels::test::TileBox;
 using kernels::test::Traps;
+using std::numbers::pi;
 using surrogate::test::GoldenFile;
-constexpr double pi = std::numbers::pi;
 
 class SphereResampleOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(SphereResampleOn);
@@ -61,10 +61,10 @@ std::vector<double> resample(const Queue& queue, const Resampling& table, int64_
     return y;
 }
 
-struct Pair {
+struct GridPair {
     Grid out, in;
 };
-const Pair pairs[] = {
+const GridPair grid_pairs[] = {
     {{equiangular, 16, 32}, {legendre_gauss, 8, 16}},  // poles beyond the input; doubling
     {{equiangular, 9, 40}, {equiangular, 5, 20}},      // doubling, lanes left over
     {{equiangular, 9, 2}, {equiangular, 5, 1}},        // one column
@@ -106,7 +106,7 @@ TEST_P(SphereResampleOn, AgreesWithReferenceInDouble) {
     std::normal_distribution<float> normal;
     const Queue exact(Backend::ref, VectorLevel::scalar, 1);
     Traps traps;
-    for (const Pair& p : pairs) {
+    for (const GridPair& p : grid_pairs) {
         for (Interpolation kind : {Interpolation::bilinear, Interpolation::bilinear_spherical}) {
             const Resampling table = resampling(p.out, p.in, kind);
             for (bool accumulate : {false, true}) {
@@ -121,7 +121,7 @@ TEST_P(SphereResampleOn, AgreesWithReferenceInDouble) {
 }
 
 TEST(SphereResample, HasSameBitsOnAllVectorLevels) {
-    for (const Pair& p : pairs) {
+    for (const GridPair& p : grid_pairs) {
         for (Interpolation kind : {Interpolation::bilinear, Interpolation::bilinear_spherical}) {
             const Resampling table = resampling(p.out, p.in, kind);
             const auto x = wave(2 * p.in.n_lat * p.in.n_lon, 0.2);
@@ -138,7 +138,7 @@ TEST(SphereResample, HasSameBitsOnAllVectorLevels) {
 }
 
 TEST_P(SphereResampleOn, KeepsConstantsToTheBit) {
-    for (const Pair& p : pairs) {
+    for (const GridPair& p : grid_pairs) {
         const Resampling table = resampling(p.out, p.in, Interpolation::bilinear);
         const std::vector<double> x(static_cast<size_t>(p.in.n_lat * p.in.n_lon), 0.7f);
         for (double y : resample<float>(queue(), table, 1, x)) EXPECT_EQ(y, 0.7f);

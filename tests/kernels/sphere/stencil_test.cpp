@@ -17,10 +17,10 @@ namespace surrogate::kernels::sphere {
 namespace {
 
 using enum GridKind;
+using std::numbers::pi;
 using surrogate::test::Refusal;
 using surrogate::test::refusal;
 using test::dense;
-constexpr double pi = std::numbers::pi;
 
 /// Spec of the sphere, section 4, written down once more.
 double distance(double theta_o, double theta_i, double lambda) {

@@ -9,7 +9,7 @@ namespace surrogate::kernels::sphere::test {
 namespace {
 
 using enum GridKind;
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 /// Grids with equal, coarser and finer outputs, and kinds with and without poles.
 struct Pair {

@@ -9,25 +9,12 @@
 #include <vector>
 
 #include "tests/libsurrogate/bsa/bsa_runs.hpp"
+#include "tests/support/data_path.hpp"
 
 namespace surrogate::test {
 namespace {
 
 const Options in_double{{"precision", "fp64"}};
-
-std::string data(const std::string& name) {
-    return SURROGATE_TEST_DATA "/bsa/" + name + ".safetensors";
-}
-
-double difference(const std::vector<double>& found, const std::vector<double>& expected) {
-    if (found.size() != expected.size()) return INFINITY;
-    double most = 0;
-    for (size_t i = 0; i < found.size(); ++i) {
-        if (std::isnan(found[i])) return NAN;
-        most = std::max(most, std::abs(found[i] - expected[i]));
-    }
-    return most / largest(expected);
-}
 
 double relative_l2(const std::vector<double>& found, const std::vector<double>& expected) {
     if (found.size() != expected.size()) return INFINITY;
@@ -41,7 +28,7 @@ double relative_l2(const std::vector<double>& found, const std::vector<double>& 
 
 class BsaGolden : public testing::TestWithParam<std::string> {
 protected:
-    const std::string path = data(GetParam());
+    const std::string path = stored_case("bsa/" + GetParam());
     const GoldenFile file{path};
     const SequoiaCase points{file};
     const std::vector<double> truth = file.tensor("check/output64/y").values;
@@ -89,7 +76,7 @@ protected:
             .values[static_cast<size_t>((head * blocks.shape[1] + group) * blocks.shape[2]) + i];
     }
 
-    const std::string path = data(GetParam());
+    const std::string path = stored_case("bsa/" + GetParam());
     const GoldenFile file{path};
     const SequoiaCase points{file};
     std::vector<GoldenTensor> chosen;

@@ -16,18 +16,6 @@ namespace {
 
 using kernels::Queue;
 
-/// Relative to the largest entry, or to `scale` if that is larger.
-double difference(const std::vector<double>& found, const std::vector<double>& expected,
-                  double scale = 0) {
-    if (found.size() != expected.size()) return INFINITY;
-    double most = 0;
-    for (size_t i = 0; i < found.size(); ++i) {
-        if (std::isnan(found[i])) return NAN;
-        most = std::max(most, std::abs(found[i] - expected[i]));
-    }
-    return most / std::max(scale, largest(expected));
-}
-
 /// The softmax does not see a shift of all coarse keys: this gradient is exactly zero, and what
 /// rounding leaves of it has no scale of its own.
 bool is_zero(const std::string& name) {

@@ -10,19 +10,15 @@
 #include "libsurrogate/src/model/bsa/fetch.hpp"
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 #include "tests/support/bsa_models.hpp"
+#include "tests/support/data_path.hpp"
 #include "tests/support/family_ranks.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/sequoia_case.hpp"
 #include "tests/support/sphere_models.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
-
-std::string data(const std::string& name) {
-    return SURROGATE_TEST_DATA "/bsa/" + name + ".safetensors";
-}
 
 std::vector<double> rows_of(const std::vector<double>& table, int64_t n,
                             const std::vector<int64_t>& rows) {
@@ -41,7 +37,7 @@ protected:
         return run(context, model, points.rows(rows), options);
     }
 
-    const std::string path = data(GetParam());
+    const std::string path = stored_case("bsa/" + GetParam());
     const GoldenFile file{path};
     const SequoiaCase points{file};
     const Context context = mpi_context(world);
@@ -251,14 +247,14 @@ surrogate_points points_of(const SequoiaCase& own) {
 }
 
 TEST(BsaTrainingRanks, GradientsOnSeveralAreRefusedByAll) {
-    const GoldenFile file(data("bsa_train"));
+    const GoldenFile file(stored_case("bsa/bsa_train"));
     const SequoiaCase points(file);
     const SequoiaCase own = points.rows(own_rows("uneven", points.n, world));
     expect_gradients_on_one_rank(file, points.n_axis, 0, 2, points_of(own), world);
 }
 
 TEST(BsaTrainingRanks, OfOneEachTrainTogether) {
-    const GoldenFile file(data("bsa_train"));
+    const GoldenFile file(stored_case("bsa/bsa_train"));
     const SequoiaCase points(file);
     expect_groups_of_one_rank(file, points.n_axis, points_of(points), {},
                               file.tensor("check/input/target").values, world);

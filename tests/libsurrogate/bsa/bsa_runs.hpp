@@ -127,6 +127,18 @@ inline double largest(const std::vector<double>& values) {
     return size;
 }
 
+/// Returns the largest difference over the largest expected entry, or over `scale` if it is larger.
+inline double difference(const std::vector<double>& found, const std::vector<double>& expected,
+                         double scale = 0) {
+    if (found.size() != expected.size()) return INFINITY;
+    double most = 0;
+    for (size_t i = 0; i < found.size(); ++i) {
+        if (std::isnan(found[i])) return NAN;
+        most = std::max(most, std::abs(found[i] - expected[i]));
+    }
+    return most / std::max(scale, largest(expected));
+}
+
 /// Predictions of a program with a hook.
 template <class T>
 std::vector<double> predict(const std::string& path, SequoiaCase points,

@@ -9,16 +9,13 @@
 #include <vector>
 
 #include "tests/support/answer.hpp"
+#include "tests/support/data_path.hpp"
 #include "tests/support/family_training.hpp"
 #include "tests/support/gradient_run.hpp"
 #include "tests/support/sequoia_case.hpp"
 
 namespace surrogate::test {
 namespace {
-
-std::string data(const std::string& name) {
-    return SURROGATE_TEST_DATA "/bsa/" + name + ".safetensors";
-}
 
 surrogate_points points_of(const SequoiaCase& own) {
     return {matrix(own.positions.data(), own.n, own.n_axis), own.ids.data(), nullptr, nullptr};
@@ -27,7 +24,7 @@ surrogate_points points_of(const SequoiaCase& own) {
 class BsaTraining : public testing::TestWithParam<std::string> {
 protected:
     std::unique_ptr<GradientRun> make(const GradientWay& way) const {
-        return std::make_unique<GradientRun>(data(GetParam()), points_of(points),
+        return std::make_unique<GradientRun>(stored_case("bsa/" + GetParam()), points_of(points),
                                              GivenInputs{points.features, {}}, way);
     }
     MakeRun maker() const {
@@ -38,7 +35,7 @@ protected:
         expect_stored_gradients(maker(), file, way, tolerance, "k_compress_mlp.2.bias");
     }
 
-    const GoldenFile file{data(GetParam())};
+    const GoldenFile file{stored_case("bsa/" + GetParam())};
     const SequoiaCase points{file};
 };
 
@@ -71,7 +68,7 @@ TEST_P(BsaTraining, PoisonsTheSumsOfBadSamples) {
 TEST_P(BsaTraining, OfNoPointsHasNoGradients) {
     const double nothing = 0;
     const int64_t no_id = 0;
-    GradientRun run(data(GetParam()),
+    GradientRun run(stored_case("bsa/" + GetParam()),
                     {matrix(&nothing, 0, points.n_axis), &no_id, nullptr, nullptr}, {}, {});
     expect_no_gradients(run);
 }
@@ -86,13 +83,13 @@ INSTANTIATE_TEST_SUITE_P(Files, BsaTraining,
                          [](const auto& name) { return name.param; });
 
 TEST(BsaTrainer, FollowsTheTraceOfPyTorch) {
-    const GoldenFile file(data("bsa_train"));
+    const GoldenFile file(stored_case("bsa/bsa_train"));
     const SequoiaCase points(file);
     expect_golden_trace(file, points_of(points), points.n_axis);
 }
 
 TEST(BsaTrainer, LowersTheLossInThreeSteps) {
-    const GoldenFile file(data("bsa_features_rotated_ball"));
+    const GoldenFile file(stored_case("bsa/bsa_features_rotated_ball"));
     const SequoiaCase points(file);
     std::vector<double> targets;
     for (int64_t i = 0; i < points.n * file.tensor("check/output64/y").shape[1]; ++i)
@@ -104,14 +101,14 @@ TEST(BsaTrainer, LowersTheLossInThreeSteps) {
 }
 
 TEST(BsaTrainer, FollowsPointsThatMove) {
-    const GoldenFile file(data("bsa_train"));
+    const GoldenFile file(stored_case("bsa/bsa_train"));
     const SequoiaCase points(file);
     expect_moves_are_followed(file, points.positions, points.n_axis, points.ids, {}, {},
                               file.tensor("check/input/target").values);
 }
 
 TEST(BsaTrainer, OfASingleLayerIsRefused) {
-    const std::string path = data("erwin_ball_attention_official");
+    const std::string path = stored_case("bsa/erwin_ball_attention_official");
     const SequoiaCase points{GoldenFile(path)};
     const Context context;
     const Model model(context, path);

@@ -11,11 +11,10 @@
 
 #include "tests/libsurrogate/conformance/family_run.hpp"
 #include "tests/support/device_ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 const OptionList by_cuda = {{"backend", "cuda"}, {"threads", "1"}};
 

@@ -10,11 +10,10 @@
 
 #include "tests/libsurrogate/conformance/family_run.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 surrogate_status without_inputs(FamilyRun& run) {
     surrogate_plan_unbind(run.plan.get());

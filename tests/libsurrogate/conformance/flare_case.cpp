@@ -8,15 +8,12 @@
 #include "tests/libsurrogate/conformance/point_family.hpp"
 #include "tests/libsurrogate/conformance/point_share.hpp"
 #include "tests/support/darcy_case.hpp"
+#include "tests/support/data_path.hpp"
 #include "tests/support/small_darcy_model.hpp"
 #include "tests/support/sphere_models.hpp"
 
 namespace surrogate::test {
 namespace {
-
-std::string data(const std::string& name) {
-    return SURROGATE_TEST_DATA "/flare/" + name + ".safetensors";
-}
 
 std::shared_ptr<const std::string> small_model() {
     return std::make_shared<const std::string>(small_darcy_model());
@@ -73,16 +70,21 @@ FamilyCase make_flare() {
         {.name = "NoPoint", .file = small_model, .has_fields = true, .n_point = 0},
         {.name = "OnePoint", .file = small_model, .has_fields = true, .n_point = 1},
         {.name = "TwoPoints", .file = small_model, .has_fields = true, .n_point = 2},
-        {.name = "Tiny", .file = stored(data("tiny")), .is_small = true, .n_point = 20},
-        {.name = "EveryOption",
-         .file = stored(data("tiny_options")),
+        {.name = "Tiny",
+         .file = stored(stored_case("flare/tiny")),
          .is_small = true,
          .n_point = 20},
-        {.name = "TwoOutputs", .file = stored(data("odd")), .n_point = 130},
-        {.name = "ChainsOfAllDepths", .file = stored(data("layers")), .n_point = 57},
-        {.name = "SharedLatents", .file = stored(data("ablation_shared")), .n_point = 37},
+        {.name = "EveryOption",
+         .file = stored(stored_case("flare/tiny_options")),
+         .is_small = true,
+         .n_point = 20},
+        {.name = "TwoOutputs", .file = stored(stored_case("flare/odd")), .n_point = 130},
+        {.name = "ChainsOfAllDepths", .file = stored(stored_case("flare/layers")), .n_point = 57},
+        {.name = "SharedLatents",
+         .file = stored(stored_case("flare/ablation_shared")),
+         .n_point = 37},
         {.name = "LatentBlocks",
-         .file = stored(data("ablation_latent_blocks")),
+         .file = stored(stored_case("flare/ablation_latent_blocks")),
          .is_small = true,
          .n_point = 20},
         {.name = "LatentBlocksOfTwoTiles",
@@ -96,12 +98,12 @@ FamilyCase make_flare() {
          .file = sequence({{"pool", "cls"}, {"pos_embed", "abs"}, {"task", "image"}}),
          .n_point = 200},
         {.name = "ClassTokenAlone", .file = sequence({{"pool", "cls"}}), .n_point = 0},
-        {.name = "EachToken", .file = stored(data("lra_tokens_mask")), .n_point = 12},
+        {.name = "EachToken", .file = stored(stored_case("flare/lra_tokens_mask")), .n_point = 12},
     };
     for (NetworkCase& network : flare.networks) network.n_failing_in_turn = 1000;  // all
     for (const char* name : {"tiny", "tiny_options", "odd", "mid", "layers", "ablation_shared",
                              "ablation_latent_blocks"})
-        flare.goldens.push_back({name, data(name), 1e-12});
+        flare.goldens.push_back({name, stored_case("flare/" + name), 1e-12});
     const std::vector<RefusedPlan> refused = {
         {"OnTheSphere", "Fields", {}, a_sphere, SURROGATE_NOT_SUPPORTED, "scattered points"},
         {"WithTooFewCoordinates",

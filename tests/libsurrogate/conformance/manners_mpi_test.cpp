@@ -16,11 +16,10 @@
 #include "tests/support/memory_meter.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/trap_guard.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// Threads and backends, for every mode of a family.
 /// One size of team besides one thread: OpenMP's threads that a smaller team sends away end whenever

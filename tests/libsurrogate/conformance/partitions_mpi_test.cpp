@@ -9,11 +9,10 @@
 #include "tests/libsurrogate/conformance/family_run.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/trap_guard.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// Threads and vector levels, of which those are left that this machine has, asked as a user would.
 std::vector<OptionList> speeds() {

@@ -8,11 +8,10 @@
 
 #include "tests/libsurrogate/conformance/family_run.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// The answer to making a plan: the same on all ranks.
 Answer plan_of(const Model& model, surrogate_domain* input, surrogate_domain* output,

@@ -7,11 +7,10 @@
 
 #include "tests/support/darcy_case.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 class Agree : public testing::Test {
 protected:

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <surrogate/surrogate_mpi.hpp>
+#include <thread>
 #include <vector>
 
 #include "tests/support/answer.hpp"
@@ -43,6 +44,22 @@ void expect_refused(const Answer& found, const char* word, const char* what) {
 
 Answer create(surrogate_context** context) {
     return answer(surrogate_context_create_mpi(MPI_COMM_WORLD, nullptr, context));
+}
+
+/// Creates the context of rank 1 in a thread that MPI_THREAD_SINGLE does not allow to call MPI, and
+/// expects the error on all ranks.
+void expect_other_thread_rejected() {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    surrogate_context* none = nullptr;
+    Answer found;
+    const auto attempt = [&] { found = create(&none); };
+    if (rank == 1)
+        std::thread(attempt).join();
+    else
+        attempt();
+    expect_refused(found, "MPI_THREAD_SINGLE",
+                   "a context of another thread under MPI_THREAD_SINGLE");
 }
 
 /// Plans over whatever communicator are plans of one rank as long as MPI is not initialised.
@@ -100,6 +117,7 @@ int main(int argc, char** argv) {
 #if defined(OPEN_MPI)
     expect_other_mpi_refused();
 #endif
+    expect_other_thread_rejected();
     surrogate_context* context = nullptr;
     expect(create(&context).status == SURROGATE_SUCCESS, "context under MPI_THREAD_SINGLE");
     surrogate_model* model = nullptr;

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "tests/support/ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
-const MPI_Comm world = MPI_COMM_WORLD;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 class Reduce : public testing::Test {

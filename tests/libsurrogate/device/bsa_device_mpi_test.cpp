@@ -10,13 +10,12 @@
 #include "tests/support/plan_traffic.hpp"
 #include "tests/support/sequoia_case.hpp"
 #include "tests/support/tree_device.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
 using nlohmann::json;
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// What one rank by itself computes of all points.
 std::vector<double> alone(const std::string& path, const SequoiaCase& points,

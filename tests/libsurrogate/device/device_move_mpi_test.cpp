@@ -8,11 +8,10 @@
 #include "tests/support/darcy_case.hpp"
 #include "tests/support/device_case.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 class DeviceMoves : public testing::Test {
 protected:

@@ -9,11 +9,10 @@
 
 #include "tests/support/darcy_case.hpp"
 #include "tests/support/device_ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// Rows of all ranks in their order, on all ranks. Collective.
 std::vector<float> gather_rows(const std::vector<int64_t>& rows, const std::vector<float>& own,

@@ -11,8 +11,8 @@
 namespace surrogate::test {
 namespace {
 
-const Options by_cuda{{"backend", "cuda"}};
-constexpr int32_t mobility_input = 1;  // of the small model's card
+const Options on_device{{"backend", "cuda"}};
+constexpr int32_t range_input = 1;  // of the small model's card
 
 class DeviceRanges : public OnDevice {};
 INSTANTIATE_TEST_SUITE_P(On, DeviceRanges, testing::Values(emulated_kind, real_kind),
@@ -28,7 +28,7 @@ TEST_P(DeviceRanges, ValuesOutsideTheRangeAreCountedWhereverTheyLie) {
             points.bind(plan);
             plan.bind_input("mobility", mobility);
             EXPECT_EQ(surrogate_plan_run(plan.get()), SURROGATE_SUCCESS);
-            return plan.range(mobility_input);
+            return plan.range(range_input);
         };
         DarcyCase wrong = points;
         EXPECT_EQ(run(column(wrong.mobility.data(), 70)).n_outside, 0);
@@ -57,13 +57,13 @@ TEST_P(DeviceRanges, AllValuesOutsideAreCounted) {
     DarcyCase points(first_rows(333));
     for (double& value : points.mobility) value += 100;
     const Domain domain = points.domain(*context);
-    Plan plan(model, domain, by_cuda);
+    Plan plan(model, domain, on_device);
     points.bind(plan);
     const DeviceArray<double> there(*device, points.mobility);
     plan.bind_input("mobility", there.column(333));
     plan.run();
-    EXPECT_EQ(plan.range(mobility_input).n_outside, 333);
-    EXPECT_EQ(plan.range(mobility_input).worst, std::ranges::max(points.mobility));
+    EXPECT_EQ(plan.range(range_input).n_outside, 333);
+    EXPECT_EQ(plan.range(range_input).worst, std::ranges::max(points.mobility));
     EXPECT_EQ(plan.counter("outside_range"), 333);
 }
 
@@ -74,13 +74,13 @@ TEST_P(DeviceRanges, NanIsNotOutside) {
     points.mobility[4] = INFINITY;
     points.mobility[5] = 99;
     const Domain domain = points.domain(*context);
-    Plan plan(model, domain, by_cuda);
+    Plan plan(model, domain, on_device);
     points.bind(plan);
     const DeviceArray<double> there(*device, points.mobility);
     plan.bind_input("mobility", there.column(40));
     EXPECT_EQ(surrogate_plan_run(plan.get()), SURROGATE_NOT_FINITE);
-    EXPECT_EQ(plan.range(mobility_input).n_outside, 1);
-    EXPECT_EQ(plan.range(mobility_input).worst, 99);
+    EXPECT_EQ(plan.range(range_input).n_outside, 1);
+    EXPECT_EQ(plan.range(range_input).worst, 99);
 }
 
 /// A trainer on the host widens the ranges: the next run compares with them, wherever values lie, and
@@ -101,11 +101,11 @@ TEST_P(DeviceRanges, RangesThatATrainerWidensReachTheNextRun) {
             const DeviceArray<double> there(*device, wrong.mobility);
             plan.bind_input("mobility", there.column(70));
             plan.run();
-            const surrogate_range_info found = plan.range(mobility_input);
+            const surrogate_range_info found = plan.range(range_input);
             plan.bind_input("mobility", column(wrong.mobility.data(), 70));
             plan.run();
-            EXPECT_EQ(plan.range(mobility_input).n_outside, found.n_outside) << reproducible;
-            EXPECT_EQ(plan.range(mobility_input).worst, found.worst) << reproducible;
+            EXPECT_EQ(plan.range(range_input).n_outside, found.n_outside) << reproducible;
+            EXPECT_EQ(plan.range(range_input).worst, found.worst) << reproducible;
             return found;
         };
         EXPECT_EQ(found_of(1, beyond).n_outside, 2) << reproducible;

@@ -9,13 +9,12 @@
 #include "tests/support/hept_models.hpp"
 #include "tests/support/plan_traffic.hpp"
 #include "tests/support/sphere_models.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
 using nlohmann::json;
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// What one rank by itself computes of all points.
 std::vector<double> alone(const std::string& path, const Hits& hits, const Options& options) {

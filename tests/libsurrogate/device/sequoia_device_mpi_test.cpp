@@ -8,11 +8,10 @@
 #include "tests/support/plan_traffic.hpp"
 #include "tests/support/sequoia_case.hpp"
 #include "tests/support/sphere_models.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// What one rank by itself computes of all points.
 std::vector<double> alone(const std::string& path, const SequoiaCase& points,

@@ -10,14 +10,13 @@
 #include "tests/support/plan_traffic.hpp"
 #include "tests/support/sphere_case.hpp"
 #include "tests/support/sphere_models.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
 using nlohmann::json;
 using Inputs = std::vector<std::vector<float>>;
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// Layouts of the solver: bands, blocks that become bands, bands of other sizes, ranks that begin in
 /// the south.

@@ -10,13 +10,12 @@
 #include "tests/support/darcy_case.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
 using impl::PointDomain;
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 std::shared_ptr<impl::Context> ranks() {
     return std::make_shared<impl::Context>(impl::mpi_communicator(world), impl::Options{},

@@ -10,11 +10,11 @@
 #include "libsurrogate/src/domain/edges.hpp"
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
-const MPI_Comm world = MPI_COMM_WORLD;
 constexpr int64_t n_point = 40;
 
 /// Ids far apart, of both signs.

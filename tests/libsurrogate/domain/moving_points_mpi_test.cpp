@@ -10,11 +10,10 @@
 #include "tests/support/memory_meter.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/small_darcy_model.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// The points of the rows, all of them pushed along x.
 DarcyCase pushed(std::vector<int64_t> rows, double by) {

@@ -7,11 +7,10 @@
 
 #include "tests/support/darcy_case.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// Four points a rank in eight dimensions; cloud and weight by rank.
 class PointDomains : public testing::Test {

@@ -11,11 +11,11 @@
 #include "tests/support/memory_meter.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/sphere_case.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
-const MPI_Comm world = MPI_COMM_WORLD;
 constexpr size_t row_width = 5;  // bytes: rows need no alignment
 
 /// A row of each value: bytes that tell it from all others.

@@ -11,11 +11,11 @@
 #include "tests/support/ranks.hpp"
 #include "tests/support/sphere_case.hpp"
 #include "tests/support/sphere_models.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
-const MPI_Comm world = MPI_COMM_WORLD;
 const Options reproducible{{"reproducible", "true"}, {"threads", "1"}};
 
 // ---- layouts ----

@@ -13,14 +13,13 @@
 #include "tests/support/ranks.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/trap_guard.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
 using impl::Column;
 using impl::PointDomain;
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// Points of the rows of this rank, in two axes.
 struct TreeDomain {

@@ -11,12 +11,12 @@
 #include "tests/support/model_parts.hpp"
 #include "tests/support/model_writer.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
-const MPI_Comm world = MPI_COMM_WORLD;
-const std::string sphere_model = SURROGATE_SHARE "/models/shallow_water.safetensors";
+const std::string weather_model = SURROGATE_SHARE "/models/shallow_water.safetensors";
 
 class ModelIdentity : public testing::Test {
 protected:
@@ -39,7 +39,7 @@ protected:
 
 TEST_F(ModelIdentity, HashIsThatOfAFileAndOfItsCopies) {
     for (const std::string& original :
-         {std::string(darcy_model), sphere_model,
+         {std::string(darcy_model), weather_model,
           std::string(SURROGATE_TEST_DATA "/export/flare_options_bf16.safetensors")}) {
         const Model model(context, original);
         EXPECT_EQ(model.hash(), Model(context, original).hash());

@@ -12,11 +12,10 @@
 #include "libsurrogate/src/core/random.hpp"
 #include "tests/support/answer.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 const char* const flare_card =
     R"({"format": 1, "family": "flare", "network": {"model": "FLAREModel", "in_dim": 3, "out_dim": 1,

@@ -15,13 +15,13 @@
 #include "tests/support/model_parts.hpp"
 #include "tests/support/model_writer.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-const MPI_Comm world = MPI_COMM_WORLD;
 const std::string sphere_model = SURROGATE_SHARE "/models/shallow_water.safetensors";
 
 std::string content_of(const std::string& path) {

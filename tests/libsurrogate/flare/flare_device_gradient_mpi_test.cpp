@@ -13,16 +13,12 @@
 #include "libsurrogate/src/model/flare/device_gradient_program.hpp"
 #include "tests/libsurrogate/flare/flare_gradients.hpp"
 #include "tests/libsurrogate/train/golden_training.hpp"
+#include "tests/support/data_path.hpp"
 #include "tests/support/device_ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
-
-std::string data(const std::string& name) {
-    return SURROGATE_TEST_DATA "/flare/" + name + ".safetensors";
-}
 
 double largest(const std::vector<double>& values) {
     double size = 0;
@@ -44,8 +40,8 @@ struct Golden {
     Golden(const Context& of, const std::string& name, const char* partition,
            const GradientWay& way)
         : context(of),
-          file(data(name)),
-          model(context, data(name)),
+          file(stored_case("flare/" + name)),
+          model(context, stored_case("flare/" + name)),
           own(context, model, own_rows(partition, file.tensor("check/input/x").shape[1], world),
               way) {}
 
@@ -172,7 +168,7 @@ TEST(FlareDeviceGradient, OfNarrowOperandsIsWithinTheirRounding) {
 
 /// A network of one block with weights of its own.
 std::string network_of(int64_t width, int64_t n_head, int64_t n_latent) {
-    ModelWriter writer = writer_of(GoldenFile(data("tiny")));
+    ModelWriter writer = writer_of(GoldenFile(stored_case("flare/tiny")));
     writer.tensors.clear();
     writer.card["network"].update({{"channel_dim", width},
                                    {"num_heads", n_head},
@@ -241,7 +237,7 @@ TEST(FlareDeviceGradient, HasTheSameBitsAgain) {
 /// Along one direction in the space of all weights.
 TEST(FlareDeviceGradient, IsTheSlopeOfTheHostsPredictionsInDouble) {
     const Context context = ranks_context(false);
-    const Model model(context, data("odd"));
+    const Model model(context, stored_case("flare/odd"));
     const std::vector<int64_t> rows = own_rows("scattered", 37, world);
     FlareGradients own(context, model, rows, on_device(context));
     ASSERT_TRUE(own.run());
@@ -368,8 +364,8 @@ TEST(FlareDeviceGradient, RefusesWhatIsNotBuiltByName) {
         surrogate_plan_destroy(&plan);
         return found;
     };
-    EXPECT_TRUE(refusal(data("tiny"), {{"reproducible", "true"}}).says("exact sums"));
-    EXPECT_TRUE(refusal(data("ablation_shared"), {}).says("BigFLAREModel"));
+    EXPECT_TRUE(refusal(stored_case("flare/tiny"), {{"reproducible", "true"}}).says("exact sums"));
+    EXPECT_TRUE(refusal(stored_case("flare/ablation_shared"), {}).says("BigFLAREModel"));
 }
 
 // ---- training ----

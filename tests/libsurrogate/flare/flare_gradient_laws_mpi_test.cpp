@@ -11,23 +11,20 @@
 
 #include "kernels/flare/flare.hpp"
 #include "tests/libsurrogate/flare/flare_gradients.hpp"
+#include "tests/support/data_path.hpp"
 #include "tests/support/golden_file.hpp"
 #include "tests/support/memory_meter.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/trap_guard.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
-const MPI_Comm world = MPI_COMM_WORLD;
-
-std::string data(const std::string& name) {
-    return SURROGATE_TEST_DATA "/flare/" + name + ".safetensors";
-}
-
 /// So many points, or as many tokens as the model takes.
 int64_t at_most(const std::string& name, int64_t n) {
-    return std::min(n, GoldenFile(data(name)).card().at("network").value("max_length", n));
+    return std::min(
+        n, GoldenFile(stored_case("flare/" + name)).card().at("network").value("max_length", n));
 }
 
 std::vector<int64_t> all_rows(int64_t n) {
@@ -54,7 +51,7 @@ protected:
     }
 
     const Context context = mpi_context(world);
-    const Model model{context, data(GetParam())};
+    const Model model{context, stored_case("flare/" + GetParam())};
 };
 
 /// Along one direction in the space of all weights.
@@ -124,7 +121,8 @@ protected:
     /// More than two chunks, the last one not full.
     const int64_t n = at_most(GetParam(), 2 * kernels::flare::chunk_points + 77);
     const Context context = mpi_context(world), self;
-    const Model model{context, data(GetParam())}, alone{self, data(GetParam())};
+    const Model model{context, stored_case("flare/" + GetParam())},
+        alone{self, stored_case("flare/" + GetParam())};
 };
 
 TEST_P(FlareGradientBits, InReproduciblePlansDependOnNothing) {
@@ -215,7 +213,7 @@ class FlareGradientMemory : public testing::TestWithParam<std::string> {};
 
 TEST_P(FlareGradientMemory, IsTakenByThePlanAlone) {
     const Context context = mpi_context(world);
-    const Model model(context, data(GetParam()));
+    const Model model(context, stored_case("flare/" + GetParam()));
     for (const bool reproducible : {false, true}) {
         GradientWay way = exact_single;
         way.reproducible = reproducible;
@@ -246,7 +244,7 @@ INSTANTIATE_TEST_SUITE_P(Files, FlareGradientMemory,
 /// What a block adds is what its streams take: at C = 64, less than 1.5 KB a point in float.
 TEST(FlareGradientStreams, GrowWithPoints) {
     const Context self;
-    const Model model(self, data("mid"));  // C = 64, H = 8, two blocks
+    const Model model(self, stored_case("flare/mid"));  // C = 64, H = 8, two blocks
     for (const bool saves_less : {false, true}) {
         GradientWay way{.precision = "fp32", .saves_less = saves_less, .queue = simd()};
         const auto bytes = [&](int64_t n) {
@@ -262,7 +260,7 @@ TEST(FlareGradientStreams, GrowWithPoints) {
 
 TEST(FlareGradientTraffic, IsWhatTheNoteSays) {
     const Context context = mpi_context(world);
-    const Model model(context, data("odd"));  // two blocks
+    const Model model(context, stored_case("flare/odd"));  // two blocks
     for (const bool reproducible : {false, true}) {
         GradientWay way = exact_single;
         way.reproducible = reproducible;
@@ -285,7 +283,7 @@ TEST(FlareGradientTraffic, IsWhatTheNoteSays) {
 /// Of one prediction with the largest of all tokens: ranks ask each other who has it.
 TEST(FlareGradientTraffic, OfASequenceIsWhatTheNoteSays) {
     const Context context = mpi_context(world);
-    const Model model(context, data("sequence_max_rope"));  // two blocks
+    const Model model(context, stored_case("flare/sequence_max_rope"));  // two blocks
     FlareGradients own(context, model, own_rows("uneven", 70, world), {});
     own.evaluate();
     own.comm().reset_counters();
@@ -307,7 +305,7 @@ protected:
         .queue = simd(),
         .order = GetParam() ? impl::GradientOrder::exact : impl::GradientOrder::single};
     const Context context_ = mpi_context(world);
-    const Model model_{context_, data("tiny")};
+    const Model model_{context_, stored_case("flare/tiny")};
     FlareGradients own_{context_, model_, own_rows("contiguous", 90, world), way_};
     const bool is_culprit_ = rank_of(world) == size_of(world) - 1;
 };
@@ -352,7 +350,7 @@ INSTANTIATE_TEST_SUITE_P(, FlareGradientTrouble, testing::Bool(), [](const auto&
 
 TEST(FlareGradientRefusal, OfASecondBackwardPoisonsTheSums) {
     const Context self;
-    const Model model(self, data("tiny"));
+    const Model model(self, stored_case("flare/tiny"));
     FlareGradients own(self, model, all_rows(5), {});
     ASSERT_TRUE(own.run());
     EXPECT_FALSE(own.backward());
@@ -360,7 +358,7 @@ TEST(FlareGradientRefusal, OfASecondBackwardPoisonsTheSums) {
 
 TEST(FlareGradientEdges, NoPointsAtAllHaveGradientsOfZero) {
     const Context context = mpi_context(world);
-    const Model model(context, data("tiny_options"));
+    const Model model(context, stored_case("flare/tiny_options"));
     for (const GradientWay& way : {exact_single, GradientWay{}}) {
         FlareGradients own(context, model, {}, way);
         ASSERT_TRUE(own.run());
@@ -370,12 +368,12 @@ TEST(FlareGradientEdges, NoPointsAtAllHaveGradientsOfZero) {
 
 TEST(FlareGradientEdges, TheMeanOfNoTokenHasNoGradient) {
     const Context context = mpi_context(world);
-    for (const char* name : {"lra_mean_sin", "sequence_max_rope"}) {
-        const Model model(context, data(name));
+    for (const std::string name : {"lra_mean_sin", "sequence_max_rope"}) {
+        const Model model(context, stored_case("flare/" + name));
         FlareGradients own(context, model, {}, exact_single);
         EXPECT_FALSE(own.run()) << name;
     }
-    const Model model(context, data("sequence_cls_abs"));
+    const Model model(context, stored_case("flare/sequence_cls_abs"));
     FlareGradients alone(context, model, {}, exact_single);  // the class token
     EXPECT_TRUE(alone.run());
 }
@@ -383,7 +381,7 @@ TEST(FlareGradientEdges, TheMeanOfNoTokenHasNoGradient) {
 /// What a mask hides learns from its own prediction, and not through others.
 TEST(FlareGradientEdges, HiddenTokensAlone) {
     const Context context = mpi_context(world);
-    const Model model(context, data("lra_tokens_mask"));
+    const Model model(context, stored_case("flare/lra_tokens_mask"));
     FlareGradients own(context, model, own_rows("contiguous", 12, world), exact_single);
     own.mask.assign(own.mask.size(), 0);
     ASSERT_TRUE(own.run());

@@ -9,18 +9,14 @@
 #include <vector>
 
 #include "tests/libsurrogate/flare/flare_gradients.hpp"
+#include "tests/support/data_path.hpp"
 #include "tests/support/golden_file.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/trap_guard.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
-
-std::string data(const std::string& name) {
-    return SURROGATE_TEST_DATA "/flare/" + name + ".safetensors";
-}
 
 double largest(const std::vector<double>& values) {
     double size = 0;
@@ -106,9 +102,9 @@ protected:
                     std::max(tolerance, 1e-10));
     }
 
-    const GoldenFile file{data(GetParam())};
+    const GoldenFile file{stored_case("flare/" + GetParam())};
     const Context context = mpi_context(world);
-    const Model model{context, data(GetParam())};
+    const Model model{context, stored_case("flare/" + GetParam())};
 };
 
 TEST_P(FlareGradient, InDoubleIsThePublishedOne) {
@@ -152,9 +148,9 @@ class FlareSequenceGradient : public testing::TestWithParam<std::string> {};
 /// The official tables of positions are floats, also in double precision.
 TEST_P(FlareSequenceGradient, IsThePublishedOne) {
     const TrapGuard traps;
-    const GoldenFile file(data(GetParam()));
+    const GoldenFile file(stored_case("flare/" + GetParam()));
     const Context context = mpi_context(world);
-    const Model model(context, data(GetParam()));
+    const Model model(context, stored_case("flare/" + GetParam()));
     const GoldenTensor words = file.tensor("check/input/ids"),
                        slopes = file.tensor("check/input/loss_weights");
     const auto expect = [&](const char* partition, const GradientWay& way, double tolerance) {
@@ -212,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(Files, FlareSequenceGradient,
 /// Case 1: weights f sin(i) over one counter of all elements, in double.
 TEST(FlareGradientSelfCheck, IsThatOfTheSpecification) {
     const Context context = mpi_context(world);
-    const Model model(context, data("tiny"));
+    const Model model(context, stored_case("flare/tiny"));
     const auto& weights = model.get()->model->weights();
     const std::span<double> values = weights->precise();
     // In the order of the specification blocks come last, and begin with both norms.

@@ -12,11 +12,10 @@
 #include "tests/support/model_parts.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/trap_guard.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// This rank's tokens of a sequence; token i of the whole has id 10 i - 3.
 class Tokens {

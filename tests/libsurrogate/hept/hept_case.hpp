@@ -14,6 +14,12 @@
 
 namespace surrogate::test {
 
+inline double largest(const std::vector<double>& values) {
+    double size = 0;
+    for (const double value : values) size = std::max(size, std::abs(value));
+    return size;
+}
+
 /// Numbers of points or tokens, in tiles of their own.
 template <class T>
 struct OwnTiles {

@@ -10,11 +10,10 @@
 #include "tests/libsurrogate/hept/hept_run.hpp"
 #include "tests/support/memory_meter.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// A stored case on all ranks.
 HeptCase distributed(const std::string& name, const char* partition, double scale = 1) {

@@ -18,12 +18,6 @@ using kernels::Queue;
 using kernels::Tiles;
 using kernels::VectorLevel;
 
-double largest(const std::vector<double>& values) {
-    double size = 0;
-    for (const double value : values) size = std::max(size, std::abs(value));
-    return size;
-}
-
 void expect_near(const std::vector<double>& found, const std::vector<double>& expected,
                  double tolerance) {
     ASSERT_EQ(found.size(), expected.size());

@@ -93,12 +93,6 @@ public:
     std::vector<double> arena;
 };
 
-double largest(const std::vector<double>& values) {
-    double size = 0;
-    for (const double value : values) size = std::max(size, std::abs(value));
-    return size;
-}
-
 class HeptGradient : public testing::TestWithParam<std::string> {
 protected:
     /// Relative to the largest entry of each gradient. The files hold them in single precision.

@@ -13,11 +13,10 @@
 #include "tests/support/hept_models.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/sphere_models.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// Points of this rank, with two features each.
 struct Hits {

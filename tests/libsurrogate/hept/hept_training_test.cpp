@@ -9,20 +9,17 @@
 #include <vector>
 
 #include "tests/libsurrogate/hept/hept_case.hpp"
+#include "tests/support/data_path.hpp"
 #include "tests/support/family_training.hpp"
 #include "tests/support/gradient_run.hpp"
 
 namespace surrogate::test {
 namespace {
 
-std::string data(const std::string& name) {
-    return SURROGATE_TEST_DATA "/hept/" + name + ".safetensors";
-}
-
 /// A stored case as a solver has it.
 struct StoredHits {
     explicit StoredHits(const std::string& name)
-        : file(data(name)),
+        : file(stored_case("hept/" + name)),
           config(impl::hept::parse_config(file.card().at("network"))),
           points(HeptCase::points_of(file, config)),
           x(file.tensor("check/input/x").values) {}
@@ -32,7 +29,8 @@ struct StoredHits {
                 points.clouds.data(), nullptr};
     }
     std::unique_ptr<GradientRun> make(const std::string& name, const GradientWay& way) const {
-        return std::make_unique<GradientRun>(data(name), given(), GivenInputs{x, {}}, way);
+        return std::make_unique<GradientRun>(stored_case("hept/" + name), given(),
+                                             GivenInputs{x, {}}, way);
     }
 
     const GoldenFile file;
@@ -102,7 +100,7 @@ TEST_P(HeptTraining, PoisonsTheSumsOfBadSamples) {
 TEST_P(HeptTraining, OfNoPointsHasNoGradients) {
     const double nothing = 0;
     const int64_t none = 0;
-    GradientRun run(data(GetParam()),
+    GradientRun run(stored_case("hept/" + GetParam()),
                     {matrix(&nothing, 0, hits.points.n_axis), &none, &none, nullptr}, {}, {});
     expect_no_gradients(run);
 }
@@ -161,7 +159,7 @@ TEST_F(HeptClassTraining, SlopesOfFeaturesAreTheGradientAndClassesHaveNone) {
         StoredHits moved("pileup_977");
         std::vector<double> x = moved.x;
         for (size_t i = 0; i < x.size(); ++i) x[i] += step * direction(i);
-        GradientRun other(data("pileup_977"), moved.given(), GivenInputs{x, {}}, {});
+        GradientRun other(stored_case("hept/pileup_977"), moved.given(), GivenInputs{x, {}}, {});
         return loss(other);
     };
     const double h = 1e-6, found = (at(h) - at(-h)) / (2 * h);

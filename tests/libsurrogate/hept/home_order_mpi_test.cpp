@@ -10,14 +10,13 @@
 #include "tests/support/ranks.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/trap_guard.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
 using impl::hept::HomeOrder;
 using impl::hept::Place;
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// Two clouds of 40 and 25 points, whose points 3 and 50 have the same coordinates.
 HeptPoints two_clouds() {

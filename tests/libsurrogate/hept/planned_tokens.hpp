@@ -17,14 +17,13 @@
 #include "tests/libsurrogate/hept/token_reference.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/trap_guard.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 
 using impl::hept::Padding;
 using impl::hept::TokenExchange;
 using impl::hept::TokenPlan;
-
-inline const MPI_Comm world = MPI_COMM_WORLD;
 
 /// Rows of this rank. "last": all on the last rank.
 inline std::vector<int64_t> rows_of(const std::string& partition, int64_t n) {

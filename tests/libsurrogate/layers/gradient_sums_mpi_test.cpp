@@ -6,11 +6,11 @@
 #include "tests/libsurrogate/layers/gradient_chunks.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/trap_guard.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
-const MPI_Comm world = MPI_COMM_WORLD;
 constexpr GradientOrder orders[] = {GradientOrder::single, GradientOrder::real,
                                     GradientOrder::exact};
 

@@ -80,10 +80,10 @@ const std::vector<std::vector<Axis>> arrays = {
     {{3, 1, 1, true}, {2, 1, 1}, {5, 1, 1}, {7, 1, 1, true}},  // four axes
 };
 
-struct Way {
+struct BlockRun {
     const char *backend, *reproducible, *threads;
 };
-class PlanBlock : public testing::TestWithParam<Way> {
+class PlanBlock : public testing::TestWithParam<BlockRun> {
 protected:
     Options options{{"backend", GetParam().backend},
                     {"reproducible", GetParam().reproducible},
@@ -145,9 +145,11 @@ TEST_P(PlanBlock, ValuesOutsideTheRangeAreCounted) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, PlanBlock,
-                         testing::Values(Way{"simd", "false", "1"}, Way{"simd", "false", "3"},
-                                         Way{"simd", "true", "2"}, Way{"ref", "false", "2"},
-                                         Way{"ref", "true", "1"}),
+                         testing::Values(BlockRun{"simd", "false", "1"},
+                                         BlockRun{"simd", "false", "3"},
+                                         BlockRun{"simd", "true", "2"},
+                                         BlockRun{"ref", "false", "2"},
+                                         BlockRun{"ref", "true", "1"}),
                          [](const auto& way) {
                              return std::string(way.param.backend) + way.param.threads +
                                     (way.param.reproducible[0] == 't' ? "Reproducible" : "Fast");

@@ -13,14 +13,14 @@
 namespace surrogate::test {
 namespace {
 
-struct Way {
+struct MannersRun {
     const char *backend, *reproducible, *threads;
     Options options() const {
         return {{"backend", backend}, {"reproducible", reproducible}, {"threads", threads}};
     }
 };
 
-class PlanManners : public testing::TestWithParam<Way> {};
+class PlanManners : public testing::TestWithParam<MannersRun> {};
 
 TEST_P(PlanManners, RefusedValuesRaiseNoTrap) {
     const Context context;
@@ -46,8 +46,9 @@ TEST_P(PlanManners, RefusedValuesRaiseNoTrap) {
 
 INSTANTIATE_TEST_SUITE_P(
     Ways, PlanManners,
-    testing::Values(Way{"simd", "false", "1"}, Way{"simd", "true", "1"}, Way{"simd", "false", "2"},
-                    Way{"simd", "true", "2"}, Way{"ref", "false", "1"}, Way{"ref", "true", "2"}),
+    testing::Values(MannersRun{"simd", "false", "1"}, MannersRun{"simd", "true", "1"},
+                    MannersRun{"simd", "false", "2"}, MannersRun{"simd", "true", "2"},
+                    MannersRun{"ref", "false", "1"}, MannersRun{"ref", "true", "2"}),
     [](const auto& way) {
         return std::string(way.param.backend) +
                (way.param.reproducible == std::string("true") ? "_reproducible_" : "_fast_") +

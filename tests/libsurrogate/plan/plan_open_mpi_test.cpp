@@ -12,11 +12,10 @@
 #include "tests/support/model_parts.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/small_darcy_model.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 class PlanOpen : public testing::Test {
 protected:

@@ -11,6 +11,7 @@
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
@@ -20,7 +21,6 @@ using impl::NumberKind;
 using impl::PortPlace;
 using kernels::Status;
 
-const MPI_Comm world = MPI_COMM_WORLD;
 constexpr int64_t n_level = 3;
 
 /// y = position 0 + 10 position 1 + 100 field + 1000 token, at points; its sum over all points, at

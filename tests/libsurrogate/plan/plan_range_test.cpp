@@ -19,7 +19,7 @@ namespace {
 
 constexpr int32_t x_input = 0, y_input = 1, mobility_input = 2;
 
-struct Way {
+struct RangeRun {
     const char *name, *backend, *reproducible, *threads, *precision = "fp32";
     Options options(const char* range = "count") const {
         return {{"backend", backend},
@@ -30,7 +30,7 @@ struct Way {
     }
 };
 
-class PlanRange : public testing::TestWithParam<Way> {
+class PlanRange : public testing::TestWithParam<RangeRun> {
 protected:
     static void expect(const surrogate_range_info& found, const std::string& name, int64_t n,
                        double worst) {
@@ -219,11 +219,11 @@ TEST_P(PlanRange, RunsThatCountAllocateNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, PlanRange,
-                         testing::Values(Way{"Fast", "simd", "false", "1"},
-                                         Way{"FastThreads", "simd", "false", "3"},
-                                         Way{"Reproducible", "simd", "true", "2"},
-                                         Way{"Reference", "ref", "false", "1"},
-                                         Way{"Double", "ref", "false", "2", "fp64"}),
+                         testing::Values(RangeRun{"Fast", "simd", "false", "1"},
+                                         RangeRun{"FastThreads", "simd", "false", "3"},
+                                         RangeRun{"Reproducible", "simd", "true", "2"},
+                                         RangeRun{"Reference", "ref", "false", "1"},
+                                         RangeRun{"Double", "ref", "false", "2", "fp64"}),
                          [](const auto& way) { return std::string(way.param.name); });
 
 class PlanCoordinates : public testing::Test {

@@ -9,11 +9,11 @@
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 #include "tests/support/memory_meter.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
-const MPI_Comm world = MPI_COMM_WORLD;
 using Counts = std::vector<int64_t>;
 
 /// n numbers that only `rank` has.

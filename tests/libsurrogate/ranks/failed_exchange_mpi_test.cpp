@@ -11,6 +11,7 @@
 
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace {
 
@@ -36,8 +37,6 @@ int MPI_Waitall(int n, MPI_Request* requests, MPI_Status* statuses) {
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 class FailedExchange : public testing::TestWithParam<std::tuple<const char*, int>> {};
 

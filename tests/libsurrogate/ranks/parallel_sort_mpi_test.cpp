@@ -12,14 +12,13 @@
 #include "tests/support/memory_meter.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
 using impl::SortKeys;
 using Key = std::vector<uint64_t>;
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 void refuse_equal(std::span<const uint64_t> key) {
     throw kernels::Error(kernels::Status::invalid_argument,

@@ -17,11 +17,10 @@
 #include "tests/support/ranks.hpp"
 #include "tests/support/sphere_case.hpp"
 #include "tests/support/sphere_models.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// A context whose messages are cut into pieces of so many bytes.
 Context context_of(int64_t longest_piece) {

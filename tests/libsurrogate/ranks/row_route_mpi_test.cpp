@@ -8,13 +8,13 @@
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
 using impl::RowRoute;
 
-const MPI_Comm world = MPI_COMM_WORLD;
 constexpr int64_t n_global = 101, width = 3;  // a prime, and numbers a row
 
 /// A permutation of the rows.

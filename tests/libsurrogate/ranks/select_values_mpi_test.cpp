@@ -9,11 +9,10 @@
 #include "libsurrogate/src/ranks/select_values.hpp"
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 class SelectValues : public testing::TestWithParam<int> {
 protected:

@@ -12,11 +12,10 @@
 #include "tests/support/ranks.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/split_reference.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 class SplitMemory : public testing::TestWithParam<std::string> {};
 

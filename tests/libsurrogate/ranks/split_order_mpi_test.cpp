@@ -11,11 +11,10 @@
 #include "tests/support/ranks.hpp"
 #include "tests/support/split_reference.hpp"
 #include "tests/support/trap_guard.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// Rows of this rank. "last": all on the last rank.
 std::vector<int64_t> rows_of(const std::string& partition, int64_t n) {

@@ -13,11 +13,10 @@
 #include "tests/support/refusal.hpp"
 #include "tests/support/split_reference.hpp"
 #include "tests/support/trap_guard.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 class SplitRefusals : public testing::Test {
 protected:

@@ -10,11 +10,10 @@
 #include "tests/support/memory_meter.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/split_reference.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 class SplitRoom : public testing::TestWithParam<std::pair<const char*, int64_t>> {};
 

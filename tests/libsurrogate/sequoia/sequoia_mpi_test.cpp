@@ -12,11 +12,10 @@
 #include "tests/support/ranks.hpp"
 #include "tests/support/sequoia_case.hpp"
 #include "tests/support/sphere_models.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// Rows of `whole` that this rank has of the points of a partition; those of clouds all.
 std::vector<double> own_part(const std::vector<double>& whole, const std::vector<int64_t>& rows,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/data_path.hpp"
 #include "tests/support/family_training.hpp"
 #include "tests/support/gradient_run.hpp"
 #include "tests/support/sequoia_case.hpp"
@@ -15,16 +16,12 @@
 namespace surrogate::test {
 namespace {
 
-std::string data(const std::string& name) {
-    return SURROGATE_TEST_DATA "/sequoia/" + name + ".safetensors";
-}
-
 class SequoiaTraining : public testing::TestWithParam<std::string> {
 protected:
     std::unique_ptr<GradientRun> make(const GradientWay& way) const {
         const surrogate_points given{matrix(points.positions.data(), points.n, points.n_axis),
                                      points.ids.data(), nullptr, nullptr};
-        return std::make_unique<GradientRun>(data(GetParam()), given,
+        return std::make_unique<GradientRun>(stored_case("sequoia/" + GetParam()), given,
                                              GivenInputs{points.features, points.tokens}, way);
     }
     MakeRun maker() const {
@@ -34,7 +31,7 @@ protected:
         expect_stored_gradients(maker(), file, way, tolerance, "W_k.bias");
     }
 
-    const GoldenFile file{data(GetParam())};
+    const GoldenFile file{stored_case("sequoia/" + GetParam())};
     const SequoiaCase points{file};
 };
 
@@ -67,7 +64,7 @@ TEST_P(SequoiaTraining, PoisonsTheSumsOfBadSamples) {
 TEST_P(SequoiaTraining, OfNoPointsHasNoGradients) {
     const double nothing = 0;
     const int64_t no_id = 0;
-    GradientRun run(data(GetParam()),
+    GradientRun run(stored_case("sequoia/" + GetParam()),
                     {matrix(&nothing, 0, points.n_axis), &no_id, nullptr, nullptr}, {}, {});
     // The mean of no tokens is NaN, and has no gradient.
     if (points.tokens.empty()) {
@@ -87,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(Files, SequoiaTraining,
                          [](const auto& name) { return name.param; });
 
 TEST(SequoiaTrainer, FollowsTheTraceOfPyTorch) {
-    const GoldenFile file(data("points_train"));
+    const GoldenFile file(stored_case("sequoia/points_train"));
     const SequoiaCase points(file);
     expect_golden_trace(file,
                         {matrix(points.positions.data(), points.n, points.n_axis),
@@ -96,7 +93,7 @@ TEST(SequoiaTrainer, FollowsTheTraceOfPyTorch) {
 }
 
 TEST(SequoiaTrainer, LowersTheLossInThreeSteps) {
-    const GoldenFile file(data("points_features_grad"));
+    const GoldenFile file(stored_case("sequoia/points_features_grad"));
     const SequoiaCase points(file);
     std::vector<double> targets;
     for (int64_t i = 0; i < points.n * file.tensor("check/output64/y").shape[1]; ++i)
@@ -110,7 +107,7 @@ TEST(SequoiaTrainer, LowersTheLossInThreeSteps) {
 }
 
 TEST(SequoiaTrainer, FollowsPointsThatMove) {
-    const GoldenFile file(data("points_train"));
+    const GoldenFile file(stored_case("sequoia/points_train"));
     const SequoiaCase points(file);
     expect_moves_are_followed(file, points.positions, points.n_axis, points.ids, {}, {},
                               file.tensor("check/input/target").values);

@@ -14,12 +14,12 @@
 #include "tests/support/ranks.hpp"
 #include "tests/support/sphere_case.hpp"
 #include "tests/support/sphere_models.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
 using nlohmann::json;
-const MPI_Comm world = MPI_COMM_WORLD;
 
 // ---- bytes of a layer of a model ----
 

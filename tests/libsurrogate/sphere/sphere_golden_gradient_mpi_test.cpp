@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/libsurrogate/sphere/sphere_gradients.hpp"
+#include "tests/support/data_path.hpp"
 #include "tests/support/golden_file.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/sphere_models.hpp"
@@ -15,10 +16,6 @@
 
 namespace surrogate::test {
 namespace {
-
-std::string data(const std::string& name) {
-    return SURROGATE_TEST_DATA "/sphere/" + name + ".safetensors";
-}
 
 std::vector<float> singles(const std::vector<double>& values) {
     return {values.begin(), values.end()};
@@ -92,9 +89,9 @@ protected:
             file.names(), [](const std::string& name) { return name.starts_with("check/grad/"); }));
     }
 
-    const GoldenFile file{data(GetParam())};
+    const GoldenFile file{stored_case("sphere/" + GetParam())};
     const Context context = mpi_context(MPI_COMM_WORLD);
-    const Model model{context, data(GetParam())};
+    const Model model{context, stored_case("sphere/" + GetParam())};
 };
 
 /// The stored gradients are of the official code in single precision: sums over all points, of which

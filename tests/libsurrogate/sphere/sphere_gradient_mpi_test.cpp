@@ -13,12 +13,12 @@
 #include "tests/support/ranks.hpp"
 #include "tests/support/sphere_models.hpp"
 #include "tests/support/trap_guard.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
 using nlohmann::json;
-const MPI_Comm world = MPI_COMM_WORLD;
 
 // ---- networks with options ----
 

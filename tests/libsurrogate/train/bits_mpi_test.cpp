@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "tests/libsurrogate/train/golden_ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
-const MPI_Comm world = MPI_COMM_WORLD;
 const std::map<std::string, std::string> exact = {{"reproducible", "true"}};
 
 std::map<std::string, std::string> exact_with(const char* threads) {

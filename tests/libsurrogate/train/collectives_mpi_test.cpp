@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/libsurrogate/train/golden_ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace {
 
@@ -56,8 +57,6 @@ int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm com
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 class FailingCollectives : public testing::TestWithParam<bool> {
 protected:

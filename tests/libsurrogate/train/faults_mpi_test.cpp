@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "tests/libsurrogate/train/golden_ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 Answer agreed(surrogate_status status) {
     const Answer found = answer(status);

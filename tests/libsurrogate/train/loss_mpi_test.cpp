@@ -13,14 +13,13 @@
 #include "tests/support/ranks.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/trap_guard.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
 using impl::LossKind;
 using impl::Verdict;
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 impl::FieldCard output(const char* name, double std) {
     return {name, "", false, -1, 0, std, -INFINITY, INFINITY};

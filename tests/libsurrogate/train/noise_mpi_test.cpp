@@ -8,12 +8,12 @@
 
 #include "libsurrogate/src/train/noise.hpp"
 #include "tests/libsurrogate/train/golden_ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
-const MPI_Comm world = MPI_COMM_WORLD;
-const std::map<std::string, std::string> exact = {{"reproducible", "true"}};
+const std::map<std::string, std::string> reproducible = {{"reproducible", "true"}};
 
 Settings noisy(const char* noise = "0.1") {
     Settings settings = golden_settings();
@@ -61,29 +61,29 @@ TEST(TrainingNoise, HasTheStatedSizeAndIsItsOwnForEveryPointFieldAndSample) {
 }
 
 TEST(TrainingNoise, ChangesWhatIsLearntButNoValidation) {
-    GoldenRun plain(exact), run(exact, noisy());
+    GoldenRun plain(reproducible), run(reproducible, noisy());
     for (GoldenRun* one : {&plain, &run}) one->load(1);
     EXPECT_EQ(run.trainer.validate(1).loss, plain.trainer.validate(1).loss);
     EXPECT_NE(losses(run, 0, 1), losses(plain, 0, 1));
-    GoldenRun silent(exact, noisy("0"));
-    GoldenRun again(exact);
+    GoldenRun silent(reproducible, noisy("0"));
+    GoldenRun again(reproducible);
     EXPECT_EQ(losses(silent, 0, 2), losses(again, 0, 2));
 }
 
 TEST(TrainingNoise, HasTheSameBitsOnAnyRanksPartitionThreadsAndAfterARestart) {
     const std::string path = shared_path("noise");
-    GoldenRun alone(exact, noisy());
+    GoldenRun alone(reproducible, noisy());
     const std::vector<double> expected = losses(alone, 0, 4);
     for (const char* partition : {"contiguous", "scattered", "uneven"}) {
         GoldenRun run = on_ranks({{"reproducible", "true"}, {"threads", "2"}}, noisy(), partition);
         EXPECT_EQ(losses(run, 0, 4), expected) << partition;
         EXPECT_EQ(run.weights(), alone.weights()) << partition;
     }
-    GoldenRun part = on_ranks(exact, noisy());
+    GoldenRun part = on_ranks(reproducible, noisy());
     losses(part, 0, 2);
     part.trainer.save(path);
     MPI_Barrier(world);
-    GoldenRun rest = on_ranks(exact, noisy(), "scattered");
+    GoldenRun rest = on_ranks(reproducible, noisy(), "scattered");
     rest.trainer.restore(path);
     EXPECT_EQ(losses(rest, 2, 4), std::vector<double>(expected.begin() + 2, expected.end()));
     EXPECT_EQ(rest.weights(), alone.weights());
@@ -95,10 +95,10 @@ TEST(TrainingNoise, OfGroupsIsThatOfAccumulatedSamples) {
     MPI_Comm group;
     MPI_Comm_split(world, static_cast<int>(own), rank_of(world), &group);
     {
-        GoldenRun alone(exact, noisy());
+        GoldenRun alone(reproducible, noisy());
         Settings settings = noisy();
         settings["accumulate"] = "1";
-        GoldenRun run = in_groups(group, exact, settings);
+        GoldenRun run = in_groups(group, reproducible, settings);
         for (int64_t j = 0; j < 3; ++j) {
             const surrogate_step_report expected = alone.golden_step(j);
             run.load(GoldenRun::golden_sample(j, own));
@@ -110,7 +110,7 @@ TEST(TrainingNoise, OfGroupsIsThatOfAccumulatedSamples) {
 }
 
 TEST(TrainingNoise, LeavesWhatIsNotFiniteToBeFound) {
-    GoldenRun run = on_ranks(exact, noisy());
+    GoldenRun run = on_ranks(reproducible, noisy());
     run.load(0);
     if (rank_of(world) == 0) run.a[0] = NAN;
     try {

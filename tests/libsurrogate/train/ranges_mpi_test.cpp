@@ -11,11 +11,11 @@
 #include "libsurrogate/src/train/checkpoint_file.hpp"
 #include "tests/libsurrogate/train/golden_ranks.hpp"
 #include "tests/support/memory_meter.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
-const MPI_Comm world = MPI_COMM_WORLD;
 const std::map<std::string, std::string> exact = {{"reproducible", "true"}};
 
 using Ends = std::vector<double>;

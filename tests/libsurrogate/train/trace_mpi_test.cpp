@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "tests/libsurrogate/train/golden_ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 /// Largest difference of the weights from golden ones, beside the largest of each tensor, and of all.
 struct Difference {

@@ -11,11 +11,11 @@
 #include "tests/support/device_case.hpp"
 #include "tests/support/fake_nccl.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/world.hpp"
 
 namespace surrogate::test {
 namespace {
 
-const MPI_Comm world = MPI_COMM_WORLD;
 constexpr int64_t n_row = 24;
 constexpr double soon_s = 30;  // emulation is slow, machines are busy; a hang takes for ever
 

@@ -152,9 +152,6 @@ SURROGATE_API surrogate_status surrogate_timeloop_conserve(surrogate_timeloop* l
 SURROGATE_API surrogate_status surrogate_timeloop_add_source(surrogate_timeloop* loop,
                                                              const char* name, double amount);
 
-/* Continues the statuses of surrogate.h. */
-enum { SURROGATE_CALLBACK = 15 }; /* a function of the caller failed: it threw an exception */
-
 /* The solver's own step, for the policy fallback: steps the bound arrays, which hold the state at
  * time_s, by dt_s. Called on all ranks, and may communicate. Anything but SURROGATE_SUCCESS, on any
  * rank, is the status of surrogate_timeloop_step on all. A function that returns
