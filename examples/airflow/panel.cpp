@@ -9,7 +9,7 @@ namespace airflow {
 
 namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 Vector3 centroid(const std::array<Vector3, 4>& c) {
     const double first = norm(cross(c[1] - c[0], c[2] - c[0]));

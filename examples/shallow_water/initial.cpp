@@ -14,7 +14,7 @@ namespace shallow_water {
 
 namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 /// The output function of splitmix64: every bit of the input moves every bit of the result.
 uint64_t mix(uint64_t x) {

@@ -15,7 +15,7 @@ namespace shallow_water {
 namespace {
 
 constexpr int64_t n_pixel = 400;  // of a panel's side: the least that a picture has
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 /// A whole field, looked up between its nodes.
 class Globe {

@@ -8,7 +8,7 @@ namespace tracking {
 
 namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 double sinc(double x) {
     return std::abs(x) < 1e-4 ? 1 - x * x / 6 : std::sin(x) / x;

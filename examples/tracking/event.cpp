@@ -12,7 +12,7 @@ namespace tracking {
 
 namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 constexpr double highest_eta = 2.5, least_momentum = 0.3, most_momentum = 100;
 constexpr double sensor_mm = 0.3;       // thickness
 constexpr double resolution_mm = 0.02;  // of a position on a sensor

@@ -14,7 +14,7 @@ namespace darcy {
 
 namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 /// cos(pi k x) at the centres of cells first .. last - 1: (n_mode, last - first).
 std::vector<double> cosines(PetscInt n_mode, double h, PetscInt first, PetscInt last) {
