@@ -2,35 +2,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "coupling/tool/bench.hpp"
-#include "coupling/tool/check.hpp"
-#include "coupling/tool/convert.hpp"
-#include "coupling/tool/info.hpp"
-#include "coupling/tool/predict.hpp"
-#include "coupling/tool/spectrum.hpp"
-#include "coupling/tool/train.hpp"
+#include "coupling/tool/arguments.hpp"
 
 namespace surrogate::tool {
-
-/// The command line, understood.
-struct Arguments {
-    InfoArguments info;
-    CheckArguments check;
-    PredictArguments predict;
-    ConvertArguments convert;
-    SpectrumArguments spectrum;
-    BenchArguments bench;
-    TrainArguments train;
-    std::vector<std::string> predict_maps;
-    std::map<std::string, std::string>
-        plan_options;              ///< of predict and bench: as surrogate_options_set
-    bool is_reproducible = false;  ///< of predict and bench
-};
 
 /// All commands with their options and help: the one source of what the parser takes, of --help, and
 /// of the manual page and the completion (manual.hpp). What an option takes is its type name: "FILE",

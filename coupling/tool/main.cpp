@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "coupling/tool/commands.hpp"
 #include "coupling/tool/dataset_trial.hpp"
 #include "coupling/tool/job.hpp"
 #include "coupling/tool/output.hpp"
@@ -41,22 +40,15 @@ void run_bench(const Job& job, Arguments& arguments) {
 
 Exit run(Job& job, int argc, char** argv) {
     Arguments arguments;
-    const auto app = make_commands(arguments);
-    const Words words = understood(argc, argv);
-    try {
-        require_verb(*app, words);
-        app->parse(Words(words.rbegin(), words.rend()));  // CLI11 takes them from the end
-    } catch (const CLI::ParseError& error) {
-        return answer(job, *app, error, words);
-    }
-    if (app->got_subcommand("check")) return check(job, arguments.check);
-    if (app->got_subcommand("train")) return train(job, arguments.train);
-    if (app->got_subcommand("predict")) run_predict(job, arguments);
-    if (app->got_subcommand("convert")) convert(job, arguments.convert);
-    if (app->got_subcommand("spectrum")) spectrum(job, arguments.spectrum);
-    if (app->got_subcommand("bench")) run_bench(job, arguments);
-    if (app->got_subcommand("info")) info(job, arguments.info);
-    return Exit::success;
+    const auto [subcommand, status] = parse_command_line(job, argc, argv, arguments);
+    if (subcommand == "check") return check(job, arguments.check);
+    if (subcommand == "train") return train(job, arguments.train);
+    if (subcommand == "predict") run_predict(job, arguments);
+    if (subcommand == "convert") convert(job, arguments.convert);
+    if (subcommand == "spectrum") spectrum(job, arguments.spectrum);
+    if (subcommand == "bench") run_bench(job, arguments);
+    if (subcommand == "info") info(job, arguments.info);
+    return status;
 }
 
 Exit run_guarded(Job& job, int argc, char** argv) {

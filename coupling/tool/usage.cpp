@@ -3,13 +3,16 @@
 
 #include <sstream>
 
-#include "coupling/tool/check.hpp"
+#include "coupling/tool/commands.hpp"
 #include "coupling/tool/output.hpp"
 #include "coupling/tool/text.hpp"
 
 namespace surrogate::tool {
 
 namespace {
+
+/// The words behind the program's name.
+using Words = std::vector<std::string>;
 
 bool is_option(const std::string& word) {
     return word.size() > 1 && word[0] == '-';
@@ -20,27 +23,27 @@ std::string suggestion(const std::string& word, const Words& known) {
     return near.empty() ? "" : "; did you mean '" + near + "'?";
 }
 
-std::vector<const CLI::App*> verbs_of(const CLI::App& app) {
+std::vector<const CLI::App*> subcommands_of(const CLI::App& app) {
     return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
-const CLI::App* find_verb(const CLI::App& app, const Words& words) {
-    for (const CLI::App* verb : verbs_of(app))
-        if (!words.empty() && verb->get_name() == words[0]) return verb;
+const CLI::App* find_subcommand(const CLI::App& app, const Words& words) {
+    for (const CLI::App* subcommand : subcommands_of(app))
+        if (!words.empty() && subcommand->get_name() == words[0]) return subcommand;
     return nullptr;
 }
 
 /// What the options that a command does not have were meant to be, a line each.
 std::string suggestions(const CLI::App& app, const Words& words) {
-    const CLI::App* verb = find_verb(app, words);
-    if (verb == nullptr) return "";
+    const CLI::App* subcommand = find_subcommand(app, words);
+    if (subcommand == nullptr) return "";
     Words known;
-    for (const CLI::Option* option : verb->get_options())
+    for (const CLI::Option* option : subcommand->get_options())
         for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
     std::string text;
     for (const std::string& word : words) {
         const std::string name = word.substr(0, word.find('='));
-        if (!is_option(name) || verb->get_option_no_throw(name) != nullptr) continue;
+        if (!is_option(name) || subcommand->get_option_no_throw(name) != nullptr) continue;
         if (const std::string near = suggestion(name, known); !near.empty())
             text += one_line(name) + near + "\n";
     }
@@ -49,7 +52,7 @@ std::string suggestions(const CLI::App& app, const Words& words) {
 
 /// File and --json of a `check` whose options were refused: the report is written in every case.
 /// `others`: the words that may name files.
-CheckArguments salvage(const Words& words, Words& others) {
+CheckArguments recover_check_arguments(const Words& words, Words& others) {
     CheckArguments check;
     const std::string json = "--json";
     for (size_t i = 1; i < words.size(); ++i) {
@@ -68,17 +71,16 @@ CheckArguments salvage(const Words& words, Words& others) {
     return check;
 }
 
-/// The report of a `check` whose command line could not be understood.
-void report_refusal(const Job& job, const Words& words, const std::string& error) {
+/// Writes the report of a `check` whose command line is wrong.
+void report_rejected_check(const Job& job, const Words& words, const std::string& error) {
     if (words.empty() || words[0] != "check") return;
     Words others;
-    const CheckArguments arguments = salvage(words, others);
+    const CheckArguments arguments = recover_check_arguments(words, others);
     report_usage_error(job, arguments, error, others);
 }
 
-}  // namespace
-
-Words understood(int argc, char** argv) {
+/// Turns `help` and `help check` into the option that every subcommand has.
+Words words_of(int argc, char** argv) {
     Words words(argv + 1, argv + argc);
     if (!words.empty() && words[0] == "help") {
         words.erase(words.begin());
@@ -87,12 +89,13 @@ Words understood(int argc, char** argv) {
     return words;
 }
 
-void require_verb(const CLI::App& app, const Words& words) {
-    if (words.empty() || is_option(words[0]) || find_verb(app, words) != nullptr) return;
+/// Throws CLI::ParseError if the first word is not a subcommand; CLI11 would report a missing one.
+void require_subcommand(const CLI::App& app, const Words& words) {
+    if (words.empty() || is_option(words[0]) || find_subcommand(app, words) != nullptr) return;
     Words known;
     std::string all;
-    for (const CLI::App* verb : verbs_of(app)) {
-        known.push_back(verb->get_name());
+    for (const CLI::App* subcommand : subcommands_of(app)) {
+        known.push_back(subcommand->get_name());
         all += (all.empty() ? "" : ", ") + known.back();
     }
     throw CLI::ExtrasError("surrogate: '" + one_line(words[0]) + "' is not a command (" + all +
@@ -100,7 +103,9 @@ void require_verb(const CLI::App& app, const Words& words) {
                            CLI::ExitCodes::ExtrasError);
 }
 
-Exit answer(const Job& job, const CLI::App& app, const CLI::ParseError& error, const Words& words) {
+/// Prints the help or the error on rank 0, and returns the exit status.
+Exit report_parse_error(const Job& job, const CLI::App& app, const CLI::ParseError& error,
+                        const Words& words) {
     std::ostringstream out, err;
     const int code = app.exit(error, out, err);
     if (job.is_root()) {
@@ -110,8 +115,22 @@ Exit answer(const Job& job, const CLI::App& app, const CLI::ParseError& error, c
             complain((text.starts_with(prefix) ? "" : prefix) + text + suggestions(app, words));
     }
     if (code == 0) return Exit::success;
-    report_refusal(job, words, error.what());
+    report_rejected_check(job, words, error.what());
     return Exit::bad_usage;
+}
+
+}  // namespace
+
+Request parse_command_line(const Job& job, int argc, char** argv, Arguments& arguments) {
+    const auto app = make_commands(arguments);
+    const Words words = words_of(argc, argv);
+    try {
+        require_subcommand(*app, words);
+        app->parse(Words(words.rbegin(), words.rend()));  // CLI11 takes them from the end
+    } catch (const CLI::ParseError& error) {
+        return {"", report_parse_error(job, *app, error, words)};
+    }
+    return {app->get_subcommands().front()->get_name()};
 }
 
 }  // namespace surrogate::tool

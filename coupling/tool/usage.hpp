@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
-#include <vector>
 
+#include "coupling/tool/arguments.hpp"
 #include "coupling/tool/job.hpp"
 
 namespace surrogate::tool {
 
-/// The words behind the program's name.
-using Words = std::vector<std::string>;
+/// Tells what remains to be done after the command line was read.
+struct Request {
+    std::string subcommand;       ///< empty: nothing
+    Exit status = Exit::success;  ///< of the program if nothing remains to be done
+};
 
-/// `help` and `help check` as the option that every command has.
-Words understood(int argc, char** argv);
-
-/// Throws CLI::ParseError for a first word that is no command, with the near one: CLI11 would say that
-/// one is missing.
-void require_verb(const CLI::App& app, const Words& words);
-
-/// A command line that could not be understood, or a request for help: prints once, not once a rank.
-/// A refused `check` writes its report (--json) all the same.
-Exit answer(const Job& job, const CLI::App& app, const CLI::ParseError& error, const Words& words);
+/// Reads the command line into `arguments`. Rank 0 prints help that was asked for, and errors with
+/// the options or the subcommand that may have been meant. A rejected `check` still writes its
+/// report (--json). Collective.
+Request parse_command_line(const Job& job, int argc, char** argv, Arguments& arguments);
 
 }  // namespace surrogate::tool

@@ -3,6 +3,7 @@
 // costs what the plan's table says.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,10 +31,23 @@ std::vector<OptionList> speeds() {
     return list;
 }
 
+const OptionList one_thread = {{"threads", "1"}};
+
 class Partitions : public testing::TestWithParam<Tested> {
 protected:
     const FamilyCase& family() const { return *GetParam().family; }
-    Whole alone(const Options& options) const { return computed_alone(*file, GetParam(), options); }
+    /// Returns what one rank computes in a mode, once for all tests of a network.
+    const Whole& alone(const Mode& mode, const OptionList& more = {}) const {
+        static std::map<std::string, Whole> computed;
+        std::string key = GetParam().name() + " " + mode.name;
+        for (const auto& [name, value] : more) key += " " + name + "=" + value;
+        auto found = computed.find(key);
+        if (found == computed.end()) {
+            const Options options = options_of(mode.options, more);
+            found = computed.emplace(key, computed_alone(*file, GetParam(), options)).first;
+        }
+        return found->second;
+    }
 
     /// Results of this rank's share, after both kinds of run.
     std::vector<double> results(FamilyRun& run) const {
@@ -64,7 +78,7 @@ protected:
 TEST_P(Partitions, PredictAsOneRankInEveryMode) {
     for (const Mode& mode : family().modes) {
         const Options options = options_of(mode.options, {{"threads", "1"}});
-        const Whole whole = alone(options);
+        const Whole& whole = alone(mode, one_thread);
         for (const std::string& partition : family().partitions) {
             SCOPED_TRACE(trace(mode.name, partition));
             FamilyRun run(context, model, GetParam(), partition, options);
@@ -77,7 +91,7 @@ TEST_P(Partitions, PredictAsOneRankInEveryMode) {
 TEST_P(Partitions, PredictTheBitsOfOneRankForAnyThreadsAndVectors) {
     for (const Mode& mode : family().modes) {
         if (mode.tolerance > 0) continue;
-        const Whole whole = alone(options_of(mode.options, {{"threads", "1"}}));
+        const Whole& whole = alone(mode, one_thread);
         for (const std::string& partition : family().partitions) {
             for (const OptionList& speed : speeds()) {
                 SCOPED_TRACE(trace(mode.name, partition) + ", " + speed.back().second + ", " +
@@ -91,18 +105,18 @@ TEST_P(Partitions, PredictTheBitsOfOneRankForAnyThreadsAndVectors) {
 TEST_P(Partitions, PredictTheBitsOfOneRankWithTheReferenceBackend) {
     for (const Mode& mode : family().modes) {
         if (mode.tolerance > 0) continue;
-        const Options reference = options_of(mode.options, {{"threads", "1"}, {"backend", "ref"}});
-        const Whole whole = alone(reference);
+        const OptionList reference = {{"threads", "1"}, {"backend", "ref"}};
+        const Whole& whole = alone(mode, reference);
         for (const std::string& partition : family().partitions)
-            expect_bits(whole, partition, reference);
-        EXPECT_LE(whole.difference(alone(options_of(mode.options)).values, whole.all()), 1e-5);
+            expect_bits(whole, partition, options_of(mode.options, reference));
+        EXPECT_LE(whole.difference(alone(mode).values, whole.all()), 1e-5);
     }
 }
 
 TEST_P(Partitions, AreTheSameProblemInEveryMode) {
-    const Whole first = alone(options_of(family().modes.front().options));
+    const Whole& first = alone(family().modes.front());
     for (const Mode& mode : family().modes) {
-        const Whole other = alone(options_of(mode.options));
+        const Whole& other = alone(mode);
         EXPECT_LE(first.difference(other.values, first.all()), 1e-5) << mode.name;
     }
 }
@@ -199,9 +213,8 @@ TEST_P(Neighbours, OfRanksThatTakeNoPartDoNotMatter) {
         EXPECT_EQ(own.size(), half);
         const Model loaded(own, *file);
         for (const Mode& mode : family().modes) {
-            const Options options = options_of(mode.options);
-            FamilyRun run(own, loaded, GetParam(), "scattered", options);
-            EXPECT_LE(alone(options).difference(results(run), run.out()), mode.tolerance);
+            FamilyRun run(own, loaded, GetParam(), "scattered", options_of(mode.options));
+            EXPECT_LE(alone(mode).difference(results(run), run.out()), mode.tolerance);
         }
     }
     MPI_Comm_free(&part);

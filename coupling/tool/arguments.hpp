@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "coupling/tool/bench.hpp"
+#include "coupling/tool/check.hpp"
+#include "coupling/tool/convert.hpp"
+#include "coupling/tool/info.hpp"
+#include "coupling/tool/predict.hpp"
+#include "coupling/tool/spectrum.hpp"
+#include "coupling/tool/train.hpp"
+
+namespace surrogate::tool {
+
+/// Holds what the command line asks for.
+struct Arguments {
+    InfoArguments info;
+    CheckArguments check;
+    PredictArguments predict;
+    ConvertArguments convert;
+    SpectrumArguments spectrum;
+    BenchArguments bench;
+    TrainArguments train;
+    std::vector<std::string> predict_maps;
+    std::map<std::string, std::string>
+        plan_options;              ///< of predict and bench: as surrogate_options_set
+    bool is_reproducible = false;  ///< of predict and bench
+};
+
+}  // namespace surrogate::tool
