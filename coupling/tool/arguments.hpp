@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "coupling/spectrum/spectrum.hpp"
 #include "coupling/tool/bench.hpp"
 #include "coupling/tool/check.hpp"
 #include "coupling/tool/convert.hpp"
 #include "coupling/tool/info.hpp"
 #include "coupling/tool/predict.hpp"
-#include "coupling/tool/spectrum.hpp"
 #include "coupling/tool/train.hpp"
 
 namespace surrogate::tool {

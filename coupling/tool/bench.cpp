@@ -9,13 +9,13 @@
 #include <optional>
 #include <stdexcept>
 
-#include "coupling/tool/grid_domain.hpp"
+#include "coupling/case/grid_domain.hpp"
+#include "coupling/job/output.hpp"
+#include "coupling/job/output_files.hpp"
+#include "coupling/job/text.hpp"
 #include "coupling/tool/layer_costs.hpp"
 #include "coupling/tool/machine_limits.hpp"
-#include "coupling/tool/output.hpp"
-#include "coupling/tool/output_files.hpp"
-#include "coupling/tool/plan_trial.hpp"
-#include "coupling/tool/text.hpp"
+#include "coupling/tool/plan_probe.hpp"
 
 namespace surrogate::tool {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "coupling/tool/job.hpp"
+#include "coupling/job/job.hpp"
 
 namespace surrogate::tool {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "coupling/tool/job.hpp"
-#include "coupling/tool/output.hpp"
-#include "coupling/tool/text.hpp"
+#include "coupling/job/job.hpp"
+#include "coupling/job/output.hpp"
+#include "coupling/job/text.hpp"
 
 namespace surrogate::tool {
 

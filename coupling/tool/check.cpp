@@ -4,10 +4,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "coupling/tool/output.hpp"
-#include "coupling/tool/output_files.hpp"
-#include "coupling/tool/tensor_file.hpp"
-#include "coupling/tool/text.hpp"
+#include "coupling/job/output.hpp"
+#include "coupling/job/output_files.hpp"
+#include "coupling/job/tensor_file.hpp"
+#include "coupling/job/text.hpp"
 
 namespace surrogate::tool {
 
@@ -40,51 +40,51 @@ Json requested(const Job& job, const CheckArguments& arguments) {
 }
 
 /// Why a case that ran is not passed.
-std::string reason_of(const Verdict& verdict) {
-    const std::string kind = verdict.is_absolute ? "root mean square error" : "relative_l2";
-    if (verdict.is_contradictory)
+std::string reason_of(const CheckOutcome& outcome) {
+    const std::string kind = outcome.is_absolute ? "root mean square error" : "relative_l2";
+    if (outcome.is_contradictory)
         return "the check case contradicts itself: check/output and check/output64, which should "
                "be "
                "one model in single and in double precision, differ by " +
-               number(verdict.official_relative_l2) + " (at most " +
+               number(outcome.official_relative_l2) + " (at most " +
                number(largest_official_error) + "; " + kind + " of this run " +
-               number(verdict.relative_l2) + "). Export the case again";
-    return kind + " is " + number(verdict.relative_l2) + ", more than " + number(verdict.bound);
+               number(outcome.relative_l2) + "). Export the case again";
+    return kind + " is " + number(outcome.relative_l2) + ", more than " + number(outcome.bound);
 }
 
 void add(Json& report, const CheckResult& result) {
-    const Verdict& verdict = result.verdict;
+    const CheckOutcome& outcome = result.outcome;
     report["family"] = result.family;
     report["backend"] = result.backend;
     report["precision"] = result.precision;
     report["threads"] = result.threads;
     report["vector"] = result.vector;
-    report["relative_l2"] = verdict.relative_l2;
-    report["official_relative_l2"] = verdict.official_relative_l2;  // NaN becomes null
-    report["max_abs"] = verdict.max_abs;
+    report["relative_l2"] = outcome.relative_l2;
+    report["official_relative_l2"] = outcome.official_relative_l2;  // NaN becomes null
+    report["max_abs"] = outcome.max_abs;
     report["truth"] = result.is_truth_double ? "double" : "single";
     report["hash"] = result.hash;
-    report["passed"] = verdict.is_passed;
+    report["passed"] = outcome.is_passed;
     report["bytes_sent_per_rank"] = result.bytes_sent_per_rank;
     report["collectives"] = result.collectives;
     report["seconds_plan"] = result.seconds_plan;
     report["seconds_run"] = result.seconds_run;
-    if (!verdict.is_passed) report["error"] = reason_of(verdict);
+    if (!outcome.is_passed) report["error"] = reason_of(outcome);
 }
 
 /// "1.2e-07 (allowed 2e-06, official code 1.8e-07)"
 std::string error_of(const CheckResult& result) {
-    const Verdict& verdict = result.verdict;
-    std::string text = number(verdict.relative_l2) + " (allowed " + number(verdict.bound);
-    if (!std::isnan(verdict.official_relative_l2))
-        text += ", official code " + number(verdict.official_relative_l2);
+    const CheckOutcome& outcome = result.outcome;
+    std::string text = number(outcome.relative_l2) + " (allowed " + number(outcome.bound);
+    if (!std::isnan(outcome.official_relative_l2))
+        text += ", official code " + number(outcome.official_relative_l2);
     return text + ")";
 }
 
 void print_result(const Job& job, const CheckArguments& arguments, const CheckResult& result) {
     if (!job.is_root()) return;
     const CheckSettings& s = arguments.settings;
-    const Verdict& verdict = result.verdict;
+    const CheckOutcome& outcome = result.outcome;
     const std::string mode = s.is_reproducible ? "reproducible" : "fast";
     Lines lines;
     lines.add("model", one_line(arguments.file) + " (" + result.family + ")");
@@ -98,16 +98,16 @@ void print_result(const Job& job, const CheckArguments& arguments, const CheckRe
             "single: the file has no check/output64. y is compared with the official run in\n"
             "single precision; how far that is from the truth is not known, and errors below\n"
             "the 1e-5 that it is allowed to be off do not show");
-    lines.add(verdict.is_absolute ? "root mean square error" : "relative L2 error",
+    lines.add(outcome.is_absolute ? "root mean square error" : "relative L2 error",
               error_of(result));
-    if (verdict.is_absolute) lines.add("", "(not relative: the true output is zero)");
-    lines.add("largest error", number(verdict.max_abs));
+    if (outcome.is_absolute) lines.add("", "(not relative: the true output is zero)");
+    lines.add("largest error", number(outcome.max_abs));
     lines.add("hash", result.hash);
     lines.add("sent by a rank", std::to_string(result.bytes_sent_per_rank) + " bytes in " +
                                     std::to_string(result.collectives) + " collectives");
     lines.add("seconds",
               number(result.seconds_plan) + " plan, " + number(result.seconds_run) + " run");
-    lines.add("result", verdict.is_passed ? "passed" : "NOT PASSED: " + reason_of(verdict));
+    lines.add("result", outcome.is_passed ? "passed" : "NOT PASSED: " + reason_of(outcome));
     print(lines.text());
 }
 
@@ -156,13 +156,13 @@ Exit check(const Job& job, const CheckArguments& arguments) {
     const auto note = [&](Exit why, const char* text) {
         status = why;
         report["error"] = text;
-        if (job.is_root()) complain(std::string("surrogate check: ") + text);
+        if (job.is_root()) print_error(std::string("surrogate check: ") + text);
     };
     try {
         const CheckResult result = evaluate(job, arguments);
         add(report, result);
         print_result(job, arguments, result);
-        status = result.verdict.is_passed ? Exit::success : Exit::not_passed;
+        status = result.outcome.is_passed ? Exit::success : Exit::not_passed;
     } catch (const Failure& failure) {
         note(failure.status(), failure.what());
     } catch (const Error& error) {

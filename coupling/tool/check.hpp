@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "coupling/tool/check_case.hpp"
-#include "coupling/tool/job.hpp"
+#include "coupling/case/check_case.hpp"
+#include "coupling/job/job.hpp"
 
 namespace surrogate::tool {
 

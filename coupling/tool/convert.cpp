@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <surrogate/surrogate.hpp>
 
+#include "coupling/job/model_bytes.hpp"
+#include "coupling/job/output.hpp"
+#include "coupling/job/output_files.hpp"
+#include "coupling/job/read_text.hpp"
+#include "coupling/job/text.hpp"
 #include "coupling/tool/card_edit.hpp"
-#include "coupling/tool/model_bytes.hpp"
-#include "coupling/tool/output.hpp"
-#include "coupling/tool/output_files.hpp"
-#include "coupling/tool/read_text.hpp"
-#include "coupling/tool/text.hpp"
 
 namespace surrogate::tool {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "coupling/tool/job.hpp"
+#include "coupling/job/job.hpp"
 
 namespace surrogate::tool {
 

@@ -6,12 +6,12 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "coupling/tool/check_case.hpp"
-#include "coupling/tool/grid_domain.hpp"
+#include "coupling/case/check_case.hpp"
+#include "coupling/case/grid_domain.hpp"
+#include "coupling/job/output.hpp"
+#include "coupling/job/text.hpp"
 #include "coupling/tool/info_json.hpp"
-#include "coupling/tool/output.hpp"
 #include "coupling/tool/plan_memory.hpp"
-#include "coupling/tool/text.hpp"
 
 namespace surrogate::tool {
 
@@ -20,13 +20,13 @@ namespace {
 using nlohmann::json;  // nlohmann::ordered_json finds a key in time linear in their number
 
 constexpr size_t most_entries = 40;    // of a list whose length the file chooses
-constexpr size_t longest_value = 400;  // bytes of one of its texts
+constexpr size_t longest_text = 400;  // bytes of one of its texts
 
 /// A value of the card without quotes: gelu, 64, true.
 std::string plain(const json& value) {
     const std::string text =
         value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', true);
-    return one_line(text, longest_value);
+    return one_line(text, longest_text);
 }
 
 /// "5 more", of what was not shown
@@ -175,7 +175,7 @@ std::string pooled_of(const surrogate_pooled_info& pooled) {
 }
 
 /// A text of several lines, such as a configuration, by its first line and their number.
-std::string shown(const json& value) {
+std::string value_text(const json& value) {
     if (!value.is_string()) return plain(value);
     const auto& text = value.get_ref<const std::string&>();
     const auto n_line = 1 + std::count(text.begin(), text.end() - !text.empty(), '\n');
@@ -192,7 +192,7 @@ void add_provenance(const json& provenance, Lines& lines) {
             lines.add("..", more(provenance.size()) + " entries of the card's provenance");
             return;
         }
-        lines.add(one_line(key, 40), shown(value));
+        lines.add(one_line(key, 40), value_text(value));
     }
 }
 

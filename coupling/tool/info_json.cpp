@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "coupling/tool/text_hash.hpp"
+#include "coupling/job/text_hash.hpp"
 
 namespace surrogate::tool {
 

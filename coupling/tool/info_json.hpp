@@ -5,7 +5,7 @@
 #include <string>
 #include <surrogate/surrogate.hpp>
 
-#include "coupling/tool/job.hpp"
+#include "coupling/job/job.hpp"
 #include "coupling/tool/plan_memory.hpp"
 
 namespace surrogate::tool {

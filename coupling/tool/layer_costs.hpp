@@ -5,7 +5,7 @@
 #include <surrogate/surrogate.hpp>
 #include <vector>
 
-#include "coupling/tool/job.hpp"
+#include "coupling/job/job.hpp"
 
 namespace surrogate::tool {
 

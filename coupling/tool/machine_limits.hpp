@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "coupling/tool/job.hpp"
+#include "coupling/job/job.hpp"
 
 namespace surrogate::tool {
 

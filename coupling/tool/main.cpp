@@ -7,11 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "coupling/tool/dataset_trial.hpp"
-#include "coupling/tool/job.hpp"
-#include "coupling/tool/output.hpp"
-#include "coupling/tool/plan_trial.hpp"
+#include "coupling/job/job.hpp"
+#include "coupling/job/output.hpp"
+#include "coupling/job/text.hpp"
+#include "coupling/tool/plan_probe.hpp"
 #include "coupling/tool/usage.hpp"
+#include "coupling/training/dataset_trial.hpp"
 
 namespace {
 
@@ -53,7 +54,7 @@ Exit run(Job& job, int argc, char** argv) {
 
 Exit run_guarded(Job& job, int argc, char** argv) {
     const auto say = [&](const std::string& text) {
-        if (job.is_root()) complain("surrogate: " + text);
+        if (job.is_root()) print_error("surrogate: " + text);
     };
     try {
         return run(job, argc, argv);
@@ -75,7 +76,7 @@ Exit run_guarded(Job& job, int argc, char** argv) {
 Exit finish(const Job& job, Exit status) {
     if (job.is_root()) {
         const std::string lost = finish_output();
-        if (!lost.empty()) complain("surrogate: cannot write to standard output: " + lost);
+        if (!lost.empty()) print_error("surrogate: cannot write to standard output: " + lost);
         if (!lost.empty() && status == Exit::success) status = Exit::bad_usage;
     }
     return static_cast<Exit>(job.max(static_cast<int64_t>(status)));

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "coupling/job/output.hpp"
 #include "coupling/tool/commands.hpp"
-#include "coupling/tool/output.hpp"
 
 namespace {
 
@@ -171,11 +171,11 @@ int main(int argc, char** argv) {
     const auto app = make_commands(arguments);
     const std::string kind = argc == 2 ? argv[1] : "";
     if (kind != "man" && kind != "bash") {
-        complain("surrogate_manual man|bash");
+        print_error("surrogate_manual man|bash");
         return 2;
     }
     print(kind == "man" ? man_page(*app) : bash_completion(*app));
     const std::string lost = finish_output();
-    if (!lost.empty()) complain("surrogate_manual: " + lost);
+    if (!lost.empty()) print_error("surrogate_manual: " + lost);
     return lost.empty() ? 0 : 2;
 }

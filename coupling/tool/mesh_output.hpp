@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "coupling/tool/job.hpp"
-#include "coupling/tool/mesh_fields.hpp"
+#include "coupling/job/job.hpp"
+#include "coupling/mesh/mesh_fields.hpp"
+#include "coupling/mesh/mesh_file.hpp"
 #include "coupling/tool/predict_target.hpp"
-#include "coupling/vtk/mesh_file.hpp"
 
 namespace surrogate::tool {
 

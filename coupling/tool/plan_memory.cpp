@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "coupling/tool/grid_domain.hpp"
-#include "coupling/tool/plan_trial.hpp"
-#include "coupling/tool/text.hpp"
+#include "coupling/case/grid_domain.hpp"
+#include "coupling/job/text.hpp"
+#include "coupling/tool/plan_probe.hpp"
 
 namespace surrogate::tool {
 

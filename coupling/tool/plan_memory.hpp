@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "coupling/tool/job.hpp"
+#include "coupling/job/job.hpp"
 
 namespace surrogate::tool {
 
@@ -13,7 +13,7 @@ struct PlanMemory {
     double of_point = std::numeric_limits<double>::quiet_NaN();  ///< NaN on a grid: see of_rank
     double of_rank = std::numeric_limits<double>::quiet_NaN();   ///< on a grid: all of it
     /// "992 bytes a point and 1.2 MB a rank", for a grid "5.4 MB a rank on 1 rank"; or that finding
-    /// out takes more than the limits of plan_trial.hpp.
+    /// out takes more than the limits of plan_probe.hpp.
     std::string text;
 };
 

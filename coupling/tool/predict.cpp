@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/predict.hpp"
 
-#include "coupling/tool/output.hpp"
+#include "coupling/job/output.hpp"
+#include "coupling/job/process_memory.hpp"
+#include "coupling/job/text.hpp"
 #include "coupling/tool/predict_series.hpp"
 #include "coupling/tool/predictor.hpp"
-#include "coupling/tool/process_memory.hpp"
-#include "coupling/tool/text.hpp"
 #include "coupling/vtk/disk.hpp"
 
 namespace surrogate::tool {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "coupling/tool/job.hpp"
+#include "coupling/job/job.hpp"
 
 namespace surrogate::tool {
 
@@ -36,8 +36,5 @@ struct PredictArguments {
 /// --strict and for results that are not finite, else bad_usage; nothing is written then, and an
 /// earlier output stays. In a build without VTK: Failure that says so.
 void predict(Job& job, const PredictArguments& arguments);
-
-/// "field=array" as given to --map. Failure if it is not of that form.
-std::pair<std::string, std::string> parse_map(const std::string& text);
 
 }  // namespace surrogate::tool

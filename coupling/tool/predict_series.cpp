@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "coupling/tool/output.hpp"
+#include "coupling/job/output.hpp"
+#include "coupling/job/text_hash.hpp"
 #include "coupling/tool/predict_target.hpp"
 #include "coupling/tool/predictor.hpp"
 #include "coupling/tool/series_output.hpp"
-#include "coupling/tool/text_hash.hpp"
 #include "coupling/vtk/disk.hpp"
 
 namespace surrogate::tool {
@@ -20,13 +20,13 @@ namespace {
 using vtk::SeriesStep;
 
 /// What must be the same for all steps of a series.
-std::string essence_of(const Model& model, const PredictArguments& arguments) {
-    const nlohmann::json essence = {{"model", hex(model.hash())},
+std::string fingerprint_of(const Model& model, const PredictArguments& arguments) {
+    const nlohmann::json fingerprint = {{"model", hex(model.hash())},
                                     {"at", arguments.at},
                                     {"ignore_units", arguments.ignore_units},
                                     {"maps", arguments.maps},
                                     {"options", arguments.options}};
-    return essence.dump(2, ' ', true) + "\n";
+    return fingerprint.dump(2, ' ', true) + "\n";
 }
 
 std::string time_text(double time_s) {
@@ -94,14 +94,14 @@ void predict_series(Job& job, const PredictArguments& arguments) {
     Progress progress(static_cast<int>(steps.size()) + 1, arguments.quiet || !job.is_root());
     progress.stage("reading the model");
     Predictor predictor(job, arguments, options);
-    const std::string essence = essence_of(predictor.model(), arguments);
+    const std::string fingerprint = fingerprint_of(predictor.model(), arguments);
     std::unique_ptr<file::FileLock> lock;
     if (!predictor.places().at_points.empty()) lock = lock_output(job, arguments);
     std::optional<SeriesOutput> output;
     int64_t n_done = 0;
     job.agree([&] {
         if (!job.is_root() || predictor.places().at_points.empty()) return;
-        output.emplace(arguments, steps, essence);
+        output.emplace(arguments, steps, fingerprint);
         n_done = static_cast<int64_t>(output->n_done());
     });
     const auto first = static_cast<size_t>(job.max(n_done));

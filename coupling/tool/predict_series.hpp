@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "coupling/tool/job.hpp"
+#include "coupling/job/job.hpp"
 #include "coupling/tool/predict.hpp"
 
 namespace surrogate::tool {

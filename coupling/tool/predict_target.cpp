@@ -12,9 +12,9 @@
 #include <regex>
 #include <set>
 
+#include "coupling/mesh/mesh_files.hpp"
+#include "coupling/mesh/mesh_reader.hpp"
 #include "coupling/vtk/disk.hpp"
-#include "coupling/vtk/mesh_files.hpp"
-#include "coupling/vtk/mesh_reader.hpp"
 
 namespace surrogate::tool {
 

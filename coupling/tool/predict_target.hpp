@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "coupling/tool/output_files.hpp"
+#include "coupling/job/output_files.hpp"
 #include "coupling/tool/predict.hpp"
 
 namespace surrogate::tool {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/predictor.hpp"
 
+#include "coupling/job/output.hpp"
+#include "coupling/job/text.hpp"
 #include "coupling/tool/mesh_output.hpp"
-#include "coupling/tool/output.hpp"
-#include "coupling/tool/text.hpp"
 
 namespace surrogate::tool {
 
@@ -16,7 +16,7 @@ void check_ranges(const Job& job, bool is_strict, const MeshSample& sample,
     for (const RangeCount& count : counts) {
         if (count.n_outside == 0) continue;
         is_outside = true;
-        if (job.is_root()) complain("warning: " + when + count.warning(sample.word()));
+        if (job.is_root()) print_error("warning: " + when + count.warning(sample.word()));
     }
     if (is_outside && is_strict)
         throw Failure(Exit::not_passed,

@@ -6,14 +6,14 @@
 #include <surrogate/surrogate.hpp>
 #include <vector>
 
-#include "coupling/tool/field_places.hpp"
-#include "coupling/tool/job.hpp"
-#include "coupling/tool/mesh_plan.hpp"
-#include "coupling/tool/mesh_sample.hpp"
+#include "coupling/job/job.hpp"
+#include "coupling/job/progress.hpp"
+#include "coupling/mesh/field_places.hpp"
+#include "coupling/mesh/mesh_plan.hpp"
+#include "coupling/mesh/mesh_sample.hpp"
 #include "coupling/tool/predict.hpp"
 #include "coupling/tool/predict_target.hpp"
-#include "coupling/tool/progress.hpp"
-#include "coupling/tool/range_watch.hpp"
+#include "coupling/tool/range_statistics.hpp"
 
 namespace surrogate::tool {
 

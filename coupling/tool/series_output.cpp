@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "coupling/tool/output_files.hpp"
+#include "coupling/job/output_files.hpp"
+#include "coupling/job/read_text.hpp"
+#include "coupling/mesh/mesh_files.hpp"
+#include "coupling/mesh/mesh_reader.hpp"
 #include "coupling/tool/predict_target.hpp"
-#include "coupling/tool/read_text.hpp"
 #include "coupling/tool/series_steps.hpp"
 #include "coupling/vtk/disk.hpp"
-#include "coupling/vtk/mesh_files.hpp"
-#include "coupling/vtk/mesh_reader.hpp"
 
 namespace surrogate::tool {
 
@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using vtk::SeriesStep;
 
-constexpr const char* essence_file = "/predict.json";
+constexpr const char* fingerprint_file = "/predict.json";
 
 /// "out" or "out_3" of steps in such a folder beside OUT.pvd; "" if they are elsewhere.
 std::string folder_of(const std::string& out, const std::vector<SeriesStep>& steps) {
@@ -37,9 +37,9 @@ std::string folder_of(const std::string& out, const std::vector<SeriesStep>& ste
 }
 
 /// Whether a program that made this series began in the folder: its note says so.
-bool is_begun(const std::string& folder, const std::string& essence) {
-    const std::string note = folder + essence_file;
-    return fs::is_regular_file(fs::symlink_status(note)) && read_text(note) == essence;
+bool is_begun(const std::string& folder, const std::string& fingerprint) {
+    const std::string note = folder + fingerprint_file;
+    return fs::is_regular_file(fs::symlink_status(note)) && read_text(note) == fingerprint;
 }
 
 bool is_within(const std::string& file, const std::string& folder) {
@@ -65,8 +65,8 @@ bool holds_one_of(const std::string& folder, const std::vector<SeriesStep>& mesh
 }  // namespace
 
 SeriesOutput::SeriesOutput(const PredictArguments& arguments, const std::vector<SeriesStep>& input,
-                           const std::string& essence)
-    : arguments_(arguments), essence_(essence) {
+                           const std::string& fingerprint)
+    : arguments_(arguments), fingerprint_(fingerprint) {
     const std::string& out = arguments.out;
     if (arguments.overwrite && fs::exists(out)) note_replaced();
     check_out(input);
@@ -114,7 +114,7 @@ void SeriesOutput::choose_folder(const std::vector<SeriesStep>& input) {
     const std::string own = vtk::directory_of(arguments_.out) + vtk::stem_of(arguments_.out);
     folder_ = own;
     for (int i = 1; fs::exists(fs::symlink_status(folder_)); ++i) {
-        if (folder_ != replaced_folder_ && is_begun(folder_, essence_) &&
+        if (folder_ != replaced_folder_ && is_begun(folder_, fingerprint_) &&
             !holds_one_of(folder_, input))
             break;
         folder_ = own + "_" + std::to_string(i);
@@ -133,8 +133,8 @@ void SeriesOutput::take_up(const std::vector<SeriesStep>& input) {
         if (i >= input.size() || done_[i].time_s != input[i].time_s)
             fail("--resume: the times of '" + out + "' are not those that '" + arguments_.mesh +
                  "' begins with: it is of another series; --overwrite replaces it");
-    if (read_text(folder_ + essence_file) != essence_)
-        fail("--resume: '" + folder_ + essence_file +
+    if (read_text(folder_ + fingerprint_file) != fingerprint_)
+        fail("--resume: '" + folder_ + fingerprint_file +
              "' tells of another model, other arrays or options than are given now; what they have "
              "made stays with --out of another name, --overwrite replaces it");
     has_begun_ = true;
@@ -143,7 +143,7 @@ void SeriesOutput::take_up(const std::vector<SeriesStep>& input) {
 std::string SeriesOutput::begin_step(size_t i, const std::string& input) {
     if (!has_begun_) {
         vtk::make_directory(folder_);
-        write_output(folder_ + essence_file, essence_);
+        write_output(folder_ + fingerprint_file, fingerprint_);
         has_begun_ = true;
     }
     char name[32];
@@ -168,7 +168,7 @@ void SeriesOutput::remove_replaced() {
     for (const std::string& file : replaced_)  // folders of pieces
         if (vtk::parse_mesh_name(file).is_parallel)
             std::remove((replaced_folder_ + "/" + vtk::stem_of(file)).c_str());
-    const std::string note = replaced_folder_ + essence_file;
+    const std::string note = replaced_folder_ + fingerprint_file;
     if (is_note(read_text(note))) std::remove(note.c_str());
     std::remove(replaced_folder_.c_str());
     replaced_folder_.clear();

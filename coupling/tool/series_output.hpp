@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "coupling/tool/job.hpp"
+#include "coupling/job/job.hpp"
 #include "coupling/tool/predict.hpp"
 #include "coupling/vtk/summary.hpp"
 
@@ -19,12 +19,12 @@ std::vector<vtk::SeriesStep> read_series(const Job& job, const PredictArguments&
 class SeriesOutput {
 public:
     /// Looks at what is there; writes nothing.
-    ///   essence  what makes the steps: a series that goes on must have had the same
+    ///   fingerprint  what makes the steps: a series that goes on must have had the same
     /// Throws Failure: OUT.pvd, or a file of the series that it replaces, is the input or one of its
     /// meshes; OUT.pvd exists without --overwrite or --resume; --resume, and the earlier one has
-    /// other times or another essence; a folder that cannot be written.
+    /// other times or another fingerprint; a folder that cannot be written.
     SeriesOutput(const PredictArguments& arguments, const std::vector<vtk::SeriesStep>& input,
-                 const std::string& essence);
+                 const std::string& fingerprint);
 
     /// Steps that an earlier program has completed.
     size_t n_done() const { return done_.size(); }
@@ -44,7 +44,7 @@ private:
     void remove_replaced();
 
     const PredictArguments& arguments_;
-    std::string essence_, folder_;
+    std::string fingerprint_, folder_;
     std::vector<vtk::SeriesStep> done_;
     std::vector<std::string> replaced_;  ///< files of the series that --overwrite replaces
     std::string replaced_folder_;        ///< "": they are not this program's

@@ -7,12 +7,12 @@
 #include <set>
 #include <sstream>
 
-#include "coupling/tool/job.hpp"
-#include "coupling/tool/output.hpp"
+#include "coupling/job/job.hpp"
+#include "coupling/job/output.hpp"
+#include "coupling/mesh/mesh_files.hpp"
+#include "coupling/mesh/mesh_reader.hpp"
 #include "coupling/tool/series_output.hpp"
 #include "coupling/vtk/disk.hpp"
-#include "coupling/vtk/mesh_files.hpp"
-#include "coupling/vtk/mesh_reader.hpp"
 
 namespace surrogate::tool {
 

@@ -12,15 +12,15 @@
 #include <type_traits>
 #include <utility>
 
-#include "coupling/tool/dataset_trial.hpp"
-#include "coupling/tool/output.hpp"
-#include "coupling/tool/read_text.hpp"
-#include "coupling/tool/text.hpp"
-#include "coupling/tool/train_essence.hpp"
-#include "coupling/tool/train_hash.hpp"
-#include "coupling/tool/train_rollout.hpp"
-#include "coupling/tool/train_run.hpp"
-#include "coupling/tool/train_statistics.hpp"
+#include "coupling/job/output.hpp"
+#include "coupling/job/read_text.hpp"
+#include "coupling/job/text.hpp"
+#include "coupling/training/dataset_trial.hpp"
+#include "coupling/training/rollout.hpp"
+#include "coupling/training/fingerprint.hpp"
+#include "coupling/training/hash.hpp"
+#include "coupling/training/run.hpp"
+#include "coupling/training/statistics.hpp"
 
 namespace surrogate::tool {
 
@@ -315,17 +315,17 @@ Exit train(Job& job, const TrainArguments& arguments) {
     });
     const bool is_quiet = arguments.quiet || !job.is_root();
     const auto say = [&](const std::string& line) {
-        if (!is_quiet) complain("surrogate: " + line);
+        if (!is_quiet) print_error("surrogate: " + line);
     };
     const Context across = job.make_context();
     const Sources sources = open_sources(job, across, config);
     TrainFolder folder(job, config.folder);
-    json provenance = json::object(), essence = json::object();
+    json provenance = json::object(), fingerprint = json::object();
     if (!arguments.dry_run) {
         folder.claim(inputs_of(arguments, config), earlier_of(arguments));
         provenance = provenance_of(job, config, text);
-        essence = essence_of(config, provenance);
-        folder.compare(essence);
+        fingerprint = fingerprint_of(config, provenance);
+        folder.compare(fingerprint);
     }
     say("reading the training set for its means and ranges");
     const auto& [inputs, outputs] = sources.channels;
@@ -340,12 +340,12 @@ Exit train(Job& job, const TrainArguments& arguments) {
                    : new_card(config, inputs, outputs, statistics);
     });
     for (const std::string& warning : warnings)
-        if (job.is_root()) complain("surrogate: warning: " + warning);
+        if (job.is_root()) print_error("surrogate: warning: " + warning);
     const auto n_batch = static_cast<int64_t>(sources.data->training().size()) / config.batch;
     TrainEngine engine(job, across, config, *sources.data, sources.channels, card, statistics,
                        n_batch * config.n_epoch);
     TrainParts parts{job,  across,     config,  *sources.data, sources.channels, folder,
-                     card, provenance, essence, engine,        zero_targets,     arguments.quiet};
+                     card, provenance, fingerprint, engine,        zero_targets,     arguments.quiet};
     if (arguments.dry_run) {
         dry_run(parts, n_batch);
         return Exit::success;

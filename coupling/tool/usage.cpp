@@ -3,9 +3,9 @@
 
 #include <sstream>
 
+#include "coupling/job/output.hpp"
+#include "coupling/job/text.hpp"
 #include "coupling/tool/commands.hpp"
-#include "coupling/tool/output.hpp"
-#include "coupling/tool/text.hpp"
 
 namespace surrogate::tool {
 
@@ -112,7 +112,7 @@ Exit report_parse_error(const Job& job, const CLI::App& app, const CLI::ParseErr
         print(out.str());
         const std::string prefix = "surrogate: ", text = err.str();
         if (code != 0)
-            complain((text.starts_with(prefix) ? "" : prefix) + text + suggestions(app, words));
+            print_error((text.starts_with(prefix) ? "" : prefix) + text + suggestions(app, words));
     }
     if (code == 0) return Exit::success;
     report_rejected_check(job, words, error.what());

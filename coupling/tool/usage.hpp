@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "coupling/job/job.hpp"
 #include "coupling/tool/arguments.hpp"
-#include "coupling/tool/job.hpp"
 
 namespace surrogate::tool {
 

@@ -12,7 +12,7 @@
 #include "panel.hpp"
 #include "potential_flow.hpp"
 #include "surface.hpp"
-#include "tests/coupling/petsc_environment.hpp"
+#include "tests/coupling/petsc/petsc_environment.hpp"
 
 namespace {
 

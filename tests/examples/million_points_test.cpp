@@ -12,7 +12,7 @@
 
 #include "heat.hpp"
 #include "study.hpp"
-#include "tests/coupling/petsc_environment.hpp"
+#include "tests/coupling/petsc/petsc_environment.hpp"
 
 namespace {
 

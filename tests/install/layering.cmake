@@ -36,8 +36,14 @@ set(rules
     "coupling/error"          "coupling/(error|file)/|${public}"
     "coupling/hdf5"           "coupling/(hdf5|error)/|${public}"
     "coupling/dataset"        "coupling/(dataset|hdf5|error|file)/|${public}"
-    "coupling/tool"           "coupling/(tool|vtk|file)/|coupling/dataset/read_(file|form)\\.hpp|${public}"
     "coupling/vtk"            "coupling/(vtk|file)/|${public}"
+    "coupling/figure"         "coupling/(figure|vtk)/|${public}"
+    "coupling/job"            "coupling/(job|file)/|${public}"
+    "coupling/case"           "coupling/(case|job)/|${public}"
+    "coupling/mesh"           "coupling/(mesh|case|job|vtk)/|${public}"
+    "coupling/training"       "coupling/(training|job|figure)/|coupling/dataset/read_(file|form)\\.hpp|${public}"
+    "coupling/spectrum"       "coupling/(spectrum|mesh|case|job|figure)/|${public}"
+    "coupling/tool"           "coupling/(tool|spectrum|training|mesh|case|job|vtk)/|coupling/file/|${public}"
     "coupling/petsc"          "coupling/petsc/|${public}"
     "coupling/timeloop"       "coupling/(timeloop|hdf5|error|file)/|${public}"
     "coupling/fortran"        "coupling/fortran/|${public}"
@@ -58,7 +64,7 @@ set(may_name_families "^(coupling|examples)/")
 
 set(ours "^(kernels|libsurrogate|coupling|examples|tests|benchmarks|surrogate)/")
 # The only places that know MPI.
-set(may_use_mpi "^(libsurrogate/src/transport/|libsurrogate/src/api/api_mpi|libsurrogate/include/surrogate/surrogate_mpi|coupling/petsc/|coupling/tool/job|examples/)")
+set(may_use_mpi "^(libsurrogate/src/transport/|libsurrogate/src/api/api_mpi|libsurrogate/include/surrogate/surrogate_mpi|coupling/petsc/|coupling/job/job|examples/)")
 
 # rule_of(<file> <out>): the expression of the longest folder that holds the file.
 function(rule_of file out)

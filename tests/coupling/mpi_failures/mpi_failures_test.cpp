@@ -2,7 +2,7 @@
 // One MPI call fails on one rank while the other ranks wait in it. The rank's call of the library
 // returns MPI or BROKEN and communicates no more, and the MPI_Abort of the host ends the job. The
 // program `surrogate` is such a host. A job that does not end is stopped after 30 s.
-#include "tests/coupling/tool/train_program.hpp"
+#include "tests/coupling/training/train_program.hpp"
 
 namespace surrogate::test {
 namespace {

@@ -17,7 +17,7 @@
 #include <tuple>
 #include <vector>
 
-#include "tests/coupling/petsc_environment.hpp"
+#include "tests/coupling/petsc/petsc_environment.hpp"
 #include "tests/coupling/petsc_plugin/flare_files.hpp"
 
 namespace surrogate::test {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "coupling/tool/job.hpp"
+#include "coupling/job/job.hpp"
 
 namespace surrogate::test {
 namespace {

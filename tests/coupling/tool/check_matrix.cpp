@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "coupling/tool/check_case.hpp"
+#include "coupling/case/check_case.hpp"
 #include "tests/coupling/tool/check_ranks.hpp"
 
 namespace surrogate::tool {
@@ -49,9 +49,9 @@ protected:
 
     CheckResult run(const CheckSettings& settings) const {
         const CheckResult result = run_check(job(), context_, loaded_, settings);
-        EXPECT_TRUE(result.verdict.is_passed)
-            << settings.partition << ": relative_l2 " << result.verdict.relative_l2 << ", allowed "
-            << result.verdict.bound;
+        EXPECT_TRUE(result.outcome.is_passed)
+            << settings.partition << ": relative_l2 " << result.outcome.relative_l2 << ", allowed "
+            << result.outcome.bound;
         EXPECT_EQ(result.backend, settings.backend);
         return result;
     }
@@ -112,7 +112,7 @@ TEST_P(DoublePrecision, AgreesToRounding) {
     const CheckResult result = run({"uneven", false, "ref", "fp64", "", ""});
     // The official tables of sines are in single precision, also in its run in double.
     const bool has_sines = is_sequence(loaded_.model) && name() != "sequence_cls_abs";
-    EXPECT_EQ(result.verdict.bound, has_sines ? 1e-6 : 1e-10);
+    EXPECT_EQ(result.outcome.bound, has_sines ? 1e-6 : 1e-10);
 }
 
 const auto cases = testing::Values("tiny",          // fewer points than ranks

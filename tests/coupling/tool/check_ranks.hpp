@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "coupling/tool/job.hpp"
+#include "coupling/job/job.hpp"
 #include "tests/coupling/tool/check_hashes.hpp"
 
 /// What the programs share that run check cases on the ranks of a launch.

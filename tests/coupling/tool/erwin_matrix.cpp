@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "coupling/tool/case_share.hpp"
-#include "coupling/tool/check_case.hpp"
+#include "coupling/case/case_share.hpp"
+#include "coupling/case/check_case.hpp"
 #include "tests/coupling/tool/check_ranks.hpp"
 
 namespace surrogate::tool {
@@ -20,9 +20,9 @@ class Erwin : public testing::TestWithParam<const char*> {
 protected:
     CheckResult run(const CheckSettings& settings) const {
         const CheckResult result = run_check(job(), context_, loaded_, settings);
-        EXPECT_TRUE(result.verdict.is_passed)
-            << settings.partition << ": relative_l2 " << result.verdict.relative_l2 << ", allowed "
-            << result.verdict.bound;
+        EXPECT_TRUE(result.outcome.is_passed)
+            << settings.partition << ": relative_l2 " << result.outcome.relative_l2 << ", allowed "
+            << result.outcome.bound;
         return result;
     }
 
@@ -35,7 +35,7 @@ protected:
 TEST_P(Erwin, ComesCloseToTheOfficialRunInDoublePrecision) {
     for (const char* partition : partitions) {
         const CheckResult result = run({partition, false, GetParam(), "fp32", "", ""});
-        EXPECT_LE(result.verdict.relative_l2, 2e-6) << partition;
+        EXPECT_LE(result.outcome.relative_l2, 2e-6) << partition;
     }
 }
 
@@ -60,7 +60,7 @@ class ErwinEdges : public Erwin {};
 TEST_F(ErwinEdges, AgreesWithTheOfficialRunToRoundingInDouble) {
     for (const char* partition : partitions) {
         const CheckResult result = run({partition, false, "ref", "fp64", "", ""});
-        EXPECT_EQ(result.verdict.bound, 1e-10) << partition;
+        EXPECT_EQ(result.outcome.bound, 1e-10) << partition;
     }
 }
 

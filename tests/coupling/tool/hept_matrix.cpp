@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "coupling/tool/check_case.hpp"
+#include "coupling/case/check_case.hpp"
 #include "tests/coupling/tool/check_ranks.hpp"
 
 namespace surrogate::tool {
@@ -25,9 +25,9 @@ class Hept : public testing::TestWithParam<const char*> {
 protected:
     CheckResult run(const CheckSettings& settings) const {
         const CheckResult result = run_check(job(), context_, loaded_, settings);
-        EXPECT_TRUE(result.verdict.is_passed)
-            << settings.partition << ": relative_l2 " << result.verdict.relative_l2 << ", allowed "
-            << result.verdict.bound;
+        EXPECT_TRUE(result.outcome.is_passed)
+            << settings.partition << ": relative_l2 " << result.outcome.relative_l2 << ", allowed "
+            << result.outcome.bound;
         return result;
     }
     void expect_hash(const CheckSettings& settings) const {
@@ -56,7 +56,7 @@ TEST_P(Hept, GivesOneHashOfPlainLoops) {
 }
 
 TEST_P(Hept, AgreesWithTheOfficialRunToRoundingInDouble) {
-    EXPECT_EQ(run({"scattered", false, "ref", "fp64", "", ""}).verdict.bound, 1e-10);
+    EXPECT_EQ(run({"scattered", false, "ref", "fp64", "", ""}).outcome.bound, 1e-10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Hept,
@@ -133,7 +133,7 @@ TEST(HeptClouds, MayHaveGapsInTheirNumbers) {
     const CaseOnDisk disk(with_batch("tiny", 0, 7));
     const Context context = job().make_context();
     const CheckResult result = run_check(job(), context, load_case(job(), context, disk.path), {});
-    EXPECT_TRUE(result.verdict.is_passed) << result.verdict.relative_l2;
+    EXPECT_TRUE(result.outcome.is_passed) << result.outcome.relative_l2;
 }
 
 }  // namespace

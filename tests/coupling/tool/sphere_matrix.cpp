@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "coupling/tool/check_case.hpp"
+#include "coupling/case/check_case.hpp"
 #include "tests/coupling/tool/check_ranks.hpp"
 
 namespace surrogate::tool {
@@ -33,9 +33,9 @@ protected:
 
     CheckResult run(const CheckSettings& settings) const {
         const CheckResult result = run_check(job(), context_, loaded_, settings);
-        EXPECT_TRUE(result.verdict.is_passed)
+        EXPECT_TRUE(result.outcome.is_passed)
             << settings.partition << " " << settings.backend << ": relative_l2 "
-            << result.verdict.relative_l2 << ", allowed " << result.verdict.bound;
+            << result.outcome.relative_l2 << ", allowed " << result.outcome.bound;
         EXPECT_EQ(result.backend, settings.backend);
         EXPECT_EQ(result.family, "sphere");
         return result;
@@ -85,7 +85,7 @@ TEST_P(SphereMatrix, AllVectorLevelsGiveTheHashOfTheReproducibleMode) {
 
 TEST_P(SphereMatrix, DoublePrecisionAgreesAsFarAsTheTruthIsKnown) {
     const CheckResult result = run({"uneven", false, "ref", "fp64", "1", ""});
-    EXPECT_EQ(result.verdict.bound, 1e-6);
+    EXPECT_EQ(result.outcome.bound, 1e-6);
 }
 
 const Case cases[] = {

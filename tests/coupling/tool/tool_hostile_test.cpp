@@ -308,7 +308,7 @@ TEST_F(HostileTest, LostOutputIsAFailure) {
         EXPECT_NE(closed.text.find("cannot write to standard output"), std::string::npos)
             << closed.text;
     }
-    // The verdict is not lost with the text.
+    // The outcome is not lost with the text.
     EXPECT_EQ(check(1, tiny_with_shifted_bias() + " > /dev/full")["passed"], false);
     EXPECT_EQ(run("check " + tiny, " >&- 2>&-").status, 2);
 }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <surrogate/surrogate.hpp>
+#include <vector>
+
+#include "coupling/case/check_case.hpp"
+
+namespace surrogate::tool {
+
+/// What the tensors of a case have in common, as far as it is known; -1: not yet.
+struct CaseCounts {
+    int64_t n_sample = -1;
+    int64_t n_point[2] = {-1, -1};  ///< of the input and the output domain
+};
+
+/// Where the numbers of a port's tensor lie.
+struct CaseShape {
+    int64_t n_row = 0;  ///< of a sample
+    TensorLayout layout;
+    bool is_shared = false;  ///< the same for all samples: the tensor has no axis of them
+};
+
+/// Reads the shape of a tensor of `port`, which lives on `domain`, and fixes what it says of the
+/// counts: see CaseTensors for the shapes that are possible. Failure bad_usage for others, and for
+/// types that are not among `types`.
+CaseShape read_shape(const surrogate_tensor& tensor, const surrogate_port_info& port,
+                     const surrogate_domain_info& domain, const std::vector<int32_t>& types,
+                     CaseCounts& counts);
+
+}  // namespace surrogate::tool

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "coupling/figure/canvas.hpp"
+#include "coupling/figure/picture_label.hpp"
+
+namespace surrogate::vtk {
+
+/// Pixels of what stands around a panel, by the size of letters.
+struct Sizes {
+    int text;  ///< of letters
+    int tick() const { return text / 3; }
+    int row() const { return text * 8 / 5; }  ///< a line of text
+};
+
+/// Where a panel's field lies on the canvas.
+struct Box {
+    int x, y, width, height;  ///< x, y: its lower left corner
+};
+
+/// Pixels that the axes of a label take to the left of the field and below it.
+int left_of_frame(const Canvas& canvas, const PictureLabel& label, int height, Sizes sizes);
+int below_frame(const PictureLabel& label, Sizes sizes);
+
+/// Axes with numbers, or a bar of a round length, around the field in `box`.
+void draw_frame(Canvas& canvas, const PictureLabel& label, const Box& box, Sizes sizes);
+
+/// What a colour bar goes from and to; logarithms to base 10 if is_log10.
+struct BarRange {
+    double low, high;
+    bool is_log10;
+};
+
+/// Numbers under a colour bar.
+void draw_bar_numbers(Canvas& canvas, const BarRange& range, const Box& bar, Sizes sizes);
+
+/// Pixels by which the first number reaches over the left end of a bar, and the last one over its
+/// right end.
+struct Overhang {
+    int left, right;
+};
+Overhang overhang_of_bar(const Canvas& canvas, const BarRange& range, int width, Sizes sizes);
+
+}  // namespace surrogate::vtk

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/mesh/mesh_fields.hpp"
+
+#include <surrogate/surrogate_vtk.h>
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+
+#include "coupling/job/job.hpp"
+#include "coupling/job/text.hpp"
+#include "coupling/mesh/vector_names.hpp"
+
+namespace surrogate::tool {
+
+namespace {
+
+using vtk::ArrayInfo;
+
+const char* word_of(int location) {
+    return location == SURROGATE_POINT ? "point" : "cell";
+}
+
+std::string list_of(const std::vector<ArrayInfo>& arrays) {
+    if (arrays.empty()) return "none";
+    std::string text;
+    for (const ArrayInfo& array : arrays) {
+        text += (text.empty() ? "'" : ", '") + array.name + "'";
+        if (array.n_components > 1)
+            text += " (" + std::to_string(array.n_components) + " components)";
+    }
+    return text;
+}
+
+/// "; did you mean 'mobility'?" or ""
+std::string near_miss(const std::string& name, const std::vector<ArrayInfo>& arrays) {
+    std::vector<std::string> known;
+    for (const ArrayInfo& array : arrays) known.push_back(array.name);
+    const std::string best = near_word(name, known);
+    return best.empty() ? "" : "; did you mean '" + best + "'?";
+}
+
+std::optional<std::string> mapped(const FieldRequest& request, const std::string& field) {
+    for (const auto& [key, array] : request.maps)
+        if (key == field) return array;
+    return {};
+}
+
+struct Found {
+    ArrayInfo array;
+    int component;  ///< -1: none asked for
+};
+
+/// The array called `name`, "array:component" or "array.xy"; a whole name wins, then a letter.
+std::optional<Found> find(const std::vector<ArrayInfo>& arrays, const std::string& name) {
+    const auto by_name = [&](const std::string& wanted) {
+        return std::find_if(arrays.begin(), arrays.end(),
+                            [&](const ArrayInfo& array) { return array.name == wanted; });
+    };
+    if (const auto array = by_name(name); array != arrays.end()) return Found{*array, -1};
+    const ComponentName part = split_component(name);
+    if (const auto array = by_name(part.array); !part.array.empty() && array != arrays.end()) {
+        const int component = component_index(part.suffix, array->n_components);
+        if (component >= 0) return Found{*array, component};
+    }
+    const size_t colon = name.rfind(':');
+    if (colon == std::string::npos || colon + 1 == name.size() || name.size() - colon > 9)
+        return {};
+    const std::string digits = name.substr(colon + 1);
+    if (!std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; }))
+        return {};
+    const auto array = by_name(name.substr(0, colon));
+    if (array == arrays.end()) return {};
+    return Found{*array, std::stoi(digits)};
+}
+
+bool is_field(const surrogate_field_info& info) {
+    return info.role == SURROGATE_FIELD;
+}
+
+std::string array_name(const FieldRequest& request, const surrogate_field_info& field) {
+    return mapped(request, field.name).value_or(field.name);
+}
+
+bool has_all(const FieldRequest& request, const std::vector<ArrayInfo>& arrays,
+             const std::vector<surrogate_field_info>& inputs) {
+    return std::all_of(inputs.begin(), inputs.end(), [&](const auto& info) {
+        return find(arrays, array_name(request, info)).has_value();
+    });
+}
+
+/// Where to evaluate; if no place has all arrays, the one that is asked for or the points, so that
+/// the error names it.
+int choose_location(const FieldRequest& request, const MeshArrays& arrays,
+                    const std::vector<surrogate_field_info>& inputs, bool& other_would_do) {
+    const bool at_points = has_all(request, arrays.at_points, inputs);
+    const bool at_cells = has_all(request, arrays.at_cells, inputs);
+    other_would_do = request.at.empty() && at_points && at_cells;
+    if (request.at == "points") return SURROGATE_POINT;
+    if (request.at == "cells") return SURROGATE_CELL;
+    return at_cells && !at_points ? SURROGATE_CELL : SURROGATE_POINT;
+}
+
+/// Whether positions come from arrays of the mesh, see plan_fields().
+bool reads_coordinates(const FieldRequest& request,
+                       const std::vector<surrogate_field_info>& inputs) {
+    return std::ranges::any_of(inputs, [&](const surrogate_field_info& info) {
+        return info.role == SURROGATE_COORDINATE &&
+               (info.axis >= 3 || mapped(request, info.name).has_value());
+    });
+}
+
+std::string text_of_field(const surrogate_field_info& field) {
+    const std::string unit = field.unit;
+    return std::string("'") + field.name + "'" + (unit.empty() ? "" : " [" + unit + "]");
+}
+
+[[noreturn]] void fail_missing(const FieldRequest& request, const MeshArrays& arrays,
+                               const surrogate_field_info& field, int location) {
+    const std::string name = array_name(request, field);
+    const int other = location == SURROGATE_POINT ? SURROGATE_CELL : SURROGATE_POINT;
+    std::string help = near_miss(name, arrays.at(location));
+    if (find(arrays.at(other), name))
+        help = std::string("; there is a ") + word_of(other) + " array of that name: --at " +
+               word_of(other) + "s";
+    fail(std::string("the model needs the ") + (is_field(field) ? "field " : "coordinate ") +
+         text_of_field(field) + ", and '" + request.mesh + "' has no " + word_of(location) +
+         " array '" + name + "'; point arrays: " + list_of(arrays.at_points) + "; cell arrays: " +
+         list_of(arrays.at_cells) + help + " (--map " + field.name + "=ARRAY names an array)");
+}
+
+int component_of(const FieldRequest& request, const surrogate_field_info& field,
+                 const Found& found) {
+    const ArrayInfo& array = found.array;
+    const std::string what = "array '" + array.name + "' of '" + request.mesh + "' has " +
+                             std::to_string(array.n_components) +
+                             (array.n_components == 1 ? " component" : " components");
+    if (found.component >= array.n_components)
+        fail(what + ", counted from 0; component " + std::to_string(found.component) +
+             " does not exist");
+    if (found.component < 0 && array.n_components != 1)
+        fail(what + ", the field " + text_of_field(field) + " needs one; choose it: --map " +
+             field.name + "=" + array.name + ":0");
+    return std::max(0, found.component);
+}
+
+void check_unit(const FieldRequest& request, const surrogate_field_info& field,
+                const ArrayInfo& array) {
+    const std::string wanted = field.unit;
+    if (request.ignore_units || wanted.empty() || array.unit.empty() || array.unit == wanted)
+        return;
+    fail("array '" + array.name + "' of '" + request.mesh + "' is in '" + array.unit +
+         "', the model's field '" + field.name + "' in '" + wanted +
+         "'; convert the array, or say --ignore-units if both mean the same");
+}
+
+FieldSource find_source(const FieldRequest& request, const MeshArrays& arrays, int location,
+                        const surrogate_field_info& field) {
+    const auto found = find(arrays.at(location), array_name(request, field));
+    if (!found) fail_missing(request, arrays, field, location);
+    const int component = component_of(request, field, *found);
+    check_unit(request, field, found->array);
+    return {field, found->array, component};
+}
+
+void pack(const ArrayInfo& array, char place, std::ostream& out) {
+    out << place << '\x1f' << array.name << '\x1f' << array.type << '\x1f' << array.n_components
+        << '\x1f' << array.unit << '\x1e';
+}
+
+}  // namespace
+
+const std::vector<ArrayInfo>& MeshArrays::at(int location) const {
+    return location == SURROGATE_POINT ? at_points : at_cells;
+}
+
+std::string MeshArrays::packed() const {
+    std::ostringstream out;
+    out << (has_float_coordinates ? '1' : '0');
+    for (const ArrayInfo& array : at_points) pack(array, 'p', out);
+    for (const ArrayInfo& array : at_cells) pack(array, 'c', out);
+    return out.str();
+}
+
+MeshArrays MeshArrays::unpacked(const std::string& text) {
+    MeshArrays arrays;
+    if (text.empty()) return arrays;
+    arrays.has_float_coordinates = text[0] == '1';
+    std::istringstream records(text.substr(1));
+    for (std::string record; std::getline(records, record, '\x1e');) {
+        std::istringstream items(record);
+        std::string place, count;
+        ArrayInfo array;
+        std::getline(items, place, '\x1f');
+        std::getline(items, array.name, '\x1f');
+        std::getline(items, array.type, '\x1f');
+        std::getline(items, count, '\x1f');
+        std::getline(items, array.unit, '\x1f');
+        array.n_components = std::stoi(count);
+        (place == "p" ? arrays.at_points : arrays.at_cells).push_back(array);
+    }
+    return arrays;
+}
+
+void check_maps(const std::vector<std::pair<std::string, std::string>>& maps,
+                const std::vector<surrogate_field_info>& inputs,
+                const std::vector<surrogate_field_info>& outputs) {
+    std::string known;
+    const auto is_known = [&](const std::string& name) {
+        bool found = false;
+        known.clear();
+        for (const auto* list : {&inputs, &outputs})
+            for (const auto& info : *list) {
+                known += (known.empty() ? "'" : ", '") + std::string(info.name) + "'";
+                found = found || name == info.name;
+            }
+        return found;
+    };
+    for (const auto& [field, array] : maps)
+        if (!is_known(field))
+            fail("--map " + field + "=" + array + ": the model has no field '" + field +
+                 "'; it has " + known);
+}
+
+FieldPlan plan_fields(const FieldRequest& request, const MeshArrays& arrays,
+                      const std::vector<surrogate_field_info>& inputs,
+                      const std::vector<surrogate_field_info>& outputs) {
+    FieldPlan plan;
+    std::vector<surrogate_field_info> read = inputs;
+    if (!reads_coordinates(request, inputs))
+        std::erase_if(read, [](const surrogate_field_info& info) { return !is_field(info); });
+    plan.location = choose_location(request, arrays, read, plan.other_would_do);
+    plan.is_float = true;
+    for (const auto& info : read) {
+        std::vector<FieldSource>& to = is_field(info) ? plan.inputs : plan.coordinates;
+        to.push_back(find_source(request, arrays, plan.location, info));
+        plan.is_float = plan.is_float && to.back().array.type == "Float32";
+    }
+    if (read.empty()) plan.is_float = arrays.has_float_coordinates;
+    for (const auto& info : outputs) plan.outputs.emplace_back(info, array_name(request, info));
+    return plan;
+}
+
+}  // namespace surrogate::tool

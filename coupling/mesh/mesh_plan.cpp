@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/mesh/mesh_plan.hpp"
+
+#include <algorithm>
+
+namespace surrogate::tool {
+
+/// The same on all ranks: the largest of their changes.
+MeshPlan::Change MeshPlan::change_to(const MeshSample& sample) const {
+    Change mine = Change::none;
+    if (sample.x != x_) mine = Change::moved;
+    if (!plan_ || sample.plan.is_float != is_float_ || sample.n_axis != n_axis_ ||
+        sample.placement->has_ids() != has_ids_)
+        mine = Change::other;
+    const auto largest = static_cast<Change>(job_.max(static_cast<int64_t>(mine)));
+    return largest == Change::moved && !sample.placement->can_move() ? Change::other : largest;
+}
+
+void MeshPlan::prepare(const MeshSample& sample, Change change) {
+    if (change == Change::none) return;
+    x_ = sample.x;
+    n_axis_ = sample.n_axis;
+    is_float_ = sample.plan.is_float;
+    has_ids_ = sample.placement->has_ids();
+    if (change == Change::moved) {
+        job_.agree([&] { sample.placement->move(*domain_, sample.x, sample.n_axis); });
+        ++n_followed_;
+        return;
+    }
+    plan_.reset();
+    domain_.reset();
+    job_.agree(
+        [&] { domain_.emplace(sample.placement->make_domain(context_, sample.x, sample.n_axis)); });
+    job_.agree([&] { plan_.emplace(model_, *domain_, options_); });
+    ++n_made_;
+}
+
+template <class T>
+void MeshPlan::bind(const MeshSample& sample, Arrays<T>& arrays) {
+    const FieldPlan& fields = sample.plan;
+    const int64_t n = sample.n();
+    arrays.in.resize(fields.inputs.size());
+    arrays.out.resize(fields.outputs.size());
+    of_all_.resize(places_.of_all.size());
+    for (auto* lists : {&arrays.in, &arrays.out})
+        for (std::vector<T>& values : *lists) values.resize(static_cast<size_t>(n));
+    job_.agree([&] {
+        for (size_t i = 0; i < arrays.in.size(); ++i)
+            plan_->bind_input(fields.inputs[i].field.name, column(arrays.in[i].data(), n));
+        for (size_t i = 0; i < arrays.out.size(); ++i)
+            plan_->bind_output(fields.outputs[i].first.name, column(arrays.out[i].data(), n));
+        for (size_t i = 0; i < of_all_.size(); ++i)
+            plan_->bind_output(places_.of_all[i].name, column(&of_all_[i], 1));
+    });
+}
+
+template <class T>
+Prediction MeshPlan::evaluate(const MeshSample& sample, Arrays<T>& arrays, bool is_bound) {
+    if (!is_bound) bind(sample, arrays);
+    for (size_t i = 0; i < arrays.in.size(); ++i)
+        std::transform(sample.fields[i].begin(), sample.fields[i].end(), arrays.in[i].begin(),
+                       [](double value) { return static_cast<T>(value); });
+    job_.agree([&] { plan_->run(); });  // a rank that fails takes part in all exchanges of the run
+    Prediction result;
+    for (const auto& values : arrays.out)
+        result.at_points.emplace_back(values.begin(), values.end());
+    result.of_all = of_all_;
+    return result;
+}
+
+Prediction MeshPlan::run(const MeshSample& sample,
+                         const std::function<void(const std::string&)>& stage) {
+    const Change change = change_to(sample);
+    if (change != Change::none) stage("planning");
+    prepare(sample, change);
+    stage("evaluating the model");
+    const bool is_bound = change == Change::none;
+    return is_float_ ? evaluate(sample, floats_, is_bound) : evaluate(sample, doubles_, is_bound);
+}
+
+}  // namespace surrogate::tool

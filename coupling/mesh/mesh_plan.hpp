@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <surrogate/surrogate.hpp>
+#include <vector>
+
+#include "coupling/job/job.hpp"
+#include "coupling/mesh/field_places.hpp"
+#include "coupling/mesh/mesh_sample.hpp"
+
+namespace surrogate::tool {
+
+/// Outputs at a sample's points, as double, and those that are one number for all points.
+struct Prediction {
+    std::vector<std::vector<double>> at_points;
+    std::vector<double> of_all;
+};
+
+/// A plan that evaluates one mesh after the other. All functions are collective; errors are Failure, on
+/// every rank. Context, model and places must outlive it.
+class MeshPlan {
+public:
+    MeshPlan(const Job& job, const Context& context, const Model& model, const OutputPlaces& places,
+             const Options& options)
+        : job_(job), context_(context), model_(model), places_(places), options_(options) {}
+
+    /// Evaluates in the type of the sample's arrays. The plan stays where all ranks have the points of
+    /// the last call; where they have moved, come or gone it follows them (surrogate_domain_move);
+    /// where that cannot be (a grid cut in another way, points with and without ids, other types) it
+    /// is made anew. `stage` as in read_mesh_sample().
+    Prediction run(const MeshSample& sample, const std::function<void(const std::string&)>& stage);
+
+    int64_t n_made() const { return n_made_; }          ///< plans made
+    int64_t n_followed() const { return n_followed_; }  ///< times that the plan followed points
+
+private:
+    template <class T>
+    struct Arrays {
+        std::vector<std::vector<T>> in, out;
+    };
+    enum class Change { none, moved, other };
+
+    Change change_to(const MeshSample& sample) const;
+    void prepare(const MeshSample& sample, Change change);
+    template <class T>
+    void bind(const MeshSample& sample, Arrays<T>& arrays);
+    template <class T>
+    Prediction evaluate(const MeshSample& sample, Arrays<T>& arrays, bool is_bound);
+
+    const Job& job_;
+    const Context& context_;
+    const Model& model_;
+    const OutputPlaces& places_;
+    const Options& options_;
+    std::optional<Domain> domain_;
+    std::optional<Plan> plan_;
+    Arrays<float> floats_;
+    Arrays<double> doubles_;
+    std::vector<double> of_all_;
+    // Of the last sample.
+    std::vector<double> x_;
+    int64_t n_axis_ = 0, n_made_ = 0, n_followed_ = 0;
+    bool is_float_ = false, has_ids_ = false;
+};
+
+}  // namespace surrogate::tool

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/mesh/mesh_sample.hpp"
+
+#include <surrogate/surrogate_vtk.h>
+
+#include <algorithm>
+
+#include "coupling/case/grid_domain.hpp"
+#include "coupling/mesh/read_mesh.hpp"
+
+namespace surrogate::tool {
+
+namespace {
+
+using vtk::MeshFile;
+
+/// The arrays as the first rank that has a part of the mesh knows them; a rank without one has
+/// none.
+MeshArrays agree_arrays(const Job& job, const MeshFile& mesh) {
+    const bool has_rows = mesh.n_rows(SURROGATE_POINT) > 0;
+    const int64_t none = -job.size();
+    const int64_t first = -job.max(has_rows ? -int64_t{job.rank()} : none);
+    if (first == job.size()) throw Failure(Exit::bad_usage, "the mesh has no points");
+    MeshArrays arrays{mesh.arrays(SURROGATE_POINT), mesh.arrays(SURROGATE_CELL),
+                      mesh.has_float_coordinates()};
+    std::vector<std::vector<std::byte>> to_rank(static_cast<size_t>(job.size()));
+    if (job.rank() == first) {
+        const std::string text = arrays.packed();
+        const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+        for (auto& bytes : to_rank) bytes.assign(begin, begin + text.size());
+    }
+    const auto received = job.exchange(to_rank)[static_cast<size_t>(first)];
+    return MeshArrays::unpacked({reinterpret_cast<const char*>(received.data()), received.size()});
+}
+
+/// The grid of the file, for a model that works on one.
+vtk::SphereFile read_sphere(const FieldRequest& request, const Model& model) {
+    const surrogate_domain_info grid = model.input_domain();
+    if (!is_same_grid(grid, model.output_domain()))
+        throw Failure(Exit::bad_usage,
+                      "the model predicts on another grid than that of its inputs; a mesh file has "
+                      "one");
+    if (vtk::parse_mesh_name(request.mesh).kind != vtk::GridKind::structured)
+        throw Failure(
+            Exit::bad_usage,
+            "the model works on the grid " + std::string(grid.grid) + " of " +
+                std::to_string(grid.n_lat) + " x " + std::to_string(grid.n_lon) +
+                " points on the sphere; the mesh must be a structured grid (.vts, .pvts), "
+                "'" +
+                request.mesh + "' is not");
+    if (request.at == "cells")
+        throw Failure(Exit::bad_usage,
+                      "--at cells: a model on the sphere is evaluated at the points of its grid; "
+                      "make point data of the cell arrays first");
+    return vtk::read_sphere_file(request.mesh);
+}
+
+/// A piece of a parallel file may lack an array that others have.
+void check_piece(const MeshFile& mesh, const FieldPlan& plan) {
+    if (mesh.n_rows(plan.location) == 0) return;
+    const auto arrays = mesh.arrays(plan.location);
+    for (const auto* sources : {&plan.inputs, &plan.coordinates})
+        for (const FieldSource& source : *sources)
+            if (std::none_of(arrays.begin(), arrays.end(), [&](const auto& array) {
+                    return array.name == source.array.name &&
+                           array.n_components == source.array.n_components;
+                }))
+                throw Failure(Exit::bad_usage, "a piece of the mesh has no array '" +
+                                                   source.array.name + "' of " +
+                                                   std::to_string(source.array.n_components) +
+                                                   " components, though others have");
+}
+
+std::vector<double> picked(const std::vector<double>& all, const std::vector<int64_t>& rows,
+                           size_t n_column = 1) {
+    std::vector<double> result;
+    result.reserve(rows.size() * n_column);
+    for (const int64_t row : rows) {
+        const auto begin = all.begin() + row * static_cast<std::ptrdiff_t>(n_column);
+        result.insert(result.end(), begin, begin + static_cast<std::ptrdiff_t>(n_column));
+    }
+    return result;
+}
+
+/// Positions from arrays: axes that the card does not name are 0.
+void take_coordinates(MeshSample& sample) {
+    const FieldPlan& plan = sample.plan;
+    sample.n_axis = 0;
+    for (const FieldSource& source : plan.coordinates)
+        sample.n_axis = std::max<int64_t>(sample.n_axis, source.field.axis + 1);
+    const auto n_axis = static_cast<size_t>(sample.n_axis);
+    const auto& chosen = sample.placement->chosen();
+    sample.x.assign(chosen.size() * n_axis, 0.0);
+    for (const FieldSource& source : plan.coordinates) {
+        const auto values =
+            picked(sample.mesh->values(plan.location, source.array.name, source.component), chosen);
+        for (size_t i = 0; i < values.size(); ++i)
+            sample.x[i * n_axis + static_cast<size_t>(source.field.axis)] = values[i];
+    }
+}
+
+void take_values(MeshSample& sample) {
+    const FieldPlan& plan = sample.plan;
+    const auto& chosen = sample.placement->chosen();
+    if (plan.coordinates.empty())
+        sample.x = picked(sample.mesh->positions(plan.location), chosen, 3);
+    else
+        take_coordinates(sample);
+    for (const FieldSource& source : plan.inputs)
+        sample.fields.push_back(picked(
+            sample.mesh->values(plan.location, source.array.name, source.component), chosen));
+}
+
+}  // namespace
+
+const char* MeshSample::word() const {
+    return plan.location == SURROGATE_POINT ? "points" : "cell centres";
+}
+
+MeshSample read_mesh_sample(const Job& job, const FieldRequest& request, const Model& model,
+                            const OutputPlaces& places,
+                            const std::function<void(const std::string&)>& stage) {
+    stage("reading the mesh");
+    MeshSample sample;
+    std::optional<vtk::SphereFile> sphere;
+    job.agree([&] {
+        if (model.input_domain().kind == SURROGATE_SPHERE) sphere = read_sphere(request, model);
+    });
+    sample.mesh.emplace(read_mesh(job, request.mesh, sphere ? sphere->lat_axis : -1));
+    const MeshArrays arrays = agree_arrays(job, *sample.mesh);
+    sample.plan = plan_fields(
+        {request.mesh, request.maps, sphere ? "points" : request.at, request.ignore_units}, arrays,
+        model.inputs(), places.at_points);
+    job.agree([&] { check_piece(*sample.mesh, sample.plan); });
+
+    stage("matching shared points");
+    sample.placement = sphere ? place_on_sphere(job, *sample.mesh, *sphere, model)
+                              : place_points(job, *sample.mesh, sample.plan);
+    take_values(sample);
+    return sample;
+}
+
+}  // namespace surrogate::tool

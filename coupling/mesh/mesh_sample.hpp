@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <surrogate/surrogate.hpp>
+#include <vector>
+
+#include "coupling/job/job.hpp"
+#include "coupling/mesh/field_places.hpp"
+#include "coupling/mesh/mesh_fields.hpp"
+#include "coupling/mesh/mesh_file.hpp"
+#include "coupling/mesh/placement.hpp"
+
+namespace surrogate::tool {
+
+/// What a mesh file gives a model on this rank: the chosen rows, each point of the mesh on one rank.
+struct MeshSample {
+    std::optional<vtk::MeshFile> mesh;  ///< this rank's share, with all its rows
+    FieldPlan plan;
+    std::unique_ptr<Placement> placement;
+    int64_t n_axis = 3;
+    std::vector<double> x;                    ///< [n][n_axis]
+    std::vector<std::vector<double>> fields;  ///< as plan.inputs, each [n]
+
+    int64_t n() const { return static_cast<int64_t>(placement->chosen().size()); }
+    /// "points" or "cell centres"
+    const char* word() const;
+};
+
+/// Reads it. `stage` is called with what begins: "reading the mesh". Collective; errors are Failure,
+/// on every rank with the same text: those of plan_fields(), a file that cannot be read, a model on
+/// the sphere and a mesh that is not its grid. Model and places have been checked.
+MeshSample read_mesh_sample(const Job& job, const FieldRequest& request, const Model& model,
+                            const OutputPlaces& places,
+                            const std::function<void(const std::string&)>& stage);
+
+}  // namespace surrogate::tool

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/training/check_case.hpp"
+
+#include <numeric>
+#include <optional>
+
+#include "coupling/job/model_bytes.hpp"
+#include "coupling/job/output_files.hpp"
+#include "coupling/training/sample.hpp"
+
+namespace surrogate::tool {
+
+namespace {
+
+constexpr int64_t most_double_points = 100000;  // the reference version takes a minute for them
+
+/// One sample of a model, spread over all ranks.
+class CheckedSample {
+public:
+    CheckedSample(const Job& job, const Context& context, const Model& model, const TrainData& data,
+                  const Pair& pair)
+        : job_(job), model_(model), file_(data.file(pair.file)), pair_(pair) {
+        range_ = share_of(file_, pair.input.sample, job.rank(), job.size());
+        extents_ = file_.extents(pair.input.sample);
+        if (is_sphere())
+            make_sphere(context);
+        else
+            make_points(context);
+    }
+
+    bool is_sphere() const { return file_.form().points == dataset::PointForm::sphere; }
+    int64_t n_point() const { return file_.n_point(pair_.input.sample); }
+
+    /// What the network takes of this rank's points, a row a point.
+    std::vector<float> read(const ModelChannels& channels) const {
+        const auto infos = model_.inputs();
+        const auto n_channel = channels.inputs.size();
+        std::vector<float> rows(static_cast<size_t>(range_.n) * n_channel);
+        for (size_t c = 0; c < n_channel; ++c) {
+            const Channel& channel = channels.inputs[c];
+            const auto values = channel.is_coordinate()
+                                    ? read_coordinate(file_, channel.axis, pair_.input, range_)
+                                    : read_range(file_, channel.stored, pair_.input, {}, range_);
+            for (size_t i = 0; i < values.size(); ++i)
+                rows[i * n_channel + c] =
+                    static_cast<float>((values[i] - infos[c].mean) / infos[c].std);
+        }
+        return rows;
+    }
+
+    /// The network's output of this rank's points. Collective.
+    template <class T>
+    std::vector<T> run(std::vector<float>& rows, const Options& options) const {
+        Plan plan(model_, *domain_, options);
+        const auto ports = model_.ports();
+        std::vector<surrogate_named_array> inputs, outputs;
+        std::vector<T> result(static_cast<size_t>(range_.n) * model_.outputs().size());
+        const auto n_in = static_cast<int64_t>(model_.inputs().size());
+        const auto n_out = static_cast<int64_t>(model_.outputs().size());
+        std::vector<T> wide(rows.begin(), rows.end());
+        int64_t in = 0, out = 0;
+        for (const auto& port : ports) {
+            const bool is_input = port.is_output == 0;
+            T* const data = is_input ? wide.data() + in : result.data() + out;
+            surrogate_array array = matrix(data, range_.n, is_input ? n_in : n_out);
+            array.shape[1] = port.n_channel;
+            (is_input ? inputs : outputs).push_back({port.name, array});
+            (is_input ? in : out) += port.n_channel;
+        }
+        plan.run_network(inputs, outputs);
+        return result;
+    }
+
+    /// Rows of all ranks in the order of a file, on rank 0: points as (1, points, channels), on the
+    /// sphere (1, channels, n_lat, n_lon); of the channels first .. first + n - 1 of n_channel.
+    template <class T>
+    std::vector<T> gathered(const std::vector<T>& rows, size_t n_channel, size_t first,
+                            size_t n) const {
+        const std::vector<T> all = job_.gather(rows);
+        const size_t n_row = all.size() / n_channel;
+        std::vector<T> values(n_row * n);
+        for (size_t i = 0; i < n_row; ++i)
+            for (size_t c = 0; c < n; ++c)
+                values[is_sphere() ? c * n_row + i : i * n + c] = all[i * n_channel + first + c];
+        return values;
+    }
+
+    std::vector<int64_t> shape(int64_t n_channel) const {
+        if (is_sphere()) return {1, n_channel, extents_[0], extents_[1]};
+        return {1, n_point(), n_channel};
+    }
+
+private:
+    void make_points(const Context& context) {
+        std::vector<int64_t> ids(static_cast<size_t>(range_.n));
+        std::iota(ids.begin(), ids.end(), range_.first);
+        std::vector<double> points;
+        job_.agree([&] { points = read_points(file_, pair_.input, range_); });
+        const auto n_axis = static_cast<int64_t>(file_.form().coordinates.size());
+        domain_.emplace(context, matrix(points.data(), range_.n, n_axis), ids.data());
+    }
+
+    void make_sphere(const Context& context) {
+        surrogate_sphere sphere{};
+        sphere.grid = file_.form().grid.c_str();
+        sphere.n_lat = extents_[0];
+        sphere.n_lon = sphere.n_lon_local = extents_[1];
+        sphere.first_lat = range_.first / extents_[1];
+        sphere.n_lat_local = range_.n / extents_[1];
+        domain_.emplace(context, sphere);
+    }
+
+    const Job& job_;
+    const Model& model_;
+    const dataset::ReadFile& file_;
+    const Pair& pair_;
+    PointRange range_;
+    std::vector<int64_t> extents_;
+    std::optional<Domain> domain_;
+};
+
+bool is_row_a_point(const Model& model) {
+    for (const auto& port : model.ports())
+        if (port.place != (port.is_output != 0 ? SURROGATE_AT_OUTPUT : SURROGATE_AT_INPUT) ||
+            port.kind == SURROGATE_INTEGER)
+            return false;
+    return true;
+}
+
+/// Adds the tensors of all ports of one side. Collective; rank 0 gets them.
+template <class T>
+void add_ports(const CheckedSample& sample, const Model& model, bool is_output,
+               const std::vector<T>& rows, const std::string& prefix, ModelBytes* bytes) {
+    const size_t n_channel = is_output ? model.outputs().size() : model.inputs().size();
+    size_t first = 0;
+    for (const auto& port : model.ports()) {
+        if ((port.is_output != 0) != is_output) continue;
+        const auto n = static_cast<size_t>(port.n_channel);
+        const auto values = sample.gathered(rows, n_channel, first, n);
+        bytes->add(prefix + port.name, sizeof(T) == 8 ? "F64" : "F32", sample.shape(port.n_channel),
+                   values.data(), values.size() * sizeof(T));
+        first += n;
+    }
+}
+
+}  // namespace
+
+bool add_check_case(const Job& job, const Context& context, const TrainData& data,
+                    const ModelChannels& channels, const Pair& pair, const std::string& path) {
+    const Model model(context, path);
+    if (!is_row_a_point(model)) return false;
+    const CheckedSample sample(job, context, model, data, pair);
+    std::vector<float> rows;
+    ModelBytes bytes;
+    job.agree([&] {
+        rows = sample.read(channels);
+        if (job.is_root()) bytes = ModelBytes::read(path);
+    });
+    add_ports(sample, model, false, rows, "check/input/", &bytes);
+    add_ports(sample, model, true, sample.run<float>(rows, {}), "check/output/", &bytes);
+    if (sample.n_point() <= most_double_points)
+        add_ports(sample, model, true,
+                  sample.run<double>(rows, {{"precision", "fp64"}, {"backend", "ref"}}),
+                  "check/output64/", &bytes);
+    job.agree([&] {
+        if (job.is_root()) write_output(path, bytes.bytes());
+    });
+    return true;
+}
+
+}  // namespace surrogate::tool

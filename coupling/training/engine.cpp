@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/training/engine.hpp"
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "coupling/job/model_bytes.hpp"
+#include "coupling/training/rollout.hpp"
+
+namespace surrogate::tool {
+
+namespace {
+
+using dataset::PointForm;
+
+Options plan_options(const TrainConfig& config) {
+    Options options{{"gradients", "true"}};
+    for (const Setting& setting : config.options) options.set(setting.key, setting.value);
+    return options;
+}
+
+bool is_value(const std::vector<Setting>& settings, const std::string& key,
+              const std::string& value) {
+    for (const Setting& setting : settings)
+        if (setting.key == key) return setting.value == value;
+    return false;
+}
+
+/// Settings of the trainer; those with a length get that of the whole training.
+Training settings_of(const TrainConfig& config, int64_t n_step) {
+    Training training;
+    for (const Setting& setting : config.training) training.set(setting.key, setting.value);
+    training.set("seed", std::to_string(config.seed));
+    training.set("accumulate", std::to_string(config.batch / config.n_group));
+    if (is_value(config.training, "schedule", "one_cycle") ||
+        is_value(config.training, "schedule", "cosine"))
+        training.set("steps", std::to_string(n_step));
+    return training;
+}
+
+}  // namespace
+
+RankGroup group_of(const Job& job, int64_t n_group) {
+    if (n_group > job.size() || job.size() % n_group != 0)
+        throw Failure(Exit::bad_usage, "'groups' is " + std::to_string(n_group) + ", and " +
+                                           std::to_string(job.size()) +
+                                           " ranks are no multiple of that: start as many, or set "
+                                           "'groups' to a divisor");
+    const int size = job.size() / static_cast<int>(n_group);
+    return {static_cast<int>(n_group), job.rank() / size, job.rank() % size, size};
+}
+
+TrainEngine::TrainEngine(const Job& job, const Context& across, const TrainConfig& config,
+                         const TrainData& data, const ModelChannels& channels,
+                         const nlohmann::json& card, const DataStatistics& statistics,
+                         int64_t n_step)
+    : job_(job),
+      data_(data),
+      channels_(channels),
+      group_(group_of(job, config.n_group)),
+      context_(job.make_group_context(group_.index)),
+      rolls_out_(config.rollout > 1) {
+    make_model(config, card);
+    const Pair& first = data.training().front();
+    job_.agree([&] { read_place(first); });
+    job_.agree([&] { make_domain(first); });
+    plan_.emplace(*model_, *domain_, plan_options(config));
+    make_trainer(across, config, statistics, n_step);
+}
+
+/// The first rank of each group brings the weights, under the new card.
+void TrainEngine::make_model(const TrainConfig& config, const nlohmann::json& card) {
+    if (config.model.file.empty()) {
+        model_.emplace(
+            initialised_model(context_, card.dump(), config.seed, config.model.output_scale));
+        return;
+    }
+    std::string bytes;
+    job_.agree([&] {
+        if (group_.rank != 0) return;
+        ModelBytes start = ModelBytes::read(config.model.file);
+        start.set_card(card.dump());
+        start.remove_check_case();
+        bytes = start.bytes();
+    });
+    model_.emplace(context_, bytes.data(), static_cast<int64_t>(bytes.size()));
+}
+
+void TrainEngine::make_trainer(const Context& across, const TrainConfig& config,
+                               const DataStatistics& statistics, int64_t n_step) {
+    const Training settings = settings_of(config, n_step);
+    if (group_.n == 1)
+        trainer_.emplace(*plan_, settings);
+    else
+        trainer_.emplace(*plan_, across, settings);
+    has_lattice_loss_ = is_value(config.training, "loss", "gradient_l2");
+    for (const auto& [output, scale] : config.scale) trainer_->set_scale(output, scale);
+    for (size_t i = 0; config.has_increment_scale && i < channels_.outputs.size(); ++i) {
+        if (statistics.increments.empty())
+            throw Failure(Exit::bad_usage,
+                          "scale = \"increment\" is for series whose outputs are inputs too");
+        trainer_->set_scale(channels_.outputs[i].name, statistics.increments[i]);
+    }
+}
+
+TrainEngine::PointsKey TrainEngine::key_of(const Pair& pair) const {
+    if (data_.has_one_place()) return {0, 0, 0};
+    if (data_.has_fixed_points()) return {pair.file, 0, 0};
+    return {pair.file, pair.input.sample, pair.input.time};
+}
+
+/// This rank's points of a pair: positions, ids, weights. Local.
+void TrainEngine::read_place(const Pair& pair) {
+    const dataset::ReadFile& file = data_.file(pair.file);
+    range_ = share_of(file, pair.input.sample, group_.rank, group_.size);
+    weights_ = read_weights(file, pair.input, range_);
+    if (file.form().points == PointForm::sphere) return;
+    points_ = read_points(file, pair.input, range_);
+    ids_.resize(static_cast<size_t>(range_.n));
+    std::iota(ids_.begin(), ids_.end(), range_.first);
+}
+
+void TrainEngine::make_domain(const Pair& pair) {
+    const dataset::ReadFile& file = data_.file(pair.file);
+    const auto& form = file.form();
+    if (form.points == PointForm::sphere) {
+        const auto latitude = file.along("lat"), longitude = file.along("lon");
+        const int64_t n_lon = form.extents[1], first = range_.first / n_lon;
+        surrogate_sphere sphere{};
+        sphere.grid = form.grid.c_str();
+        sphere.n_lat = form.extents[0];
+        sphere.n_lon = n_lon;
+        sphere.first_lat = first;
+        sphere.n_lat_local = range_.n / n_lon;
+        sphere.n_lon_local = n_lon;
+        sphere.latitude = latitude.data() + first;
+        sphere.longitude = longitude.data();
+        domain_.emplace(context_, sphere);
+    } else {
+        const auto n_axis = static_cast<int64_t>(form.coordinates.size());
+        domain_.emplace(context_, matrix(points_.data(), range_.n, n_axis), ids_.data());
+    }
+    key_ = key_of(pair);
+}
+
+/// The domain follows the points of a pair. Collective over the group.
+void TrainEngine::follow(const Pair& pair) {
+    const auto n_axis = static_cast<int64_t>(data_.form().coordinates.size());
+    domain_->move(matrix(points_.data(), range_.n, n_axis), ids_.data());
+    key_ = key_of(pair);
+    is_new_place_ = true;
+}
+
+void TrainEngine::read_fields(const Pair& pair, const Change& change, int64_t n_own) {
+    const dataset::ReadFile& file = data_.file(pair.file);
+    const dataset::State begin = earlier(pair, n_own);
+    inputs_.resize(channels_.inputs.size());
+    targets_.resize(channels_.outputs.size());
+    for (size_t i = 0; i < inputs_.size(); ++i)
+        if (const Channel& channel = channels_.inputs[i]; !channel.is_coordinate())
+            inputs_[i] = read_range(file, channel.stored, begin, change, range_);
+    for (size_t i = 0; i < targets_.size(); ++i)
+        targets_[i] = read_range(file, channels_.outputs[i].stored, pair.target, change, range_);
+}
+
+/// Tells plan and trainer where the sample lies. Local.
+void TrainEngine::bind(const Pair& pair) {
+    for (size_t i = 0; i < inputs_.size(); ++i)
+        if (const Channel& channel = channels_.inputs[i]; !channel.is_coordinate())
+            plan_->bind_input(channel.name, column(inputs_[i].data(), range_.n),
+                              channel.unit.c_str());
+    for (size_t i = 0; i < targets_.size(); ++i)
+        trainer_->bind_target(channels_.outputs[i].name, column(targets_[i].data(), range_.n),
+                              channels_.outputs[i].unit.c_str());
+    if (!is_new_place_) return;
+    if (data_.form().has_weight || data_.form().points == PointForm::sphere)
+        trainer_->set_point_weights(column(weights_.data(), range_.n));
+    const auto extents = data_.file(pair.file).extents(pair.input.sample);
+    if (has_lattice_loss_ && extents.size() == 2) trainer_->set_lattice(extents[0], extents[1]);
+    is_new_place_ = false;
+}
+
+void TrainEngine::load(const Pair* pair, const Change& change, int64_t n_own) {
+    const bool is_moving = pair != nullptr && key_ != key_of(*pair);
+    const bool may_move = !data_.has_one_place();
+    job_.agree([&] {
+        if (pair == nullptr) return;
+        if (is_moving) read_place(*pair);
+        read_fields(*pair, change, n_own);
+        if (!may_move) bind(*pair);
+    });
+    if (may_move) settle(pair, is_moving);
+    if (rolls_out_) roll_out(pair, change, n_own);
+}
+
+/// Points of another place: domain and plan go there, then arrays are bound.
+void TrainEngine::settle(const Pair* pair, bool is_moving) {
+    // All ranks of a group fail alike in there, so that nobody waits.
+    job_.agree([&] {
+        if (is_moving) follow(*pair);
+    });
+    job_.agree([&] {
+        if (pair != nullptr) bind(*pair);
+    });
+}
+
+}  // namespace surrogate::tool

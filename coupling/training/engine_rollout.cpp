@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps of a model from its own predictions.
+#include <algorithm>
+
+#include "coupling/training/engine.hpp"
+#include "coupling/training/rollout.hpp"
+
+namespace surrogate::tool {
+
+/// Where the model writes what it steps from. Local.
+void TrainEngine::bind_own_outputs() {
+    own_.resize(channels_.outputs.size());
+    for (size_t i = 0; i < own_.size(); ++i) {
+        const Channel& channel = channels_.outputs[i];
+        own_[i].resize(static_cast<size_t>(range_.n));
+        plan_->bind_output(channel.name, column(own_[i].data(), range_.n), channel.unit.c_str());
+    }
+}
+
+/// Inputs that the model does not predict, at the ends of n leads of its own: by lead, channel.
+/// Local.
+std::vector<std::vector<std::vector<double>>> TrainEngine::read_given(const Pair& pair,
+                                                                      const Change& change,
+                                                                      int64_t n) const {
+    std::vector<std::vector<std::vector<double>>> given(static_cast<size_t>(n));
+    for (int64_t lead = 0; lead < n; ++lead) {
+        auto& fields = given[static_cast<size_t>(lead)];
+        fields.resize(channels_.inputs.size());
+        for (size_t i = 0; i < fields.size(); ++i) {
+            const Channel& channel = channels_.inputs[i];
+            const auto is_this = [&](const Channel& output) { return output.name == channel.name; };
+            if (channel.is_coordinate() ||
+                std::any_of(channels_.outputs.begin(), channels_.outputs.end(), is_this))
+                continue;
+            fields[i] = read_range(data_.file(pair.file), channel.stored,
+                                   earlier(pair, n - 1 - lead), change, range_);
+        }
+    }
+    return given;
+}
+
+/// From the inputs that are bound to the model's own, n leads later. All ranks of a group fail alike
+/// in the runs, so that nobody waits.
+void TrainEngine::roll_out(const Pair* pair, const Change& change, int64_t n) {
+    std::vector<std::vector<std::vector<double>>> given;
+    job_.agree([&] {
+        if (pair == nullptr) return;
+        bind_own_outputs();
+        given = read_given(*pair, change, n);
+    });
+    job_.agree([&] {
+        try {
+            for (const auto& fields : given) {
+                plan_->run();
+                for (size_t o = 0; o < own_.size(); ++o) {
+                    const int64_t to = input_of(channels_, channels_.outputs[o]);
+                    inputs_[static_cast<size_t>(to)].assign(own_[o].begin(), own_[o].end());
+                }
+                for (size_t i = 0; i < fields.size(); ++i)
+                    if (!fields[i].empty()) inputs_[i].assign(fields[i].begin(), fields[i].end());
+            }
+        } catch (const Error& error) {
+            throw Failure(job_.exit_status(error),
+                          "the model's own prediction cannot be stepped from, within " +
+                              std::to_string(n) + " leads before time " +
+                              std::to_string(pair->input.time) + " of sample " +
+                              std::to_string(pair->input.sample) + " of '" +
+                              data_.file(pair->file).path() + "': " + error.what() +
+                              "\nWhat was written before stays; a smaller 'rollout' or "
+                              "'learning_rate' may help");
+        }
+    });
+}
+
+}  // namespace surrogate::tool

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "coupling/job/job.hpp"
+#include "coupling/training/card.hpp"
+#include "coupling/training/config.hpp"
+#include "coupling/training/data.hpp"
+#include "coupling/training/engine.hpp"
+#include "coupling/training/folder.hpp"
+#include "coupling/training/history.hpp"
+#include "coupling/training/progress.hpp"
+#include "coupling/training/signals.hpp"
+
+namespace surrogate::tool {
+
+/// All that a training is made of; outlives its run.
+struct TrainParts {
+    const Job& job;
+    const Context& across;
+    const TrainConfig& config;
+    const TrainData& data;
+    const ModelChannels& channels;
+    TrainFolder& folder;
+    const nlohmann::json& card;        ///< of the models, without what has been learnt
+    const nlohmann::json& provenance;  ///< where they come from
+    const nlohmann::json& fingerprint;     ///< of fingerprint.hpp
+    TrainEngine& engine;
+    const std::vector<bool>& zero_targets;  ///< of held-out pairs: find_zero_targets
+    bool is_quiet;
+};
+
+/// Returns the loss of a training, the default without such a key.
+std::string loss_of(const TrainConfig& config);
+
+/// Returns "sample 3 time 2 of 'data.h5'" for messages.
+std::string state_text(const TrainData& data, const dataset::State& state, size_t file);
+
+/// Epochs, validations, checkpoints. All functions are collective over the job; errors are Failure or
+/// Error, on all ranks.
+class TrainRun {
+public:
+    explicit TrainRun(const TrainParts& parts);
+
+    /// Goes on where the folder's checkpoint ends. Throws Failure with a list of all that differs.
+    void resume();
+
+    /// The epochs that are left. Returns success, or stopped after a signal.
+    Exit run();
+
+    const TrainHistory& history() const { return history_; }
+    int64_t n_batch() const { return n_batch_; }
+
+private:
+    Exit finish(Exit status);
+    bool must_stop() const;
+    void learn(const std::vector<int64_t>& order);
+    std::string samples_of_batch(const std::vector<int64_t>& order) const;
+    void end_epoch();
+    void save();
+    void validate(EpochRow* row);
+    std::vector<double> mean_errors(const std::vector<double>& errors, size_t n_output) const;
+    void write_curves();
+    void write_models(bool is_final);
+    void write_model(const std::string& path, Which which, const EpochRow* row, bool is_final);
+    void write_checkpoint();
+    std::string note() const;
+    void read_note(const std::string& text);
+    std::string card_text(const EpochRow* row) const;
+
+    TrainParts parts_;
+    StopRequests stop_;
+    TrainHistory history_;
+    std::string date_;  ///< of the beginning: models written again have the same bytes
+    int64_t n_batch_;   ///< of an epoch
+    // Where the training is: epochs that are complete, batches of the next one.
+    int64_t epoch_ = 0, batch_ = 0, step_ = 0;
+    double loss_sum_ = 0;
+    int64_t n_loss_ = 0;
+    surrogate_step_report report_{};
+    TrainProgress* progress_ = nullptr;
+};
+
+}  // namespace surrogate::tool
