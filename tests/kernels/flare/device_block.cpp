@@ -177,9 +177,9 @@ private:
         for (double& v : values) v = round_to(v, n_bit_);
         return values;
     }
-    Rows operands(Rows rows) const {
-        rows.data = operands(std::move(rows.data));
-        return rows;
+    Rows operands(Rows values) const {
+        values.data = operands(std::move(values.data));
+        return values;
     }
     Rows chain(const std::vector<BlockWeights::Layer>& layers, Residuals r, const Rows& input) {
         const uint32_t mask = residual_mask(layers, r);
