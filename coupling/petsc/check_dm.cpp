@@ -26,12 +26,8 @@ PetscErrorCode check_da(DM dm) {
     PetscCall(DMGetType(dm, &type));
     PetscCheck(
         is_da, PETSC_COMM_SELF, PETSC_ERR_SUP,
-        "the DM has type %s, domains are made from types da and plex (grids on the sphere from "
-        "da); for other meshes pass the coordinates of the owned points to "
-        "surrogate_domain_create_points, or (types surrogate of KSPGuess and SNES) compose a Vec "
-        "of "
-        "them under the name \"coordinates\" with the KSP, SNES or matrix",
-        type ? type : "(none)");
+        "the DM has type %s, expected da or plex (for grids on the sphere da); for other meshes %s",
+        type ? type : "(none)", points_remedy);
     PetscFunctionReturn(0);
 }
 

@@ -5,6 +5,12 @@
 
 namespace surrogate::petsc {
 
+/// The remedies of errors about meshes whose points have no rule here.
+inline constexpr const char* points_remedy =
+    "pass the coordinates of the owned points to surrogate_domain_create_points, or (types "
+    "surrogate of KSPGuess and SNES) set -surrogate_coordinates_file FILE or compose a Vec of them "
+    "under the name \"coordinates\" with the KSP, SNES or matrix";
+
 /// That the DM is on the communicator of the context.
 PetscErrorCode check_dm_comm(const surrogate_context* context, DM dm);
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <limits>
 
+#include "check_dm.hpp"
 #include "predictor/attempt.hpp"
 #include "scalar_array.hpp"
 
@@ -84,13 +85,11 @@ PetscErrorCode check_census(const Census& census) {
     PetscCheck(
         is_one_kind && census.elsewhere == 0, PETSC_COMM_SELF, PETSC_ERR_SUP,
         "the section of the DMPlex has unknowns on %s%s%s%s%s, expected cells alone or vertices "
-        "alone; for others pass the coordinates of the owned points to "
-        "surrogate_domain_create_points, or (types surrogate of KSPGuess and SNES) compose a Vec "
-        "of them under the name \"coordinates\" with the KSP, SNES or matrix",
+        "alone; for others %s",
         census.on_cells ? "cells" : "", census.on_cells && census.on_vertices ? ", " : "",
         census.on_vertices ? "vertices" : "",
         census.elsewhere && (census.on_cells || census.on_vertices) ? ", " : "",
-        census.elsewhere ? "edges or faces" : "");
+        census.elsewhere ? "edges or faces" : "", points_remedy);
     PetscCheck(census.fewest == census.most, PETSC_COMM_SELF, PETSC_ERR_SUP,
                "the section of the DMPlex has %" PetscInt_FMT " to %" PetscInt_FMT
                " values a point in the global vectors (constrained ones are left out); domains are "
@@ -157,9 +156,8 @@ PetscErrorCode place_cell(DM dm, PetscInt n_axis, PetscInt cell, PetscScalar* x)
     std::array<PetscReal, 3> center{};
     PetscCheck(n_axis <= PetscInt(center.size()), PETSC_COMM_SELF, PETSC_ERR_SUP,
                "the DMPlex has %" PetscInt_FMT
-               " coordinates, expected 1 to 3 for unknowns on cells; pass the coordinates of the "
-               "owned points to surrogate_domain_create_points",
-               n_axis);
+               " coordinates, expected 1 to 3 for unknowns on cells; %s",
+               n_axis, points_remedy);
     PetscCall(DMPlexComputeCellGeometryFVM(dm, cell, nullptr, center.data(), nullptr));
     std::copy_n(center.begin(), n_axis, x);
     PetscFunctionReturn(0);

@@ -7,11 +7,12 @@
 
 #include <stdexcept>
 
-// lammps/error.h of Debian 12 (20220106) does not compile with its fmt 9: make_args_checked is gone. These two have no fmt.
+// lammps/error.h of Debian 12 (20220106) does not compile with its fmt 9: make_args_checked is gone. These three have no fmt.
 namespace LAMMPS_NS {
 class Error {
 public:
     [[noreturn]] void all(const std::string& file, int line, const std::string& text);
+    [[noreturn]] void one(const std::string& file, int line, const std::string& text);
     void warning(const std::string& file, int line, const std::string& text);
 };
 }  // namespace LAMMPS_NS
@@ -43,7 +44,7 @@ std::vector<std::string> Atoms::names() const {
     return found;
 }
 
-surrogate_array Atoms::column(const std::string& name) const {
+std::optional<surrogate_array> Atoms::find(const std::string& name) const {
     const bool is_scalar = name.rfind("d_", 0) == 0 ||
                            std::find(scalars.begin(), scalars.end(), name) != scalars.end();
     if (is_scalar) {
@@ -59,6 +60,11 @@ surrogate_array Atoms::column(const std::string& name) const {
         if (rows != nullptr)
             return surrogate::column(n() > 0 ? rows[0] + (axis[0] - 'x') : nullptr, n(), 3);
     }
+    return std::nullopt;
+}
+
+surrogate_array Atoms::column(const std::string& name) const {
+    if (const std::optional<surrogate_array> found = find(name)) return *found;
     std::string list;
     for (const std::string& other : names()) list += (list.empty() ? "" : ", ") + other;
     throw std::invalid_argument("the model's card asks for '" + name +
@@ -81,6 +87,7 @@ surrogate::Context context_of(void* lammps) {
         end_lammps(lammps, SURROGATE_NOT_SUPPORTED,
                    "this adapter is compiled for tags of 32 and steps of 64 bits "
                    "(LAMMPS_SMALLBIG); LAMMPS was compiled with other sizes (info config)");
+    require_calls(lammps);
     constexpr int tried = 20210929;
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
@@ -93,6 +100,13 @@ surrogate::Context context_of(void* lammps) {
     const surrogate_status status = surrogate_context_create_mpi(comm, nullptr, &context);
     if (status != SURROGATE_SUCCESS) end_lammps(lammps, status, surrogate_error(nullptr));
     return surrogate::Context(context);
+}
+
+void require_calls(void* lammps) {
+    if (lammps_extract_global(lammps, "respa_levels") != nullptr)
+        end_lammps(lammps, SURROGATE_NOT_SUPPORTED,
+                   "run_style is respa, expected verlet; respa calls fix external before the first "
+                   "step only");
 }
 
 void end_lammps(void* lammps, surrogate_status status, const std::string& text) {

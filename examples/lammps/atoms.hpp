@@ -3,6 +3,7 @@
 #define SURROGATE_LAMMPS_ATOMS_HPP
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <surrogate/surrogate_mpi.hpp>
 #include <vector>
@@ -20,6 +21,8 @@ public:
 
     /// The per-atom numbers of a name, such as "q" or "v.x"; throws std::invalid_argument with the names that there are.
     surrogate_array column(const std::string& name) const;
+    /// Finds the per-atom numbers of a name. Returns nothing if LAMMPS does not have them.
+    std::optional<surrogate_array> find(const std::string& name) const;
     /// The numbers of a per-atom compute, computed now if they are old. Collective.
     surrogate_array compute(const std::string& id) const;
 
@@ -32,6 +35,9 @@ private:
 };
 
 surrogate::Context context_of(void* lammps);
+/// Ends LAMMPS if its run style is respa, which calls a fix external before the first step and never
+/// again. Every call of the fix checks this, because the input script may change the style. Collective.
+void require_calls(void* lammps);
 /// Ends LAMMPS on all ranks, with this text. Collective, unless the status is MPI or BROKEN: other ranks may wait
 /// elsewhere then.
 [[noreturn]] void end_lammps(void* lammps, surrogate_status status, const std::string& text);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <stdexcept>
 
 #include "atoms.hpp"
 #include "surrogate_lammps.h"
@@ -33,14 +34,31 @@ struct Predictor {
         for (const surrogate_field_info& field : model.inputs())
             if (field.role == SURROGATE_FIELD)
                 plan->bind_input(field.name, atoms.column(field.name));
+        for (const surrogate_field_info& field : model.outputs()) bind_output(field.name);
+    }
+
+    void bind_output(const char* name) {
+        const std::string predicted = std::string("d_predicted_") + name;
+        const std::optional<surrogate_array> array = atoms.find(predicted);
+        if (!array)
+            throw std::invalid_argument("the atoms have no '" + predicted +
+                                        "' for the model's output '" + name + "'; add " +
+                                        fix_of_outputs() + " to the input script");
+        plan->bind_output(name, *array);
+    }
+
+    std::string fix_of_outputs() const {
+        std::string fix = "'fix predicted all property/atom";
         for (const surrogate_field_info& field : model.outputs())
-            plan->bind_output(field.name, atoms.column("d_predicted_" + std::string(field.name)));
+            fix += std::string(" d_predicted_") + field.name;
+        return fix + "'";
     }
 };
 
 void run(void* user, int64_t, int n, int* tag, double** x, double** force) {
     auto& me = *static_cast<Predictor*>(user);
     if (n > 0) std::fill_n(force[0], 3 * n, 0.0);
+    require_calls(me.lammps);
     me.atoms.look(n, tag, x);
     together(me.lammps, me.context, [&] { me.follow(); });
     together(me.lammps, me.context, [&] { me.bind(); });  // LAMMPS may have moved its arrays

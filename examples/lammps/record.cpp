@@ -56,6 +56,7 @@ void run(void* user, int64_t, int n, int* tag, double** x, double** force) {
     auto& me = *static_cast<Recorder*>(user);
     if (n > 0) std::fill_n(force[0], 3 * n, 0.0);
     if (me.sample == me.n_sample) return;
+    require_calls(me.lammps);
     me.atoms.look(n, tag, x);
     if (!me.domain) together(me.lammps, me.context, [&] { me.open(); });
     together(me.lammps, me.context, [&] { me.take(); });

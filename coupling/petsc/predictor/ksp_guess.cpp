@@ -40,18 +40,24 @@ PetscErrorCode residual_norm(KSPGuess guess, Mat matrix, Vec rhs, Vec x, PetscRe
     PetscFunctionReturn(0);
 }
 
-/// What keeps a KSP from starting anywhere but at zero, or from showing its residual.
+/// Checks that the KSP starts from a guess and that the residual of the guess is known.
 PetscErrorCode check_ksp(KSP ksp) {
     PetscFunctionBegin;
-    PetscBool is_scaled = PETSC_FALSE, is_preonly = PETSC_FALSE;
+    PetscBool is_scaled = PETSC_FALSE, is_from_zero = PETSC_FALSE;
     PetscCall(KSPGetDiagonalScale(ksp, &is_scaled));
     PetscCheck(!is_scaled, PETSC_COMM_SELF, PETSC_ERR_SUP,
                "the KSP scales its matrix by the diagonal, and the right-hand side later: the "
                "residual of a guess is not known; leave out -ksp_diagonal_scale or "
                "-ksp_guess_type surrogate");
-    PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(ksp), KSPPREONLY, &is_preonly));
-    PetscCheck(!is_preonly, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "KSP type preonly uses no initial guess; take another type of KSP, or no KSPGuess");
+    PetscObject object = reinterpret_cast<PetscObject>(ksp);
+    PetscCall(PetscObjectTypeCompareAny(object, &is_from_zero, KSPPREONLY, KSPQCG, KSPSTCG, KSPNASH,
+                                        KSPGLTR, ""));
+    KSPType type = nullptr;  // borrowed
+    PetscCall(KSPGetType(ksp, &type));
+    PetscCheck(!is_from_zero, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "KSP type %s uses no initial guess; use another KSP type, or leave out "
+               "-ksp_guess_type surrogate",
+               type);
     PetscFunctionReturn(0);
 }
 

@@ -72,7 +72,8 @@ def build(folder, name, block):
         if asked.returncode != 0:
             raise LeftOut(need)
         flags += asked.stdout.split()
-    flags += re.findall(r"-l\w+", text.split("\n")[0])   # a library that belongs to a package of another
+    # A library that belongs to a package of another, or a flag of the compiler.
+    flags += re.findall(r"-l\w+|-f[\w-]+", text.split("\n")[0])
     (folder / name).write_text(text.replace("@block@", completed(block)))
     compiler = {".c": [settings["CC"], "-std=c99"], ".cpp": [settings["CXX"], "-std=c++17"], ".F90": [settings["FC"], "-Wno-unused-dummy-argument"]}
     compiler = compiler[pathlib.Path(name).suffix]
