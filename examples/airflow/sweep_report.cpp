@@ -36,7 +36,7 @@ PetscErrorCode print_method(MPI_Comm comm, const char* name, const std::vector<d
     if (ratio.empty())
         PetscCall(PetscPrintf(comm, " %8s\n", "1"));
     else
-        PetscCall(PetscPrintf(comm, " %8.1f\n", median(ratio)));
+        PetscCall(PetscPrintf(comm, " %8.2f\n", median(ratio)));
     PetscFunctionReturn(0);
 }
 
@@ -76,7 +76,7 @@ PetscErrorCode print_equal_error(MPI_Comm comm, const Settings& settings, const 
         saved_reference.push_back(one.seconds_reference - one.surrogate.seconds);
     }
     PetscCall(PetscPrintf(comm,
-                          "at equal error: solver %.4f s, ratio %.1f (%.1f .. %.1f by body)\n",
+                          "at equal error: solver %.4f s, ratio %.2f (%.2f .. %.2f by body)\n",
                           median(of_each(cases, seconds_at_equal_error)), median(ratio),
                           *std::min_element(ratio.begin(), ratio.end()),
                           *std::max_element(ratio.begin(), ratio.end())));

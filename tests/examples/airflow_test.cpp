@@ -300,8 +300,8 @@ TEST(AirflowSpeed, FitFindsLinearAndQuadraticCost) {
 TEST(AirflowSweep, ErrorsFallWithPanelsAndSecondsAreMeasured) {
     Settings settings;
     expect_ok(settings.read(PETSC_COMM_WORLD));
-    settings.n_panel = 1500;
-    settings.sweep_panels = {200, 400, 800};
+    settings.n_panel = 1000;
+    settings.sweep_panels = {200, 400};
     settings.sweep_points = {600, 900};
     settings.n_sweep_round = 1;
     Sweep sweep;
@@ -316,11 +316,10 @@ TEST(AirflowSweep, ErrorsFallWithPanelsAndSecondsAreMeasured) {
         EXPECT_GT(one.surrogate.seconds, 0);
         EXPECT_GT(one.surrogate.error, 0.01);
         EXPECT_LE(one.surrogate.error, 0.5);
-        ASSERT_EQ(one.solver.size(), 3u);
-        for (std::size_t k = 1; k < one.solver.size(); ++k)
-            EXPECT_LT(one.solver[k].error, one.solver[k - 1].error);
+        ASSERT_EQ(one.solver.size(), 2u);
+        EXPECT_LT(one.solver[1].error, one.solver[0].error);
         EXPECT_GT(one.solver.back().error, 0);
-        EXPECT_GT(one.seconds_reference, one.solver[0].seconds);  // 56 times the pairs of panels
+        EXPECT_GT(one.seconds_reference, one.solver[0].seconds);  // 25 times the pairs of panels
     }
 }
 
@@ -350,7 +349,7 @@ TEST(AirflowSettings, SweepNamesTheOptionThatItRejects) {
         {"-sweep_panels", "50", "from 100"},
         {"-sweep_points", "10", "-sweep_points 10"},
         {"-sweep_rounds", "0", "-sweep_rounds 0"},
-        {"-training_seconds", "-1", "-training_seconds is -1, expected 0 or more"},
+        {"-training_seconds", "-1", "-training_seconds is -1"},
         {"-output", "folder", "remove -output"},
         {"-model", "", "-model is empty"}};
     for (const auto& [option, value, text] : wrong) {
