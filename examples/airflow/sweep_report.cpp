@@ -123,8 +123,8 @@ PetscErrorCode print_size(MPI_Comm comm, const Settings& settings, const Cases& 
     PetscFunctionReturn(0);
 }
 
-/// Prints a fit to the medians over all cases. Exact panels near a point are a fixed number, so
-/// that their cost is linear; the pairs of all panels are the quadratic rest.
+/// Prints a fit to the medians over all cases. Nearly the same number of panels is close enough to
+/// a point for exact integrals, so that their cost is linear. All pairs are the quadratic rest.
 PetscErrorCode print_cost(MPI_Comm comm, const Settings& settings, const Cases& cases) {
     PetscFunctionBegin;
     std::vector<double> n, seconds;

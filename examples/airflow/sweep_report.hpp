@@ -5,6 +5,7 @@
 
 namespace airflow {
 
+/// Prints what is compared, and the columns of print_sweep_cases().
 PetscErrorCode print_sweep_head(MPI_Comm comm, const Settings& settings);
 /// Prints one line per case while the bodies come.
 PetscErrorCode print_sweep_cases(MPI_Comm comm, const std::vector<SweepCase>& cases);
