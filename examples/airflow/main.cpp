@@ -14,6 +14,8 @@
 //     mpirun -n 4 airflow -surrogate_reproducible     the same bits of the prediction on any ranks
 //     airflow -panels 20000 -points 100000            a finer flow, a finer mesh
 //     airflow -model "" -ksp_monitor                  the solver alone; every option of PETSc works
+//     airflow -sweep -seed 3001 -shapes 6             error and seconds of the surrogate and of
+//                                                     coarser solvers (page airflow.md)
 //     airflow -samples data -sample_points 1900,3800 -seed 1000 -shapes 200
 //                                                     data for training (page airflow.md)
 //
@@ -28,6 +30,7 @@
 #include "picture.hpp"
 #include "report.hpp"
 #include "samples.hpp"
+#include "sweep_report.hpp"
 
 namespace airflow {
 
@@ -95,10 +98,29 @@ PetscErrorCode run(MPI_Comm comm, const Settings& settings, Study& study) {
     PetscFunctionReturn(0);
 }
 
+/// Measures all bodies and prints tables, one per number of points.
+PetscErrorCode run_sweep(MPI_Comm comm, const Settings& settings) {
+    PetscFunctionBegin;
+    Sweep sweep;
+    PetscCall(sweep.create(comm, settings));
+    PetscCall(print_sweep_head(comm, settings));
+    std::vector<std::vector<SweepCase>> bodies(std::size_t(settings.n_shape));
+    for (PetscInt k = 0; k < settings.n_shape; ++k) {
+        PetscCall(sweep.measure(settings.seed + k, &bodies[std::size_t(k)]));
+        PetscCall(print_sweep_cases(comm, bodies[std::size_t(k)]));
+    }
+    PetscCall(print_sweep_tables(comm, settings, bodies));
+    PetscFunctionReturn(0);
+}
+
 PetscErrorCode program(MPI_Comm comm) {
     PetscFunctionBegin;
     Settings settings;
     PetscCall(settings.read(comm));
+    if (settings.is_sweep) {
+        PetscCall(run_sweep(comm, settings));
+        PetscFunctionReturn(0);
+    }
     Study study;
     PetscCall(study.create(comm, settings.samples.empty() ? settings.model : ""));
     if (settings.samples.empty())

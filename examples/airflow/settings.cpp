@@ -18,6 +18,17 @@ PetscErrorCode read_text(PetscOptionItems* PetscOptionsObject, const char* flag,
     PetscFunctionReturn(0);
 }
 
+PetscErrorCode read_list(PetscOptionItems* PetscOptionsObject, const char* flag, const char* help,
+                         std::vector<PetscInt>* list) {
+    PetscFunctionBegin;
+    std::array<PetscInt, 16> numbers{};
+    auto n = PetscInt(numbers.size());
+    PetscBool is_set = PETSC_FALSE;
+    PetscCall(PetscOptionsIntArray(flag, help, "", numbers.data(), &n, &is_set));
+    if (is_set) list->assign(numbers.begin(), numbers.begin() + n);
+    PetscFunctionReturn(0);
+}
+
 PetscErrorCode check_range(MPI_Comm comm, const char* flag, PetscInt value, PetscInt least,
                            PetscInt most) {
     PetscFunctionBegin;
@@ -32,9 +43,7 @@ PetscErrorCode check_range(MPI_Comm comm, const char* flag, PetscInt value, Pets
 PetscErrorCode Settings::read(MPI_Comm comm) {
     PetscFunctionBegin;
     model = AIRFLOW_MODEL;
-    std::array<PetscInt, 16> counts{};
-    auto n_count = PetscInt(counts.size());
-    PetscBool is_set = PETSC_FALSE;
+    PetscBool sweep = PETSC_FALSE;
     PetscOptionsBegin(comm, nullptr, "airflow", nullptr);
     PetscCall(PetscOptionsInt("-points", "about so many points on each body", "", n_point, &n_point,
                               nullptr));
@@ -50,11 +59,23 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
     PetscCall(read_text(PetscOptionsObject, "-samples",
                         "directory for .npy files to train on; then nothing else is done",
                         &samples));
-    PetscCall(PetscOptionsIntArray("-sample_points",
-                                   "numbers of points, a file each, such as 1900,3800", "",
-                                   counts.data(), &n_count, &is_set));
+    PetscCall(read_list(PetscOptionsObject, "-sample_points",
+                        "numbers of points, a file each, such as 1900,3800", &sample_points));
+    PetscCall(PetscOptionsBool("-sweep",
+                               "error and seconds of the surrogate and of the solver with fewer "
+                               "panels, against the solver with -panels",
+                               "", sweep, &sweep, nullptr));
+    PetscCall(
+        read_list(PetscOptionsObject, "-sweep_panels", "numbers of panels, rising", &sweep_panels));
+    PetscCall(read_list(PetscOptionsObject, "-sweep_points", "numbers of points, a table each",
+                        &sweep_points));
+    PetscCall(PetscOptionsInt("-sweep_rounds", "how often each is timed", "", n_sweep_round,
+                              &n_sweep_round, nullptr));
+    PetscCall(PetscOptionsReal("-training_seconds",
+                               "of training and its data, for the break-even of a sweep", "",
+                               training_seconds, &training_seconds, nullptr));
     PetscOptionsEnd();
-    if (is_set) sample_points.assign(counts.begin(), counts.begin() + n_count);
+    is_sweep = sweep;
     if (sample_points.empty()) sample_points = {n_point};
     PetscCall(check(comm));
     PetscFunctionReturn(0);
@@ -70,6 +91,30 @@ PetscErrorCode Settings::check(MPI_Comm comm) const {
     PetscCall(check_range(comm, "-shapes", n_shape, 1, 100000));
     for (const PetscInt n : sample_points)
         PetscCall(check_range(comm, "-sample_points", n, least_points, most_points));
+    for (const PetscInt n : sweep_points)
+        PetscCall(check_range(comm, "-sweep_points", n, least_points, most_points));
+    if (is_sweep) PetscCall(check_sweep(comm));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Settings::check_sweep(MPI_Comm comm) const {
+    PetscFunctionBegin;
+    PetscCheck(output.empty() && samples.empty(), comm, PETSC_ERR_ARG_INCOMP,
+               "-sweep writes no files; remove -output and -samples");
+    PetscCheck(!model.empty(), comm, PETSC_ERR_ARG_INCOMP,
+               "-model is empty, expected a model file; -sweep compares it with the solver");
+    PetscCheck(!sweep_panels.empty() && !sweep_points.empty(), comm, PETSC_ERR_ARG_INCOMP,
+               "-sweep_panels or -sweep_points is empty, expected at least one number");
+    PetscInt least = 100;
+    for (const PetscInt n : sweep_panels) {
+        PetscCheck(n >= least && n < n_panel, comm, PETSC_ERR_ARG_OUTOFRANGE,
+                   "-sweep_panels has %d, expected rising numbers from 100 to below -panels %d",
+                   int(n), int(n_panel));
+        least = n + 1;
+    }
+    PetscCall(check_range(comm, "-sweep_rounds", n_sweep_round, 1, 1000));
+    PetscCheck(training_seconds >= 0, comm, PETSC_ERR_ARG_OUTOFRANGE,
+               "-training_seconds is %g, expected 0 or more", double(training_seconds));
     PetscFunctionReturn(0);
 }
 

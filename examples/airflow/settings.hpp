@@ -18,12 +18,18 @@ struct Settings {
     std::string output;   ///< directory, or "": nothing is written
     std::string samples;  ///< directory of samples for training, or ""
     std::vector<PetscInt> sample_points;
+    bool is_sweep = false;
+    std::vector<PetscInt> sweep_panels = {2000, 3000, 4000, 6000};  ///< rising, below n_panel
+    std::vector<PetscInt> sweep_points = {1900, 3800, 7600};
+    PetscInt n_sweep_round = 3;
+    PetscReal training_seconds = 0;  ///< 0: no break-even is printed
 
     /// Errors: a number out of its range. Collective.
     PetscErrorCode read(MPI_Comm comm);
 
 private:
     PetscErrorCode check(MPI_Comm comm) const;
+    PetscErrorCode check_sweep(MPI_Comm comm) const;
 };
 
 }  // namespace airflow

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study.hpp"
 
+#include "measure.hpp"
+
 namespace airflow {
 
 namespace {
@@ -21,13 +23,6 @@ PetscErrorCode Study::create(MPI_Comm comm, const std::string& model) {
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode Study::seconds_since(double begin, double* seconds) const {
-    PetscFunctionBegin;
-    *seconds = MPI_Wtime() - begin;
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, comm_));
-    PetscFunctionReturn(0);
-}
-
 PetscErrorCode Study::solve(int64_t seed, int64_t n_point, int64_t n_panel, Result* result) {
     PetscFunctionBegin;
     const CarShape car = random_car(uint64_t(seed));
@@ -37,7 +32,7 @@ PetscErrorCode Study::solve(int64_t seed, int64_t n_point, int64_t n_panel, Resu
     const double begin = MPI_Wtime();
     PetscCall(flow_.solve(comm_, body_, BoxGrid::of_points(n_panel, body_.extent), {true, true}));
     PetscCall(sample(n_point));
-    PetscCall(seconds_since(begin, &result->seconds_solver));
+    PetscCall(slowest_rank(comm_, MPI_Wtime() - begin, &result->seconds_solver));
     result->n_point = surface_.grid().n_point();
     result->n_iteration = flow_.n_iteration();
     PetscCall(force_of(surface_, pressure_, &result->force_solver));
@@ -46,16 +41,9 @@ PetscErrorCode Study::solve(int64_t seed, int64_t n_point, int64_t n_panel, Resu
 
 PetscErrorCode Study::sample(int64_t n_point) {
     PetscFunctionBegin;
-    PetscScalar* coefficient = nullptr;
     PetscCall(surface_.create(comm_, body_, n_point));
     PetscCall(surface_.new_field(&pressure_));
-    PetscCall(VecGetArrayWrite(pressure_, &coefficient));
-    for (int64_t p = 0; p < surface_.n_owned(); ++p) {
-        const BoxGrid::Index index = surface_.grid().point(surface_.id()[p]);
-        const Vector3 v = flow_.velocity_at(surface_.grid(), index, surface_.normal()[p]);
-        coefficient[p] = 1 - dot(v, v);  // Bernoulli: pressure over dynamic pressure
-    }
-    PetscCall(VecRestoreArrayWrite(pressure_, &coefficient));
+    PetscCall(evaluate_pressure(flow_, surface_, pressure_));
     PetscFunctionReturn(0);
 }
 
@@ -64,11 +52,11 @@ PetscErrorCode Study::compare(Result* result) {
     PetscCall(surface_.new_field(&prediction_));
     double begin = MPI_Wtime();
     PetscCall(predictor_.plan(surface_));
-    PetscCall(seconds_since(begin, &result->seconds_plan));
+    PetscCall(slowest_rank(comm_, MPI_Wtime() - begin, &result->seconds_plan));
     if (!predictor_.is_ready()) PetscFunctionReturn(0);
     begin = MPI_Wtime();
     PetscCall(predictor_.predict(prediction_));
-    PetscCall(seconds_since(begin, &result->seconds_surrogate));
+    PetscCall(slowest_rank(comm_, MPI_Wtime() - begin, &result->seconds_surrogate));
     if (!predictor_.is_ready()) PetscFunctionReturn(0);
     PetscCall(measure(result));
     PetscFunctionReturn(0);
@@ -76,14 +64,12 @@ PetscErrorCode Study::compare(Result* result) {
 
 PetscErrorCode Study::measure(Result* result) {
     PetscFunctionBegin;
-    PetscReal error = 0, whole = 0, largest = 0;
+    PetscReal largest = 0;
     PetscCall(predictor_.share_outside(&result->share_outside));
     PetscCall(surface_.new_field(&error_));
     PetscCall(VecWAXPY(error_, -1, pressure_, prediction_));
-    PetscCall(VecNorm(error_, NORM_2, &error));
     PetscCall(VecNorm(error_, NORM_INFINITY, &largest));
-    PetscCall(VecNorm(pressure_, NORM_2, &whole));
-    result->relative_error = error / whole;
+    PetscCall(relative_distance(prediction_, pressure_, &result->relative_error));
     result->largest_error = largest;
     result->is_compared = true;
     PetscCall(force_of(surface_, prediction_, &result->force_surrogate));

@@ -43,7 +43,6 @@ public:
 
 private:
     PetscErrorCode measure(Result* result);
-    PetscErrorCode seconds_since(double begin, double* seconds) const;
 
     MPI_Comm comm_ = MPI_COMM_NULL;
     Body body_;

@@ -3,15 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "panel.hpp"
 #include "potential_flow.hpp"
+#include "speed.hpp"
 #include "surface.hpp"
+#include "sweep.hpp"
 #include "tests/coupling/petsc/petsc_environment.hpp"
 
 namespace {
@@ -248,6 +252,120 @@ TEST(AirflowPotentialFlow, TheGroundPullsASphereDownAsLambSays) {
     EXPECT_NEAR(near.z, -lamb, 0.04 * lamb);
     EXPECT_LE(std::abs(near.x), 1e-3);
     EXPECT_LE(std::abs(far.z), 1e-3);
+}
+
+TEST(AirflowSpeed, CostAtAnErrorIsInterpolatedInLogarithms) {
+    const std::vector<Measurement> solver = {{0.16, 1}, {0.04, 4}, {0.05, 9}, {0.01, 16}};
+    EXPECT_NEAR(cost_at_error(solver, 0.08).seconds, 2, 1e-12);
+    EXPECT_EQ(cost_at_error(solver, 0.08).kind, CostAtError::Kind::interpolated);
+    EXPECT_NEAR(cost_at_error(solver, 0.04).seconds, 4, 1e-12);  // the first accurate one
+    EXPECT_NEAR(cost_at_error(solver, 0.01).seconds, 16, 1e-12);
+}
+
+TEST(AirflowSpeed, CostOutsideTheMeasurementsIsABound) {
+    const std::vector<Measurement> solver = {{0.16, 1}, {0.04, 4}};
+    const CostAtError coarse = cost_at_error(solver, 0.2), fine = cost_at_error(solver, 0.01);
+    EXPECT_EQ(coarse.kind, CostAtError::Kind::upper_bound);
+    EXPECT_EQ(coarse.seconds, 1);
+    EXPECT_EQ(fine.kind, CostAtError::Kind::lower_bound);
+    EXPECT_EQ(fine.seconds, 4);
+}
+
+TEST(AirflowSpeed, MedianOfAnEvenCountIsTheMeanOfTheMiddle) {
+    EXPECT_EQ(median({3}), 3);
+    EXPECT_EQ(median({9, 1, 5}), 5);
+    EXPECT_EQ(median({9, 1, 5, 4}), 4.5);
+}
+
+TEST(AirflowSpeed, FitFindsLinearAndQuadraticCost) {
+    const std::vector<double> n = {1000, 2000, 4000};
+    const auto seconds = [&](double linear, double quadratic) {
+        std::vector<double> values;
+        for (const double k : n) values.push_back(linear * k + quadratic * k * k);
+        return values;
+    };
+    for (const auto& [linear, quadratic] :
+         {std::pair{7e-5, 2e-8}, std::pair{0.0, 2e-8}, std::pair{7e-5, 0.0}}) {
+        const CostModel found = fit_cost(n, seconds(linear, quadratic));
+        EXPECT_NEAR(found.linear, linear, 1e-12);
+        EXPECT_NEAR(found.quadratic, quadratic, 1e-16);
+    }
+    // Seconds that rise faster than the square leave no linear part, seconds that rise slower than
+    // the count no quadratic one.
+    EXPECT_EQ(fit_cost({1, 2}, {1, 8}).linear, 0);
+    EXPECT_EQ(fit_cost({1, 4}, {1, 2}).quadratic, 0);
+    EXPECT_EQ(fit_cost({2}, {8}).quadratic, 2);
+}
+
+TEST(AirflowSweep, ErrorsFallWithPanelsAndSecondsAreMeasured) {
+    Settings settings;
+    expect_ok(settings.read(PETSC_COMM_WORLD));
+    settings.n_panel = 1000;
+    settings.sweep_panels = {200, 400};
+    settings.sweep_points = {600, 900};
+    settings.n_sweep_round = 1;
+    Sweep sweep;
+    expect_ok(sweep.create(PETSC_COMM_WORLD, settings));
+    std::vector<SweepCase> cases;
+    expect_ok(sweep.measure(3001, &cases));
+    ASSERT_EQ(cases.size(), 2u);
+    EXPECT_LE(cases[0].n_point, 600);
+    EXPECT_LE(cases[1].n_point, 900);
+    for (const SweepCase& one : cases) {
+        EXPECT_EQ(one.seed, 3001);
+        EXPECT_GT(one.surrogate.seconds, 0);
+        EXPECT_GT(one.surrogate.error, 0.01);
+        EXPECT_LE(one.surrogate.error, 0.5);
+        ASSERT_EQ(one.solver.size(), 2u);
+        EXPECT_LT(one.solver[1].error, one.solver[0].error);
+        EXPECT_GT(one.solver.back().error, 0);
+        EXPECT_GT(one.seconds_reference, one.solver[0].seconds);  // 25 times the pairs of panels
+    }
+}
+
+/// Reads a command line of two options; "" is no value.
+PetscErrorCode read_settings(const char* first, const char* first_value, const char* second,
+                             const char* second_value, Settings* settings) {
+    const auto value = [](const char* text) { return *text ? text : nullptr; };
+    expect_ok(PetscOptionsSetValue(nullptr, first, value(first_value)));
+    expect_ok(PetscOptionsSetValue(nullptr, second, value(second_value)));
+    const PetscErrorCode error = settings->read(PETSC_COMM_WORLD);
+    expect_ok(PetscOptionsClearValue(nullptr, second));
+    expect_ok(PetscOptionsClearValue(nullptr, first));
+    return error;
+}
+
+TEST(AirflowSettings, SweepTakesItsOptions) {
+    Settings settings;
+    expect_ok(read_settings("-sweep", "", "-sweep_panels", "300,9999", &settings));
+    EXPECT_TRUE(settings.is_sweep);
+    EXPECT_EQ(settings.sweep_panels, (std::vector<PetscInt>{300, 9999}));
+}
+
+TEST(AirflowSettings, SweepNamesTheOptionThatItRejects) {
+    const std::vector<std::array<const char*, 3>> wrong = {
+        {"-sweep_panels", "800,300", "-sweep_panels has 300, expected rising numbers"},
+        {"-sweep_panels", "2000,10000", "below -panels 10000"},
+        {"-sweep_panels", "50", "from 100"},
+        {"-sweep_points", "10", "-sweep_points 10"},
+        {"-sweep_rounds", "0", "-sweep_rounds 0"},
+        {"-training_seconds", "-1", "-training_seconds is -1"},
+        {"-output", "folder", "remove -output"},
+        {"-model", "", "-model is empty"}};
+    for (const auto& [option, value, text] : wrong) {
+        Settings settings;
+        const PetscErrorCode error = read_settings("-sweep", "", option, value, &settings);
+        EXPECT_NE(error, 0) << option;
+        EXPECT_NE(surrogate::test::petsc_text(error).find(text), std::string::npos)
+            << surrogate::test::petsc_text(error);
+    }
+}
+
+TEST(AirflowSweep, AModelThatCannotBeUsedIsAnError) {
+    Settings settings;
+    settings.model = "no_such_model.safetensors";
+    Sweep sweep;
+    EXPECT_NE(sweep.create(PETSC_COMM_WORLD, settings), 0);
 }
 
 }  // namespace

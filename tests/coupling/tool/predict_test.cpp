@@ -11,6 +11,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "coupling/job/text.hpp"
 #include "coupling/mesh/mesh_file.hpp"
 #include "tests/coupling/tool/predict_job.hpp"
 #include "tests/coupling/tool/predict_meshes.hpp"

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "predictor.hpp"
+#include "settings.hpp"
+#include "speed.hpp"
+
+namespace airflow {
+
+/// The methods on one body at one number of points. Errors are distances from the reference.
+struct SweepCase {
+    int64_t seed = 0;
+    int64_t n_point = 0;              ///< of the mesh
+    Measurement surrogate;            ///< seconds of plan and run
+    std::vector<Measurement> solver;  ///< by panels, coarse to fine
+    double seconds_reference = 0;     ///< of the solver with the panels of the reference
+};
+
+/// Measures the solver at several numbers of panels and the surrogate on the same bodies, against
+/// the solver with the panels of the reference. The methods take turns, and seconds are medians
+/// over all turns, of the slowest rank. They are processor seconds of all threads, so that other
+/// programs on the machine do not count. The mesh of the points is needed by both and not counted.
+class Sweep {
+public:
+    /// Loads the model. Errors: it cannot be used. Collective.
+    PetscErrorCode create(MPI_Comm comm, const Settings& settings);
+    /// Returns a case for each size in settings.sweep_points. Collective.
+    PetscErrorCode measure(int64_t seed, std::vector<SweepCase>* cases);
+
+private:
+    struct Mesh {
+        Surface surface;
+        OwnedVec reference, pressure, prediction;
+        double error_surrogate = 0;
+        std::vector<double> seconds_surrogate;
+        /// by panels
+        std::map<PetscInt, double> error_solver;
+        std::map<PetscInt, std::vector<double>> seconds_solver;
+    };
+
+    PetscErrorCode create_mesh(const Body& body, int64_t n_point, Mesh* mesh) const;
+    PetscErrorCode run_surrogate(Mesh* mesh);
+    PetscErrorCode run_solver(const Body& body, PetscInt n_panel, std::vector<Mesh>* meshes);
+    SweepCase summarize(int64_t seed, const Mesh& mesh) const;
+    PetscErrorCode require_surrogate() const;
+
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    Settings settings_;
+    Predictor predictor_;
+};
+
+}  // namespace airflow

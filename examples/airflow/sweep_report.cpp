@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep_report.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace airflow {
+
+namespace {
+
+using Cases = std::vector<SweepCase>;
+
+std::vector<double> of_each(const Cases& cases,
+                            const std::function<double(const SweepCase&)>& value) {
+    std::vector<double> values;
+    for (const SweepCase& one : cases) values.push_back(value(one));
+    return values;
+}
+
+double seconds_at_equal_error(const SweepCase& one) {
+    return cost_at_error(one.solver, one.surrogate.error).seconds;
+}
+
+/// Prints a row of the table of a size: errors in percent, medians of seconds and of ratios.
+PetscErrorCode print_method(MPI_Comm comm, const char* name, const std::vector<double>& error,
+                            const std::vector<double>& seconds, const std::vector<double>& ratio) {
+    PetscFunctionBegin;
+    PetscCall(PetscPrintf(comm, "%12s", name));
+    if (error.empty())
+        PetscCall(PetscPrintf(comm, " %8s %8s %8s", "-", "-", "-"));
+    else
+        PetscCall(PetscPrintf(comm, " %6.1f %% %6.1f %% %6.1f %%", 100 * median(error),
+                              100 * *std::min_element(error.begin(), error.end()),
+                              100 * *std::max_element(error.begin(), error.end())));
+    PetscCall(PetscPrintf(comm, " %9.4f", median(seconds)));
+    if (ratio.empty())
+        PetscCall(PetscPrintf(comm, " %8s\n", "1"));
+    else
+        PetscCall(PetscPrintf(comm, " %8.2f\n", median(ratio)));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode print_solver(MPI_Comm comm, PetscInt n_panel, const Cases& cases,
+                            const std::vector<double>& error,
+                            const std::function<double(const SweepCase&)>& seconds) {
+    PetscFunctionBegin;
+    const auto ratio = [&](const SweepCase& one) { return seconds(one) / one.surrogate.seconds; };
+    PetscCall(print_method(comm, (std::to_string(n_panel) + " panels").c_str(), error,
+                           of_each(cases, seconds), of_each(cases, ratio)));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode print_break_even(MPI_Comm comm, double cost_s, double saved_s,
+                                const char* compared) {
+    PetscFunctionBegin;
+    if (saved_s > 0)
+        PetscCall(PetscPrintf(comm,
+                              "break-even against %s: %.0f bodies (%.0f s of training and data, "
+                              "%.3f s saved per body)\n",
+                              compared, cost_s / saved_s, cost_s, saved_s));
+    else
+        PetscCall(PetscPrintf(comm, "break-even against %s: never, nothing is saved\n", compared));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode print_equal_error(MPI_Comm comm, const Settings& settings, const Cases& cases) {
+    PetscFunctionBegin;
+    std::vector<double> ratio, saved, saved_reference;
+    int n_upper = 0, n_lower = 0;
+    for (const SweepCase& one : cases) {
+        const CostAtError cost = cost_at_error(one.solver, one.surrogate.error);
+        n_upper += cost.kind == CostAtError::Kind::upper_bound;
+        n_lower += cost.kind == CostAtError::Kind::lower_bound;
+        ratio.push_back(cost.seconds / one.surrogate.seconds);
+        saved.push_back(cost.seconds - one.surrogate.seconds);
+        saved_reference.push_back(one.seconds_reference - one.surrogate.seconds);
+    }
+    PetscCall(PetscPrintf(comm,
+                          "at equal error: solver %.4f s, ratio %.2f (%.2f .. %.2f by body)\n",
+                          median(of_each(cases, seconds_at_equal_error)), median(ratio),
+                          *std::min_element(ratio.begin(), ratio.end()),
+                          *std::max_element(ratio.begin(), ratio.end())));
+    if (n_upper)
+        PetscCall(PetscPrintf(comm,
+                              "    upper bound for %d of the bodies: the coarsest solver is more "
+                              "accurate than the surrogate; add smaller -sweep_panels\n",
+                              n_upper));
+    if (n_lower)
+        PetscCall(PetscPrintf(comm,
+                              "    lower bound for %d of the bodies: the surrogate is more "
+                              "accurate than the finest solver; add larger -sweep_panels\n",
+                              n_lower));
+    if (settings.training_seconds > 0) {
+        PetscCall(print_break_even(comm, settings.training_seconds, median(saved),
+                                   "the solver at equal error"));
+        PetscCall(print_break_even(comm, settings.training_seconds, median(saved_reference),
+                                   "the reference"));
+    }
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode print_size(MPI_Comm comm, const Settings& settings, const Cases& cases) {
+    PetscFunctionBegin;
+    const auto [low, high] = std::minmax_element(
+        cases.begin(), cases.end(),
+        [](const SweepCase& a, const SweepCase& b) { return a.n_point < b.n_point; });
+    PetscCall(PetscPrintf(comm, "\n%lld to %lld points, %d bodies\n",
+                          static_cast<long long>(low->n_point),
+                          static_cast<long long>(high->n_point), int(cases.size())));
+    PetscCall(PetscPrintf(comm, "%12s %8s %8s %8s %9s %8s\n", "method", "error", "least", "largest",
+                          "seconds", "ratio"));
+    PetscCall(print_method(
+        comm, "surrogate", of_each(cases, [](const SweepCase& one) { return one.surrogate.error; }),
+        of_each(cases, [](const SweepCase& one) { return one.surrogate.seconds; }), {}));
+    for (std::size_t k = 0; k < settings.sweep_panels.size(); ++k)
+        PetscCall(
+            print_solver(comm, settings.sweep_panels[k], cases,
+                         of_each(cases, [k](const SweepCase& one) { return one.solver[k].error; }),
+                         [k](const SweepCase& one) { return one.solver[k].seconds; }));
+    PetscCall(print_solver(comm, settings.n_panel, cases, {},
+                           [](const SweepCase& one) { return one.seconds_reference; }));
+    PetscCall(print_equal_error(comm, settings, cases));
+    PetscFunctionReturn(0);
+}
+
+/// Prints a fit to the medians over all cases. Nearly the same number of panels is close enough to
+/// a point for exact integrals, so that their cost is linear. All pairs are the quadratic rest.
+PetscErrorCode print_cost(MPI_Comm comm, const Settings& settings, const Cases& cases) {
+    PetscFunctionBegin;
+    std::vector<double> n, seconds;
+    for (std::size_t k = 0; k < settings.sweep_panels.size(); ++k) {
+        n.push_back(double(settings.sweep_panels[k]));
+        seconds.push_back(
+            median(of_each(cases, [k](const SweepCase& one) { return one.solver[k].seconds; })));
+    }
+    n.push_back(double(settings.n_panel));
+    seconds.push_back(
+        median(of_each(cases, [](const SweepCase& one) { return one.seconds_reference; })));
+    const CostModel cost = fit_cost(n, seconds);
+    PetscCall(PetscPrintf(comm,
+                          "\nsolver with N panels, fitted: %.3g s * (N / 1000) + %.3g s * "
+                          "(N / 1000)^2\n",
+                          1e3 * cost.linear, 1e6 * cost.quadratic));
+    PetscFunctionReturn(0);
+}
+
+}  // namespace
+
+PetscErrorCode print_sweep_head(MPI_Comm comm, const Settings& settings) {
+    PetscFunctionBegin;
+    PetscMPIInt size = 0;
+    PetscCallMPI(MPI_Comm_size(comm, &size));
+    PetscCall(PetscPrintf(comm,
+                          "Solver and surrogate against the solver with %d panels: bodies from "
+                          "seed %d, %d round%s, %d rank%s\nSurrogate: %s\n\n",
+                          int(settings.n_panel), int(settings.seed), int(settings.n_sweep_round),
+                          settings.n_sweep_round == 1 ? "" : "s", size, size == 1 ? "" : "s",
+                          settings.model.c_str()));
+    PetscCall(PetscPrintf(comm, "%6s %8s %12s %13s %16s %12s\n", "seed", "points", "surrogate",
+                          "surrogate[s]", "equal error [s]", "reference[s]"));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode print_sweep_cases(MPI_Comm comm, const Cases& cases) {
+    PetscFunctionBegin;
+    for (const SweepCase& one : cases)
+        PetscCall(PetscPrintf(comm, "%6lld %8lld %10.2f %% %13.4f %16.4f %12.4f\n",
+                              static_cast<long long>(one.seed), static_cast<long long>(one.n_point),
+                              100 * one.surrogate.error, one.surrogate.seconds,
+                              seconds_at_equal_error(one), one.seconds_reference));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode print_sweep_tables(MPI_Comm comm, const Settings& settings,
+                                  const std::vector<Cases>& bodies) {
+    PetscFunctionBegin;
+    Cases all;
+    for (std::size_t m = 0; m < settings.sweep_points.size(); ++m) {
+        Cases size;
+        for (const Cases& body : bodies) size.push_back(body[m]);
+        PetscCall(print_size(comm, settings, size));
+        all.insert(all.end(), size.begin(), size.end());
+    }
+    PetscCall(print_cost(comm, settings, all));
+    PetscCall(PetscPrintf(comm,
+                          "\nerror: relative L2 distance from the reference over the points, "
+                          "median over the bodies, least and\n"
+                          "largest; seconds: processor time of the slowest rank, median over the "
+                          "rounds and bodies; ratio:\n"
+                          "seconds over those of the surrogate, whose plan and run are counted for "
+                          "each body. Equal error:\n"
+                          "between two numbers of panels seconds are interpolated over the error, "
+                          "both logarithmic.\n"));
+    PetscFunctionReturn(0);
+}
+
+}  // namespace airflow
