@@ -5,57 +5,20 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 
+#include "libsurrogate/src/core/hidden_characters.hpp"
+
 namespace surrogate::tool {
 
 namespace {
 
-/// A character of UTF-8 at the beginning of a text; n_byte 0: the bytes there are none.
-struct Character {
-    uint32_t code = 0;
-    size_t n_byte = 0;
-};
-
-Character first_of(std::string_view text) {
-    const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-    const uint32_t lead = byte(0);
-    if (lead < 0x80) return {lead, 1};
-    const size_t n = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4 || text.size() < n) return {};
-    uint32_t code = lead & (0x7fu >> n);
-    for (size_t i = 1; i < n; ++i) {
-        if ((byte(i) & 0xc0) != 0x80) return {};
-        code = code << 6 | (byte(i) & 0x3fu);
-    }
-    constexpr uint32_t shortest[] = {0, 0, 0x80, 0x800, 0x10000};
-    const bool is_surrogate = code >= 0xd800 && code <= 0xdfff;
-    if (code < shortest[n] || code > 0x10ffff || is_surrogate) return {};
-    return {code, n};
-}
-
-/// Controls, the separators of lines and paragraphs, and the format characters of Unicode (general
-/// category Cf), which are invisible and change how others are shown.
-bool is_hidden(uint32_t code) {
-    struct Range {
-        uint32_t first, last;
-    };
-    static constexpr std::array<Range, 21> ranges{{
-        {0x00, 0x1f},       {0x7f, 0x9f},       {0xad, 0xad},       {0x600, 0x605},
-        {0x61c, 0x61c},     {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},
-        {0x8e2, 0x8e2},     {0x180e, 0x180e},   {0x200b, 0x200f},   {0x2028, 0x202e},
-        {0x2060, 0x206f},   {0xfeff, 0xfeff},   {0xfff9, 0xfffb},   {0x110bd, 0x110bd},
-        {0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
-        {0xe0000, 0xe007f},
-    }};
-    return std::any_of(ranges.begin(), ranges.end(), [code](const Range& range) {
-        return code >= range.first && code <= range.last;
-    });
-}
+using impl::Character;
+using impl::first_character;
+using impl::is_hidden;
 
 std::string escape(uint32_t code, bool is_byte) {
     char text[16];
@@ -67,7 +30,7 @@ std::string escape(uint32_t code, bool is_byte) {
 template <class Take>
 void for_each_piece(std::string_view text, std::string_view kept, Take&& take) {
     while (!text.empty()) {
-        const Character c = first_of(text);
+        const Character c = first_character(text);
         const size_t n = std::max<size_t>(c.n_byte, 1);
         const std::string_view bytes = text.substr(0, n);
         const bool is_kept = n == 1 && kept.find(bytes[0]) != std::string_view::npos;
@@ -89,7 +52,7 @@ int stdout_error = 0;  // of the first write that failed
 
 bool is_utf8(std::string_view text) {
     while (!text.empty()) {
-        const size_t n = first_of(text).n_byte;
+        const size_t n = first_character(text).n_byte;
         if (n == 0) return false;
         text.remove_prefix(n);
     }

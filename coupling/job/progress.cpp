@@ -89,7 +89,7 @@ void Progress::stage(const std::string& text) {
         draw(text);
     else
         print_error("surrogate: " + std::to_string(done_ + 1) + " of " + std::to_string(n_stages_) +
-                 ": " + text + " (" + seconds_text() + ")");
+                    ": " + text + " (" + seconds_text() + ")");
     ++done_;
 }
 

@@ -37,7 +37,7 @@ private:
 /// heading.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
-/// Returns field and array of "field=array", as given to --map. Throws Failure if it has another form.
+/// Returns field and array of "field=array", as given to --map. Throws Failure for any other form.
 std::pair<std::string, std::string> parse_map(const std::string& text);
 
 }  // namespace surrogate::tool

@@ -38,7 +38,7 @@ set(rules
     "coupling/dataset"        "coupling/(dataset|hdf5|error|file)/|${public}"
     "coupling/vtk"            "coupling/(vtk|file)/|${public}"
     "coupling/figure"         "coupling/(figure|vtk)/|${public}"
-    "coupling/job"            "coupling/(job|file)/|${public}"
+    "coupling/job"            "coupling/(job|file)/|${src}core/hidden_characters\\.hpp|${public}"
     "coupling/case"           "coupling/(case|job)/|${public}"
     "coupling/mesh"           "coupling/(mesh|case|job|vtk)/|${public}"
     "coupling/training"       "coupling/(training|job|figure)/|coupling/dataset/read_(file|form)\\.hpp|${public}"

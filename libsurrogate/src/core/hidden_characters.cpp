@@ -3,18 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 
 namespace surrogate::impl {
-namespace {
 
-/// A character of UTF-8 at the beginning of a text; n_byte 0: the bytes there are none.
-struct Character {
-    uint32_t code = 0;
-    size_t n_byte = 0;
-};
-
-Character first_of(std::string_view text) {
+Character first_character(std::string_view text) {
     const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
     const uint32_t lead = byte(0);
     if (lead < 0x80) return {lead, 1};
@@ -31,8 +23,6 @@ Character first_of(std::string_view text) {
     return {code, n};
 }
 
-/// Controls, the separators of lines and paragraphs, and the format characters of Unicode (general
-/// category Cf), which are invisible and change how others are shown.
 bool is_hidden(uint32_t code) {
     struct Range {
         uint32_t first, last;
@@ -50,11 +40,9 @@ bool is_hidden(uint32_t code) {
     });
 }
 
-}  // namespace
-
 size_t first_hidden(std::string_view text) {
     for (size_t at = 0; at < text.size();) {
-        const Character c = first_of(text.substr(at));
+        const Character c = first_character(text.substr(at));
         if (c.n_byte == 0 || is_hidden(c.code)) return at;
         at += c.n_byte;
     }
@@ -64,7 +52,7 @@ size_t first_hidden(std::string_view text) {
 void copy_visible(std::string_view from, char* to, size_t size) noexcept {
     size_t n = 0;
     while (!from.empty()) {
-        const Character next = first_of(from);
+        const Character next = first_character(from);
         const bool is_kept = next.n_byte > 0 && (next.code == '\n' || !is_hidden(next.code));
         const size_t n_byte = is_kept ? next.n_byte : 1;
         if (n + n_byte >= size) break;

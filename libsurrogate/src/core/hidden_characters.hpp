@@ -2,9 +2,23 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace surrogate::impl {
+
+/// A character of UTF-8.
+struct Character {
+    uint32_t code = 0;
+    size_t n_byte = 0;  ///< 0: the bytes are not UTF-8
+};
+
+/// Returns the first character of a text that is not empty.
+Character first_character(std::string_view text);
+
+/// Returns true for controls, separators of lines and paragraphs, and the format characters of
+/// Unicode (general category Cf), which are invisible and change how others are shown.
+bool is_hidden(uint32_t code);
 
 /// Offset of the first character of a UTF-8 text that a terminal obeys or a reader cannot see:
 /// controls (C0, DEL, C1), separators of lines and paragraphs, format characters (among them the
