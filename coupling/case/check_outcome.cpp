@@ -16,7 +16,7 @@ double largest_truth(const Evidence& evidence) {
     return largest;
 }
 
-/// See CheckOutcome. Squares are of numbers scaled by a power of two, which rounds nothing: they neither
+/// See CheckOutcome. Squares are of numbers scaled by a power of two, which is exact: they neither
 /// overflow nor vanish.
 template <class T>
 double distance(const T* a, const Evidence& evidence, double largest) {

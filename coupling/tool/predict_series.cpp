@@ -22,10 +22,10 @@ using vtk::SeriesStep;
 /// What must be the same for all steps of a series.
 std::string fingerprint_of(const Model& model, const PredictArguments& arguments) {
     const nlohmann::json fingerprint = {{"model", hex(model.hash())},
-                                    {"at", arguments.at},
-                                    {"ignore_units", arguments.ignore_units},
-                                    {"maps", arguments.maps},
-                                    {"options", arguments.options}};
+                                        {"at", arguments.at},
+                                        {"ignore_units", arguments.ignore_units},
+                                        {"maps", arguments.maps},
+                                        {"options", arguments.options}};
     return fingerprint.dump(2, ' ', true) + "\n";
 }
 

@@ -16,9 +16,9 @@
 #include "coupling/job/read_text.hpp"
 #include "coupling/job/text.hpp"
 #include "coupling/training/dataset_trial.hpp"
-#include "coupling/training/rollout.hpp"
 #include "coupling/training/fingerprint.hpp"
 #include "coupling/training/hash.hpp"
+#include "coupling/training/rollout.hpp"
 #include "coupling/training/run.hpp"
 #include "coupling/training/statistics.hpp"
 
@@ -344,8 +344,8 @@ Exit train(Job& job, const TrainArguments& arguments) {
     const auto n_batch = static_cast<int64_t>(sources.data->training().size()) / config.batch;
     TrainEngine engine(job, across, config, *sources.data, sources.channels, card, statistics,
                        n_batch * config.n_epoch);
-    TrainParts parts{job,  across,     config,  *sources.data, sources.channels, folder,
-                     card, provenance, fingerprint, engine,        zero_targets,     arguments.quiet};
+    TrainParts parts{job,        across,      config, *sources.data, sources.channels, folder, card,
+                     provenance, fingerprint, engine, zero_targets,  arguments.quiet};
     if (arguments.dry_run) {
         dry_run(parts, n_batch);
         return Exit::success;

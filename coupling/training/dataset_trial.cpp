@@ -109,8 +109,8 @@ std::vector<char*> environment() {
     return kept;
 }
 
-/// Starts this program with its standard output in a pipe. posix_spawn runs no handlers of fork():
-/// those of MPI print_error of it.
+/// Starts this program with its standard output in a pipe. posix_spawn runs no handlers of fork(),
+/// with which MPI prints warnings.
 pid_t start(const std::string& path, int output) {
     posix_spawn_file_actions_t actions;
     if (::posix_spawn_file_actions_init(&actions) != 0) throw std::bad_alloc();

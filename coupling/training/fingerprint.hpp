@@ -8,11 +8,12 @@
 
 namespace surrogate::tool {
 
-/// What must be the same when a training goes on, texts by key: the configuration's fingerprint, and the
-/// hashes of data and start.
+/// Returns the texts, by key, that must be the same when a training is resumed: the fingerprint of
+/// the configuration and the hashes of data and initial weights.
 nlohmann::json fingerprint_of(const TrainConfig& config, const nlohmann::json& provenance);
 
-/// Throws Failure with a line for each difference unless both are the same. folder: of the training.
+/// Throws Failure with a line for each difference unless both are the same. `folder` is that of the
+/// training.
 void require_same(const nlohmann::json& before, const nlohmann::json& now,
                   const std::string& folder);
 

@@ -130,7 +130,8 @@ void TrainFolder::begin(const std::string& config) {
 /// The fingerprint first: by it a training that begins again knows its files.
 void TrainFolder::write_notes() const {
     const std::string fingerprint = file("essence.json");
-    if (read_fingerprint(fingerprint) != fingerprint_) write_output(fingerprint, fingerprint_text());
+    if (read_fingerprint(fingerprint) != fingerprint_)
+        write_output(fingerprint, fingerprint_text());
     write_output(file("config.toml"), config_);
 }
 

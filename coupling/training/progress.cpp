@@ -101,10 +101,11 @@ void TrainProgress::epoch(const EpochRow& row) {
     epoch_ = row.epoch;
     validation_ = row.validation;
     if (is_silent_ || is_terminal_) return;
-    print_error("surrogate: epoch " + std::to_string(row.epoch) + " of " + std::to_string(n_epoch_) +
-             ": loss " + error_text(row.loss) + ", validation " + error_text(row.validation) +
-             (row.is_best ? " (best)" : "") + ", rate " + number(row.learning_rate) + ", " +
-             number(row.samples_per_s) + " samples/s" + time_left());
+    print_error("surrogate: epoch " + std::to_string(row.epoch) + " of " +
+                std::to_string(n_epoch_) + ": loss " + error_text(row.loss) + ", validation " +
+                error_text(row.validation) + (row.is_best ? " (best)" : "") + ", rate " +
+                number(row.learning_rate) + ", " + number(row.samples_per_s) + " samples/s" +
+                time_left());
 }
 
 void TrainProgress::note(const std::string& text) const {

@@ -27,9 +27,9 @@ struct TrainParts {
     const TrainData& data;
     const ModelChannels& channels;
     TrainFolder& folder;
-    const nlohmann::json& card;        ///< of the models, without what has been learnt
-    const nlohmann::json& provenance;  ///< where they come from
-    const nlohmann::json& fingerprint;     ///< of fingerprint.hpp
+    const nlohmann::json& card;         ///< of the models, without what has been learnt
+    const nlohmann::json& provenance;   ///< where they come from
+    const nlohmann::json& fingerprint;  ///< of fingerprint.hpp
     TrainEngine& engine;
     const std::vector<bool>& zero_targets;  ///< of held-out pairs: find_zero_targets
     bool is_quiet;

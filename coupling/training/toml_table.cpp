@@ -182,8 +182,9 @@ void TomlTable::finish(const std::vector<std::string>& also) {
         const std::string word(key.str());
         if (std::find(known.begin(), known.end(), word) != known.end()) continue;
         const std::string near = near_word(word, known);
-        config_errors_->add(key.source(), "unknown key '" + one_line(word, 60) + "'" + in(name_) +
-                                           (near.empty() ? "" : "; did you mean '" + near + "'?"));
+        config_errors_->add(key.source(),
+                            "unknown key '" + one_line(word, 60) + "'" + in(name_) +
+                                (near.empty() ? "" : "; did you mean '" + near + "'?"));
     }
 }
 

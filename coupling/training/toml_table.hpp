@@ -29,8 +29,8 @@ private:
 /// Failure (bad_usage) with the place: "train.toml:7:3: ...".
 toml::table parse_toml(const std::string& text, const std::string& name);
 
-/// A table of a configuration. Values that are not of the type or range that is asked for are
-/// config_errors, and the default is returned; so are keys that nobody has asked for.
+/// A table of a configuration. A value of another type or range than the one asked for is added to
+/// the errors, and the default is returned. Keys that no call has asked for are errors too.
 class TomlTable {
 public:
     /// name: "[training]", or "" for the file. `table` may be null: an empty one.

@@ -44,7 +44,7 @@ PetscErrorCode Sweep::run_surrogate(Mesh* mesh) {
     PetscFunctionReturn(0);
 }
 
-/// Solves once and evaluates the flow on all meshes: the cost on a mesh is that of both.
+/// Solves once and evaluates the flow on all meshes: the cost on a mesh includes the solve.
 PetscErrorCode Sweep::run_solver(const Body& body, PetscInt n_panel, std::vector<Mesh>* meshes) {
     PetscFunctionBegin;
     PotentialFlow flow;

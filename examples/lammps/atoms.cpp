@@ -7,7 +7,8 @@
 
 #include <stdexcept>
 
-// lammps/error.h of Debian 12 (20220106) does not compile with its fmt 9: make_args_checked is gone. These three have no fmt.
+// lammps/error.h of Debian 12 (20220106) does not compile with its fmt 9: make_args_checked is
+// gone. These three have no fmt.
 namespace LAMMPS_NS {
 class Error {
 public:

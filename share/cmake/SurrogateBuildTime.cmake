@@ -4,8 +4,8 @@
 #
 #   SURROGATE_UNITY                      compiles up to eight neighboring sources as one; OFF compiles each alone, which is
 #                                        faster after an edit of one file
-#   surrogate_compile_together(<target>) precompiles the standard headers and groups the sources of a target by folder;
-#                                        call it after the last source was added
+#   surrogate_group_sources(<target>)    groups the sources of a target by folder; call it after the last source was added
+#   surrogate_compile_together(<target>) the same, and precompiles the standard headers
 option(SURROGATE_UNITY "Compile neighboring sources together: a shorter first build, a longer one after an edit" ON)
 set(surrogate_standard_headers <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory>
     <optional> <span> <stdexcept> <string> <string_view> <utility> <vector>)

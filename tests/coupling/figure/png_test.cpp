@@ -28,7 +28,7 @@ void expect_near(const Pixel& found, const Pixel& wanted) {
     for (size_t c = 0; c < 3; ++c) EXPECT_NEAR(found[c], wanted[c], 1);
 }
 
-constexpr int under_panels = 38;  // bar and space
+constexpr int bottom = 38;  // bar and space
 
 TEST(VtkPng, ASmallFieldIsDrawnLargeWithItsColoursInPlace) {
     const Folder folder;
@@ -40,10 +40,10 @@ TEST(VtkPng, ASmallFieldIsDrawnLargeWithItsColoursInPlace) {
     EXPECT_EQ(bytes_of(folder / "a.png").substr(0, 8), "\x89PNG\r\n\x1a\n");
     const Picture picture(folder / "a.png");
     EXPECT_EQ(picture.width(), 600 + 2 * margin);
-    EXPECT_EQ(picture.height(), 400 + margin + under_panels);
+    EXPECT_EQ(picture.height(), 400 + margin + bottom);
     for (int j = 0; j < 2; ++j)
         for (int i = 0; i < 3; ++i)
-            expect_near(picture.at(margin + 200 * i + 100, under_panels + 200 * j + 100),
+            expect_near(picture.at(margin + 200 * i + 100, bottom + 200 * j + 100),
                         pixel_of(SURROGATE_COLOR_SEQUENTIAL, (i + 3 * j) / 5.0));
     EXPECT_EQ(picture.at(2, 2), (Pixel{255, 255, 255}));
     expect_near(picture.at(margin, 20), pixel_of(SURROGATE_COLOR_SEQUENTIAL, 0));
@@ -66,11 +66,11 @@ TEST(VtkPng, PanelsStandSideBySideWithTheirOwnRangesAndStrides) {
         << surrogate_vtk_error();
     const Picture picture(folder / "b.png");
     EXPECT_EQ(picture.width(), 800 + 3 * margin);
-    expect_near(picture.at(margin + 50, under_panels + 50), pixel_of(SURROGATE_COLOR_DIVERGING, 0));
-    expect_near(picture.at(margin + 350, under_panels + 350), pixel_of(SURROGATE_COLOR_DIVERGING, 1));
-    expect_near(picture.at(margin + 50, under_panels + 350), pixel_of(SURROGATE_COLOR_DIVERGING, 0.5));
-    EXPECT_EQ(picture.at(margin + 405, under_panels + 50), (Pixel{255, 255, 255}));
-    expect_near(picture.at(2 * margin + 500, under_panels + 50), pixel_of(SURROGATE_COLOR_SEQUENTIAL, 0));
+    expect_near(picture.at(margin + 50, bottom + 50), pixel_of(SURROGATE_COLOR_DIVERGING, 0));
+    expect_near(picture.at(margin + 350, bottom + 350), pixel_of(SURROGATE_COLOR_DIVERGING, 1));
+    expect_near(picture.at(margin + 50, bottom + 350), pixel_of(SURROGATE_COLOR_DIVERGING, 0.5));
+    EXPECT_EQ(picture.at(margin + 405, bottom + 50), (Pixel{255, 255, 255}));
+    expect_near(picture.at(2 * margin + 500, bottom + 50), pixel_of(SURROGATE_COLOR_SEQUENTIAL, 0));
 }
 
 TEST(VtkPng, ValuesBeyondTheRangeTakeItsEndsAndNaNIsGrey) {
@@ -81,10 +81,10 @@ TEST(VtkPng, ValuesBeyondTheRangeTakeItsEndsAndNaNIsGrey) {
         {values.data(), {4, 1}, {1, 4}, SURROGATE_FLOAT64, 0}, 1, 2, SURROGATE_COLOR_SEQUENTIAL};
     ASSERT_EQ(surrogate_png_write((folder / "c.png").c_str(), 1, &panel), SURROGATE_SUCCESS);
     const Picture picture(folder / "c.png");
-    expect_near(picture.at(margin + 10, under_panels + 10), pixel_of(SURROGATE_COLOR_SEQUENTIAL, 0));
-    expect_near(picture.at(margin + 410, under_panels + 10), pixel_of(SURROGATE_COLOR_SEQUENTIAL, 1));
-    expect_near(picture.at(margin + 810, under_panels + 10), {128, 128, 128});
-    expect_near(picture.at(margin + 1210, under_panels + 10), {128, 128, 128});
+    expect_near(picture.at(margin + 10, bottom + 10), pixel_of(SURROGATE_COLOR_SEQUENTIAL, 0));
+    expect_near(picture.at(margin + 410, bottom + 10), pixel_of(SURROGATE_COLOR_SEQUENTIAL, 1));
+    expect_near(picture.at(margin + 810, bottom + 10), {128, 128, 128});
+    expect_near(picture.at(margin + 1210, bottom + 10), {128, 128, 128});
 }
 
 /// CIE lightness of an sRGB colour, D65.

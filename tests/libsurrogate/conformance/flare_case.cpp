@@ -101,8 +101,8 @@ FamilyCase make_flare() {
         {.name = "EachToken", .file = stored(stored_case("flare/lra_tokens_mask")), .n_point = 12},
     };
     for (NetworkCase& network : flare.networks) network.n_failing_in_turn = 1000;  // all
-    for (const std::string name : {"tiny", "tiny_options", "odd", "mid", "layers", "ablation_shared",
-                             "ablation_latent_blocks"})
+    for (const std::string name : {"tiny", "tiny_options", "odd", "mid", "layers",
+                                   "ablation_shared", "ablation_latent_blocks"})
         flare.goldens.push_back({name, stored_case("flare/" + name), 1e-12});
     const std::vector<RefusedPlan> refused = {
         {"OnTheSphere", "Fields", {}, a_sphere, SURROGATE_NOT_SUPPORTED, "scattered points"},
