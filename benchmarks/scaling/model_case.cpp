@@ -8,7 +8,7 @@
 #include <fstream>
 #include <vector>
 
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/families.hpp"
 #include "tests/support/model_writer.hpp"
 
 namespace surrogate::bench {

@@ -36,23 +36,36 @@ inline const char* text_of(const Error& error) {
     return error.what() + std::strlen(surrogate_status_name(error.status())) + 2;
 }
 
-/// No exception leaves a C function: the text goes to the context (may be null), the status is
-/// returned.
+/// Returns the status of the exception that is being handled, after keep(status, text), which
+/// returns it; kept failures have their text already. To be called in a catch block.
+template <class Keep>
+surrogate_status keep_exception(const Keep& keep) noexcept {
+    try {
+        throw;
+    } catch (const KeptFailure& failure) {
+        return failure.status;
+    } catch (const Error& error) {
+        return keep(error.status(), text_of(error));
+    } catch (const std::bad_alloc&) {
+        return keep(SURROGATE_NO_MEMORY, "out of memory");
+    } catch (const std::exception& error) {
+        return keep(SURROGATE_INTERNAL, error.what());
+    } catch (...) {
+        return keep(SURROGATE_INTERNAL, "an exception of unknown type");
+    }
+}
+
+/// Runs the work of a C function, which no exception leaves: the text goes to the context (may be
+/// null), the status is returned.
 template <class Work>
 surrogate_status guarded(surrogate_context* context, const Work& work) noexcept {
     try {
         work();
         return SURROGATE_SUCCESS;
-    } catch (const KeptFailure& failure) {
-        return failure.status;
-    } catch (const Error& error) {
-        return surrogate_context_fail(context, error.status(), text_of(error));
-    } catch (const std::bad_alloc&) {
-        return surrogate_context_fail(context, SURROGATE_NO_MEMORY, "out of memory");
-    } catch (const std::exception& error) {
-        return surrogate_context_fail(context, SURROGATE_INTERNAL, error.what());
     } catch (...) {
-        return surrogate_context_fail(context, SURROGATE_INTERNAL, "an exception of unknown type");
+        return keep_exception([context](surrogate_status status, const char* text) {
+            return surrogate_context_fail(context, status, text);
+        });
     }
 }
 

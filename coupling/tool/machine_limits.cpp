@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "coupling/tool/machine_limits.hpp"
+#include "coupling/tool/multiply_adds-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::tool::HWY_NAMESPACE {
@@ -25,29 +26,6 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::ScalableTag<float>;
-
-/// Twelve chains in variables of their own: more than latency times throughput, fewer than
-/// registers. Each starts at another value, or the compiler would compute equal ones once. Returns
-/// the multiply-adds done; `kept` gets a result, so that nothing is optimised away.
-double multiply_adds(float start, float* kept) {
-    constexpr int n_step = 200000;
-    const Tag tag;
-    const auto x = hn::Set(tag, start), y = hn::Set(tag, 1 - start);
-    const auto at = [&](float factor) HWY_ATTR { return hn::Set(tag, factor * start); };
-    auto a = at(1), b = at(2), c = at(3), d = at(4), e = at(5), f = at(6);
-    auto g = at(7), h = at(8), i = at(9), j = at(10), k = at(11), l = at(12);
-    for (int step = 0; step < n_step; ++step) {
-        a = hn::MulAdd(a, x, y), b = hn::MulAdd(b, x, y), c = hn::MulAdd(c, x, y);
-        d = hn::MulAdd(d, x, y), e = hn::MulAdd(e, x, y), f = hn::MulAdd(f, x, y);
-        g = hn::MulAdd(g, x, y), h = hn::MulAdd(h, x, y), i = hn::MulAdd(i, x, y);
-        j = hn::MulAdd(j, x, y), k = hn::MulAdd(k, x, y), l = hn::MulAdd(l, x, y);
-    }
-    const auto ab = hn::Add(hn::Add(a, b), hn::Add(c, d));
-    const auto ef = hn::Add(hn::Add(e, f), hn::Add(g, h));
-    const auto ij = hn::Add(hn::Add(i, j), hn::Add(k, l));
-    *kept += hn::GetLane(hn::Add(ab, hn::Add(ef, ij)));
-    return 12.0 * n_step * static_cast<double>(hn::Lanes(tag));
-}
 
 /// Of numbers in the first cache, below 0 as in a softmax.
 double exponentials(float start, float* kept) {

@@ -3,10 +3,10 @@
 
 #include <surrogate/surrogate_vtk.h>
 
-#include <exception>
-#include <new>
 #include <stdexcept>
 #include <string>
+
+#include "coupling/error/error.hpp"
 
 namespace surrogate::vtk {
 
@@ -31,7 +31,7 @@ inline void require(const void* pointer, const char* what) {
 /// surrogate_error(NULL): who asks either gets the last failure. Returns status.
 surrogate_status remember(surrogate_status status, const char* text) noexcept;
 
-/// Every C function runs its work through this: no exception leaves, the text is kept.
+/// Runs the work of a C function, which no exception leaves: the text is kept.
 template <class Work>
 surrogate_status guarded(Work&& work) noexcept {
     try {
@@ -39,12 +39,8 @@ surrogate_status guarded(Work&& work) noexcept {
         return SURROGATE_SUCCESS;
     } catch (const Error& error) {
         return remember(error.status(), error.what());
-    } catch (const std::bad_alloc&) {
-        return remember(SURROGATE_NO_MEMORY, "out of memory");
-    } catch (const std::exception& error) {
-        return remember(SURROGATE_INTERNAL, error.what());
     } catch (...) {
-        return remember(SURROGATE_INTERNAL, "an exception of unknown type");
+        return coupling::keep_exception(remember);
     }
 }
 

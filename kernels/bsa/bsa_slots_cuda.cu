@@ -10,14 +10,10 @@
 namespace surrogate::kernels::bsa::cuda {
 namespace {
 
-int64_t whole_tiles(int64_t n_row) {
-    return (n_row + tile_rows - 1) / tile_rows;
-}
-
 /// One thread a slot; all threads of a warp go through all columns, whose findings they count
 /// together. Copies give their originals' numbers, unseen.
 __global__ void __launch_bounds__(item_threads) begin_kernel(const BeginArgs args) {
-    const int64_t n_row = (args.n_slot + tile_rows - 1) / tile_rows * tile_rows;
+    const int64_t n_row = padded_rows(args.n_slot);
     const int64_t n_whole = (n_row + 31) / 32 * 32;
     const bool is_given = args.features == BeginArgs::Features::given;
     for (int64_t row = first_item(); row < n_whole; row += item_step()) {
@@ -58,7 +54,7 @@ __global__ void __launch_bounds__(item_threads) start_kernel(const StartArgs arg
     using P = Products<operand>;
     const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
     const int64_t tile = first_item() / 32;
-    if (tile >= (args.n_slot + tile_rows - 1) / tile_rows) return;
+    if (tile >= row_tiles(args.n_slot)) return;
     const int n_group = static_cast<int>(args.width / 8);
     const float* from[2];
     float relative[2][largest_axes] = {};
@@ -115,7 +111,7 @@ __global__ void __launch_bounds__(item_threads) start_kernel(const StartArgs arg
 
 __global__ void __launch_bounds__(item_threads) fold_kernel(const FoldArgs args) {
     const int64_t n_row = args.n_block * args.n_head;
-    const int64_t n_item = (n_row + tile_rows - 1) / tile_rows * tile_rows * args.width;
+    const int64_t n_item = padded_rows(n_row) * args.width;
     const int n_channel = args.is_mean ? args.n_dim : args.n_dim * static_cast<int>(args.l);
     for (int64_t item = first_item(); item < n_item; item += item_step()) {
         const StreamPlace place = stream_place(item, args.width);
@@ -168,14 +164,14 @@ void load_slots(Operand operand_) {
 
 void begin(const DeviceProperties&, const BeginArgs& args, Stream stream) {
     if (args.n_slot == 0) return;
-    SURROGATE_LAUNCH(begin_kernel, item_blocks(whole_tiles(args.n_slot) * tile_rows), item_threads,
+    SURROGATE_LAUNCH(begin_kernel, item_blocks(padded_rows(args.n_slot)), item_threads,
                      0, stream, args);
     check_launch("bsa begin");
 }
 
 void start(const DeviceProperties&, const StartArgs& args, Stream stream) {
     if (args.n_slot == 0) return;
-    const int64_t n_block = (whole_tiles(args.n_slot) * 32 + item_threads - 1) / item_threads;
+    const int64_t n_block = (row_tiles(args.n_slot) * 32 + item_threads - 1) / item_threads;
     with_operand(args.operand, [&]<Operand operand>() {
         SURROGATE_LAUNCH(start_kernel<operand>, static_cast<unsigned>(n_block), item_threads, 0,
                          stream, args);
@@ -184,7 +180,7 @@ void start(const DeviceProperties&, const StartArgs& args, Stream stream) {
 }
 
 void fold(const DeviceProperties&, const FoldArgs& args, Stream stream) {
-    const int64_t n_row = whole_tiles(args.n_block * args.n_head) * tile_rows;
+    const int64_t n_row = padded_rows(args.n_block * args.n_head);
     if (n_row == 0) return;
     SURROGATE_LAUNCH(fold_kernel, item_blocks(n_row * args.width), item_threads, 0, stream, args);
     check_launch("bsa fold");

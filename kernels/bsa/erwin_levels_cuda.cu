@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(item_threads) update_kernel(const UpdateArgs a
 }
 
 __global__ void __launch_bounds__(item_threads) join_kernel(const JoinArgs args) {
-    const int64_t n_whole = (args.n_row + tile_rows - 1) / tile_rows * tile_rows;
+    const int64_t n_whole = padded_rows(args.n_row);
     const int64_t n_joined = args.n_each * args.n_channel;
     for (int64_t item = first_item(); item < n_whole * args.width; item += item_step()) {
         const StreamPlace place = stream_place(item, args.width);
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(item_threads) join_kernel(const JoinArgs args)
 }
 
 __global__ void __launch_bounds__(item_threads) spread_kernel(const SpreadArgs args) {
-    const int64_t n_whole = (args.n_row + tile_rows - 1) / tile_rows * tile_rows;
+    const int64_t n_whole = padded_rows(args.n_row);
     for (int64_t item = first_item(); item < n_whole * args.width; item += item_step()) {
         const StreamPlace place = stream_place(item, args.width);
         float value = 0;
@@ -172,10 +172,6 @@ __global__ void __launch_bounds__(item_threads) spread_kernel(const SpreadArgs a
         }
         args.x[item] = value;
     }
-}
-
-int64_t whole_tiles(int64_t n_row) {
-    return (n_row + tile_rows - 1) / tile_rows * tile_rows;
 }
 
 }  // namespace
@@ -203,14 +199,14 @@ void update(const DeviceProperties&, const UpdateArgs& args, Stream stream) {
 
 void join(const DeviceProperties&, const JoinArgs& args, Stream stream) {
     if (args.n_row == 0) return;
-    SURROGATE_LAUNCH(join_kernel, item_blocks(whole_tiles(args.n_row) * args.width), item_threads,
+    SURROGATE_LAUNCH(join_kernel, item_blocks(padded_rows(args.n_row) * args.width), item_threads,
                      0, stream, args);
     check_launch("erwin join");
 }
 
 void spread(const DeviceProperties&, const SpreadArgs& args, Stream stream) {
     if (args.n_row == 0) return;
-    SURROGATE_LAUNCH(spread_kernel, item_blocks(whole_tiles(args.n_row) * args.width), item_threads,
+    SURROGATE_LAUNCH(spread_kernel, item_blocks(padded_rows(args.n_row) * args.width), item_threads,
                      0, stream, args);
     check_launch("erwin spread");
 }

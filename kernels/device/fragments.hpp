@@ -10,9 +10,14 @@ namespace surrogate::kernels {
 /// Points of a tile: the rows of one tensor-core product.
 constexpr int64_t tile_rows = 16;
 
-/// Rows of the whole tiles that hold n_row rows.
+/// Returns the number of tiles that hold n_row rows.
+constexpr int64_t row_tiles(int64_t n_row) {
+    return (n_row + tile_rows - 1) / tile_rows;
+}
+
+/// Returns the number of rows of these tiles.
 constexpr int64_t padded_rows(int64_t n_row) {
-    return (n_row + tile_rows - 1) / tile_rows * tile_rows;
+    return row_tiles(n_row) * tile_rows;
 }
 
 /// Index of (point, channel) in an array of (ceil(n_point / 16), width / 8, 32, 4) elements.

@@ -16,10 +16,6 @@ constexpr int n_thread = 128, n_warp = n_thread / 32;
 unsigned blocks_of(int64_t n_item, int64_t of_block) {
     return static_cast<unsigned>((n_item + of_block - 1) / of_block);
 }
-int64_t tiles_of(int64_t n_token) {
-    return (n_token + tile_rows - 1) / tile_rows;
-}
-
 /// Numbers of the class that a row's last feature names (zeros without a point) behind its other
 /// features; how many features it has then.
 __device__ int64_t fill_class(const BeginArgs& args, int64_t row, int64_t point, float value) {
@@ -42,7 +38,7 @@ __device__ int64_t fill_class(const BeginArgs& args, int64_t row, int64_t point,
 /// together.
 __global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
     const int64_t row = static_cast<int64_t>(blockIdx.x) * n_thread + threadIdx.x;
-    const int64_t n_row = (args.n_token + tile_rows - 1) / tile_rows * tile_rows;
+    const int64_t n_row = padded_rows(args.n_token);
     const int64_t point = row < args.n_token ? args.points[row] : -1;
     const int n_axis = static_cast<int>(args.n_coordinate);
     const int n_column = n_axis + static_cast<int>(args.n_feature);
@@ -345,7 +341,7 @@ void begin(const DeviceProperties&, const BeginArgs& args, Stream stream) {
 
 void augment(const DeviceProperties&, const AugmentArgs& args, Stream stream) {
     if (args.n_token == 0) return;
-    const dim3 grid(static_cast<unsigned>(tiles_of(args.n_token)),
+    const dim3 grid(static_cast<unsigned>(row_tiles(args.n_token)),
                     static_cast<unsigned>(args.n_head));
     SURROGATE_LAUNCH(augment_kernel, grid, n_thread, augment_bytes(args.head), stream, args);
     check_launch("hept augment");
@@ -367,7 +363,7 @@ void share(const DeviceProperties&, const ShareArgs& args, Stream stream) {
 
 void combine(const DeviceProperties&, const CombineArgs& args, Stream stream) {
     if (args.n_own == 0) return;
-    const dim3 grid(blocks_of(tiles_of(args.n_own), n_warp), static_cast<unsigned>(args.n_head));
+    const dim3 grid(blocks_of(row_tiles(args.n_own), n_warp), static_cast<unsigned>(args.n_head));
     with_operand(args.operand, [&]<Operand operand>() {
         SURROGATE_LAUNCH(combine_kernel<operand>, grid, n_thread, 0, stream, args);
     });

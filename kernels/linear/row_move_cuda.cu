@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(item_threads) give_kernel(const MoveArgs args)
 /// Rows that are taken, and those behind them up to a whole tile.
 __host__ __device__ int64_t rows_written(const MoveArgs& args) {
     const int64_t end = args.begin_row + args.n_row;
-    return (end + tile_rows - 1) / tile_rows * tile_rows - args.begin_row;
+    return padded_rows(end) - args.begin_row;
 }
 
 __global__ void __launch_bounds__(item_threads) take_kernel(const MoveArgs args) {

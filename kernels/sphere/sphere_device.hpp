@@ -32,7 +32,7 @@ constexpr int64_t most_heads = 16384;  ///< heads, and parts of wide ones, share
 struct DeviceGrid {
     int32_t n_ring = 0, n_lon = 0;
 
-    constexpr int64_t ring_tiles() const { return (n_lon + tile_rows - 1) / tile_rows; }
+    constexpr int64_t ring_tiles() const { return row_tiles(n_lon); }
     constexpr int64_t n_tile() const { return n_ring * ring_tiles(); }
     constexpr int64_t n_point() const { return int64_t{n_ring} * n_lon; }
     /// Row of column `lon` of a ring.

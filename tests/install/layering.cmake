@@ -5,6 +5,8 @@
 # ours if it names a layer or a public header; includes in quotes without a folder are of the same folder and must exist.
 # Families do not know of each other, and only the table of families knows them: other code neither includes their
 # headers nor names their namespaces, with which a forward declaration would hide an arrow.
+# Declarations hide arrows too. A header may declare a type without its definition only if it may include that
+# definition, and a factory (make_.., open_.., load_.., create_..) only if a source of its own folder defines it.
 cmake_minimum_required(VERSION 3.25)
 
 set(public "surrogate/surrogate[a-z_]*\\.(h|hpp)")
@@ -12,7 +14,7 @@ set(base "kernels/(base|device|grid)/")
 set(src "libsurrogate/src/")
 # What families share of kernels and library; a family adds its own folder of the same name to each.
 set(shared_kernels "kernels/(base|device|grid|linear|mlp|norm|activation|attention|embedding)/")
-set(shared_source "${src}(core|device|context|ranks|file|domain|layers)/|${src}model/[a-z_]+\\.hpp")
+set(shared_source "${src}(core|device|context|ranks|file|domain|layers|model/family)/")
 set(rules
     "kernels"                 "${shared_kernels}"
     "kernels/base"            "kernels/base/"
@@ -27,16 +29,17 @@ set(rules
     "${src}file"              "${base}|${src}(core|file)/|${public}"
     "${src}domain"            "${base}|${src}(core|context|ranks|domain)/|${public}"
     "${src}layers"            "${shared_kernels}|${src}(core|device|ranks|file|domain|layers)/"
-    "${src}model"             "${base}|${src}(core|device|context|ranks|file|domain|layers|model)/[a-z_]+\\.hpp|${public}"
-    "${src}plan"              "${base}|${src}(core|device|context|ranks|file|domain)/|${src}plan/|${src}model/[a-z_]+\\.hpp|${public}"
+    "${src}model/family"      "${base}|${src}(core|device|context|ranks|file|domain|layers|model/family)/|${public}"
+    "${src}model"             "${base}|${src}(core|device|context|ranks|file|domain|layers|model|model/family)/[a-z_]+\\.hpp|${public}"
+    "${src}plan"              "${base}|${src}(core|device|context|ranks|file|domain|model/family)/|${src}plan/|${src}model/[a-z_]+\\.hpp|${public}"
     "${src}plugin"            "${base}|${src}(core|device|plugin)/"
-    "${src}train"             "${base}|${src}(core|device|context|ranks|file|domain|layers|plan|train)/[a-z_]+\\.hpp|${src}model/[a-z_]+\\.hpp|${public}"
-    "${src}api"               "${base}|${src}(core|device|context|transport|file|ranks|domain|model|plan|train|api)/[a-z_]+\\.hpp|${public}"
-    "coupling/file"           "coupling/file/"
+    "${src}train"             "${base}|${src}(core|device|context|ranks|file|domain|layers|plan|train)/[a-z_]+\\.hpp|${src}model/(family/)?[a-z_]+\\.hpp|${public}"
+    "${src}api"               "${base}|${src}(core|device|context|transport|file|ranks|domain|model|model/family|plan|train|api)/[a-z_]+\\.hpp|${public}"
+    "coupling/file"           "coupling/file/|${src}core/new_file\\.hpp"
     "coupling/error"          "coupling/(error|file)/|${public}"
     "coupling/hdf5"           "coupling/(hdf5|error)/|${public}"
     "coupling/dataset"        "coupling/(dataset|hdf5|error|file)/|${public}"
-    "coupling/vtk"            "coupling/(vtk|file)/|${public}"
+    "coupling/vtk"            "coupling/(vtk|error|file)/|${public}"
     "coupling/figure"         "coupling/(figure|vtk)/|${public}"
     "coupling/job"            "coupling/(job|file)/|${src}core/hidden_characters\\.hpp|${public}"
     "coupling/case"           "coupling/(case|job)/|${public}"
@@ -50,11 +53,11 @@ set(rules
     "coupling/openfoam"       "coupling/openfoam/|${public}"
     "examples"                "${public}")
 # The one table of families.
-set(table "${src}model/network.cpp")
+set(table "${src}model/families.cpp")
 
-# A family is a folder below model/, with the kernels of the same name if there are any.
+# A family is a folder below model/ beside the one of their interfaces, with the kernels of the same name if there are any.
 file(GLOB families RELATIVE ${TREE}/${src}model LIST_DIRECTORIES TRUE ${TREE}/${src}model/*/)
-list(FILTER families EXCLUDE REGEX "\\.")
+list(FILTER families EXCLUDE REGEX "\\.|^family$")
 foreach(family IN LISTS families)
     list(APPEND rules "kernels/${family}" "${shared_kernels}|kernels/${family}/"
         "${src}model/${family}" "${shared_kernels}|kernels/${family}/|${shared_source}|${src}model/${family}/|${public}")
@@ -87,6 +90,29 @@ endfunction()
 file(GLOB_RECURSE files RELATIVE ${TREE} ${TREE}/kernels/*.[ch]* ${TREE}/libsurrogate/*.[ch]* ${TREE}/coupling/*.[ch]*
     ${TREE}/examples/*.[ch]*)
 list(FILTER files INCLUDE REGEX "\\.(h|hpp|c|cpp|cu|cuh)$")
+
+# defined_<name>: the folders that define a type or a factory of this name.
+set(factory "(make|open|load|create)_[a-z0-9_]+")
+function(match_name text expression out)
+    string(REGEX MATCH "${expression}" found "${text}")
+    set(${out} "${CMAKE_MATCH_2}" PARENT_SCOPE)
+endfunction()
+foreach(file IN LISTS files)
+    cmake_path(GET file PARENT_PATH folder)
+    file(STRINGS ${TREE}/${file} lines REGEX "^(class|struct) [A-Za-z0-9_]+( final)?( *[:{][^:].*| {|)$")
+    foreach(line IN LISTS lines)
+        match_name("${line}" "^(class|struct) ([A-Za-z0-9_]+)" name)
+        list(APPEND defined_${name} ${folder})
+    endforeach()
+    if(file MATCHES "\\.cpp$")
+        file(STRINGS ${TREE}/${file} lines REGEX "^([A-Za-z].*[ *&])?${factory}\\(")
+        foreach(line IN LISTS lines)
+            match_name("${line}" "(^|[ *&])(${factory})\\(" name)
+            list(APPEND defined_${name} ${folder})
+        endforeach()
+    endif()
+endforeach()
+
 set(n_include 0)
 set(n_wrong 0)
 foreach(file IN LISTS files)
@@ -99,6 +125,28 @@ foreach(file IN LISTS files)
         foreach(line IN LISTS named)
             message(NOTICE "${file} names a family: ${line}")
             math(EXPR n_wrong "${n_wrong} + 1")
+        endforeach()
+    endif()
+    if(file MATCHES "^(kernels|libsurrogate|coupling)/.*\\.hpp$")
+        file(STRINGS ${TREE}/${file} lines REGEX "^(class|struct) [A-Za-z0-9_]+;|^([A-Za-z].*[ *&])?${factory}\\(")
+        foreach(line IN LISTS lines)
+            match_name("${line}" "^(class|struct) ([A-Za-z0-9_]+)" name)
+            set(own "^(${allowed})")
+            if(name STREQUAL "")
+                match_name("${line}" "(^|[ *&])(${factory})\\(" name)
+                set(own "^${folder}/")
+            endif()
+            # A header that defines what it declares has no entry.
+            set(folders ${defined_${name}})
+            list(TRANSFORM folders APPEND "/any.hpp")
+            if(folders)
+                list(FILTER folders INCLUDE REGEX "${own}")
+                if(NOT folders)
+                    list(GET defined_${name} 0 elsewhere)
+                    message(NOTICE "${file} declares ${name}, which ${elsewhere} defines")
+                    math(EXPR n_wrong "${n_wrong} + 1")
+                endif()
+            endif()
         endforeach()
     endif()
     file(STRINGS ${TREE}/${file} lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")

@@ -15,6 +15,7 @@
 
 #include "libsurrogate/src/api/handles.hpp"
 #include "libsurrogate/src/device/device_plugin.hpp"
+#include "libsurrogate/src/transport/device_transports.hpp"
 #include "tests/support/answer.hpp"
 #include "tests/support/emulation/emulated_plugin.hpp"
 #include "tests/support/golden_file.hpp"
@@ -52,12 +53,11 @@ inline std::string device_problem(const DeviceKind& kind) {
 /// A context on ranks that finds its device code in `kind`, and NCCL if it is told where.
 /// Collective.
 inline Context device_context(const DeviceKind& kind, std::unique_ptr<impl::Communicator> ranks,
-                              const impl::Options& options = {},
-                              const impl::NcclApi* (*nccl)(std::string&) = nullptr) {
+                              const impl::Options& options = {}, impl::NcclLoader nccl = nullptr) {
     auto handle = std::make_unique<surrogate_context>();
-    handle->context = std::make_shared<impl::Context>(std::move(ranks), options, impl::Placement{},
-                                                      impl::posix_files(),
-                                                      impl::DeviceSources{kind.plugin, nccl});
+    handle->context = std::make_shared<impl::Context>(
+        std::move(ranks), options, impl::Placement{}, impl::posix_files(),
+        impl::DeviceSources{kind.plugin, impl::collectives_with(nccl)});
     handle->context->open();
     return Context(handle.release());
 }

@@ -12,11 +12,9 @@
 
 namespace surrogate::test {
 
-using NcclSource = const impl::NcclApi* (*)(std::string&);
-
 /// A context on MPI_COMM_WORLD whose ranks have an emulated device each, or all hold the same one.
 /// Collective.
-inline Context ranks_context(bool is_shared, NcclSource nccl = nullptr) {
+inline Context ranks_context(bool is_shared, impl::NcclLoader nccl = nullptr) {
     kernels::DeviceProperties properties = EmulatedDevice::default_properties();
     properties.uuid = {7};
     if (!is_shared) properties.uuid[1] = static_cast<uint8_t>(1 + rank_of(MPI_COMM_WORLD));

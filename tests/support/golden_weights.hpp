@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "libsurrogate/src/layers/weights.hpp"
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/family/network.hpp"
+#include "libsurrogate/src/model/family/tensor_layout.hpp"
 #include "tests/support/golden_file.hpp"
 
 namespace surrogate::test {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "libsurrogate/src/api/handles.hpp"
-#include "libsurrogate/src/model/gradient_program.hpp"
+#include "libsurrogate/src/model/family/gradient_program.hpp"
 #include "tests/support/golden_file.hpp"
 #include "tests/support/gradient_way.hpp"
 #include "tests/support/memory_meter.hpp"

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "libsurrogate/src/file/card.hpp"
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/families.hpp"
 #include "tests/support/sphere_models.hpp"
 
 namespace surrogate::test {

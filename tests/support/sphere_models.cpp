@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "libsurrogate/src/file/card.hpp"
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/families.hpp"
 
 namespace surrogate::test {
 

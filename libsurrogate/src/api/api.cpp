@@ -7,7 +7,7 @@
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/ranks/partition.hpp"
 #include "libsurrogate/src/ranks/reduce.hpp"
-#include "libsurrogate/src/transport/nccl_api.hpp"
+#include "libsurrogate/src/transport/device_transports.hpp"
 
 using namespace surrogate::impl;
 
@@ -93,7 +93,7 @@ surrogate_status surrogate_context_create(const surrogate_options* options,
         auto created = std::make_unique<surrogate_context>();
         created->context = std::make_shared<Context>(
             self_communicator(), options ? options->value : Options{}, Placement{1, n_core, n_core},
-            posix_files(), DeviceSources{load_device_plugin, load_nccl});
+            posix_files(), DeviceSources{load_device_plugin, collectives_with(load_nccl)});
         created->context->open();
         *context = created.release();
     });

@@ -2,8 +2,8 @@
 // Contexts and plans over MPI. Contracts stand in surrogate_mpi.h.
 #include "libsurrogate/src/api/api_open.hpp"
 #include "libsurrogate/src/api/handles.hpp"
+#include "libsurrogate/src/transport/device_transports.hpp"
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
-#include "libsurrogate/src/transport/nccl_api.hpp"
 #include "surrogate/surrogate_mpi.h"
 
 using namespace surrogate::impl;
@@ -22,9 +22,9 @@ surrogate_status surrogate_context_create_mpi(MPI_Comm comm, const surrogate_opt
         std::unique_ptr<surrogate_context> created;
         all.agree([&] {
             created = std::make_unique<surrogate_context>();
-            created->context =
-                std::make_shared<Context>(std::move(ranks), asked, placement, posix_files(),
-                                          DeviceSources{load_device_plugin, load_nccl});
+            created->context = std::make_shared<Context>(
+                std::move(ranks), asked, placement, posix_files(),
+                DeviceSources{load_device_plugin, collectives_with(load_nccl)});
         });
         created->context->open();
         *context = created.release();

@@ -7,12 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <filesystem>
+#include <optional>
 #include <system_error>
-#include <tuple>
 
 #include "kernels/base/error.hpp"
+#include "libsurrogate/src/core/new_file.hpp"
 #include "libsurrogate/src/core/text.hpp"
 
 namespace surrogate::impl {
@@ -103,92 +102,40 @@ private:
     int64_t size_ = 0;
 };
 
-/// Where a chain of symbolic links ends, also if nothing is there yet.
-std::string without_links(const std::string& path) {
-    namespace fs = std::filesystem;
-    fs::path target = path;
-    std::error_code none;
-    for (int n_link = 0; n_link < 40 && fs::is_symlink(target, none); ++n_link)
-        target = target.parent_path() / fs::read_symlink(target, none);
-    return target.string();
-}
-
+/// A file::NewFile that replaces regular files only.
 class PosixNewFile final : public NewFile {
 public:
-    explicit PosixNewFile(const std::string& path)
-        : path_(path),
-          target_(without_links(path)),
-          temporary_(target_ + ".surrogate.tmp"),
-          folder_(std::filesystem::path(target_).parent_path().string()) {
+    explicit PosixNewFile(const std::string& path) : path_(path) {
         if (path.find('\0') != std::string::npos)
             fail("cannot write " + path_text(path) + ": the path contains a zero byte");
         struct stat earlier;
-        const bool exists = ::stat(target_.c_str(), &earlier) == 0;
-        if (!exists && errno != ENOENT) fail_to_write();
-        if (exists && !S_ISREG(earlier.st_mode))
-            fail("cannot write " + path_text(path) + ": it is " + kind(earlier.st_mode));
-        if (exists && ::access(target_.c_str(), W_OK) != 0) fail_to_write();
-        if (::unlink(temporary_.c_str()) != 0 && errno != ENOENT) fail_to_write();
-        descriptor_ =
-            ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-        if (descriptor_ < 0) fail_to_write();
-        // Not every file system has permissions, and the file is right without them.
-        if (exists) std::ignore = ::fchmod(descriptor_, earlier.st_mode & 07777);
-    }
-
-    ~PosixNewFile() override {
-        if (!is_committed_ && is_ours()) ::unlink(temporary_.c_str());
-        ::close(descriptor_);
+        const bool is_special = ::stat(path.c_str(), &earlier) == 0 && !S_ISREG(earlier.st_mode);
+        if (is_special || file::is_stream(path)) {
+            fail("cannot write " + path_text(path) + ": it is " +
+                 (is_special ? kind(earlier.st_mode) : "an open stream"));
+        }
+        attempt([&] { file_.emplace(path); });
     }
 
     void write(const void* data, int64_t n_byte) override {
-        const auto* next = static_cast<const char*>(data);
-        while (n_byte > 0) {
-            const auto count = static_cast<size_t>(std::min(n_byte, largest_call));
-            const ssize_t n = ::write(descriptor_, next, count);
-            if (n < 0 && errno == EINTR) continue;
-            if (n < 0) fail_to_write();
-            next += n;
-            n_byte -= n;
-        }
+        attempt([&] { file_->write(data, static_cast<size_t>(n_byte)); });
     }
-
     void commit() override {
-        if (::fsync(descriptor_) != 0) fail_to_write();  // may be the first to hear of a full disk
-        if (!is_ours())
-            fail("cannot write " + path_text(path_) +
-                 ": another program writes it at the same time");
-        if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail_to_write();
-        is_committed_ = true;
-        flush_folder();
+        attempt([&] { file_->commit(); });
     }
 
 private:
-    [[noreturn]] void fail_to_write() const {
-        const int code = errno;
-        fail("cannot write " + path_text(path_) + ": " + errno_text(code));
+    template <class Work>
+    void attempt(const Work& work) const {
+        try {
+            work();
+        } catch (const file::Error& error) {
+            fail("cannot write " + path_text(path_) + ": " + error.reason());
+        }
     }
 
-    /// Whether the temporary is still the file that we opened.
-    bool is_ours() const {
-        struct stat opened, found;
-        return ::fstat(descriptor_, &opened) == 0 && ::stat(temporary_.c_str(), &found) == 0 &&
-               opened.st_dev == found.st_dev && opened.st_ino == found.st_ino;
-    }
-
-    /// A rename is on the disk when its folder is. Not every file system can do this, and the file
-    /// is complete anyway: the result is not looked at. Takes no memory.
-    void flush_folder() const {
-        const int handle =
-            ::open(folder_.empty() ? "." : folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (handle < 0) return;
-        ::fsync(handle);
-        ::close(handle);
-    }
-
-    std::string path_, target_, temporary_, folder_;
-    int descriptor_ = -1;
-    bool is_committed_ = false;
+    std::string path_;
+    std::optional<file::NewFile> file_;
 };
 
 class PosixFiles final : public FileLayer {

@@ -127,19 +127,9 @@ private:
     int64_t n_collective_ = 0;
 };
 
-struct NcclApi;  // libsurrogate/src/transport/nccl_api.hpp
-
-/// Chooses the transport. Collective; throws what any rank meets, on all ranks.
-///   one rank                                     none
-///   every rank has a device of its own, and NCCL is there on all    NCCL
-///   otherwise                                    MPI, staged
-/// nccl: its functions, or null if `nccl_problem` (the loader's words). comm and device must
-/// outlive the result. timeout_s: see wait(). An NCCL that is there and fails to start is an error,
-/// not a reason to take MPI: whoever wants MPI gives null and says so in nccl_problem.
-std::unique_ptr<DeviceCollectives> make_device_collectives(Communicator& comm,
-                                                           kernels::Device& device,
-                                                           const NcclApi* nccl,
-                                                           const std::string& nccl_problem,
-                                                           double timeout_s);
+/// Makes the collectives of a context. Collective; throws on all ranks what any rank throws. Both
+/// arguments must outlive the result. timeout_s: see DeviceCollectives::wait().
+using DeviceCollectivesFactory = std::function<std::unique_ptr<DeviceCollectives>(
+    Communicator& comm, kernels::Device& device, double timeout_s)>;
 
 }  // namespace surrogate::impl

@@ -7,21 +7,16 @@ namespace surrogate::impl {
 
 DeviceContext::DeviceContext(Communicator& comm, const DeviceSources& sources, int index,
                              double timeout_s) {
-    const NcclApi* nccl = nullptr;
-    std::string nccl_problem;
     comm.agree([&] {
         plugin_ = &sources.plugin();
+        if (!sources.collectives)
+            throw Error(Status::not_supported, "this context has no transport between devices");
         device_ = plugin_->open(index);
         if (comm.size() == 1) return;  // nobody to talk to
         nan_ = PinnedNan(*device_);
         last_reductions_ = DeviceEvent(*device_, device_->create_event());
-        if (sources.nccl) {
-            nccl = sources.nccl(nccl_problem);
-        } else {
-            nccl_problem = "NCCL was not looked for";
-        }
     });
-    collectives_ = make_device_collectives(comm, *device_, nccl, nccl_problem, timeout_s);
+    collectives_ = sources.collectives(comm, *device_, timeout_s);
     // Captures only `this`: no memory is taken.
     collectives_->before_abort([this] {
         for (DeviceRuns* runs : runs_) runs->drop();

@@ -14,11 +14,11 @@
 
 namespace surrogate::impl {
 
-/// Where a context finds what is not part of the library: the seam for tests. Both throw or tell
-/// why there is nothing, and are asked only when a device is wanted.
+/// Device code and collectives of a context, which are not part of `device/`; tests put in their
+/// own. Called only when a device is opened.
 struct DeviceSources {
-    const DevicePlugin& (*plugin)() = load_device_plugin;
-    const NcclApi* (*nccl)(std::string& problem) = nullptr;  ///< null: NCCL is not looked for
+    const DevicePlugin& (*plugin)() = load_device_plugin;  ///< throws not_supported
+    DeviceCollectivesFactory collectives;                  ///< empty: no context opens a device
 };
 
 /// The device of a context and the collectives over its ranks, shared by all plans.

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "libsurrogate/src/file/safetensors.hpp"
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/family/network.hpp"
 
 namespace surrogate::impl {
 

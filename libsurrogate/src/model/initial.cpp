@@ -7,6 +7,7 @@
 
 #include "libsurrogate/src/core/random.hpp"
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/model/families.hpp"
 
 namespace surrogate::impl {
 

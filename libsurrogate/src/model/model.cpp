@@ -12,6 +12,7 @@
 #include "libsurrogate/src/file/model_writer.hpp"
 #include "libsurrogate/src/file/stored_floats.hpp"
 #include "libsurrogate/src/model/check_truth.hpp"
+#include "libsurrogate/src/model/families.hpp"
 
 namespace surrogate::impl {
 

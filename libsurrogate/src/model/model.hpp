@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "libsurrogate/src/context/context.hpp"
+#include "libsurrogate/src/model/family/network.hpp"
 #include "libsurrogate/src/model/model_card.hpp"
 #include "libsurrogate/src/model/model_hash.hpp"
-#include "libsurrogate/src/model/network.hpp"
 
 namespace surrogate::impl {
 

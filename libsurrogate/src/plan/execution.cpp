@@ -1,33 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/plan/execution.hpp"
 
-#include "libsurrogate/src/model/device_training.hpp"
 #include "libsurrogate/src/plan/device/execution.hpp"
 
 namespace surrogate::impl {
 
 namespace {
 
-/// Gradients on the host, or on the request's device if the family has them there.
-std::unique_ptr<GradientProgram> make_gradients(const Network& network,
-                                                const PlanRequest& request) {
-    if (!request.device) return network.gradient_program(request);
-    const auto* const trained = dynamic_cast<const DeviceTraining*>(&network);
-    if (!trained) {
-        throw Error(Status::not_supported,
-                    "plans with option 'gradients' of this model run on the host; backend 'cuda' "
-                    "trains FLARE only");
-    }
-    return trained->device_gradient_program(request);
-}
-
-/// The run of all families on the host, and of those that give a device numbers of the host.
+/// Runs a program whose inputs and outputs are host memory: every prediction on the host, and
+/// training on either.
 class HostExecution final : public Execution {
 public:
     HostExecution(const Network& network, const PlanRequest& request)
         : outside_(request.queue.n_thread(), n_channel_of(network.inputs())) {
         if (request.gradients) {
-            auto program = make_gradients(network, request);
+            auto program = request.device ? network.device_gradient_program(request)
+                                          : network.gradient_program(request);
             gradients_ = program.get();
             program_ = std::move(program);
         } else {
@@ -64,7 +52,7 @@ public:
 
 private:
     std::unique_ptr<Program> program_;
-    GradientProgram* gradients_ = nullptr;  // program_, if it can go back
+    GradientProgram* gradients_ = nullptr;  // program_, if it has a backward pass
     OutsideCounts outside_;
 };
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/family/network.hpp"
 
 namespace surrogate::impl {
 

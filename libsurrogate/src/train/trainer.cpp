@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "libsurrogate/src/core/text.hpp"
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/families.hpp"
 
 namespace surrogate::impl {
 

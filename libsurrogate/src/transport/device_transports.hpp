@@ -10,6 +10,26 @@
 
 namespace surrogate::impl {
 
+/// Chooses the transport. Collective; throws what any rank meets, on all ranks.
+///   one rank                                     none
+///   every rank has a device of its own, and NCCL is there on all    NCCL
+///   otherwise                                    MPI, staged
+/// nccl: its functions, or null if `nccl_problem` (the loader's words). comm and device must
+/// outlive the result. timeout_s: see wait(). An NCCL that is there and fails to start is an error,
+/// not a reason to take MPI: whoever wants MPI gives null and says so in nccl_problem.
+std::unique_ptr<DeviceCollectives> make_device_collectives(Communicator& comm,
+                                                           kernels::Device& device,
+                                                           const NcclApi* nccl,
+                                                           const std::string& nccl_problem,
+                                                           double timeout_s);
+
+/// Finds the functions of NCCL, or returns null with the reason in `problem`; as load_nccl().
+using NcclLoader = const NcclApi* (*)(std::string& problem);
+
+/// Returns make_device_collectives() with the NCCL that `loader` finds, which is called on several
+/// ranks only; null: NCCL is not used.
+DeviceCollectivesFactory collectives_with(NcclLoader loader);
+
 /// Polling with an end: asks in quick succession first, then about every 50 microseconds, so that
 /// short waits stay short and long ones leave the core to others.
 class Polling {

@@ -187,7 +187,7 @@ struct RowProblem {
     RowProblem(const Sizes& sizes, double size, std::mt19937& random)
         : s(sizes),
           head(device_head(s.d, s.n_coordinate)),
-          n_row_token((s.n_token + tile_rows - 1) / tile_rows * tile_rows),
+          n_row_token(padded_rows(s.n_token)),
           width(round_up(3 * s.n_head * head.channel_width, 16)),
           qkv(random_floats(n_row_token * width, 1, random)),
           x(random_floats(n_row_token * most_coordinates, 1, random)),
@@ -541,7 +541,7 @@ TEST(HeptCudaSums, OfTablesAreAddedInTheirOrder) {
             random_floats(s.n_table * s.n_head * s.n_token * problem.head.n_sum(), 1, random);
         const int64_t n_group = round_up(s.n_head * problem.head.channel_width / 8, 2);
         const int64_t n_own = std::max<int64_t>(1, s.n_token - 3);  // then visitors
-        const int64_t n_tile = (n_own + tile_rows - 1) / tile_rows;
+        const int64_t n_tile = row_tiles(n_own);
         // Single precision: a piece is the stream's.
         Buffer<float> heads(n_tile * tile_rows * n_group * 8);
         std::ranges::fill(heads, std::numeric_limits<float>::quiet_NaN());

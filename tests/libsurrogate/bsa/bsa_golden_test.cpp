@@ -85,8 +85,8 @@ protected:
 TEST_P(BsaChoice, IsThatOfTheReference) {
     for (const bool is_double : {true, false}) {
         int64_t n_seen = 0, n_different = 0;
-        const impl::bsa::ChoiceHook hook = [&](int64_t layer, int64_t head, int64_t group,
-                                               std::span<int32_t> blocks) {
+        const ChoiceHook hook = [&](int64_t layer, int64_t head, int64_t group,
+                                    std::span<int32_t> blocks) {
             EXPECT_EQ(std::ssize(blocks), chosen[static_cast<size_t>(layer)].shape[2]);
             for (size_t i = 0; i < blocks.size(); ++i) {
                 ++n_seen;
@@ -103,13 +103,13 @@ TEST_P(BsaChoice, IsThatOfTheReference) {
 
 TEST_P(BsaChoice, MayBeImposed) {
     const std::vector<double> truth = file.tensor("check/output64/y").values;
-    const impl::bsa::ChoiceHook right = [&](int64_t layer, int64_t head, int64_t group,
-                                            std::span<int32_t> blocks) {
+    const ChoiceHook right = [&](int64_t layer, int64_t head, int64_t group,
+                                 std::span<int32_t> blocks) {
         for (size_t i = 0; i < blocks.size(); ++i)
             blocks[i] = static_cast<int32_t>(expected(layer, head, group, i));
     };
     EXPECT_LE(difference(predict<double>(path, points, right), truth), 1e-12);
-    const impl::bsa::ChoiceHook wrong = [&](int64_t, int64_t, int64_t, std::span<int32_t> blocks) {
+    const ChoiceHook wrong = [&](int64_t, int64_t, int64_t, std::span<int32_t> blocks) {
         for (size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<int32_t>(i);
     };
     EXPECT_GT(difference(predict<double>(path, points, wrong), truth), 1e-6);

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,7 +18,6 @@
 #include "libsurrogate/src/model/bsa/config.hpp"
 #include "libsurrogate/src/model/bsa/gradient.hpp"
 #include "libsurrogate/src/model/bsa/layers.hpp"
-#include "libsurrogate/src/model/bsa/program.hpp"
 #include "libsurrogate/src/model/model.hpp"
 #include "tests/support/sequoia_case.hpp"
 #include "tests/support/trap_guard.hpp"
@@ -85,9 +86,8 @@ Gradients gradients(const std::string& path, SequoiaCase points, const kernels::
     impl::PointPorts<T> ports(*parts.domain, queue, n_feature, n_output),
         back(*parts.domain, queue, n_output, n_axis + n_feature);
     impl::bsa::TreePlan<T> plan(parts.config, *parts.domain, queue);
-    const impl::bsa::ChoiceHook no_hook;
     impl::bsa::Forward<T> forward(parts.config, layers, queue, parts.context->comm(), ports, plan,
-                                  false, no_hook);
+                                  false);
     impl::PointPorts<T>* const both[] = {&ports, &back};
     plan.build(parts.coordinates, false, both);
     ports.allocate();
@@ -139,25 +139,61 @@ inline double difference(const std::vector<double>& found, const std::vector<dou
     return most / std::max(scale, largest(expected));
 }
 
-/// Predictions of a program with a hook.
+/// Sees, and may replace, the ascending blocks that a group has chosen for a head. Called by several
+/// threads at once; groups and blocks are global numbers of the layer's ordering.
+using ChoiceHook =
+    std::function<void(int64_t layer, int64_t head, int64_t group, std::span<int32_t> blocks)>;
+
+/// A forward pass that gives all chosen blocks to a hook.
 template <class T>
-std::vector<double> predict(const std::string& path, SequoiaCase points,
-                            const impl::bsa::ChoiceHook& hook) {
+class ObservedForward final : public impl::bsa::Forward<T> {
+public:
+    ObservedForward(const impl::bsa::Config& config, const impl::bsa::Layers<T>& layers,
+                    impl::Communicator& comm, impl::PointPorts<T>& ports,
+                    const impl::bsa::TreePlan<T>& plan, const ChoiceHook& hook)
+        : impl::bsa::Forward<T>(config, layers, kernels::Queue(), comm, ports, plan, false),
+          config_(config),
+          hook_(hook) {}
+
+private:
+    void on_blocks_chosen(int64_t layer, impl::bsa::Range groups) override {
+        auto& work = this->work();
+        const int64_t first = work.shape().own.begin / config_.group_size;
+        for (int64_t group = groups.begin; group < groups.end; ++group) {
+            for (int64_t head = 0; head < config_.n_head; ++head)
+                hook_(layer, head, first + group,
+                      {work.chosen(group, head), static_cast<size_t>(work.n_choice())});
+        }
+    }
+
+    const impl::bsa::Config& config_;
+    const ChoiceHook& hook_;
+};
+
+/// Returns the predictions of a model whose chosen blocks `hook` sees.
+template <class T>
+std::vector<double> predict(const std::string& path, SequoiaCase points, const ChoiceHook& hook) {
     const BsaInternals parts(path, points);
     const impl::bsa::Layers<T> layers(parts.config, parts.model.weights());
-    const auto program = impl::bsa::make_program<T>(parts.config, layers, *parts.domain,
-                                                    parts.request(kernels::Queue()), hook);
-    program->connect();
-    std::vector<impl::Column> inputs = parts.coordinates;
-    for (const impl::Column& column :
-         BsaInternals::columns(points.features, std::ssize(points.features) / points.n)) {
-        inputs.push_back(column);
-    }
-    impl::OutsideCounts outside(1, std::ssize(inputs));
-    EXPECT_LT(program->gather(inputs, outside).column, 0);
-    EXPECT_TRUE(program->evaluate(true));
+    const kernels::Queue queue;
+    const bool has_features = parts.config.features == impl::bsa::Features::given;
+    const int64_t n_feature = has_features ? parts.config.n_feature : 0;
+    impl::PointPorts<T> ports(*parts.domain, queue, n_feature, parts.config.n_output);
+    impl::bsa::TreePlan<T> plan(parts.config, *parts.domain, queue);
+    ObservedForward<T> forward(parts.config, layers, parts.context->comm(), ports, plan, hook);
+    impl::PointPorts<T>* const all[] = {&ports};
+    plan.build(parts.coordinates, false, all);
+    ports.allocate();
+    forward.resize();
+    impl::OutsideCounts outside(1, std::max<int64_t>(n_feature, 1));
+    EXPECT_LT(ports.gather(BsaInternals::columns(points.features, n_feature), outside).column, 0);
+    if (n_feature > 0) ports.deliver();
+    forward.embed();
+    for (int64_t layer = 0; layer < parts.config.depth; ++layer)
+        EXPECT_TRUE(forward.run_layer(layer));
+    forward.head();
     std::vector<double> y(static_cast<size_t>(points.n * parts.config.n_output));
-    program->scatter(BsaInternals::columns(y, parts.config.n_output), true);
+    ports.scatter(BsaInternals::columns(y, parts.config.n_output), true);
     return y;
 }
 

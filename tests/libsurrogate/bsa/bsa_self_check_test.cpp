@@ -43,8 +43,8 @@ TEST_P(BsaSelfCheck, GivesTheNumbersOfTheSpecification) {
     const ModelOnDisk file(bsa_network(small_bsa(check.changes, check.attention)).bytes());
     const SequoiaCase points = SequoiaCase::wave(check.n);
     std::vector<int32_t> choice;
-    const impl::bsa::ChoiceHook hook = [&](int64_t layer, int64_t head, int64_t group,
-                                           std::span<int32_t> blocks) {
+    const ChoiceHook hook = [&](int64_t layer, int64_t head, int64_t group,
+                                std::span<int32_t> blocks) {
         if (layer == 0 && head == 0 && group == 0) choice.assign(blocks.begin(), blocks.end());
     };
     const std::vector<double> y = predict<double>(file.path(), points, hook);

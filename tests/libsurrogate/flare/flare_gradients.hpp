@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "libsurrogate/src/api/handles.hpp"
-#include "libsurrogate/src/model/device_training.hpp"
 #include "tests/support/gradient_way.hpp"
 
 namespace surrogate::test {
@@ -133,8 +132,7 @@ private:
         const auto make = [&]() -> std::unique_ptr<impl::GradientProgram> {
             if (way.program) return way.program(request(way));
             if (!way.device) return network_.gradient_program(request(way));
-            return dynamic_cast<const impl::DeviceTraining&>(network_).device_gradient_program(
-                request(way));
+            return network_.device_gradient_program(request(way));
         };
         auto made = make();
         made->connect();

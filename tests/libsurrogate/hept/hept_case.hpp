@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,33 @@ struct OwnTiles {
 
     kernels::Buffer<T> data;
     kernels::Tiles<T> tiles;
+};
+
+/// Orders of tokens in all layers, one rank.
+struct FixedOrders {
+    /// (L), each (C, H, n_place): of row table * H + head the tokens at its places
+    std::vector<std::vector<int32_t>> queries, keys;
+};
+
+/// A plan whose tokens stand in given orders instead of those of their hashes, so that two
+/// implementations whose hashes differ in the last bit compute the same.
+class FixedOrderPlan final : public impl::hept::TokenPlan {
+public:
+    /// orders, which may be null for those of the hashes, must outlive it.
+    FixedOrderPlan(const TokenPlan& plan, const FixedOrders* orders)
+        : TokenPlan(plan), orders_(orders) {}
+
+    bool fixed_order(int64_t layer, int64_t row, bool is_key,
+                     std::span<int32_t> places) const override {
+        if (!orders_) return false;
+        const auto& rows = is_key ? orders_->keys : orders_->queries;
+        std::copy_n(rows[static_cast<size_t>(layer)].data() + row * n_place(), places.size(),
+                    places.data());
+        return true;
+    }
+
+private:
+    const FixedOrders* orders_;
 };
 
 /// A stored case: its network, and its points as they are planned.
@@ -97,8 +125,8 @@ struct HeptCase {
     }
 
     /// Orders of the file, for all layers.
-    impl::hept::ImposedOrders orders() const {
-        impl::hept::ImposedOrders orders;
+    FixedOrders orders() const {
+        FixedOrders orders;
         for (int64_t l = 0; l < config.n_layers; ++l) {
             const std::string layer = "check/layers/" + std::to_string(l);
             orders.queries.push_back(order(layer + "/order_q"));

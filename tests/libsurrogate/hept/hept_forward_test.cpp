@@ -26,8 +26,8 @@ void expect_near(const std::vector<double>& found, const std::vector<double>& ex
 }
 
 /// Some order for all rows and layers: what one layer's hashes would give.
-hept::ImposedOrders fixed_orders(const HeptCase& given) {
-    hept::ImposedOrders orders;
+FixedOrders fixed_orders(const HeptCase& given) {
+    FixedOrders orders;
     std::vector<int32_t> order;
     for (int64_t row = 0; row < given.config.n_row(); ++row) {
         const auto members = given.tokens().members(row);
@@ -138,12 +138,12 @@ TEST_P(HeptLayers, HaveTheStoredTokensAndAttention) {
     EXPECT_GE(n_compared, given.config.n_layers);
 }
 
-TEST_P(HeptLayers, TakeOrdersThatAreImposed) {
-    const hept::ImposedOrders orders = given.orders();
-    const HeptRun<double> own(given, {}), imposed(given, {}, &orders);
-    EXPECT_EQ(imposed.predictions(), own.predictions());
+TEST_P(HeptLayers, TakeFixedOrders) {
+    const FixedOrders orders = given.orders();
+    const HeptRun<double> own(given, {}), fixed(given, {}, &orders);
+    EXPECT_EQ(fixed.predictions(), own.predictions());
     expect_near(HeptRun<float>(given, simd(), &orders).predictions(), truth, 2e-5 * largest(truth));
-    hept::ImposedOrders others = orders;
+    FixedOrders others = orders;
     for (std::vector<int32_t>& order : others.keys) std::ranges::reverse(order);
     EXPECT_NE(HeptRun<double>(given, {}, &others).predictions(), own.predictions());
 }
@@ -181,7 +181,7 @@ TEST(HeptNumbers, OfLargeScalesAreNearThoseInDouble) {
     const TrapGuard traps;
     HeptCase given("tracking_1500");
     stretch(given, 11);
-    const hept::ImposedOrders orders = fixed_orders(given);
+    const FixedOrders orders = fixed_orders(given);
     const std::vector<double> truth = HeptRun<double>(given, {}, &orders).predictions();
     for (const Queue& queue : {Queue(), simd()}) {
         const std::vector<double> found = HeptRun<float>(given, queue, &orders).predictions();

@@ -27,9 +27,9 @@ Queue simd(int n_thread = 1) {
 template <class T>
 class Evaluation {
 public:
-    Evaluation(const HeptCase& given, const Queue& queue,
-               const hept::ImposedOrders* orders = nullptr)
+    Evaluation(const HeptCase& given, const Queue& queue, const FixedOrders* orders = nullptr)
         : given_(given),
+          plan_(given.tokens(), orders),
           layers_(given.config, given.master),
           network_(given.config, layers_, queue),
           x_(given.features<T>()),
@@ -37,8 +37,7 @@ public:
           dcoordinates_(given.config.coords_dim, given.tokens().n_point()),
           y_(given.config.n_out(), given.tokens().n_point()),
           arena(given.master->gradients().size()) {
-        network_.impose(orders);
-        network_.resize(given.tokens());
+        network_.resize(plan_);
         network_.set_coordinates(given.coordinates<T>().tiles);
         EXPECT_TRUE(network_.forward(x_.tiles, y_.tiles));
         OwnTiles<T> dy(given.config.n_out(), given.tokens().n_point());
@@ -85,6 +84,7 @@ private:
     }
 
     const HeptCase& given_;
+    const FixedOrderPlan plan_;
     const hept::Layers<T> layers_;
     hept::NetworkGradient<T> network_;
     OwnTiles<T> x_, dx_, dcoordinates_, y_;
@@ -145,10 +145,10 @@ class HeptSlope : public testing::TestWithParam<std::string> {};
 
 // Along one direction in the space of all weights: with those whose gradients no file has. Weights
 // are floats: what counts is by how much they have moved. Shifted hashes could change the order of
-// tokens, so that of the center is imposed on all.
+// tokens, so all use that of the center.
 TEST_P(HeptSlope, OfTheLossIsItsGradient) {
     const HeptCase center(GetParam()), up(GetParam(), 1e-6f), down(GetParam(), -1e-6f);
-    const hept::ImposedOrders orders = center.orders();
+    const FixedOrders orders = center.orders();
     const Evaluation<double> at(center, {}, &orders);
     const double found =
         Evaluation<double>(up, {}, &orders).loss() - Evaluation<double>(down, {}, &orders).loss();

@@ -18,15 +18,14 @@ inline kernels::Queue simd(int n_thread = 1,
 /// The network of a case that has run once. Collective.
 template <class T>
 struct HeptRun {
-    HeptRun(const HeptCase& of, const kernels::Queue& queue,
-            const impl::hept::ImposedOrders* orders = nullptr)
+    HeptRun(const HeptCase& of, const kernels::Queue& queue, const FixedOrders* orders = nullptr)
         : given(of),
+          plan(of.tokens(), orders),
           layers(of.config, of.master),
           forward(of.config, layers, queue),
           x(of.features<T>()),
           y(of.config.n_out(), of.tokens().n_point()) {
-        forward.impose(orders);
-        forward.resize(given.comm(), given.tokens());
+        forward.resize(given.comm(), plan);
         set_coordinates(given);
         run();
     }
@@ -52,6 +51,7 @@ struct HeptRun {
     }
 
     const HeptCase& given;
+    const FixedOrderPlan plan;
     const impl::hept::Layers<T> layers;
     impl::hept::Forward<T> forward;
     OwnTiles<T> x, y;

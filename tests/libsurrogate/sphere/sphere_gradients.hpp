@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "libsurrogate/src/api/handles.hpp"
-#include "libsurrogate/src/model/gradient_program.hpp"
+#include "libsurrogate/src/model/family/gradient_program.hpp"
 #include "tests/support/sphere_case.hpp"
 
 namespace surrogate::test {

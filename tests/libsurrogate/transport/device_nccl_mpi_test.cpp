@@ -43,7 +43,7 @@ protected:
         auto handle = std::make_unique<surrogate_context>();
         handle->context = std::make_shared<impl::Context>(
             std::move(ranks), options, impl::Placement{}, impl::posix_files(),
-            impl::DeviceSources{emulated_plugin, fake_nccl});
+            impl::DeviceSources{emulated_plugin, impl::collectives_with(fake_nccl)});
         handle->context->open();
         return Context(handle.release());
     }

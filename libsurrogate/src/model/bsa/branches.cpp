@@ -156,17 +156,6 @@ void Branches<T>::keep_choice(int64_t chunk, Scratch& scratch) {
     }
 }
 
-template <class T>
-void Branches<T>::show_chunk(const ChoiceHook& hook, int64_t layer, int64_t chunk) {
-    const int64_t first = work_.shape().own.begin / config_.group_size;
-    const Range groups = groups_of(chunk);
-    for (int64_t group = groups.begin; group < groups.end; ++group) {
-        for (int64_t head = 0; head < config_.n_head; ++head)
-            hook(layer, head, first + group,
-                 {work_.chosen(group, head), static_cast<size_t>(work_.n_choice())});
-    }
-}
-
 /// The compressed branch of a piece of the chunk; blocks of queries give theirs to all their slots.
 template <class T>
 void Branches<T>::finish_compressed(int64_t chunk, int64_t piece, Scratch& scratch, Tile<T> y) {

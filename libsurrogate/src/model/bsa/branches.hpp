@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <span>
 #include <vector>
 
 #include "kernels/base/queue.hpp"
@@ -15,12 +13,6 @@
 #include "libsurrogate/src/model/bsa/workspace.hpp"
 
 namespace surrogate::impl::bsa {
-
-/// Sees, and may replace, the blocks that a group has chosen for a head: `blocks` ascending. For
-/// tests. Called by several threads at once; groups and blocks are global numbers of the layer's
-/// order.
-using ChoiceHook =
-    std::function<void(int64_t layer, int64_t head, int64_t group, std::span<int32_t> blocks)>;
 
 /// What attention leaves for its gradients. Tiles of slots, except those of groups, which are there if
 /// blocks of queries are compressed: tiles of tile_points groups.
@@ -51,12 +43,14 @@ public:
         const int64_t n = chunk_slots_ / work_.shape().piece();
         return {chunk * n, std::min((chunk + 1) * n, work_.shape().n_piece())};
     }
+    Range groups_of(int64_t chunk) const {
+        const int64_t n = chunk_slots_ / config_.group_size;
+        return {chunk * n, std::min((chunk + 1) * n, work_.n_group())};
+    }
 
     /// y of the slots of a chunk = gated ball and compressed branches, and their chosen blocks.
     /// Returns false if a score is not finite: the chosen blocks are then meaningless.
     bool mix_chunk(const LayerWeights<T>& w, bool rotated, int64_t chunk, int thread);
-    /// Gives the chosen blocks of a chunk to the hook.
-    void show_chunk(const ChoiceHook& hook, int64_t layer, int64_t chunk);
     /// y of a piece += gated selected branch.
     void select_piece(int64_t piece, int thread);
     /// y of a piece = the ball branch alone.
@@ -109,10 +103,6 @@ private:
                      int thread);
     kernels::bsa::Choice<T> choice(Scratch& scratch) const {
         return {config_.n_head, work_.n_choice(), scratch.score.data(), scratch.block.data()};
-    }
-    Range groups_of(int64_t chunk) const {
-        const int64_t n = chunk_slots_ / config_.group_size;
-        return {chunk * n, std::min((chunk + 1) * n, work_.n_group())};
     }
 
     const Config& config_;

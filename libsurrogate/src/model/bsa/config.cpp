@@ -9,6 +9,7 @@
 #include <numbers>
 #include <string_view>
 
+#include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/file/hyperparameters.hpp"
 

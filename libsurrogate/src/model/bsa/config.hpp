@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/attention/attention.hpp"
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/family/tensor_layout.hpp"
 
 namespace surrogate::impl {
 class Hyperparameters;

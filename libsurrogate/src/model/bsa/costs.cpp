@@ -48,7 +48,7 @@ void add_layer(const Config& config, const Work& work, int64_t layer,
     const double n = real(work.n_slot), n_head = real(config.n_head);
     const SlotFlops f = slot_flops(config, work.n_slot_global, work.ball, work.n_choice);
     if (config.is_layer_rotated(layer))
-        list.push_back({name + " rotated and back", 0, 0, 2 * work.move_bytes, 2 * work.moves});
+        list.push_back(scatter_cost(name + " rotated and back", work.turn_bytes, work.turns));
     if (!config.is_sparse()) {
         const double keys = real(config.has_balls() ? work.ball : work.n_slot_global);
         list.push_back({name + " attention", n * (f.start + f.ball), n * n_head * keys,
@@ -73,10 +73,10 @@ void add_layer(const Config& config, const Work& work, int64_t layer,
 std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
     const double n = real(work.n_point), c = real(config.n_channel);
     std::vector<LayerCost> list;
-    list.push_back({"flag of every rank", 0, 0, static_cast<int64_t>(sizeof(int64_t)), 1});
+    list.push_back(error_flag_cost("flag of every rank"));
     if (work.n_given > 0) {
-        list.push_back(
-            {"inputs to tree order", 0, 0, work.n_solver * work.n_given * work.value_bytes, 1});
+        list.push_back(scatter_cost("inputs to tree order",
+                                    work.n_solver * work.n_given * work.value_bytes, 1));
     }
     if (!config.is_single_layer) {
         const double positions = config.features == Features::given
@@ -87,13 +87,13 @@ std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
     for (int64_t layer = 0; layer < config.depth; ++layer) add_layer(config, work, layer, list);
     if (!config.is_single_layer)
         list.push_back({"pred_head", n * 2 * c * (c + real(config.n_output)), 0, 0, 0});
-    list.push_back(
-        {"outputs to solver order", 0, 0, work.n_point * config.n_output * work.value_bytes, 1});
+    list.push_back(scatter_cost("outputs to solver order",
+                                work.n_point * config.n_output * work.value_bytes, 1));
     return list;
 }
 
 void keep_work_of_one_rank(std::vector<LayerCost>& list) {
-    std::erase_if(list, [](const LayerCost& cost) { return cost.flops == 0; });
+    std::erase_if(list, [](const LayerCost& cost) { return cost.kind != LayerCost::Kind::layer; });
     for (LayerCost& cost : list) cost.bytes_sent = cost.collectives = cost.messages = 0;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "libsurrogate/src/model/bsa/config.hpp"
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/family/network.hpp"
 
 namespace surrogate::impl::bsa {
 
@@ -22,7 +22,7 @@ struct Work {
     int64_t n_choice = 0;       ///< blocks of a group
     int64_t n_given = 0;        ///< features of the caller
     int64_t value_bytes = 4;
-    int64_t move_bytes = 0, moves = 0;  ///< of x to another order, each way
+    int64_t turn_bytes = 0, turns = 0;  ///< x to the rotated ordering and back
     int64_t coarse_bytes = 0;
     std::vector<Traffic> fetches;  ///< of each layer: the last run, or the most there can be
     Traffic ring;                  ///< of full attention
@@ -30,11 +30,12 @@ struct Work {
 
 std::vector<LayerCost> costs_of(const Config& config, const Work& work);
 
-/// What grows with the square of the number of points, and what to do about it; what the reproducible
-/// mode does.
-/// Of one rank, where nothing is sent and points are read where they lie: rows that compute.
+/// Keeps the lines of arithmetic only: on one rank a device sends nothing and reads the solver's
+/// points in place.
 void keep_work_of_one_rank(std::vector<LayerCost>& list);
 
+/// Lines of the plan's table: how points are ordered, what grows with the square of their number and
+/// how to avoid it, what the reproducible mode does.
 std::vector<std::string> notes_of(const Config& config, int64_t n_point, int64_t n_slot, int n_rank,
                                   bool is_reproducible);
 

@@ -6,14 +6,14 @@ namespace surrogate::impl::bsa {
 using kernels::DeviceActivation;
 using kernels::DeviceLinear;
 using kernels::LinearArgs;
+using kernels::row_tiles;
 using kernels::Stream;
-using kernels::tile_rows;
 using kernels::bsa::AttendArgs;
 using kernels::bsa::HeadRows;
 using kernels::bsa::StartArgs;
 
 LinearArgs DeviceBlocks::pass(const DeviceLinear& layer, int64_t n_row) const {
-    return pass_of(layer, weights_.operand(), (n_row + tile_rows - 1) / tile_rows);
+    return pass_of(layer, weights_.operand(), row_tiles(n_row));
 }
 
 HeadRows DeviceBlocks::part(const LayerRows& rows, int64_t part) const {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "kernels/bsa/bsa_device.hpp"
-#include "libsurrogate/src/model/device_limits.hpp"
+#include "libsurrogate/src/model/family/device_limits.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 

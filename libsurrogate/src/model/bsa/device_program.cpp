@@ -500,19 +500,19 @@ std::vector<LayerCost> DevicePasses::costs() const {
         std::fill(work.fetches.begin(), work.fetches.end(), work.ring);
         work.coarse_bytes = sharing_.block_bytes();
     }
-    work.n_given = is_alone() ? 0 : columns_.n_input;
+    if (!is_alone()) {
+        work.n_given = columns_.n_input;
+        work.turn_bytes = sharing_.turn_bytes();
+        work.turns = 2;
+    }
     std::vector<LayerCost> list = costs_of(config_, work);
     if (is_alone() || n_slot_global() == 0) {
         keep_work_of_one_rank(list);
         return list;
     }
     // Findings travel as NaN in what is sent anyway.
-    std::erase_if(list, [](const LayerCost& cost) { return cost.name == "flag of every rank"; });
-    for (LayerCost& cost : list) {
-        if (!cost.name.ends_with("rotated and back")) continue;
-        cost.bytes_sent = sharing_.turn_bytes();
-        cost.collectives = 2;
-    }
+    using Kind = LayerCost::Kind;
+    std::erase_if(list, [](const LayerCost& cost) { return cost.kind == Kind::error_flag; });
     return list;
 }
 

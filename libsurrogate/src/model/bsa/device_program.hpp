@@ -5,7 +5,7 @@
 
 #include "libsurrogate/src/domain/domain.hpp"
 #include "libsurrogate/src/model/bsa/device_weights.hpp"
-#include "libsurrogate/src/model/device_program.hpp"
+#include "libsurrogate/src/model/family/device_program.hpp"
 
 namespace surrogate::impl::bsa {
 

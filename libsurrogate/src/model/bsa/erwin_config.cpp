@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/file/hyperparameters.hpp"
-#include "libsurrogate/src/model/tensor_layout.hpp"
+#include "libsurrogate/src/model/family/tensor_layout.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 

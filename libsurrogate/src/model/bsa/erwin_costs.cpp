@@ -29,7 +29,7 @@ std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
     const double c = real(config.width.front()), d = real(config.n_axis);
     const int64_t row_bytes = config.width.front() * work.value_bytes;
     std::vector<LayerCost> list;
-    list.push_back({"flag of every rank", 0, 0, static_cast<int64_t>(sizeof(int64_t)), 1});
+    list.push_back(error_flag_cost("flag of every rank"));
     list.push_back(
         {"embed.embed_fn", real(work.n_solver) * 2 * c * real(config.n_feature), 0, 0, 0});
     const double of_points = work.splits_messages ? 8 * c * c : 4 * c * c;
@@ -40,24 +40,23 @@ std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
                         real(work.n_edge) * c, work.exchange_items * row_bytes, work.exchanges,
                         work.exchange_messages});
     }
-    list.push_back({"points to tree order", 0, 0, work.n_solver * row_bytes, 1});
-    const auto add_way = [&](const std::string& name, size_t level) {
+    list.push_back(scatter_cost("points to tree order", work.n_solver * row_bytes, 1));
+    const auto add_transition = [&](const std::string& name, size_t level, bool is_pool) {
         const double s = real(config.strides[level]), fine = real(config.width[level]);
         const double coarse = real(config.width[level + 1]);
-        const bool is_pool = name.ends_with("pool.") && name.starts_with("encoder");
         const double flops = is_pool ? coarse * s * (fine + d) : s * fine * (coarse + s * d);
         list.push_back({name + "proj", real(work.levels[level + 1].n_slot) * 2 * flops, 0, 0, 0});
     };
     for (size_t l = 0; l < config.encoders.size(); ++l) {
         add_stage(config.encoders[l], work.levels[l], work.moves, list);
         const bool is_pooled = l < config.strides.size() && config.strides[l] > 1;
-        if (is_pooled) add_way(pool_name(static_cast<int64_t>(l)), l);
+        if (is_pooled) add_transition(pool_name(static_cast<int64_t>(l)), l, true);
     }
     for (size_t l = config.decoders.size(); l-- > 0;) {
-        add_way(unpool_name(config, static_cast<int64_t>(l)), l);
+        add_transition(unpool_name(config, static_cast<int64_t>(l)), l, false);
         add_stage(config.decoders[l], work.levels[l], work.moves, list);
     }
-    list.push_back({"outputs to solver order", 0, 0, work.n_point * row_bytes, 1});
+    list.push_back(scatter_cost("outputs to solver order", work.n_point * row_bytes, 1));
     return list;
 }
 

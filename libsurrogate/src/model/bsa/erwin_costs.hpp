@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "libsurrogate/src/model/bsa/erwin_config.hpp"
-#include "libsurrogate/src/model/program.hpp"
+#include "libsurrogate/src/model/family/program.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 

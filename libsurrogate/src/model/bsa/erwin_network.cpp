@@ -3,8 +3,8 @@
 #include "libsurrogate/src/model/bsa/device_erwin_program.hpp"
 #include "libsurrogate/src/model/bsa/erwin_program.hpp"
 #include "libsurrogate/src/model/bsa/network.hpp"
-#include "libsurrogate/src/model/device_limits.hpp"
-#include "libsurrogate/src/model/point_network.hpp"
+#include "libsurrogate/src/model/family/device_limits.hpp"
+#include "libsurrogate/src/model/family/point_network.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 

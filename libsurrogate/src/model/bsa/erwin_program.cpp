@@ -114,7 +114,7 @@ private:
     std::unique_ptr<Forward<T>> make_stage(const bsa::Config& stage, const bsa::Layers<T>& layers,
                                            const PlanRequest& request, const TreePlan<T>& level) {
         return std::make_unique<Forward<T>>(stage, layers, request.queue, comm_, ports_, level,
-                                            request.reproducible, no_hook_);
+                                            request.reproducible);
     }
     static void run_blocks(Forward<T>& stage, const bsa::Config& config) {
         for (int64_t block = 0; block < config.depth; ++block) stage.run_layer(block);
@@ -125,7 +125,6 @@ private:
     Communicator& comm_;
     bool reproducible_;
     std::span<const Column> coordinates_;
-    ChoiceHook no_hook_;
     PointPorts<T> features_;  // in the solver's order
     PointPorts<T> ports_;     // to and from the order of the tree
     Messages<T> messages_;

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "libsurrogate/src/model/bsa/erwin_layers.hpp"
-#include "libsurrogate/src/model/program.hpp"
+#include "libsurrogate/src/model/family/program.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 

@@ -9,13 +9,12 @@ namespace surrogate::impl::bsa {
 template <class T>
 Forward<T>::Forward(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
                     Communicator& comm, PointPorts<T>& ports, const TreePlan<T>& plan,
-                    bool is_reproducible, const ChoiceHook& hook)
+                    bool is_reproducible)
     : config_(config),
       layers_(layers),
       queue_(queue),
       comm_(comm),
       plan_(plan),
-      hook_(hook),
       sweep_(config, layers, queue, ports, plan, work_),
       coarse_(config, queue),
       fetch_(config, queue, comm, work_),
@@ -109,10 +108,10 @@ bool Forward<T>::attend_sparsely(int64_t layer, const LayerWeights<T>& w, bool r
     coarse_.gather(comm_, work_);
     std::atomic<bool> is_good = true;
     queue_.parallel_for(branches_.n_chunk(), [&](int64_t chunk, int thread) {
-        if (!branches_.mix_chunk(w, rotated, chunk, thread)) {
+        if (branches_.mix_chunk(w, rotated, chunk, thread)) {
+            on_blocks_chosen(layer, branches_.groups_of(chunk));
+        } else {
             is_good = false;
-        } else if (hook_) {
-            branches_.show_chunk(hook_, layer, chunk);
         }
     });
     if (!fetch_.exchange(is_good)) return false;

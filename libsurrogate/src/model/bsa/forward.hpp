@@ -15,12 +15,13 @@ namespace surrogate::impl::bsa {
 template <class T>
 class Forward {
 public:
-    /// All must outlive it; hook may be empty.
+    /// All must outlive it.
     Forward(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
-            Communicator& comm, PointPorts<T>& ports, const TreePlan<T>& plan, bool is_reproducible,
-            const ChoiceHook& hook);
+            Communicator& comm, PointPorts<T>& ports, const TreePlan<T>& plan,
+            bool is_reproducible);
     Forward(const Forward&) = delete;
     Forward& operator=(const Forward&) = delete;
+    virtual ~Forward() = default;
 
     /// Local: takes over the trees as they are now. Takes memory for more than ever before, as far
     /// as it grows with the points.
@@ -51,6 +52,11 @@ public:
     void start(const LayerWeights<T>& w, bool rotated);
     bool attend(int64_t layer, const LayerWeights<T>& w, bool rotated);
 
+protected:
+    /// Called when the groups of this rank first .. end - 1 have chosen their blocks in a layer,
+    /// which are in work().chosen(); by several threads at once. Does nothing here.
+    virtual void on_blocks_chosen(int64_t /*layer*/, Range /*groups*/) {}
+
 private:
     template <class Body>
     void for_tiles(const Body& body) {
@@ -63,7 +69,6 @@ private:
     kernels::Queue queue_;
     Communicator& comm_;
     const TreePlan<T>& plan_;
-    const ChoiceHook& hook_;
     Workspace<T> work_;
     Sweep<T> sweep_;
     Coarse<T> coarse_;

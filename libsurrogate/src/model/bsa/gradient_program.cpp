@@ -6,8 +6,8 @@
 
 #include "libsurrogate/src/model/bsa/gradient.hpp"
 #include "libsurrogate/src/model/bsa/point_program.hpp"
-#include "libsurrogate/src/model/point_network.hpp"
-#include "libsurrogate/src/model/way_back.hpp"
+#include "libsurrogate/src/model/family/backward_ports.hpp"
+#include "libsurrogate/src/model/family/point_network.hpp"
 
 namespace surrogate::impl::bsa {
 
@@ -20,7 +20,7 @@ class HostGradientProgram final : public PointProgram<T, GradientProgram> {
 public:
     HostGradientProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
                         const PlanRequest& request)
-        : Shared(config, layers, domain, request, {}),
+        : Shared(config, layers, domain, request),
           layers_(layers),
           queue_(request.queue.backend(), request.queue.level(),
                  request.reproducible ? 1 : request.queue.n_thread()),
@@ -75,7 +75,7 @@ private:
 
     const Layers<T>& layers_;
     kernels::Queue queue_;  // of backward
-    WayBack<T> back_;
+    BackwardPorts<T> back_;
     std::vector<Column> columns_;  // (d + c_in)
     std::optional<Gradient<T>> gradient_;
 };

@@ -5,8 +5,8 @@
 
 #include "libsurrogate/src/model/bsa/config.hpp"
 #include "libsurrogate/src/model/bsa/layers.hpp"
-#include "libsurrogate/src/model/gradient_program.hpp"
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/family/gradient_program.hpp"
+#include "libsurrogate/src/model/family/network.hpp"
 
 namespace surrogate::impl::bsa {
 

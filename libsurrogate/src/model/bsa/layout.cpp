@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/bsa/config.hpp"
-#include "libsurrogate/src/model/tensor_layout.hpp"
+#include "libsurrogate/src/model/family/tensor_layout.hpp"
 
 namespace surrogate::impl::bsa {
 

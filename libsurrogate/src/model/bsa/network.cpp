@@ -9,7 +9,7 @@
 #include "libsurrogate/src/model/bsa/gradient_program.hpp"
 #include "libsurrogate/src/model/bsa/layers.hpp"
 #include "libsurrogate/src/model/bsa/program.hpp"
-#include "libsurrogate/src/model/point_network.hpp"
+#include "libsurrogate/src/model/family/point_network.hpp"
 
 namespace surrogate::impl::bsa {
 

@@ -6,7 +6,7 @@
 
 #include "libsurrogate/src/model/bsa/costs.hpp"
 #include "libsurrogate/src/model/bsa/forward.hpp"
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/family/network.hpp"
 #include "libsurrogate/src/ranks/reduce.hpp"
 
 namespace surrogate::impl::bsa {
@@ -17,17 +17,15 @@ class PointProgram : public Base {
 public:
     /// See make_program().
     PointProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
-                 const PlanRequest& request, const ChoiceHook& hook)
+                 const PlanRequest& request)
         : config_(config),
           domain_(domain),
           comm_(domain.context().comm()),
           reproducible_(request.reproducible),
           coordinates_(request.coordinates),
-          hook_(hook),
           ports_(domain, request.queue, n_given(), config.n_output),
           plan_(config, domain, request.queue),
-          forward_(config, layers, request.queue, comm_, ports_, plan_, request.reproducible,
-                   hook_) {}
+          forward_(config, layers, request.queue, comm_, ports_, plan_, request.reproducible) {}
 
     void connect() override {
         build();
@@ -61,8 +59,8 @@ public:
         work.n_choice = forward_.n_choice();
         work.value_bytes = sizeof(T);
         work.n_given = n_given();
-        work.move_bytes = plan_.move_bytes(config_.n_channel);
-        work.moves = comm_.size() > 1 ? 1 : 0;
+        work.turn_bytes = 2 * plan_.move_bytes(config_.n_channel);
+        work.turns = comm_.size() > 1 ? 2 : 0;
         if (config_.is_sparse()) {
             work.coarse_bytes = forward_.coarse().bytes_sent(comm_.rank());
             for (const auto& traffic : forward_.fetched())
@@ -99,7 +97,6 @@ protected:
     Communicator& comm_;
     bool reproducible_;
     std::span<const Column> coordinates_;
-    ChoiceHook hook_;
     PointPorts<T> ports_;
     TreePlan<T> plan_;
     Forward<T> forward_;

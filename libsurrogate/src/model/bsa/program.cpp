@@ -32,16 +32,13 @@ private:
 
 template <class T>
 std::unique_ptr<Program> make_program(const Config& config, const Layers<T>& layers,
-                                      const PointDomain& domain, const PlanRequest& request,
-                                      const ChoiceHook& hook) {
-    return std::make_unique<HostProgram<T>>(config, layers, domain, request, hook);
+                                      const PointDomain& domain, const PlanRequest& request) {
+    return std::make_unique<HostProgram<T>>(config, layers, domain, request);
 }
 
 template std::unique_ptr<Program> make_program(const Config&, const Layers<float>&,
-                                               const PointDomain&, const PlanRequest&,
-                                               const ChoiceHook&);
+                                               const PointDomain&, const PlanRequest&);
 template std::unique_ptr<Program> make_program(const Config&, const Layers<double>&,
-                                               const PointDomain&, const PlanRequest&,
-                                               const ChoiceHook&);
+                                               const PointDomain&, const PlanRequest&);
 
 }  // namespace surrogate::impl::bsa

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/file/hyperparameters.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/activation/activation.hpp"
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/family/tensor_layout.hpp"
 
 namespace surrogate::impl::flare {
 

@@ -11,7 +11,8 @@ std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
     const double mixing = 4.0 * static_cast<double>(config.head_dim()) * pairs;
     std::vector<LayerCost> list;
     if (work.is_reordered) {
-        list.push_back({"inputs to canonical order", 0, 0, work.n_solver * work.input_bytes, 1});
+        list.push_back(
+            scatter_cost("inputs to canonical order", work.n_solver * work.input_bytes, 1));
     }
     if (!config.is_sequence()) list.push_back({"in_proj", n * config.in_proj.flops(), 0, 0, 0});
     for (int64_t i = 0; i < config.num_blocks; ++i) {
@@ -28,7 +29,8 @@ std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
     if (config.sequence.pool != Pool::none && config.is_sequence()) return list;
     list.push_back({"out_proj", n * config.out_proj.flops(), 0, 0, 0});
     if (work.is_reordered)
-        list.push_back({"outputs to solver order", 0, 0, work.n_point * work.output_bytes, 1});
+        list.push_back(
+            scatter_cost("outputs to solver order", work.n_point * work.output_bytes, 1));
     return list;
 }
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "libsurrogate/src/model/family/network.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
-#include "libsurrogate/src/model/network.hpp"
 
 namespace surrogate::impl::flare {
 

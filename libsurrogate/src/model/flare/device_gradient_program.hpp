@@ -4,11 +4,11 @@
 #include <memory>
 
 #include "libsurrogate/src/domain/domain.hpp"
+#include "libsurrogate/src/model/family/gradient_program.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/device_rows.hpp"
 #include "libsurrogate/src/model/flare/device_weights.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
-#include "libsurrogate/src/model/gradient_program.hpp"
 
 namespace surrogate::impl::flare {
 

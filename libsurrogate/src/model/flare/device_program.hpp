@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "libsurrogate/src/domain/domain.hpp"
-#include "libsurrogate/src/model/device_program.hpp"
+#include "libsurrogate/src/model/family/device_program.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/device_weights.hpp"
 

@@ -3,9 +3,9 @@
 
 #include <string>
 
+#include "libsurrogate/src/model/family/backward_ports.hpp"
 #include "libsurrogate/src/model/flare/gradient_passes.hpp"
 #include "libsurrogate/src/model/flare/point_program.hpp"
-#include "libsurrogate/src/model/way_back.hpp"
 
 namespace surrogate::impl::flare {
 
@@ -56,7 +56,7 @@ private:
         backward_.allocate(this->n_chunk_global());
     }
 
-    WayBack<T> back_;
+    BackwardPorts<T> back_;
     GradientPasses<T> backward_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names and shapes of weights, as the official classes have them.
+#include "libsurrogate/src/model/family/tensor_layout.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
-#include "libsurrogate/src/model/tensor_layout.hpp"
 
 namespace surrogate::impl::flare {
 

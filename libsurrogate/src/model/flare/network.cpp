@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "libsurrogate/src/layers/double_layers.hpp"
-#include "libsurrogate/src/model/device_training.hpp"
+#include "libsurrogate/src/model/family/point_network.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/device_gradient_program.hpp"
 #include "libsurrogate/src/model/flare/device_program.hpp"
@@ -13,13 +13,12 @@
 #include "libsurrogate/src/model/flare/layers.hpp"
 #include "libsurrogate/src/model/flare/program.hpp"
 #include "libsurrogate/src/model/flare/sequence_program.hpp"
-#include "libsurrogate/src/model/point_network.hpp"
 
 namespace surrogate::impl::flare {
 
 namespace {
 
-class FlareNetwork final : public Network, public DeviceTraining {
+class FlareNetwork final : public Network {
 public:
     FlareNetwork(const Config& config, const std::shared_ptr<const MasterWeights>& master)
         : config_(config), layers_(config, master) {}

@@ -4,7 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/file/model_file.hpp"
+#include "libsurrogate/src/layers/weights.hpp"
+#include "libsurrogate/src/model/family/network.hpp"
+#include "libsurrogate/src/model/family/tensor_layout.hpp"
 
 /// FLARE (arXiv:2508.12594; official code vpuri3/FLARE.py): the network around kernels/flare.
 namespace surrogate::impl::flare {

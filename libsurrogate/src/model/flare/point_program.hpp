@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "libsurrogate/src/domain/canonical_order.hpp"
+#include "libsurrogate/src/model/family/network.hpp"
 #include "libsurrogate/src/model/flare/passes.hpp"
-#include "libsurrogate/src/model/network.hpp"
 
 namespace surrogate::impl::flare {
 

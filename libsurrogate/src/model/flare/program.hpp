@@ -3,9 +3,9 @@
 
 #include <memory>
 
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
-#include "libsurrogate/src/model/program.hpp"
 
 namespace surrogate::impl::flare {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/flare/sequence_program.hpp"
 
+#include "libsurrogate/src/model/family/backward_ports.hpp"
 #include "libsurrogate/src/model/flare/gradient_passes.hpp"
 #include "libsurrogate/src/model/flare/token_program.hpp"
-#include "libsurrogate/src/model/way_back.hpp"
 
 namespace surrogate::impl::flare {
 
@@ -62,7 +62,7 @@ private:
         backward_.allocate(this->n_tile_global());
     }
 
-    WayBack<T> back_;
+    BackwardPorts<T> back_;
     OutsideCounts outside_;  // of gradients of one prediction, which have no range
     GradientPasses<T> backward_;
 };

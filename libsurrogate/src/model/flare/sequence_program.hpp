@@ -3,10 +3,10 @@
 
 #include <memory>
 
+#include "libsurrogate/src/model/family/gradient_program.hpp"
+#include "libsurrogate/src/model/family/network.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
-#include "libsurrogate/src/model/gradient_program.hpp"
-#include "libsurrogate/src/model/network.hpp"
 
 namespace surrogate::impl::flare {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "libsurrogate/src/domain/canonical_order.hpp"
+#include "libsurrogate/src/model/family/network.hpp"
+#include "libsurrogate/src/model/family/point_network.hpp"
 #include "libsurrogate/src/model/flare/passes.hpp"
-#include "libsurrogate/src/model/network.hpp"
-#include "libsurrogate/src/model/point_network.hpp"
 #include "libsurrogate/src/ranks/reduce.hpp"
 
 namespace surrogate::impl::flare {

@@ -78,17 +78,12 @@ void Attention<T>::order_share(int64_t row, bool is_key, int thread) {
 
 template <class T>
 void Attention<T>::order(int64_t l, int64_t h) {
-    if (imposed_) {
-        for (int64_t table = 0; table < config_.n_hashes; ++table) {
-            const int64_t first = (table * config_.num_heads + h) * plan_->n_place();
-            for (const bool is_key : {false, true}) {
-                const auto& orders = is_key ? imposed_->keys : imposed_->queries;
-                const std::span<int32_t> to = places(table, is_key);
-                std::copy_n(orders[static_cast<size_t>(l)].data() + first, to.size(), to.data());
-            }
-        }
-        return;
-    }
+    bool is_fixed = false;
+    for (int64_t table = 0; table < config_.n_hashes; ++table)
+        for (const bool is_key : {false, true})
+            is_fixed =
+                plan_->fixed_order(l, table * config_.num_heads + h, is_key, places(table, is_key));
+    if (is_fixed) return;
     queue_.parallel_for(queue_.n_thread(), [&](int64_t, int thread) {
         for (int64_t table = 0; table < config_.n_hashes; ++table)
             for (const bool is_key : {false, true})

@@ -15,14 +15,6 @@
 
 namespace surrogate::impl::hept {
 
-/// Orders that tests impose on a layer instead of those of its hashes: of row table * H + head the
-/// tokens at its places, one rank. Two implementations whose hashes differ in the last bit then
-/// compute the same.
-struct ImposedOrders {
-    /// (L), each (C, H, n_place)
-    std::vector<std::vector<int32_t>> queries, keys;
-};
-
 /// Attention among the tokens of a rank, one head at a time:
 ///
 ///   augment()   rows and hashes of all tokens
@@ -44,12 +36,9 @@ public:
     /// queries and keys were finite; otherwise there is nothing to order.
     bool augment(const kernels::hept::Head<T>& head, const kernels::Tiles<const T>& u,
                  const kernels::Tiles<const T>& x);
-    /// Of head h of layer l.
+    /// Orders the tokens of head h of layer l.
     void order(int64_t l, int64_t h);
     void attend();
-
-    /// Null: none.
-    void impose(const ImposedOrders* orders) { imposed_ = orders; }
 
     const kernels::hept::RowShape& shape() const { return shape_; }
     HeadSums<T>& sums() { return sums_; }
@@ -76,7 +65,6 @@ private:
     kernels::Queue queue_;
     kernels::hept::RowShape shape_;
     const TokenPlan* plan_ = nullptr;
-    const ImposedOrders* imposed_ = nullptr;
     HeadSums<T> sums_;
     kernels::Buffer<T> rows_;           // (n_token, stride)
     kernels::Buffer<uint32_t> hashes_;  // (2, C, n_token): queries, keys

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/hept/hept.hpp"
+#include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/domain/domain.hpp"
 #include "libsurrogate/src/file/hyperparameters.hpp"

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/layers/weights.hpp"
+#include "libsurrogate/src/model/family/tensor_layout.hpp"
 
 namespace surrogate::impl::hept {
 

@@ -52,13 +52,14 @@ std::vector<LayerCost> costs_of(const Config& c, const Work& work) {
     std::vector<LayerCost> list;
     const bool travels = !work.is_on_device || work.n_given > 0;
     const int64_t n_given = work.is_on_device ? work.n_given : c.in_dim;
-    if (!work.is_on_device) list.push_back({"trouble of any rank", 0, 0, 8, 1});
+    if (!work.is_on_device) list.push_back(error_flag_cost("trouble of any rank"));
     if (travels)
         list.push_back(
-            {"inputs to home ranks", 0, 0, work.n_solver * n_given * work.value_bytes, 1});
+            scatter_cost("inputs to home ranks", work.n_solver * n_given * work.value_bytes, 1));
     list.push_back({"encoder", 2 * n * (real(c.n_feature()) * d + d * d)});
     if (work.is_on_device && work.layer_collectives > 0)
-        list.push_back({"coordinates to ranks that are visited", 0, 0, work.coordinate_bytes, 1});
+        list.push_back(
+            scatter_cost("coordinates to ranks that are visited", work.coordinate_bytes, 1));
     for (int64_t i = 0; i < c.n_layers; ++i) {
         list.push_back(layer_cost(c, work));
         list.back().name = "layer " + std::to_string(i);
@@ -67,8 +68,8 @@ std::vector<LayerCost> costs_of(const Config& c, const Work& work) {
         real(c.n_layers + 1) * d * m + 2 * wide * m + 3 * wide * wide + m * real(c.num_classes);
     list.push_back({"output MLP", 2 * n * a_token, n * 4 * wide});
     if (!travels) return list;
-    list.push_back(
-        {"outputs to solver order", 0, 0, work.plan.n_point() * c.n_out() * work.value_bytes, 1});
+    list.push_back(scatter_cost("outputs to solver order",
+                                work.plan.n_point() * c.n_out() * work.value_bytes, 1));
     return list;
 }
 

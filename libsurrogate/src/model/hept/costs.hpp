@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/hept/config.hpp"
 #include "libsurrogate/src/model/hept/token_plan.hpp"
-#include "libsurrogate/src/model/program.hpp"
 
 namespace surrogate::impl::hept {
 

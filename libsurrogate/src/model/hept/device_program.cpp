@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "libsurrogate/src/model/device_limits.hpp"
+#include "libsurrogate/src/model/family/device_limits.hpp"
 #include "libsurrogate/src/model/hept/costs.hpp"
 #include "libsurrogate/src/model/hept/device_tokens.hpp"
 #include "libsurrogate/src/model/hept/device_visits.hpp"
@@ -18,8 +18,9 @@ namespace surrogate::impl::hept {
 
 using kernels::DeviceActivation;
 using kernels::LinearArgs;
+using kernels::padded_rows;
+using kernels::row_tiles;
 using kernels::Stream;
-using kernels::tile_rows;
 using kernels::hept::AttendArgs;
 using kernels::hept::AugmentArgs;
 using kernels::hept::BeginArgs;
@@ -104,7 +105,7 @@ private:
 
     LinearArgs layer_args(const kernels::DeviceLinear& layer, int64_t n_tile) const;
     LinearArgs own_args(const kernels::DeviceLinear& layer) const {
-        return layer_args(layer, tiles_of(plan_.n_own()));
+        return layer_args(layer, row_tiles(plan_.n_own()));
     }
     void from_tokens(LinearArgs& args, const kernels::DeviceNorm& norm) const;
     void run(const LinearArgs& args, Stream stream) const {
@@ -124,10 +125,9 @@ private:
         work.layer_collectives = 2;
         return work;
     }
-    static int64_t tiles_of(int64_t n_token) { return (n_token + tile_rows - 1) / tile_rows; }
     int64_t n_token() const { return plan_.n_token(); }
-    int64_t n_row() const { return tiles_of(n_token()) * tile_rows; }
-    int64_t n_own_row() const { return tiles_of(plan_.n_own()) * tile_rows; }
+    int64_t n_row() const { return padded_rows(n_token()); }
+    int64_t n_own_row() const { return padded_rows(plan_.n_own()); }
     int64_t n_sum() const { return config_.n_row() * n_token() * widths().head.n_sum(); }
     int64_t operand_bytes() const { return kernels::operand_bytes(weights_->operand()); }
     const DeviceWidths& widths() const { return weights_->widths(); }
@@ -360,7 +360,7 @@ CombineArgs DevicePasses::combine_args() const {
 
 /// Rows of all tokens, and who stands where.
 void DevicePasses::order(const DeviceLayer& layer, Stream stream) const {
-    LinearArgs project = layer_args(layer.qkv, tiles_of(n_token()));
+    LinearArgs project = layer_args(layer.qkv, row_tiles(n_token()));
     from_tokens(project, layer.norm1);
     project.to_stream = arena_.at<float>(work_);
     run(project, stream);
@@ -424,7 +424,7 @@ void DevicePasses::read_out(Stream stream) const {
         args.adds = is_last;
         run(args, stream);
         if (is_last) continue;
-        const SquashArgs squash{.n_tile = tiles_of(plan_.n_own()),
+        const SquashArgs squash{.n_tile = row_tiles(plan_.n_own()),
                                 .width = widths().wide.width,
                                 .n_channel = static_cast<int32_t>(Config::mlp_width),
                                 .x = arena_.at<float>(work_),

@@ -57,12 +57,6 @@ bool NetworkGradient<T>::forward(const Tiles<const T>& x, const Tiles<T>& y) {
     return forward_.run(*self_, x, y);
 }
 
-template <class T>
-void NetworkGradient<T>::impose(const ImposedOrders* orders) {
-    forward_.impose(orders);
-    layer_.impose(orders);
-}
-
 /// The columns of W for the states before layer l, or after the last one.
 template <class T>
 const kernels::Linear<T>& NetworkGradient<T>::states_layer(int64_t l) const {

@@ -47,9 +47,6 @@ public:
 
     const TokenExchange<T>& exchange() const { return forward_.exchange(); }
 
-    /// Null: none. For tests.
-    void impose(const ImposedOrders* orders);
-
     /// (d, n_own): the tokens before layer l, or after the last one.
     const kernels::Tiles<T>& states(int64_t l) const { return states_[static_cast<size_t>(l)]; }
     int64_t bytes() const;

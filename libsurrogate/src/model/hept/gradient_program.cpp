@@ -3,10 +3,10 @@
 
 #include <limits>
 
+#include "libsurrogate/src/model/family/backward_ports.hpp"
+#include "libsurrogate/src/model/family/point_network.hpp"
 #include "libsurrogate/src/model/hept/gradient.hpp"
 #include "libsurrogate/src/model/hept/point_program.hpp"
-#include "libsurrogate/src/model/point_network.hpp"
-#include "libsurrogate/src/model/way_back.hpp"
 
 namespace surrogate::impl::hept {
 
@@ -116,7 +116,7 @@ private:
             resize_tiles(dfeatures_, back_.ports.n_tile(), this->config_.n_feature());
     }
 
-    WayBack<T> back_;
+    BackwardPorts<T> back_;
     NetworkGradient<T> network_;
     Tiles<const T> x_;              // what the last evaluation was given
     kernels::Buffer<T> dfeatures_;  // (n_tile, n_feature, tile_points), of pile-up

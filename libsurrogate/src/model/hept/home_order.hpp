@@ -7,8 +7,8 @@
 
 #include "kernels/base/buffer.hpp"
 #include "libsurrogate/src/domain/domain.hpp"
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/hept/config.hpp"
-#include "libsurrogate/src/model/program.hpp"
 #include "libsurrogate/src/ranks/row_route.hpp"
 
 namespace surrogate::impl::hept {

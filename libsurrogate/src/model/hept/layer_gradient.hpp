@@ -35,9 +35,6 @@ public:
     void run(int64_t l, const kernels::Tiles<const T>& h, const kernels::Tiles<const T>& x,
              const Gradients& gradients, const kernels::Tiles<T>& dh, const kernels::Tiles<T>& dx);
 
-    /// See Attention.
-    void impose(const ImposedOrders* orders) { attention_.impose(orders); }
-
     int64_t bytes() const;
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names and shapes of all weights.
+#include "libsurrogate/src/model/family/tensor_layout.hpp"
 #include "libsurrogate/src/model/hept/config.hpp"
-#include "libsurrogate/src/model/tensor_layout.hpp"
 
 namespace surrogate::impl::hept {
 

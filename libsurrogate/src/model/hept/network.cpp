@@ -5,10 +5,10 @@
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/layers/double_layers.hpp"
+#include "libsurrogate/src/model/family/point_network.hpp"
 #include "libsurrogate/src/model/hept/device_program.hpp"
 #include "libsurrogate/src/model/hept/gradient_program.hpp"
 #include "libsurrogate/src/model/hept/program.hpp"
-#include "libsurrogate/src/model/point_network.hpp"
 
 namespace surrogate::impl::hept {
 

@@ -4,7 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/file/model_file.hpp"
+#include "libsurrogate/src/layers/weights.hpp"
+#include "libsurrogate/src/model/family/network.hpp"
+#include "libsurrogate/src/model/family/tensor_layout.hpp"
 
 /// HEPT (ICML 2024; authors' code Graph-COM/HEPT): the network around kernels/hept.
 namespace surrogate::impl::hept {

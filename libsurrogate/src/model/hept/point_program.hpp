@@ -10,13 +10,13 @@
 
 #include "kernels/embedding/embedding.hpp"
 #include "libsurrogate/src/domain/point_ports.hpp"
+#include "libsurrogate/src/model/family/network.hpp"
 #include "libsurrogate/src/model/hept/costs.hpp"
 #include "libsurrogate/src/model/hept/home_order.hpp"
 #include "libsurrogate/src/model/hept/layers.hpp"
 #include "libsurrogate/src/model/hept/particle_class.hpp"
 #include "libsurrogate/src/model/hept/token_exchange.hpp"
 #include "libsurrogate/src/model/hept/token_plan.hpp"
-#include "libsurrogate/src/model/network.hpp"
 #include "libsurrogate/src/ranks/reduce.hpp"
 
 namespace surrogate::impl::hept {

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "libsurrogate/src/domain/domain.hpp"
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/hept/config.hpp"
 #include "libsurrogate/src/model/hept/layers.hpp"
-#include "libsurrogate/src/model/program.hpp"
 
 namespace surrogate::impl::hept {
 

@@ -63,6 +63,11 @@ public:
         std::vector<std::vector<Part>> to_it;    ///< (H): its tokens, computed here
     };
 
+    TokenPlan() = default;
+    TokenPlan(const TokenPlan&) = default;
+    TokenPlan& operator=(const TokenPlan&) = default;
+    virtual ~TokenPlan() = default;
+
     /// Collective; regions (C, 2, H). Called again when points move. Throws, on all ranks: shape
     /// (Padding::zero and several clouds; 2^31 tokens on a rank), no_memory.
     void connect(Communicator& comm, const Config& config, std::span<const float> regions,
@@ -82,6 +87,12 @@ public:
         return rows_[static_cast<size_t>(row)].members;
     }
     int64_t largest_cell() const { return largest_cell_; }  ///< of all rows on this rank
+    /// Writes the tokens at this rank's places (n_place) of a row in a layer, for its queries or its
+    /// keys, and returns true where hashes do not decide about them. Here they always do.
+    virtual bool fixed_order(int64_t /*layer*/, int64_t /*row*/, bool /*is_key*/,
+                             std::span<int32_t> /*places*/) const {
+        return false;
+    }
 
     // For the table of the plan; the same on all ranks.
     int64_t n_cut_cell() const { return n_cut_cell_; }  ///< cells of all rows that ranks share

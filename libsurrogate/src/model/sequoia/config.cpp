@@ -3,9 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/file/hyperparameters.hpp"
-#include "libsurrogate/src/model/tensor_layout.hpp"
+#include "libsurrogate/src/model/family/tensor_layout.hpp"
 
 namespace surrogate::impl::sequoia {
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/family/tensor_layout.hpp"
 
 namespace surrogate::impl::sequoia {
 

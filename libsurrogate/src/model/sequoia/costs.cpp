@@ -56,9 +56,9 @@ LayerCost layer_cost(const Config& c, const Work& work) {
 std::vector<LayerCost> costs_of(const Config& c, const Work& work) {
     const Tree& tree = work.tree;
     std::vector<LayerCost> list;
-    if (!work.is_on_device) list.push_back({"trouble of any rank", 0, 0, 8, 1});
+    if (!work.is_on_device) list.push_back(error_flag_cost("trouble of any rank"));
     if (work.input_bytes > 0 && work.sends())
-        list.push_back({"inputs to the leaves", 0, 0, work.n_solver * work.input_bytes, 1});
+        list.push_back(scatter_cost("inputs to the leaves", work.n_solver * work.input_bytes, 1));
     list.push_back({"embedding, means", static_cast<double>(work.n_own) * embedding_flops(c), 0,
                     work.gather_bytes(1, c.dim), work.gathers(1)});
     for (int64_t i = 0; i < c.num_layers; ++i) {
@@ -73,8 +73,8 @@ std::vector<LayerCost> costs_of(const Config& c, const Work& work) {
     list.push_back({"head", static_cast<double>(n_row) * a_row, 0, work.readout_bytes,
                     work.readout_collectives});
     if (place == Place::leaves && work.sends()) {
-        list.push_back(
-            {"outputs to solver order", 0, 0, work.n_own * c.num_classes * work.value_bytes, 1});
+        list.push_back(scatter_cost("outputs to solver order",
+                                    work.n_own * c.num_classes * work.value_bytes, 1));
     }
     return list;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/sequoia/config.hpp"
 #include "libsurrogate/src/model/sequoia/tree.hpp"
 

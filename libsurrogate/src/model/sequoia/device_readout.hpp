@@ -6,7 +6,7 @@
 
 #include "kernels/sequoia/sequoia_device.hpp"
 #include "libsurrogate/src/core/communicator.hpp"
-#include "libsurrogate/src/model/device_program.hpp"
+#include "libsurrogate/src/model/family/device_program.hpp"
 #include "libsurrogate/src/model/sequoia/device_tree.hpp"
 #include "libsurrogate/src/model/sequoia/device_weights.hpp"
 #include "libsurrogate/src/model/sequoia/readout.hpp"

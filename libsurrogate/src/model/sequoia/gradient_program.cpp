@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "libsurrogate/src/model/family/backward_ports.hpp"
 #include "libsurrogate/src/model/sequoia/gradient.hpp"
 #include "libsurrogate/src/model/sequoia/point_program.hpp"
-#include "libsurrogate/src/model/way_back.hpp"
 
 namespace surrogate::impl::sequoia {
 
@@ -104,7 +104,7 @@ private:
     }
 
     const MasterWeights& master_;
-    WayBack<T> back_;
+    BackwardPorts<T> back_;
     OutsideCounts outside_;        // of read-outs, which have no range
     std::vector<Column> columns_;  // (n_back())
     NetworkGradient<T> network_;

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "libsurrogate/src/domain/domain.hpp"
-#include "libsurrogate/src/model/gradient_program.hpp"
+#include "libsurrogate/src/model/family/gradient_program.hpp"
 #include "libsurrogate/src/model/sequoia/config.hpp"
 #include "libsurrogate/src/model/sequoia/layers.hpp"
 

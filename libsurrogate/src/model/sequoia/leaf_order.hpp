@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "libsurrogate/src/domain/domain.hpp"
-#include "libsurrogate/src/model/program.hpp"
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/sequoia/config.hpp"
 
 namespace surrogate::impl::sequoia {

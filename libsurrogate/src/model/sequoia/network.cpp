@@ -2,7 +2,7 @@
 #include "libsurrogate/src/model/sequoia/network.hpp"
 
 #include "libsurrogate/src/layers/double_layers.hpp"
-#include "libsurrogate/src/model/point_network.hpp"
+#include "libsurrogate/src/model/family/point_network.hpp"
 #include "libsurrogate/src/model/sequoia/device_program.hpp"
 #include "libsurrogate/src/model/sequoia/device_tree.hpp"
 #include "libsurrogate/src/model/sequoia/gradient_program.hpp"

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "libsurrogate/src/domain/point_ports.hpp"
-#include "libsurrogate/src/model/point_network.hpp"
+#include "libsurrogate/src/model/family/point_network.hpp"
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/sequoia/costs.hpp"
 #include "libsurrogate/src/model/sequoia/embedding.hpp"
 #include "libsurrogate/src/model/sequoia/leaf_order.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "libsurrogate/src/domain/domain.hpp"
-#include "libsurrogate/src/model/program.hpp"
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/sequoia/config.hpp"
 #include "libsurrogate/src/model/sequoia/layers.hpp"
 

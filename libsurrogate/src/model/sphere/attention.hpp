@@ -5,6 +5,7 @@
 
 #include "kernels/sphere/attention.hpp"
 #include "libsurrogate/src/layers/weights.hpp"
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/sphere/bands.hpp"
 #include "libsurrogate/src/model/sphere/frame.hpp"
 #include "libsurrogate/src/ranks/neighbor_exchange.hpp"

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
+#include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/file/hyperparameters.hpp"
 

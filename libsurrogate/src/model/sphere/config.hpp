@@ -10,7 +10,7 @@
 #include "kernels/sphere/resample.hpp"
 #include "kernels/sphere/stencil.hpp"
 #include "libsurrogate/src/file/card.hpp"
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/family/tensor_layout.hpp"
 
 /// What the card of a sphere model says, resolved: every size, grid and cutoff that the network is
 /// built from. Names and defaults are those of the official constructors.

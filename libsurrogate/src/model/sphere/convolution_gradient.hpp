@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/sphere/convolution.hpp"
 #include "libsurrogate/src/model/sphere/gradient_slot.hpp"
 

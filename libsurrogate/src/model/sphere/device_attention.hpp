@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "libsurrogate/src/layers/device_image.hpp"
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/sphere/config.hpp"
 #include "libsurrogate/src/model/sphere/device_rings.hpp"
 #include "libsurrogate/src/model/sphere/device_tables.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "libsurrogate/src/model/device_limits.hpp"
+#include "libsurrogate/src/model/family/device_limits.hpp"
 
 namespace surrogate::impl::sphere {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "libsurrogate/src/domain/sphere_domain.hpp"
-#include "libsurrogate/src/model/device_program.hpp"
+#include "libsurrogate/src/model/family/device_program.hpp"
 #include "libsurrogate/src/model/sphere/device_segformer_weights.hpp"
 
 namespace surrogate::impl::sphere {

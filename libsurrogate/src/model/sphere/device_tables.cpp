@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "libsurrogate/src/model/device_limits.hpp"
+#include "libsurrogate/src/model/family/device_limits.hpp"
 
 namespace surrogate::impl::sphere {
 

@@ -3,6 +3,7 @@
 
 #include <deque>
 
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/sphere/attention_gradient.hpp"
 #include "libsurrogate/src/model/sphere/convolution_gradient.hpp"
 #include "libsurrogate/src/model/sphere/segformer.hpp"

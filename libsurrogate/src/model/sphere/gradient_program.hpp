@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "libsurrogate/src/model/gradient_program.hpp"
+#include "libsurrogate/src/model/family/gradient_program.hpp"
 #include "libsurrogate/src/model/sphere/program.hpp"
 
 namespace surrogate::impl::sphere {

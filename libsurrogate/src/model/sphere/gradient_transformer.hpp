@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/mlp/mlp.hpp"
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/sphere/attention_gradient.hpp"
 #include "libsurrogate/src/model/sphere/convolution_gradient.hpp"
 #include "libsurrogate/src/model/sphere/gradient_program.hpp"

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/sphere/convolution_gradient.hpp"
 #include "libsurrogate/src/model/sphere/gradient_slot.hpp"
 #include "libsurrogate/src/model/sphere/resample_gradient.hpp"

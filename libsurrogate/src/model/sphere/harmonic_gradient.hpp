@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/sphere/harmonic_upsampling.hpp"
 #include "libsurrogate/src/ranks/exact_sum.hpp"
 

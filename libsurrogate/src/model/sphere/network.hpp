@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/file/model_file.hpp"
+#include "libsurrogate/src/layers/weights.hpp"
+#include "libsurrogate/src/model/family/network.hpp"
+#include "libsurrogate/src/model/family/tensor_layout.hpp"
 
 /// Attention on the Sphere: models and single layers of torch-harmonics.
 namespace surrogate::impl::sphere {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/norm/moments_backward.hpp"
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/sphere/gradient_slot.hpp"
 #include "libsurrogate/src/model/sphere/point_norm.hpp"
 

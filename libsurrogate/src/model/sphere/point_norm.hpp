@@ -4,6 +4,7 @@
 #include <string>
 
 #include "libsurrogate/src/layers/weights.hpp"
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/sphere/bands.hpp"
 #include "libsurrogate/src/model/sphere/frame.hpp"
 

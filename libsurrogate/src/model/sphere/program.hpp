@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "libsurrogate/src/layers/weights.hpp"
-#include "libsurrogate/src/model/program.hpp"
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/sphere/band_choice.hpp"
 #include "libsurrogate/src/model/sphere/config.hpp"
 #include "libsurrogate/src/model/sphere/ports.hpp"

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/sphere/resample.hpp"
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/sphere/bands.hpp"
 #include "libsurrogate/src/model/sphere/frame.hpp"
 #include "libsurrogate/src/ranks/neighbor_exchange.hpp"

@@ -4,6 +4,7 @@
 #include <deque>
 #include <optional>
 
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/sphere/attention.hpp"
 #include "libsurrogate/src/model/sphere/convolution.hpp"
 #include "libsurrogate/src/model/sphere/program.hpp"

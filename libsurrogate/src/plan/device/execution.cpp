@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "libsurrogate/src/model/device_program.hpp"
+#include "libsurrogate/src/model/family/device_program.hpp"
 #include "libsurrogate/src/plan/device/ports.hpp"
 #include "libsurrogate/src/plan/device/recording.hpp"
 #include "libsurrogate/src/plan/device/records.hpp"

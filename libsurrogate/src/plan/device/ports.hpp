@@ -10,7 +10,7 @@
 #include "libsurrogate/src/device/device_context.hpp"
 #include "libsurrogate/src/device/device_memory.hpp"
 #include "libsurrogate/src/domain/columns.hpp"
-#include "libsurrogate/src/model/device_program.hpp"
+#include "libsurrogate/src/model/family/device_program.hpp"
 #include "libsurrogate/src/ranks/row_exchange.hpp"
 
 namespace surrogate::impl {

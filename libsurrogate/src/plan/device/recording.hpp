@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "libsurrogate/src/device/device_steps.hpp"
-#include "libsurrogate/src/model/device_program.hpp"
+#include "libsurrogate/src/model/family/device_program.hpp"
 
 namespace surrogate::impl {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "libsurrogate/src/device/device_memory.hpp"
-#include "libsurrogate/src/model/device_program.hpp"
+#include "libsurrogate/src/model/family/device_program.hpp"
 #include "libsurrogate/src/plan/execution.hpp"
 
 namespace surrogate::impl {

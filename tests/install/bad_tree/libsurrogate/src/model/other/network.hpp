@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/family/network.hpp"

@@ -15,11 +15,11 @@ namespace surrogate::impl {
 /// ports are dL / d(outputs of the network), outputs dL / d(inputs). Knows whether an evaluation
 /// waits for its backward.
 template <class T>
-class WayBack {
+class BackwardPorts {
 public:
     /// Local. `domain` must outlive it.
-    WayBack(const PointDomain& domain, const kernels::Queue& queue, int64_t n_output,
-            int64_t n_input)
+    BackwardPorts(const PointDomain& domain, const kernels::Queue& queue, int64_t n_output,
+                  int64_t n_input)
         : ports(domain, queue, n_output, n_input), outside_(queue.n_thread(), n_output) {}
 
     /// Collective: points take the route that the program's own ports take.

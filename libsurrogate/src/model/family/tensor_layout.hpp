@@ -5,10 +5,25 @@
 #include <string>
 #include <vector>
 
-#include "libsurrogate/src/model/network.hpp"
-
 /// Modules of PyTorch in the list of tensors that a network needs.
 namespace surrogate::impl {
+
+/// A tensor that an architecture needs.
+struct TensorSpec {
+    std::string name;
+    std::vector<int64_t> shape;
+    bool is_optional = false;  ///< may be absent: the network computes it
+    /// Another name that it may have in a file without this one.
+    std::string other_name = {};
+    bool is_fixed = false;  ///< a constant of the network: training leaves it as it is
+};
+
+/// How the numbers of a tensor begin in a network that is to be trained: mean + width times a normal
+/// number, or one between -1 and 1.
+struct InitialValues {
+    enum class Kind { constant, normal, uniform } kind = Kind::constant;
+    double mean = 0, width = 0;
+};
 
 using Layout = std::vector<TensorSpec>;
 

@@ -9,14 +9,13 @@
 
 #include "kernels/grid/grid.hpp"
 #include "libsurrogate/src/file/card.hpp"
-#include "libsurrogate/src/file/model_file.hpp"
-#include "libsurrogate/src/layers/weights.hpp"
-#include "libsurrogate/src/model/device_program.hpp"
-#include "libsurrogate/src/model/gradient_program.hpp"
-#include "libsurrogate/src/model/program.hpp"
+#include "libsurrogate/src/model/family/device_program.hpp"
+#include "libsurrogate/src/model/family/gradient_program.hpp"
+#include "libsurrogate/src/model/family/program.hpp"
 
-/// What a model family is to the rest of the library. A family adds one implementation of Network
-/// and Program (and DeviceProgram, if it has device code), and one line to the table in network.cpp.
+/// The interfaces of this folder are what a model family is to the rest of the library. A family
+/// implements Network and Program (GradientProgram if it can be trained, DeviceProgram if it has
+/// device code), and adds one line to the table in model/families.cpp.
 namespace surrogate::impl {
 
 /// What the rows of a tensor stand for:
@@ -70,52 +69,26 @@ public:
     /// How exact the official run in double precision is, relative: what fp64 is checked to.
     virtual double truth_accuracy() const { return 1e-10; }
 
-    /// On the host. Local; throws not_supported, shape, no_memory. The network outlives it.
+    /// Makes the program on the host. Local; throws not_supported, shape, no_memory. The network
+    /// outlives it.
     virtual std::unique_ptr<Program> program(const PlanRequest& request) const = 0;
 
-    /// Forward and backward, on the host. Local; throws as program(). The network outlives it. A
-    /// family that cannot be trained refuses.
+    /// Makes the forward and backward pass on the host. Local; throws as program(). The network
+    /// outlives it. By default: throws not_supported, the family cannot be trained.
     virtual std::unique_ptr<GradientProgram> gradient_program(const PlanRequest& request) const;
 
-    /// On the request's device. Local; throws the same and device. The network outlives it. A
-    /// family without device code refuses.
+    /// Makes the program on the request's device. Local; throws the same and device. The network
+    /// outlives it. By default: throws not_supported, the family has no device code.
     virtual std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const;
+
+    /// Makes the forward and backward pass on the request's device, for numbers of the host. Local;
+    /// throws as device_program(). The network outlives it. By default: throws not_supported, the
+    /// family is trained on the host only.
+    ///
+    /// An error of one rank's device is thrown by evaluate() once all its exchanges are over; one in
+    /// backward() turns the sums into NaN, and the next evaluation throws it.
+    virtual std::unique_ptr<GradientProgram> device_gradient_program(
+        const PlanRequest& request) const;
 };
-
-/// A tensor that an architecture needs.
-struct TensorSpec {
-    std::string name;
-    std::vector<int64_t> shape;
-    bool is_optional = false;  ///< may be absent: the network computes it
-    /// Another name that it may have in a file without this one.
-    std::string other_name = {};
-    bool is_fixed = false;  ///< a constant of the network: training leaves it as it is
-};
-
-/// How the numbers of a tensor begin in a network that is to be trained: mean + width times a normal
-/// number, or one between -1 and 1.
-struct InitialValues {
-    enum class Kind { constant, normal, uniform } kind = Kind::constant;
-    double mean = 0, width = 0;
-};
-
-/// As the official code of the family draws them. Throws not_supported (family, network).
-InitialValues initial_values(const Card& card, const TensorSpec& tensor);
-
-/// Names and shapes of all weights a card asks for. Throws bad_file (hyperparameters),
-/// not_supported (family). n_found: tensors in the file; a card that asks for far more is refused
-/// before the list takes memory.
-std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
-
-/// Gives tensors that a file has under their other names those that the network wants.
-void adopt_names(std::span<const TensorSpec> required, std::vector<TensorEntry>& found);
-
-/// Throws bad_file unless the file's tensors outside of check/ are exactly `required`: names with
-/// near misses, shapes.
-void match_tensors(std::span<const TensorSpec> required, std::span<const TensorEntry> found);
-
-/// The network of a loaded file whose tensors matched and became `weights`.
-std::unique_ptr<Network> make_network(const ModelFile& file,
-                                      const std::shared_ptr<const MasterWeights>& weights);
 
 }  // namespace surrogate::impl

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/family/network.hpp"
 
 /// What families on scattered points refuse in the same words. `family`: how a message calls one.
 namespace surrogate::impl {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "libsurrogate/src/layers/gradient_sums.hpp"
-#include "libsurrogate/src/model/program.hpp"
+#include "libsurrogate/src/model/family/program.hpp"
 
 namespace surrogate::impl {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/model/point_network.hpp"
+#include "libsurrogate/src/model/family/point_network.hpp"
 
 #include <nlohmann/json.hpp>
 #include <string>

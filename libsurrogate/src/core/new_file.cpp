@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "coupling/file/new_file.hpp"
+#include "libsurrogate/src/core/new_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <new>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 
 namespace surrogate::file {
@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const std::string& what, const std::string& path, int code) {
-    throw Error("cannot " + what + " '" + path + "': " + std::strerror(code));
+    throw Error(what, path, std::generic_category().message(code));
 }
 
 /// Where a chain of symbolic links ends, also if nothing is there yet.
@@ -133,7 +133,7 @@ void NewFile::commit() {
     flush();
     if (is_device_) return;
     if (!is_open_under(descriptor_, temporary_))
-        throw Error("cannot write '" + path_ + "': another program writes it at the same time");
+        throw Error("write", path_, "another program writes it at the same time");
     if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail("write", path_, errno);
     is_committed_ = true;
     flush_folder_of(target_);

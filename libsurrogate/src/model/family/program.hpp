@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/base/queue.hpp"
@@ -36,13 +37,36 @@ struct PlanRequest {
 
 /// One line of surrogate_plan_describe: what a layer costs this rank and run.
 struct LayerCost {
+    /// What a line stands for; `name` is for display only.
+    enum class Kind {
+        layer,       ///< arithmetic, with what its ranks exchange for it
+        error_flag,  ///< ranks agree whether all inputs are valid
+        scatter      ///< rows are sent between two orderings; no arithmetic
+    };
     std::string name;
     double flops = 0;
     double exponentials = 0;
     int64_t bytes_sent = 0;
     int64_t collectives = 0;
     int64_t messages = 0;  ///< to neighbors
+    Kind kind = Kind::layer;
 };
+
+/// The line of an 8-byte reduction by which ranks learn whether all inputs are valid.
+inline LayerCost error_flag_cost(std::string name) {
+    return {.name = std::move(name),
+            .bytes_sent = sizeof(int64_t),
+            .collectives = 1,
+            .kind = LayerCost::Kind::error_flag};
+}
+
+/// The line of rows that are sent from one ordering to another.
+inline LayerCost scatter_cost(std::string name, int64_t bytes_sent, int64_t collectives) {
+    return {.name = std::move(name),
+            .bytes_sent = bytes_sent,
+            .collectives = collectives,
+            .kind = LayerCost::Kind::scatter};
+}
 
 /// A network on the domains of one plan, on the host: what a family implements, and the run of
 /// plan/execution.hpp calls. Construction is local; connect() is collective. Nothing after that

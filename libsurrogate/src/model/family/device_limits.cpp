@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/model/device_limits.hpp"
+#include "libsurrogate/src/model/family/device_limits.hpp"
 
 #include "kernels/base/error.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "kernels/device/columns.hpp"
 #include "libsurrogate/src/device/device_steps.hpp"
-#include "libsurrogate/src/model/program.hpp"
+#include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/ranks/row_exchange.hpp"
 
 namespace surrogate::impl {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/model/network.hpp"
+#include "libsurrogate/src/model/families.hpp"
 
 #include <algorithm>
 #include <map>
@@ -10,7 +10,6 @@
 #include "libsurrogate/src/model/bsa/network.hpp"
 #include "libsurrogate/src/model/flare/network.hpp"
 #include "libsurrogate/src/model/hept/network.hpp"
-#include "libsurrogate/src/model/initial.hpp"
 #include "libsurrogate/src/model/sequoia/network.hpp"
 #include "libsurrogate/src/model/sphere/network.hpp"
 
@@ -131,17 +130,6 @@ void match_tensors(std::span<const TensorSpec> required, std::span<const TensorE
     throw Error(Status::bad_file, "tensor '" + printable(extra) +
                                       "' does not belong to the network of the card" +
                                       did_you_mean(extra, wanted));
-}
-
-std::unique_ptr<GradientProgram> Network::gradient_program(const PlanRequest&) const {
-    throw Error(Status::not_supported,
-                "this network cannot be trained: its gradients are not built (option 'gradients')");
-}
-
-std::unique_ptr<DeviceProgram> Network::device_program(const PlanRequest&) const {
-    throw Error(Status::not_supported,
-                "models of this family are not built for backend 'cuda'; use backend 'simd' or "
-                "'auto'");
 }
 
 std::unique_ptr<Network> make_network(const ModelFile& file,

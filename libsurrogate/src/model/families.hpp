@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "libsurrogate/src/file/card.hpp"
+#include "libsurrogate/src/file/model_file.hpp"
+#include "libsurrogate/src/layers/weights.hpp"
+#include "libsurrogate/src/model/family/network.hpp"
+#include "libsurrogate/src/model/family/tensor_layout.hpp"
+
+/// The table of model families, and what it answers for the family that a card names.
+namespace surrogate::impl {
+
+/// Returns the distribution from which the official code of the family draws a tensor. Throws
+/// not_supported (family, network).
+InitialValues initial_values(const Card& card, const TensorSpec& tensor);
+
+/// Returns whether a tensor belongs to the layer that gives the outputs. Throws not_supported (family).
+bool is_of_output(const Card& card, const TensorSpec& tensor);
+
+/// Throws not_supported, with the families that have them, for a family without initial weights.
+void require_initial_values(const Card& card);
+
+/// Names and shapes of all weights a card asks for. Throws bad_file (hyperparameters),
+/// not_supported (family). n_found: tensors in the file; a card that asks for far more is refused
+/// before the list takes memory.
+std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
+
+/// Gives tensors that a file has under their other names those that the network wants.
+void adopt_names(std::span<const TensorSpec> required, std::vector<TensorEntry>& found);
+
+/// Throws bad_file unless the file's tensors outside of check/ are exactly `required`: names with
+/// near misses, shapes.
+void match_tensors(std::span<const TensorSpec> required, std::span<const TensorEntry> found);
+
+/// The network of a loaded file whose tensors matched and became `weights`.
+std::unique_ptr<Network> make_network(const ModelFile& file,
+                                      const std::shared_ptr<const MasterWeights>& weights);
+
+}  // namespace surrogate::impl

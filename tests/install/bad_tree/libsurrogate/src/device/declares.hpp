@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+struct Api;
+std::unique_ptr<int> make_number(const Api& api);
