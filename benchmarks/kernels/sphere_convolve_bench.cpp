@@ -27,7 +27,7 @@ kernels::Queue queue_of(const benchmark::State& state) {
                           static_cast<int>(state.range(0)));
 }
 
-void convolve(benchmark::State& state, ConvolveCase::Order order, kernels::Grid out,
+void convolve(benchmark::State& state, ConvolveCase::Ordering order, kernels::Grid out,
               kernels::Grid in, double theta_cutoff, int64_t n_channel) {
     const kernels::Queue queue = queue_of(state);
     ConvolveCase layer(order, out, in, theta_cutoff, n_channel);

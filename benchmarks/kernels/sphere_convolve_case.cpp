@@ -42,7 +42,8 @@ private:
 
 }  // namespace
 
-ConvolveCase::ConvolveCase(Order order, Grid out, Grid in, double theta_cutoff, int64_t n_channel)
+ConvolveCase::ConvolveCase(Ordering order, Grid out, Grid in, double theta_cutoff,
+                           int64_t n_channel)
     : order_(order),
       out_(out),
       in_(in),

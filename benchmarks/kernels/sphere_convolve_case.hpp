@@ -13,9 +13,9 @@ namespace surrogate::bench {
 /// before the channel weights (`apply_basis`) or behind them (`sum_basis`).
 class ConvolveCase {
 public:
-    enum Order { geometry_first, weights_first };
+    enum Ordering { geometry_first, weights_first };
 
-    ConvolveCase(Order order, kernels::Grid out, kernels::Grid in, double theta_cutoff,
+    ConvolveCase(Ordering order, kernels::Grid out, kernels::Grid in, double theta_cutoff,
                  int64_t n_channel);
 
     void run(const kernels::Queue& queue);
@@ -28,7 +28,7 @@ private:
     kernels::Tile<float> tile(int64_t row) const;
     int64_t n_result() const;
 
-    Order order_;
+    Ordering order_;
     kernels::Grid out_, in_;
     int64_t n_channel_;
     kernels::sphere::Stencil stencil_;

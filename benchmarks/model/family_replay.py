@@ -3,7 +3,7 @@
 """How long the hot loops of Ball Sparse Attention, Sequoia, HEPT, the sphere and the wide layers take on an H200 if the
 compiler's own stall counts are kept: a model, nothing is measured.
 
-    python3 benchmarks/model/family_replay.py build/lib/libsurrogate_cuda.so.0.1 [--only attend]
+    python3 benchmarks/model/family_replay.py build/lib/libsurrogate_cuda.so.0.2 [--only attend]
 
 As stall_replay.py, which says what is assumed; here a kernel is the passages through its one hot loop, and what stands before
 and behind it is left out. The loop is found by what it holds, its inner loops get the trips of the case, and the multiply-adds

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long encode and decode of FLARE must take by the instructions they issue: a model, nothing is measured.
 
-    python3 benchmarks/model/issue_slots.py build/lib/libsurrogate_cuda.so.0.1 [--points 1000000] [--latents 128,256,2048]
+    python3 benchmarks/model/issue_slots.py build/lib/libsurrogate_cuda.so.0.2 [--points 1000000] [--latents 128,256,2048]
 
 Width 64, 8 heads of 8. Machine code is read by cuobjdump (CUDA toolkit; or the environment's CUOBJDUMP). Branches that the
 kernel's parameters decide are followed; of others the longer way counts, except ways that only the last points take. Loops

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long encode and decode of FLARE take if the compiler's own stall counts are kept: a model, nothing is measured.
 
-    python3 benchmarks/model/stall_replay.py build/lib/libsurrogate_cuda.so.0.1 [--points 1000000] [--latents 128,256]
+    python3 benchmarks/model/stall_replay.py build/lib/libsurrogate_cuda.so.0.2 [--points 1000000] [--latents 128,256]
 
 issue_slots.py asks how many instructions there are; this script in which cycle each can issue. The instructions of one
 passage of a block of points, found as there, are replayed in order for all warps of one quarter of an H200's multiprocessor.

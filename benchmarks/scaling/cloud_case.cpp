@@ -48,7 +48,7 @@ void CloudRun::run() {
 
 void CloudRun::move() {
     for (size_t i = 1; i < x_.size(); i += 3) x_[i] = 1 - x_[i];
-    domain_.move(matrix(x_.data(), std::ssize(ids_), 3), ids_.data());
+    domain_.update_points(matrix(x_.data(), std::ssize(ids_), 3), ids_.data());
 }
 
 }  // namespace surrogate::bench

@@ -56,7 +56,7 @@ void HitRun::move() {
         phi += phi < 2 ? 1 : 1 - 2 * std::numbers::pi;
         coords_[i + 2] = phi / std::numbers::pi;
     }
-    domain_.move(matrix(coords_.data(), std::ssize(ids_), n_coordinate), ids_.data());
+    domain_.update_points(matrix(coords_.data(), std::ssize(ids_), n_coordinate), ids_.data());
 }
 
 }  // namespace surrogate::bench

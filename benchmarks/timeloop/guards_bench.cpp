@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
     TimeLoop loop(guarded);
     loop.bind("mobility", column(guarded_fields.mobility.data(), n));
     loop.bind("pressure", column(guarded_fields.pressure.data(), n));
-    loop.bounds("pressure", -1, 1);
+    loop.set_bounds("pressure", -1, 1);
     loop.conserve("volume", "pressure", 1e300);
 
     std::vector<double> runs, steps, ratios;

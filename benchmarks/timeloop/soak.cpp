@@ -50,9 +50,9 @@ int main(int argc, char** argv) {
             const bool is_forced = i % 100 == 99;
             const double good = mobility[5];
             if (is_forced) mobility[5] = 1e6;
-            const Verdict verdict = loop.step(1);
+            const StepOutcome outcome = loop.step(1);
             mobility[5] = good;
-            if ((verdict == Verdict::rejected) != is_forced) return 2;
+            if ((outcome == StepOutcome::rejected) != is_forced) return 2;
             if (is_forced) loop.advance(1);
         }
         const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;

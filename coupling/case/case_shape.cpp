@@ -39,16 +39,16 @@ struct Form {
 std::vector<Form> forms_of(const surrogate_port_info& port, const surrogate_domain_info& domain,
                            const CaseCounts& counts) {
     const int64_t n_sample = counts.n_sample, n_channel = port.n_channel;
-    if (port.place == SURROGATE_AT_CLOUDS)
+    if (port.location == SURROGATE_ON_CLOUDS)
         return {{{n_sample, n_channel}, "(samples, channels)", -1}};
     if (domain.kind == SURROGATE_SPHERE)
         return {{{n_sample, n_channel, domain.n_lat, domain.n_lon},
                  "(samples, channels, n_lat, n_lon)",
                  2}};
-    const bool is_at_nodes = port.place == SURROGATE_AT_NODES;
+    const bool is_at_nodes = port.location == SURROGATE_ON_NODES;
     const std::string rows = is_at_nodes ? "nodes" : "points";
     const int64_t n_row =
-        is_at_nodes ? -1 : counts.n_point[port.place == SURROGATE_AT_OUTPUT ? 1 : 0];
+        is_at_nodes ? -1 : counts.n_point[port.location == SURROGATE_ON_OUTPUT ? 1 : 0];
     if (port.kind == SURROGATE_INTEGER && n_channel == 1)
         return {{{n_sample, n_row}, "(samples, " + rows + ")", 1},
                 {{n_row}, "(" + rows + ")", 0, true}};
@@ -90,7 +90,8 @@ CaseShape read_shape(const surrogate_tensor& tensor, const surrogate_port_info& 
     const bool is_planar = form->row_axis == 2;
     int64_t n_row = form->row_axis < 0 ? 1 : shape[static_cast<size_t>(form->row_axis)];
     if (is_planar) n_row *= shape[3];
-    const bool is_at_points = port.place != SURROGATE_AT_CLOUDS && port.place != SURROGATE_AT_NODES;
+    const bool is_at_points =
+        port.location != SURROGATE_ON_CLOUDS && port.location != SURROGATE_ON_NODES;
     if (is_at_points && !is_planar)  // both domains are the same points
         counts.n_point[0] = counts.n_point[1] = n_row;
     const int64_t per_sample = form->is_shared ? 0 : n_row * port.n_channel;

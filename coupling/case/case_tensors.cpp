@@ -38,7 +38,7 @@ public:
 
     CaseShape shape(const surrogate_tensor& t, const surrogate_port_info& port,
                     const std::vector<int32_t>& types) {
-        return read_shape(t, port, domains_[port.place == SURROGATE_AT_OUTPUT ? 1 : 0], types,
+        return read_shape(t, port, domains_[port.location == SURROGATE_ON_OUTPUT ? 1 : 0], types,
                           counts);
     }
 
@@ -46,7 +46,7 @@ public:
     CaseTensor<T> take(const std::string& name, const surrogate_port_info& port, int32_t dtype) {
         const surrogate_tensor& t = tensor(name);
         const CaseShape s = shape(t, port, {dtype});
-        return {port.name, port.n_channel, port.place,
+        return {port.name, port.n_channel, port.location,
                 s.n_row,   s.layout,       static_cast<const T*>(t.data)};
     }
 
@@ -75,8 +75,8 @@ void take_integers(Finder& finder, const std::string& name, const surrogate_port
     tensors.converted.push_back(t.dtype == SURROGATE_INT64   ? as_integers<int64_t>(t.data, n)
                                 : t.dtype == SURROGATE_INT32 ? as_integers<int32_t>(t.data, n)
                                                              : as_integers<uint8_t>(t.data, n));
-    tensors.integers.push_back(
-        {port.name, port.n_channel, port.place, s.n_row, s.layout, tensors.converted.back().get()});
+    tensors.integers.push_back({port.name, port.n_channel, port.location, s.n_row, s.layout,
+                                tensors.converted.back().get()});
 }
 
 void take_input(Finder& finder, const surrogate_port_info& port, bool is_optional,
@@ -85,7 +85,7 @@ void take_input(Finder& finder, const surrogate_port_info& port, bool is_optiona
     if (is_optional && !finder.find(name)) return;
     if (port.kind == SURROGATE_INTEGER) return take_integers(finder, name, port, tensors);
     CaseTensor<float> tensor = finder.take<float>(name, port, SURROGATE_FLOAT32);
-    if (port.place != SURROGATE_POSITIONS) {
+    if (port.location != SURROGATE_COORDINATES) {
         tensors.inputs.push_back(std::move(tensor));
         return;
     }
@@ -102,7 +102,7 @@ const int64_t* find_numbers(Finder& finder, const char* name, const std::string&
     const std::string path = std::string("input/") + name;
     const surrogate_tensor* const numbers = finder.find(path);
     if (!numbers) return nullptr;
-    const surrogate_port_info port{name, 1, 0, SURROGATE_AT_INPUT, SURROGATE_INTEGER};
+    const surrogate_port_info port{name, 1, 0, SURROGATE_ON_INPUT, SURROGATE_INTEGER};
     if (!finder.shape(*numbers, port, {SURROGATE_INT64}).is_shared)
         throw Failure(Exit::bad_usage, "tensor check/" + path + " has an axis of samples; " + what +
                                            " are those of the points: (points)");

@@ -46,12 +46,12 @@ struct Rows {
 
 template <class T>
 Rows rows_of(const CaseTensor<T>& tensor, const std::vector<Share>& shares) {
-    if (tensor.place == SURROGATE_AT_CLOUDS || tensor.place == SURROGATE_AT_NODES) {
+    if (tensor.place == SURROGATE_ON_CLOUDS || tensor.place == SURROGATE_ON_NODES) {
         Rows rows{std::vector<int64_t>(static_cast<size_t>(tensor.n_row)), false, true};
         std::iota(rows.numbers.begin(), rows.numbers.end(), 0);
         return rows;
     }
-    const Share& share = tensor.place == SURROGATE_AT_OUTPUT ? shares.back() : shares.front();
+    const Share& share = tensor.place == SURROGATE_ON_OUTPUT ? shares.back() : shares.front();
     return {share.points, share.is_sphere, false};
 }
 
@@ -186,7 +186,7 @@ void run_samples(const Job& job, const CaseTensors& tensors, const std::vector<S
 
 /// Only the plan knows how many nodes there are.
 void require_nodes(const CaseTensors& tensors, int64_t n_node) {
-    if (tensors.y.place != SURROGATE_AT_NODES || tensors.y.n_row == n_node) return;
+    if (tensors.y.place != SURROGATE_ON_NODES || tensors.y.n_row == n_node) return;
     throw Failure(Exit::bad_usage, "tensor check/output/" + tensors.y.name + " has " +
                                        std::to_string(tensors.y.n_row) +
                                        " rows; the network makes " + std::to_string(n_node) +

@@ -31,7 +31,7 @@ template <class T>
 struct CaseTensor {
     std::string name;  ///< of the port
     int64_t n_channel = 0;
-    int32_t place = SURROGATE_AT_INPUT;  ///< of surrogate_port_info: what its rows are
+    int32_t place = SURROGATE_ON_INPUT;  ///< of surrogate_port_info: what its rows are
     int64_t n_row = 0;                   ///< of a sample
     TensorLayout layout = {};
     const T* data = nullptr;  ///< whole, on every rank

@@ -86,11 +86,11 @@ void NewDataset::set_points(const surrogate_domain* domain) {
         coupling::require(domain, "domain");
         check(surrogate_domain_n_points(domain, &points.n_local, &points.n_global));
     });
-    surrogate_order* order = nullptr;
-    coupling::require_success(surrogate_order_create(domain, 8, &order));
+    surrogate_ordering* order = nullptr;
+    coupling::require_success(surrogate_ordering_create(domain, 8, &order));
     points.order.reset(order);
     agreed(context_, [&] {
-        check(surrogate_order_range(order, &points.first, &points.n));
+        check(surrogate_ordering_range(order, &points.first, &points.n));
         local_.reserve(static_cast<size_t>(8 * points.n_local));
         ordered_.resize(static_cast<size_t>(8 * points.n));
     });
@@ -137,7 +137,7 @@ void NewDataset::write(const char* name, int64_t first, const surrogate_array* a
         check_numbers(*array, *variable, points_->n_local);
         pack(*array, *variable, first, &local_);
     });
-    coupling::require_success(surrogate_order_forward(
+    coupling::require_success(surrogate_ordering_to_canonical(
         points_->order.get(), variable->number_bytes(), local_.data(), ordered_.data()));
     const surrogate_status status = coupling::guarded(context_, [&] {
         write_numbers(*variable, first + points_->first, points_->n, ordered_.data());

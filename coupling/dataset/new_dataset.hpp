@@ -34,7 +34,7 @@ public:
 private:
     /// The points of the domain that was set last.
     struct Points {
-        detail::Owner<surrogate_order, surrogate_order_destroy> order;
+        detail::Owner<surrogate_ordering, surrogate_ordering_destroy> order;
         int64_t n_local = 0, n_global = 0;
         int64_t first = 0, n = 0;  ///< this rank's range of the order
     };

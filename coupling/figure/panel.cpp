@@ -76,7 +76,7 @@ void Panel::set_range(double low, double high) {
 }
 
 Rgb Panel::color(double value, int32_t nan) const {
-    if (std::isnan(value) && nan != SURROGATE_NAN_GREY) return white;
+    if (std::isnan(value) && nan != SURROGATE_NAN_GRAY) return white;
     if (!std::isfinite(value)) return no_value;
     return color_at(color_map_, (value - low_) / (high_ - low_));
 }

@@ -27,7 +27,7 @@ struct PictureLabel {
     bool has_numbers = false, is_log10 = false;
     std::string title, quantity;
     Axis x, y;
-    int32_t frame = SURROGATE_FRAME_NONE, nan = SURROGATE_NAN_GREY;
+    int32_t frame = SURROGATE_FRAME_NONE, nan = SURROGATE_NAN_GRAY;
 };
 
 }  // namespace surrogate::vtk

@@ -14,7 +14,7 @@ typedef struct vec_field {
 
 /* The lists of a call, inputs first. */
 typedef struct vec_lists {
-    surrogate_vec* fields;
+    surrogate_vec_field* fields;
     PetscInt n_in, n_out;
 } vec_lists;
 
@@ -22,11 +22,11 @@ static PetscErrorCode take_lists(int64_t n_in, const vec_field* in, int64_t n_ou
                                  const vec_field* out, vec_lists* lists) {
     lists->n_in = (PetscInt)n_in;
     lists->n_out = (PetscInt)n_out;
-    lists->fields = calloc((size_t)(n_in + n_out) + 1, sizeof(surrogate_vec));
+    lists->fields = calloc((size_t)(n_in + n_out) + 1, sizeof(surrogate_vec_field));
     if (!lists->fields) return PETSC_ERR_MEM;
     for (int64_t i = 0; i < n_in + n_out; ++i) {
         const vec_field* const from = i < n_in ? in + i : out + (i - n_in);
-        surrogate_vec* const to = lists->fields + i;
+        surrogate_vec_field* const to = lists->fields + i;
         to->name = from->name;
         to->unit = from->unit[0] ? from->unit : NULL;
         to->vec = (Vec)(intptr_t)from->vec;
@@ -61,7 +61,7 @@ PETSC_FORTRAN_API int32_t surrogate_fortran_plan_run_vec(surrogate_plan* plan, i
     vec_lists lists;
     const PetscErrorCode taken = take_lists(n_in, in, n_out, out, &lists);
     if (taken) {
-        surrogate_plan_run_failed(plan, SURROGATE_NO_MEMORY, "no memory for a list of Vecs");
+        surrogate_plan_run_with_error(plan, SURROGATE_NO_MEMORY, "no memory for a list of Vecs");
         return taken;
     }
     const PetscErrorCode error = surrogate_plan_run_vec(plan, lists.n_in, lists.fields, lists.n_out,
@@ -73,16 +73,16 @@ PETSC_FORTRAN_API int32_t surrogate_fortran_plan_run_vec(surrogate_plan* plan, i
 PETSC_FORTRAN_API int32_t surrogate_fortran_timeloop_step_vec(surrogate_timeloop* loop, double dt_s,
                                                               int64_t n_in, const vec_field* in,
                                                               int64_t n_out, const vec_field* out,
-                                                              int32_t* verdict) {
+                                                              int32_t* outcome) {
     vec_lists lists;
     const PetscErrorCode taken = take_lists(n_in, in, n_out, out, &lists);
     if (taken) {
-        surrogate_timeloop_step_failed(loop, SURROGATE_NO_MEMORY, "no memory for a list of Vecs");
+        surrogate_timeloop_step_with_error(loop, SURROGATE_NO_MEMORY, "no memory for a list of Vecs");
         return taken;
     }
     const PetscErrorCode error =
         surrogate_timeloop_step_vec(loop, (PetscReal)dt_s, lists.n_in, lists.fields, lists.n_out,
-                                    lists.fields + lists.n_in, verdict);
+                                    lists.fields + lists.n_in, outcome);
     free(lists.fields);
     return error;
 }

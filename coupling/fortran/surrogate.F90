@@ -41,27 +41,27 @@ module surrogate
         surrogate_context_describe, surrogate_context_set_log, surrogate_context_destroy, surrogate_error, &
         surrogate_log_function
     use surrogate_fortran_model, only: surrogate_model, surrogate_check_case, surrogate_field, surrogate_coordinate, &
-        surrogate_points, surrogate_sphere, surrogate_at_input, surrogate_at_output, surrogate_at_clouds, surrogate_at_nodes, &
-        surrogate_positions, surrogate_real, &
-        surrogate_integer, surrogate_field_info, surrogate_pooled_info, surrogate_domain_info, surrogate_port_info, &
+        surrogate_points, surrogate_sphere, surrogate_on_input, surrogate_on_output, surrogate_on_clouds, surrogate_on_nodes, &
+        surrogate_coordinates, surrogate_real, &
+        surrogate_integer, surrogate_field_info, surrogate_input_statistics, surrogate_domain_info, surrogate_port_info, &
         surrogate_tensor, surrogate_model_load, surrogate_model_load_memory, surrogate_model_create, surrogate_model_save, &
         surrogate_model_n_inputs, surrogate_model_n_outputs, surrogate_model_input, surrogate_model_output, &
-        surrogate_model_pooled, surrogate_model_hash, surrogate_model_domain, surrogate_model_n_ports, &
+        surrogate_model_input_statistics, surrogate_model_hash, surrogate_model_domain, surrogate_model_n_ports, &
         surrogate_model_port, surrogate_model_port_is_optional, surrogate_model_family, surrogate_model_describe, &
         surrogate_model_destroy, &
         surrogate_model_check_bound, surrogate_make_tensor, surrogate_check_case_load, surrogate_check_case_n_tensors, &
         surrogate_check_case_tensor, surrogate_check_case_destroy
-    use surrogate_fortran_domain, only: surrogate_domain, surrogate_order, surrogate_domain_create_points, &
+    use surrogate_fortran_domain, only: surrogate_domain, surrogate_ordering, surrogate_domain_create_points, &
         surrogate_sphere_info, surrogate_domain_sphere, &
-        surrogate_domain_points, surrogate_domain_move, surrogate_domain_set_edges, surrogate_domain_n_clouds, &
+        surrogate_domain_points, surrogate_domain_update_points, surrogate_domain_set_edges, surrogate_domain_n_clouds, &
         surrogate_domain_create_sphere, &
-        surrogate_sphere_nodes, surrogate_domain_n_points, surrogate_domain_destroy, surrogate_order_create, &
-        surrogate_order_range, surrogate_order_forward, surrogate_order_backward, surrogate_order_destroy, &
+        surrogate_sphere_nodes, surrogate_domain_n_points, surrogate_domain_destroy, surrogate_ordering_create, &
+        surrogate_ordering_range, surrogate_ordering_to_canonical, surrogate_ordering_to_local, surrogate_ordering_destroy, &
         surrogate_partition, surrogate_partition_sphere
     use surrogate_fortran_plan, only: surrogate_plan, surrogate_named_array, surrogate_range_info, surrogate_plan_create, &
         surrogate_plan_open, surrogate_plan_context, surrogate_plan_agree, surrogate_plan_model, surrogate_plan_domain, &
         surrogate_plan_bind_input, surrogate_plan_bind_output, surrogate_plan_bind_input_block, &
-        surrogate_plan_bind_output_block, surrogate_plan_unbind, surrogate_plan_run, surrogate_plan_run_failed, &
+        surrogate_plan_bind_output_block, surrogate_plan_unbind, surrogate_plan_run, surrogate_plan_run_with_error, &
         surrogate_plan_run_network, surrogate_plan_set_stream, surrogate_plan_wait, surrogate_plan_option, &
         surrogate_plan_counter, surrogate_plan_range, surrogate_plan_describe, surrogate_plan_destroy, &
         surrogate_make_named_array

@@ -171,7 +171,7 @@ module surrogate_fortran_base
 
 contains
 
-    ! "0.1.0", of the library that is running.
+    ! "0.2.0", of the library that is running.
     function surrogate_version() result(text)
         character(len=:), allocatable :: text
         text = surrogate_text(c_version())

@@ -269,7 +269,7 @@ contains
         call finish(c_context_rank(context%handle, rank, size), "surrogate_context_rank", status)
     end subroutine
 
-    ! Brings one verdict to all ranks; collective.
+    ! Brings one outcome to all ranks; collective.
     !   mine  this rank's status;   text  of its failure; absent: surrogate_error(context)
     subroutine surrogate_context_agree(context, mine, text, status)
         type(surrogate_context), intent(in) :: context

@@ -12,7 +12,7 @@ module surrogate_fortran_domain
     contains
         final :: domain_final, domain_finals
     end type
-    type, extends(surrogate_object), public :: surrogate_order
+    type, extends(surrogate_object), public :: surrogate_ordering
     contains
         final :: order_final, order_finals
     end type
@@ -23,7 +23,7 @@ module surrogate_fortran_domain
         integer(c_int64_t) :: n_lat = 0, n_lon = 0, first_lat = 0, n_lat_local = 0, first_lon = 0, n_lon_local = 0
         integer(c_int32_t) :: south_to_north = 0
         real(c_double) :: first_longitude = 0
-        integer(c_int64_t) :: lat_step = 0, lon_step = 0
+        integer(c_int64_t) :: lat_stride = 0, lon_stride = 0
     end type
 
     type, bind(c), public :: c_points
@@ -40,7 +40,7 @@ module surrogate_fortran_domain
         type(c_ptr) :: latitude, longitude
         integer(c_int32_t) :: south_to_north
         real(c_double) :: first_longitude
-        integer(c_int64_t) :: lat_step, lon_step
+        integer(c_int64_t) :: lat_stride, lon_stride
     end type
 
     interface
@@ -58,7 +58,7 @@ module surrogate_fortran_domain
             type(c_points), intent(out) :: points
             integer(c_int) :: found
         end function
-        function c_domain_move(domain, points) bind(c, name="surrogate_domain_move") result(found)
+        function c_domain_move(domain, points) bind(c, name="surrogate_domain_update_points") result(found)
             import :: c_int, c_points, c_ptr
             type(c_ptr), value :: domain
             type(c_points), intent(in) :: points
@@ -110,34 +110,34 @@ module surrogate_fortran_domain
             import :: c_ptr
             type(c_ptr), intent(inout) :: domain
         end subroutine
-        function c_order_create(domain, row_bytes, order) bind(c, name="surrogate_order_create") result(found)
+        function c_order_create(domain, row_bytes, order) bind(c, name="surrogate_ordering_create") result(found)
             import :: c_int, c_int64_t, c_ptr
             type(c_ptr), value :: domain
             integer(c_int64_t), value :: row_bytes
             type(c_ptr), intent(out) :: order
             integer(c_int) :: found
         end function
-        function c_order_range(order, first, n) bind(c, name="surrogate_order_range") result(found)
+        function c_order_range(order, first, n) bind(c, name="surrogate_ordering_range") result(found)
             import :: c_int, c_int64_t, c_ptr
             type(c_ptr), value :: order
             integer(c_int64_t), intent(out) :: first, n
             integer(c_int) :: found
         end function
         function c_order_forward(order, row_bytes, local, ordered) &
-            bind(c, name="surrogate_order_forward") result(found)
+            bind(c, name="surrogate_ordering_to_canonical") result(found)
             import :: c_int, c_int64_t, c_ptr
             type(c_ptr), value :: order, local, ordered
             integer(c_int64_t), value :: row_bytes
             integer(c_int) :: found
         end function
         function c_order_backward(order, row_bytes, ordered, local) &
-            bind(c, name="surrogate_order_backward") result(found)
+            bind(c, name="surrogate_ordering_to_local") result(found)
             import :: c_int, c_int64_t, c_ptr
             type(c_ptr), value :: order, ordered, local
             integer(c_int64_t), value :: row_bytes
             integer(c_int) :: found
         end function
-        subroutine c_order_destroy(order) bind(c, name="surrogate_order_destroy")
+        subroutine c_order_destroy(order) bind(c, name="surrogate_ordering_destroy")
             import :: c_ptr
             type(c_ptr), intent(inout) :: order
         end subroutine
@@ -174,12 +174,12 @@ module surrogate_fortran_domain
         end subroutine
     end interface
 
-    public :: surrogate_domain_create_points, surrogate_domain_points, surrogate_domain_move, surrogate_domain_set_edges, &
+    public :: surrogate_domain_create_points, surrogate_domain_points, surrogate_domain_update_points, surrogate_domain_set_edges, &
         surrogate_domain_n_clouds, &
         surrogate_domain_create_sphere, surrogate_domain_sphere, surrogate_sphere_nodes, &
         surrogate_domain_n_points, surrogate_domain_destroy
-    public :: surrogate_order_create, surrogate_order_range, surrogate_order_forward, surrogate_order_backward, &
-        surrogate_order_destroy, surrogate_partition, surrogate_partition_sphere
+    public :: surrogate_ordering_create, surrogate_ordering_range, surrogate_ordering_to_canonical, surrogate_ordering_to_local, &
+        surrogate_ordering_destroy, surrogate_partition, surrogate_partition_sphere
     ! For the other modules of this library.
     public :: take_points, c_free_points
 
@@ -270,7 +270,7 @@ contains
     end subroutine
 
     ! Points that have moved; arguments as in surrogate_domain_create_points; collective.
-    subroutine surrogate_domain_move(domain, x, global_id, cloud, weight, status)
+    subroutine surrogate_domain_update_points(domain, x, global_id, cloud, weight, status)
         type(surrogate_domain), intent(in) :: domain
         ANY_ARRAY, intent(in), target :: x
         ANY_ARRAY, intent(in), optional, target :: global_id, cloud, weight
@@ -280,7 +280,7 @@ contains
         call take_points(surrogate_array_of(x), packed, found, global_id, cloud, weight)
         found = c_domain_move(domain%handle, packed%points)
         call c_free_points(packed)
-        call finish(found, "surrogate_domain_move", status)
+        call finish(found, "surrogate_domain_update_points", status)
     end subroutine
 
     ! Edges between points by their global ids, each given once, by any rank; collective.
@@ -302,17 +302,17 @@ contains
     end subroutine
 
     ! A block of a grid on the sphere; collective. first_lat, first_lon count from 0. latitude, longitude: degrees of this
-    ! rank's rows and columns; absent: the nodes of the grid. lat_step, lon_step: see surrogate_sphere in surrogate.h; for
+    ! rank's rows and columns; absent: the nodes of the grid. lat_stride, lon_stride: see surrogate_sphere in surrogate.h; for
     ! arrays u(n_lon, n_lat) without ghosts they may be absent, for u(n_lat, n_lon) they are 1 and n_lat.
     subroutine surrogate_domain_create_sphere(domain, context, grid, n_lat, n_lon, first_lat, n_lat_local, first_lon, &
-        n_lon_local, latitude, longitude, south_to_north, first_longitude, lat_step, lon_step, status)
+        n_lon_local, latitude, longitude, south_to_north, first_longitude, lat_stride, lon_stride, status)
         type(surrogate_domain), intent(inout) :: domain
         type(surrogate_context), intent(in) :: context
         character(len=*), intent(in) :: grid
         integer(c_int64_t), intent(in) :: n_lat, n_lon, first_lat, n_lat_local, first_lon, n_lon_local
         real(c_double), intent(in), optional :: latitude(:), longitude(:), first_longitude
         integer(c_int32_t), intent(in), optional :: south_to_north
-        integer(c_int64_t), intent(in), optional :: lat_step, lon_step
+        integer(c_int64_t), intent(in), optional :: lat_stride, lon_stride
         integer(c_int), intent(out), optional :: status
         character(kind=c_char), allocatable, target :: grid_name(:)
         real(c_double), allocatable, target :: rows(:), columns(:)
@@ -325,8 +325,8 @@ contains
         call take_degrees("latitude", n_lat_local, latitude, rows, sphere%latitude, found)
         call take_degrees("longitude", n_lon_local, longitude, columns, sphere%longitude, found)
         if (present(first_longitude)) sphere%first_longitude = first_longitude
-        if (present(lat_step)) sphere%lat_step = lat_step
-        if (present(lon_step)) sphere%lon_step = lon_step
+        if (present(lat_stride)) sphere%lat_stride = lat_stride
+        if (present(lon_stride)) sphere%lon_stride = lon_stride
         if (present(south_to_north)) sphere%south_to_north = south_to_north
         found = agree(context, found)
         if (found == surrogate_success) found = c_domain_create_sphere(context%handle, sphere, domain%handle)
@@ -358,7 +358,7 @@ contains
         found = c_domain_sphere(domain%handle, given)
         if (found == surrogate_success) info = surrogate_sphere_info(surrogate_text(given%grid), given%n_lat, given%n_lon, &
             given%first_lat, given%n_lat_local, given%first_lon, given%n_lon_local, given%south_to_north, &
-            given%first_longitude, given%lat_step, given%lon_step)
+            given%first_longitude, given%lat_stride, given%lon_stride)
         call finish(found, "surrogate_domain_sphere", status)
     end subroutine
 
@@ -424,45 +424,45 @@ contains
 
     ! ---- orders ----
 
-    subroutine surrogate_order_create(order, domain, row_bytes, status)
-        type(surrogate_order), intent(inout) :: order
+    subroutine surrogate_ordering_create(order, domain, row_bytes, status)
+        type(surrogate_ordering), intent(inout) :: order
         type(surrogate_domain), intent(in) :: domain
         integer(c_int64_t), intent(in) :: row_bytes
         integer(c_int), intent(out), optional :: status
-        call surrogate_order_destroy(order)
-        call finish(c_order_create(domain%handle, row_bytes, order%handle), "surrogate_order_create", status)
+        call surrogate_ordering_destroy(order)
+        call finish(c_order_create(domain%handle, row_bytes, order%handle), "surrogate_ordering_create", status)
     end subroutine
 
     ! first counts from 0.
-    subroutine surrogate_order_range(order, first, n, status)
-        type(surrogate_order), intent(in) :: order
+    subroutine surrogate_ordering_range(order, first, n, status)
+        type(surrogate_ordering), intent(in) :: order
         integer(c_int64_t), intent(out) :: first, n
         integer(c_int), intent(out), optional :: status
-        call finish(c_order_range(order%handle, first, n), "surrogate_order_range", status)
+        call finish(c_order_range(order%handle, first, n), "surrogate_ordering_range", status)
     end subroutine
 
     ! Rows of row_bytes bytes from the solver's partition to the order; collective. Both arrays are contiguous, of any type; a
     ! row is what belongs to one point: u(:, i).
-    subroutine surrogate_order_forward(order, row_bytes, local, ordered, status)
-        type(surrogate_order), intent(in) :: order
+    subroutine surrogate_ordering_to_canonical(order, row_bytes, local, ordered, status)
+        type(surrogate_ordering), intent(in) :: order
         integer(c_int64_t), intent(in) :: row_bytes
         ANY_ARRAY, intent(in), target :: local
         BOUND_ARRAY :: ordered
         integer(c_int), intent(out), optional :: status
         integer(c_int) :: found
         found = c_order_forward(order%handle, row_bytes, rows_of(local), rows_of(ordered))
-        call finish(found, "surrogate_order_forward", status)
+        call finish(found, "surrogate_ordering_to_canonical", status)
     end subroutine
 
-    subroutine surrogate_order_backward(order, row_bytes, ordered, local, status)
-        type(surrogate_order), intent(in) :: order
+    subroutine surrogate_ordering_to_local(order, row_bytes, ordered, local, status)
+        type(surrogate_ordering), intent(in) :: order
         integer(c_int64_t), intent(in) :: row_bytes
         ANY_ARRAY, intent(in), target :: ordered
         BOUND_ARRAY :: local
         integer(c_int), intent(out), optional :: status
         integer(c_int) :: found
         found = c_order_backward(order%handle, row_bytes, rows_of(ordered), rows_of(local))
-        call finish(found, "surrogate_order_backward", status)
+        call finish(found, "surrogate_ordering_to_local", status)
     end subroutine
 
     ! Where rows lie; null, which the library refuses where there are rows, if they are not contiguous.
@@ -475,18 +475,18 @@ contains
         if (c_is_contiguous(view) /= 0) address = view%data
     end function
 
-    subroutine surrogate_order_destroy(order)
-        type(surrogate_order), intent(inout) :: order
+    subroutine surrogate_ordering_destroy(order)
+        type(surrogate_ordering), intent(inout) :: order
         call c_order_destroy(order%handle)
     end subroutine
 
     subroutine order_final(order)
-        type(surrogate_order), intent(inout) :: order
+        type(surrogate_ordering), intent(inout) :: order
         call c_order_destroy(order%handle)
     end subroutine
 
     subroutine order_finals(order)
-        type(surrogate_order), intent(inout) :: order(:)
+        type(surrogate_ordering), intent(inout) :: order(:)
         integer :: i
         do i = 1, size(order)
             call c_order_destroy(order(i)%handle)

@@ -19,8 +19,8 @@ module surrogate_fortran_model
 
     integer(c_int), parameter, public :: surrogate_field = 0, surrogate_coordinate = 1
     integer(c_int), parameter, public :: surrogate_points = 0, surrogate_sphere = 1
-    integer(c_int), parameter, public :: surrogate_at_input = 0, surrogate_at_output = 1, surrogate_at_clouds = 2, &
-        surrogate_at_nodes = 3, surrogate_positions = 4
+    integer(c_int), parameter, public :: surrogate_on_input = 0, surrogate_on_output = 1, surrogate_on_clouds = 2, &
+        surrogate_on_nodes = 3, surrogate_coordinates = 4
     integer(c_int), parameter, public :: surrogate_real = 0, surrogate_integer = 1
 
     ! The structs of the same names, with texts of Fortran.
@@ -29,7 +29,7 @@ module surrogate_fortran_model
         integer(c_int32_t) :: role = 0, axis = -1
         real(c_double) :: mean = 0, std = 1, min = 0, max = 0
     end type
-    type, public :: surrogate_pooled_info
+    type, public :: surrogate_input_statistics
         real(c_double), allocatable :: mean(:), covariance(:, :)   ! n_feature; empty if the card says nothing
         real(c_double) :: quantile = 0, distance = 0
         integer(c_int64_t) :: n_samples = 0
@@ -71,7 +71,7 @@ module surrogate_fortran_model
     type, bind(c) :: c_port_info
         type(c_ptr) :: name
         integer(c_int64_t) :: n_channel
-        integer(c_int32_t) :: is_output, place, kind
+        integer(c_int32_t) :: is_output, location, kind
     end type
     type, bind(c) :: c_tensor
         type(c_ptr) :: name, data
@@ -140,7 +140,7 @@ module surrogate_fortran_model
             type(c_field_info), intent(out) :: info
             integer(c_int) :: found
         end function
-        function c_model_pooled(model, info) bind(c, name="surrogate_model_pooled") result(found)
+        function c_model_pooled(model, info) bind(c, name="surrogate_model_input_statistics") result(found)
             import :: c_int, c_pooled_info, c_ptr
             type(c_ptr), value :: model
             type(c_pooled_info), intent(out) :: info
@@ -242,7 +242,7 @@ module surrogate_fortran_model
 
     public :: surrogate_model_load, surrogate_model_load_memory, surrogate_model_create, surrogate_model_save, &
         surrogate_model_n_inputs, surrogate_model_n_outputs, surrogate_model_input, surrogate_model_output, &
-        surrogate_model_pooled, surrogate_model_hash, surrogate_model_domain, surrogate_model_n_ports, &
+        surrogate_model_input_statistics, surrogate_model_hash, surrogate_model_domain, surrogate_model_n_ports, &
         surrogate_model_port, surrogate_model_port_is_optional, surrogate_model_family, surrogate_model_describe, &
         surrogate_model_destroy, &
         surrogate_model_check_bound, surrogate_make_tensor
@@ -373,9 +373,9 @@ contains
         info%max = given%max
     end subroutine
 
-    subroutine surrogate_model_pooled(model, info, status)
+    subroutine surrogate_model_input_statistics(model, info, status)
         type(surrogate_model), intent(in) :: model
-        type(surrogate_pooled_info), intent(out) :: info
+        type(surrogate_input_statistics), intent(out) :: info
         integer(c_int), intent(out), optional :: status
         type(c_pooled_info) :: given
         real(c_double), pointer :: mean(:), covariance(:, :)
@@ -393,7 +393,7 @@ contains
         else
             allocate (info%mean(0), info%covariance(0, 0))
         end if
-        call finish(found, "surrogate_model_pooled", status)
+        call finish(found, "surrogate_model_input_statistics", status)
     end subroutine
 
     ! hash: the 64 bits of C's uint64_t, as a signed number.
@@ -441,7 +441,7 @@ contains
             info%name = surrogate_text(given%name)
             info%n_channel = given%n_channel
             info%is_output = given%is_output
-            info%place = given%place
+            info%location = given%location
             info%kind = given%kind
         end if
         call finish(found, "surrogate_model_port", status)

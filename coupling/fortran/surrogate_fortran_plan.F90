@@ -127,7 +127,7 @@ module surrogate_fortran_plan
             type(c_ptr), value :: plan
             integer(c_int) :: found
         end function
-        function c_plan_run_failed(plan, status, text) bind(c, name="surrogate_plan_run_failed") result(found)
+        function c_plan_run_with_error(plan, status, text) bind(c, name="surrogate_plan_run_with_error") result(found)
             import :: c_char, c_int, c_ptr
             type(c_ptr), value :: plan
             integer(c_int), value :: status
@@ -197,7 +197,7 @@ module surrogate_fortran_plan
 
     public :: surrogate_plan_create, surrogate_plan_open, surrogate_plan_context, surrogate_plan_agree, surrogate_plan_model, &
         surrogate_plan_domain, surrogate_plan_bind_input, surrogate_plan_bind_output, surrogate_plan_bind_input_block, &
-        surrogate_plan_bind_output_block, surrogate_plan_unbind, surrogate_plan_run, surrogate_plan_run_failed, &
+        surrogate_plan_bind_output_block, surrogate_plan_unbind, surrogate_plan_run, surrogate_plan_run_with_error, &
         surrogate_plan_run_network, surrogate_plan_set_stream, surrogate_plan_wait, surrogate_plan_option, &
         surrogate_plan_counter, surrogate_plan_range, surrogate_plan_describe, surrogate_plan_destroy, &
         surrogate_make_named_array
@@ -392,12 +392,12 @@ contains
     end subroutine
 
     ! In place of surrogate_plan_run on a rank that cannot run. status is mine.
-    subroutine surrogate_plan_run_failed(plan, mine, text, status)
+    subroutine surrogate_plan_run_with_error(plan, mine, text, status)
         type(surrogate_plan), intent(in) :: plan
         integer(c_int), intent(in) :: mine
         character(len=*), intent(in) :: text
         integer(c_int), intent(out), optional :: status
-        call finish(c_plan_run_failed(plan%handle, mine, trim(text)//c_null_char), "surrogate_plan_run_failed", status)
+        call finish(c_plan_run_with_error(plan%handle, mine, trim(text)//c_null_char), "surrogate_plan_run_with_error", status)
     end subroutine
 
     ! The bare network. inputs, outputs: made by surrogate_make_named_array, u(n_channel, n_point). A rank whose arrays
@@ -416,7 +416,7 @@ contains
             found = c_plan_run_network(plan%handle, int(size(given_in), c_int32_t), given_in, &
                 int(size(given_out), c_int32_t), given_out)
         else
-            run = c_plan_run_failed(plan%handle, found, surrogate_error()//c_null_char)
+            run = c_plan_run_with_error(plan%handle, found, surrogate_error()//c_null_char)
             if (run /= surrogate_success) found = run
         end if
         call finish(found, "surrogate_plan_run_network", status)

@@ -15,19 +15,19 @@ module surrogate_loop
         final :: loop_final, loop_finals
     end type
 
-    integer(c_int), parameter, public :: surrogate_accepted = 0, surrogate_corrected = 1, surrogate_replaced = 2, &
-        surrogate_rejected = 3, surrogate_stopped = 4
+    integer(c_int), parameter, public :: surrogate_step_accepted = 0, surrogate_step_corrected = 1, surrogate_step_fallback = 2, &
+        surrogate_step_rejected = 3, surrogate_step_stopped = 4
 
     type, public :: surrogate_guard_info
         integer(c_int64_t) :: n_violations = 0
         character(len=:), allocatable :: field
-        real(c_double) :: share = 0, value = 0, limit = 0
+        real(c_double) :: fraction = 0, value = 0, limit = 0
     end type
 
     type, bind(c) :: c_guard_info
         integer(c_int64_t) :: n_violations
         type(c_ptr) :: field
-        real(c_double) :: share, value, limit
+        real(c_double) :: fraction, value, limit
     end type
 
     ! The solver's own step, for surrogate_timeloop_set_fallback; returns surrogate_success or its own status.
@@ -78,14 +78,14 @@ module surrogate_loop
             type(c_ptr), value :: loop
             integer(c_int) :: found
         end function
-        function c_timeloop_step_failed(loop, status, text) bind(c, name="surrogate_timeloop_step_failed") result(found)
+        function c_timeloop_step_failed(loop, status, text) bind(c, name="surrogate_timeloop_step_with_error") result(found)
             import :: c_char, c_int, c_ptr
             type(c_ptr), value :: loop
             integer(c_int), value :: status
             character(kind=c_char), intent(in) :: text(*)
             integer(c_int) :: found
         end function
-        function c_timeloop_feed(loop, output, input) bind(c, name="surrogate_timeloop_feed") result(found)
+        function c_timeloop_feed(loop, output, input) bind(c, name="surrogate_timeloop_connect") result(found)
             import :: c_char, c_int, c_ptr
             type(c_ptr), value :: loop
             character(kind=c_char), intent(in) :: output(*)
@@ -106,7 +106,7 @@ module surrogate_loop
             character(kind=c_char), intent(in) :: name(*)
             integer(c_int) :: found
         end function
-        function c_timeloop_bounds(loop, output, min, max) bind(c, name="surrogate_timeloop_bounds") result(found)
+        function c_timeloop_bounds(loop, output, min, max) bind(c, name="surrogate_timeloop_set_bounds") result(found)
             import :: c_char, c_double, c_int, c_ptr
             type(c_ptr), value :: loop
             character(kind=c_char), intent(in) :: output(*)
@@ -136,21 +136,21 @@ module surrogate_loop
             type(c_funptr), value :: step
             integer(c_int) :: found
         end function
-        function c_timeloop_step(loop, dt_s, verdict) bind(c, name="surrogate_timeloop_step") result(found)
+        function c_timeloop_step(loop, dt_s, outcome) bind(c, name="surrogate_timeloop_step") result(found)
             import :: c_double, c_int, c_int32_t, c_ptr
             type(c_ptr), value :: loop
             real(c_double), value :: dt_s
-            integer(c_int32_t), intent(out) :: verdict
+            integer(c_int32_t), intent(out) :: outcome
             integer(c_int) :: found
         end function
-        function c_timeloop_roll_out(loop, n_step, dt_s, n_done, verdict) &
-            bind(c, name="surrogate_timeloop_roll_out") result(found)
+        function c_timeloop_roll_out(loop, n_step, dt_s, n_done, outcome) &
+            bind(c, name="surrogate_timeloop_rollout") result(found)
             import :: c_double, c_int, c_int32_t, c_int64_t, c_ptr
             type(c_ptr), value :: loop
             integer(c_int64_t), value :: n_step
             real(c_double), value :: dt_s
             integer(c_int64_t), intent(out) :: n_done
-            integer(c_int32_t), intent(out) :: verdict
+            integer(c_int32_t), intent(out) :: outcome
             integer(c_int) :: found
         end function
         function c_timeloop_advance(loop, dt_s) bind(c, name="surrogate_timeloop_advance") result(found)
@@ -199,12 +199,12 @@ module surrogate_loop
             integer(c_int64_t), intent(inout) :: n_text
             integer(c_int) :: found
         end function
-        function c_timeloop_mark(loop) bind(c, name="surrogate_timeloop_mark") result(found)
+        function c_timeloop_mark(loop) bind(c, name="surrogate_timeloop_snapshot") result(found)
             import :: c_int, c_ptr
             type(c_ptr), value :: loop
             integer(c_int) :: found
         end function
-        function c_timeloop_rewind(loop) bind(c, name="surrogate_timeloop_rewind") result(found)
+        function c_timeloop_rewind(loop) bind(c, name="surrogate_timeloop_rollback") result(found)
             import :: c_int, c_ptr
             type(c_ptr), value :: loop
             integer(c_int) :: found
@@ -228,13 +228,13 @@ module surrogate_loop
     end interface
 
     public :: surrogate_timeloop_create, surrogate_timeloop_set, surrogate_timeloop_set_log, surrogate_timeloop_bind, &
-        surrogate_timeloop_bind_block, surrogate_timeloop_unbind, surrogate_timeloop_step_failed, &
-        surrogate_timeloop_feed, surrogate_timeloop_bind_state, &
-        surrogate_timeloop_bind_state_block, surrogate_timeloop_bounds, surrogate_timeloop_conserve, &
+        surrogate_timeloop_bind_block, surrogate_timeloop_unbind, surrogate_timeloop_step_with_error, &
+        surrogate_timeloop_connect, surrogate_timeloop_bind_state, &
+        surrogate_timeloop_bind_state_block, surrogate_timeloop_set_bounds, surrogate_timeloop_conserve, &
         surrogate_timeloop_add_source, surrogate_timeloop_set_fallback, surrogate_timeloop_step, &
-        surrogate_timeloop_roll_out, surrogate_timeloop_advance, surrogate_timeloop_time, surrogate_timeloop_set_time, &
+        surrogate_timeloop_rollout, surrogate_timeloop_advance, surrogate_timeloop_time, surrogate_timeloop_set_time, &
         surrogate_timeloop_reason, surrogate_timeloop_guard, surrogate_timeloop_counter, surrogate_timeloop_report, &
-        surrogate_timeloop_mark, surrogate_timeloop_rewind, surrogate_timeloop_save, surrogate_timeloop_restore, &
+        surrogate_timeloop_snapshot, surrogate_timeloop_rollback, surrogate_timeloop_save, surrogate_timeloop_restore, &
         surrogate_timeloop_destroy, surrogate_fallback_function
 
 contains
@@ -302,12 +302,12 @@ contains
         call finish(c_timeloop_unbind(loop%handle), "surrogate_timeloop_unbind", status)
     end subroutine
 
-    subroutine surrogate_timeloop_feed(loop, output, input, status)
+    subroutine surrogate_timeloop_connect(loop, output, input, status)
         type(surrogate_timeloop), intent(in) :: loop
         character(len=*), intent(in) :: output, input
         integer(c_int), intent(out), optional :: status
         call finish(c_timeloop_feed(loop%handle, trim(output)//c_null_char, trim(input)//c_null_char), &
-            "surrogate_timeloop_feed", status)
+            "surrogate_timeloop_connect", status)
     end subroutine
 
     subroutine surrogate_timeloop_bind_state(loop, name, array, unit, component_dim, status)
@@ -336,12 +336,12 @@ contains
 
     ! ---- guard rails ----
 
-    subroutine surrogate_timeloop_bounds(loop, output, min, max, status)
+    subroutine surrogate_timeloop_set_bounds(loop, output, min, max, status)
         type(surrogate_timeloop), intent(in) :: loop
         character(len=*), intent(in) :: output
         real(c_double), intent(in) :: min, max
         integer(c_int), intent(out), optional :: status
-        call finish(c_timeloop_bounds(loop%handle, trim(output)//c_null_char, min, max), "surrogate_timeloop_bounds", &
+        call finish(c_timeloop_bounds(loop%handle, trim(output)//c_null_char, min, max), "surrogate_timeloop_set_bounds", &
             status)
     end subroutine
 
@@ -397,43 +397,43 @@ contains
 
     ! ---- steps ----
 
-    subroutine surrogate_timeloop_step(loop, dt_s, verdict, status)
+    subroutine surrogate_timeloop_step(loop, dt_s, outcome, status)
         type(surrogate_timeloop), intent(in) :: loop
         real(c_double), intent(in) :: dt_s
-        integer(c_int), intent(out), optional :: verdict
+        integer(c_int), intent(out), optional :: outcome
         integer(c_int), intent(out), optional :: status
         integer(c_int) :: found, given
-        given = surrogate_stopped
+        given = surrogate_step_stopped
         found = c_timeloop_step(loop%handle, dt_s, given)
-        if (present(verdict)) verdict = given
+        if (present(outcome)) outcome = given
         call finish(found, "surrogate_timeloop_step", status)
     end subroutine
 
     ! In place of surrogate_timeloop_step on a rank that cannot step; all ranks return the first failure. status is mine.
-    subroutine surrogate_timeloop_step_failed(loop, mine, text, status)
+    subroutine surrogate_timeloop_step_with_error(loop, mine, text, status)
         type(surrogate_timeloop), intent(in) :: loop
         integer(c_int), intent(in) :: mine
         character(len=*), intent(in) :: text
         integer(c_int), intent(out), optional :: status
         call finish(c_timeloop_step_failed(loop%handle, mine, trim(text)//c_null_char), &
-            "surrogate_timeloop_step_failed", status)
+            "surrogate_timeloop_step_with_error", status)
     end subroutine
 
-    subroutine surrogate_timeloop_roll_out(loop, n_step, dt_s, n_done, verdict, status)
+    subroutine surrogate_timeloop_rollout(loop, n_step, dt_s, n_done, outcome, status)
         type(surrogate_timeloop), intent(in) :: loop
         integer(c_int64_t), intent(in) :: n_step
         real(c_double), intent(in) :: dt_s
         integer(c_int64_t), intent(out), optional :: n_done
-        integer(c_int), intent(out), optional :: verdict
+        integer(c_int), intent(out), optional :: outcome
         integer(c_int), intent(out), optional :: status
         integer(c_int64_t) :: done
         integer(c_int) :: found, given
-        given = surrogate_stopped
+        given = surrogate_step_stopped
         done = 0
         found = c_timeloop_roll_out(loop%handle, n_step, dt_s, done, given)
         if (present(n_done)) n_done = done
-        if (present(verdict)) verdict = given
-        call finish(found, "surrogate_timeloop_roll_out", status)
+        if (present(outcome)) outcome = given
+        call finish(found, "surrogate_timeloop_rollout", status)
     end subroutine
 
     subroutine surrogate_timeloop_advance(loop, dt_s, status)
@@ -481,7 +481,7 @@ contains
         if (found == surrogate_success) then
             info%n_violations = given%n_violations
             info%field = surrogate_text(given%field)
-            info%share = given%share
+            info%fraction = given%fraction
             info%value = given%value
             info%limit = given%limit
         end if
@@ -507,16 +507,16 @@ contains
 
     ! ---- mark, rewind, checkpoints ----
 
-    subroutine surrogate_timeloop_mark(loop, status)
+    subroutine surrogate_timeloop_snapshot(loop, status)
         type(surrogate_timeloop), intent(in) :: loop
         integer(c_int), intent(out), optional :: status
-        call finish(c_timeloop_mark(loop%handle), "surrogate_timeloop_mark", status)
+        call finish(c_timeloop_mark(loop%handle), "surrogate_timeloop_snapshot", status)
     end subroutine
 
-    subroutine surrogate_timeloop_rewind(loop, status)
+    subroutine surrogate_timeloop_rollback(loop, status)
         type(surrogate_timeloop), intent(in) :: loop
         integer(c_int), intent(out), optional :: status
-        call finish(c_timeloop_rewind(loop%handle), "surrogate_timeloop_rewind", status)
+        call finish(c_timeloop_rewind(loop%handle), "surrogate_timeloop_rollback", status)
     end subroutine
 
     subroutine surrogate_timeloop_save(loop, path, status)

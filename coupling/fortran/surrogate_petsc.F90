@@ -18,7 +18,7 @@ module surrogate_petsc
     integer, parameter :: n_letter = 128
 
     ! A field of the card in a Vec, made by surrogate_make_vec.
-    type, bind(c), public :: surrogate_vec
+    type, bind(c), public :: surrogate_vec_field
         private
         character(kind=c_char) :: name(n_letter) = c_null_char, unit(n_letter) = c_null_char
         integer(c_int64_t) :: vec = 0, component = 0, n_component = 0
@@ -76,20 +76,20 @@ module surrogate_petsc
             integer(c_int) :: code
         end function
         function c_run_vec(plan, n_in, in, n_out, out) bind(c, name="surrogate_fortran_plan_run_vec") result(code)
-            import :: c_int, c_int64_t, c_ptr, surrogate_vec
+            import :: c_int, c_int64_t, c_ptr, surrogate_vec_field
             type(c_ptr), value :: plan
             integer(c_int64_t), value :: n_in, n_out
-            type(surrogate_vec), intent(in) :: in(*), out(*)
+            type(surrogate_vec_field), intent(in) :: in(*), out(*)
             integer(c_int) :: code
         end function
-        function c_step_vec(loop, dt_s, n_in, in, n_out, out, verdict) &
+        function c_step_vec(loop, dt_s, n_in, in, n_out, out, outcome) &
             bind(c, name="surrogate_fortran_timeloop_step_vec") result(code)
-            import :: c_double, c_int, c_int64_t, c_ptr, surrogate_vec
+            import :: c_double, c_int, c_int64_t, c_ptr, surrogate_vec_field
             type(c_ptr), value :: loop
             real(c_double), value :: dt_s
             integer(c_int64_t), value :: n_in, n_out
-            type(surrogate_vec), intent(in) :: in(*), out(*)
-            integer(c_int), intent(inout) :: verdict
+            type(surrogate_vec_field), intent(in) :: in(*), out(*)
+            integer(c_int), intent(inout) :: outcome
             integer(c_int) :: code
         end function
     end interface
@@ -187,7 +187,7 @@ contains
         integer(c_int64_t), intent(in) :: vec
         character(len=*), intent(in), optional :: unit
         integer, intent(in), optional :: component, n_component
-        type(surrogate_vec) :: field
+        type(surrogate_vec_field) :: field
         call take(name, field%name)
         if (present(unit)) call take(unit, field%unit)
         field%vec = vec
@@ -207,22 +207,22 @@ contains
 
     subroutine surrogate_plan_run_vec(plan, in, out, ierr)
         type(surrogate_plan), intent(in) :: plan
-        type(surrogate_vec), intent(in) :: in(:), out(:)
+        type(surrogate_vec_field), intent(in) :: in(:), out(:)
         integer(c_int), intent(out), optional :: ierr
         call finish_petsc(c_run_vec(plan%handle, int(size(in), c_int64_t), in, int(size(out), c_int64_t), out), &
             "surrogate_plan_run_vec", ierr)
     end subroutine
 
-    subroutine surrogate_timeloop_step_vec(loop, dt_s, in, out, verdict, ierr)
+    subroutine surrogate_timeloop_step_vec(loop, dt_s, in, out, outcome, ierr)
         type(surrogate_timeloop), intent(in) :: loop
         real(c_double), intent(in) :: dt_s
-        type(surrogate_vec), intent(in) :: in(:), out(:)
-        integer(c_int), intent(out), optional :: verdict
+        type(surrogate_vec_field), intent(in) :: in(:), out(:)
+        integer(c_int), intent(out), optional :: outcome
         integer(c_int), intent(out), optional :: ierr
         integer(c_int) :: code, given
         given = 0
         code = c_step_vec(loop%handle, dt_s, int(size(in), c_int64_t), in, int(size(out), c_int64_t), out, given)
-        if (present(verdict)) verdict = given
+        if (present(outcome)) outcome = given
         call finish_petsc(code, "surrogate_timeloop_step_vec", ierr)
     end subroutine
 end module surrogate_petsc

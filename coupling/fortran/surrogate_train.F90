@@ -11,7 +11,7 @@ module surrogate_train
     private
 
     ! Settings.
-    type, extends(surrogate_object), public :: surrogate_training
+    type, extends(surrogate_object), public :: surrogate_trainer_options
     contains
         final :: training_final, training_finals
     end type
@@ -27,26 +27,26 @@ module surrogate_train
         integer(c_int32_t) :: was_skipped = 0, reserved = 0
     end type
 
-    integer(c_int), parameter, public :: surrogate_weights = 0, surrogate_average = 1, surrogate_best = 2
+    integer(c_int), parameter, public :: surrogate_weights = 0, surrogate_ema = 1, surrogate_best = 2
 
     interface
-        function c_training_create(training) bind(c, name="surrogate_training_create") result(found)
+        function c_training_create(training) bind(c, name="surrogate_trainer_options_create") result(found)
             import
             type(c_ptr), intent(out) :: training
             integer(c_int) :: found
         end function
-        function c_training_set(training, key, value) bind(c, name="surrogate_training_set") result(found)
+        function c_training_set(training, key, value) bind(c, name="surrogate_trainer_options_set") result(found)
             import
             type(c_ptr), value :: training
             character(kind=c_char), intent(in) :: key(*)
             character(kind=c_char), intent(in) :: value(*)
             integer(c_int) :: found
         end function
-        function c_trainer_create(plan, across, settings, trainer) &
+        function c_trainer_create(plan, data_parallel, settings, trainer) &
             bind(c, name="surrogate_trainer_create") result(found)
             import
             type(c_ptr), value :: plan
-            type(c_ptr), value :: across
+            type(c_ptr), value :: data_parallel
             type(c_ptr), value :: settings
             type(c_ptr), intent(out) :: trainer
             integer(c_int) :: found
@@ -84,7 +84,7 @@ module surrogate_train
             real(c_double), value :: scale_
             integer(c_int) :: found
         end function
-        function c_trainer_set_lattice(trainer, n_x, n_y) bind(c, name="surrogate_trainer_set_lattice") result(found)
+        function c_trainer_set_lattice(trainer, n_x, n_y) bind(c, name="surrogate_trainer_set_grid_shape") result(found)
             import
             type(c_ptr), value :: trainer
             integer(c_int64_t), value :: n_x
@@ -124,14 +124,14 @@ module surrogate_train
             integer(c_int32_t), intent(out) :: is_best
             integer(c_int) :: found
         end function
-        function c_trainer_keep(trainer, n_kept) bind(c, name="surrogate_trainer_keep") result(found)
+        function c_trainer_keep(trainer, n_kept) bind(c, name="surrogate_trainer_reservoir_add") result(found)
             import
             type(c_ptr), value :: trainer
             integer(c_int64_t), intent(out) :: n_kept
             integer(c_int) :: found
         end function
         function c_trainer_step_kept(trainer, n_steps, report) &
-            bind(c, name="surrogate_trainer_step_kept") result(found)
+            bind(c, name="surrogate_trainer_reservoir_step") result(found)
             import
             type(c_ptr), value :: trainer
             integer(c_int64_t), value :: n_steps
@@ -188,7 +188,7 @@ module surrogate_train
             integer(c_int) :: found
         end function
         function c_model_initialise(context, card, seed, model) &
-            bind(c, name="surrogate_model_initialise") result(found)
+            bind(c, name="surrogate_model_initialize") result(found)
             import
             type(c_ptr), value :: context
             type(c_ptr), value :: card
@@ -197,7 +197,7 @@ module surrogate_train
             integer(c_int) :: found
         end function
         function c_model_initialise_scaled(context, card, seed, output_scale, model) &
-            bind(c, name="surrogate_model_initialise_scaled") result(found)
+            bind(c, name="surrogate_model_initialize_scaled") result(found)
             import
             type(c_ptr), value :: context
             type(c_ptr), value :: card
@@ -206,7 +206,7 @@ module surrogate_train
             type(c_ptr), intent(out) :: model
             integer(c_int) :: found
         end function
-        subroutine c_training_destroy(training) bind(c, name="surrogate_training_destroy")
+        subroutine c_training_destroy(training) bind(c, name="surrogate_trainer_options_destroy")
             import
             type(c_ptr), intent(inout) :: training
         end subroutine
@@ -216,52 +216,52 @@ module surrogate_train
         end subroutine
     end interface
 
-    public :: surrogate_training_create, surrogate_training_set, surrogate_training_destroy, surrogate_trainer_create, &
+    public :: surrogate_trainer_options_create, surrogate_trainer_options_set, surrogate_trainer_options_destroy, surrogate_trainer_create, &
         surrogate_trainer_bind_target, surrogate_trainer_bind_target_block, surrogate_trainer_set_point_weights, &
-        surrogate_trainer_set_scale, surrogate_trainer_set_lattice, surrogate_trainer_accumulate, surrogate_trainer_apply, &
-        surrogate_trainer_step, surrogate_trainer_validate, surrogate_trainer_end_validation, surrogate_trainer_keep, &
-        surrogate_trainer_step_kept, surrogate_trainer_widen_ranges, surrogate_trainer_save_model, surrogate_trainer_save, &
+        surrogate_trainer_set_scale, surrogate_trainer_set_grid_shape, surrogate_trainer_accumulate, surrogate_trainer_apply, &
+        surrogate_trainer_step, surrogate_trainer_validate, surrogate_trainer_end_validation, surrogate_trainer_reservoir_add, &
+        surrogate_trainer_reservoir_step, surrogate_trainer_widen_ranges, surrogate_trainer_save_model, surrogate_trainer_save, &
         surrogate_trainer_restore, &
         surrogate_trainer_note, surrogate_trainer_describe, surrogate_trainer_counter, surrogate_trainer_destroy, &
-        surrogate_model_initialise, surrogate_model_initialise_scaled
+        surrogate_model_initialize, surrogate_model_initialize_scaled
 
 contains
 
     ! ---- settings ----
 
-    subroutine surrogate_training_create(training, status)
-        type(surrogate_training), intent(inout) :: training
+    subroutine surrogate_trainer_options_create(training, status)
+        type(surrogate_trainer_options), intent(inout) :: training
         integer(c_int), intent(out), optional :: status
-        call surrogate_training_destroy(training)
-        call finish(c_training_create(training%handle), "surrogate_training_create", status)
+        call surrogate_trainer_options_destroy(training)
+        call finish(c_training_create(training%handle), "surrogate_trainer_options_create", status)
     end subroutine
 
-    subroutine surrogate_training_set(training, key, value, status)
-        type(surrogate_training), intent(in) :: training
+    subroutine surrogate_trainer_options_set(training, key, value, status)
+        type(surrogate_trainer_options), intent(in) :: training
         character(len=*), intent(in) :: key, value
         integer(c_int), intent(out), optional :: status
         call finish(c_training_set(training%handle, trim(key)//c_null_char, trim(value)//c_null_char), &
-            "surrogate_training_set", status)
+            "surrogate_trainer_options_set", status)
     end subroutine
 
-    subroutine surrogate_training_destroy(training)
-        type(surrogate_training), intent(inout) :: training
+    subroutine surrogate_trainer_options_destroy(training)
+        type(surrogate_trainer_options), intent(inout) :: training
         call c_training_destroy(training%handle)
     end subroutine
 
     ! ---- the trainer ----
 
-    ! The plan must live as long as the trainer. across: all groups together.
-    subroutine surrogate_trainer_create(trainer, plan, settings, across, status)
+    ! The plan must live as long as the trainer. data_parallel: the context of all groups.
+    subroutine surrogate_trainer_create(trainer, plan, settings, data_parallel, status)
         type(surrogate_trainer), intent(inout) :: trainer
         type(surrogate_plan), intent(in) :: plan
-        type(surrogate_training), intent(in), optional :: settings
-        type(surrogate_context), intent(in), optional :: across
+        type(surrogate_trainer_options), intent(in), optional :: settings
+        type(surrogate_context), intent(in), optional :: data_parallel
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: all_groups, chosen
         all_groups = c_null_ptr
         chosen = c_null_ptr
-        if (present(across)) all_groups = across%handle
+        if (present(data_parallel)) all_groups = data_parallel%handle
         if (present(settings)) chosen = settings%handle
         call surrogate_trainer_destroy(trainer)
         call finish(c_trainer_create(plan%handle, all_groups, chosen, trainer%handle), "surrogate_trainer_create", status)
@@ -319,11 +319,11 @@ contains
             status)
     end subroutine
 
-    subroutine surrogate_trainer_set_lattice(trainer, n_x, n_y, status)
+    subroutine surrogate_trainer_set_grid_shape(trainer, n_x, n_y, status)
         type(surrogate_trainer), intent(in) :: trainer
         integer(c_int64_t), intent(in) :: n_x, n_y
         integer(c_int), intent(out), optional :: status
-        call finish(c_trainer_set_lattice(trainer%handle, n_x, n_y), "surrogate_trainer_set_lattice", status)
+        call finish(c_trainer_set_lattice(trainer%handle, n_x, n_y), "surrogate_trainer_set_grid_shape", status)
     end subroutine
 
     ! ---- steps ----
@@ -398,7 +398,7 @@ contains
 
     ! ---- samples pushed by a solver ----
 
-    subroutine surrogate_trainer_keep(trainer, n_kept, status)
+    subroutine surrogate_trainer_reservoir_add(trainer, n_kept, status)
         type(surrogate_trainer), intent(in) :: trainer
         integer(c_int64_t), intent(out), optional :: n_kept
         integer(c_int), intent(out), optional :: status
@@ -407,10 +407,10 @@ contains
         given = 0
         found = c_trainer_keep(trainer%handle, given)
         if (present(n_kept)) n_kept = given
-        call finish(found, "surrogate_trainer_keep", status)
+        call finish(found, "surrogate_trainer_reservoir_add", status)
     end subroutine
 
-    subroutine surrogate_trainer_step_kept(trainer, n_steps, report, status)
+    subroutine surrogate_trainer_reservoir_step(trainer, n_steps, report, status)
         type(surrogate_trainer), intent(in) :: trainer
         integer(c_int64_t), intent(in) :: n_steps
         type(surrogate_step_report), intent(out), optional :: report
@@ -419,7 +419,7 @@ contains
         integer(c_int) :: found
         found = c_trainer_step_kept(trainer%handle, n_steps, given)
         if (present(report)) report = given
-        call finish(found, "surrogate_trainer_step_kept", status)
+        call finish(found, "surrogate_trainer_reservoir_step", status)
     end subroutine
 
     ! ---- ranges ----
@@ -438,7 +438,7 @@ contains
 
     ! ---- files ----
 
-    ! which: surrogate_weights, surrogate_average or surrogate_best. card: JSON in place of the model's.
+    ! which: surrogate_weights, surrogate_ema or surrogate_best. card: JSON in place of the model's.
     subroutine surrogate_trainer_save_model(trainer, which, path, card, status)
         type(surrogate_trainer), intent(in) :: trainer
         integer(c_int), intent(in) :: which
@@ -502,7 +502,7 @@ contains
     end subroutine
 
     ! card: of rank 0, which draws; others may leave it out.
-    subroutine surrogate_model_initialise(model, context, seed, card, status)
+    subroutine surrogate_model_initialize(model, context, seed, card, status)
         type(surrogate_model), intent(inout) :: model
         type(surrogate_context), intent(in) :: context
         integer(c_int64_t), intent(in) :: seed
@@ -512,11 +512,11 @@ contains
         type(c_ptr) :: address
         call surrogate_model_destroy(model)
         address = optional_text(card, letters)
-        call finish(c_model_initialise(context%handle, address, seed, model%handle), "surrogate_model_initialise", status)
+        call finish(c_model_initialise(context%handle, address, seed, model%handle), "surrogate_model_initialize", status)
     end subroutine
 
     ! card: of rank 0, which draws; others may leave it out.
-    subroutine surrogate_model_initialise_scaled(model, context, seed, output_scale, card, status)
+    subroutine surrogate_model_initialize_scaled(model, context, seed, output_scale, card, status)
         type(surrogate_model), intent(inout) :: model
         type(surrogate_context), intent(in) :: context
         integer(c_int64_t), intent(in) :: seed
@@ -528,18 +528,18 @@ contains
         call surrogate_model_destroy(model)
         address = optional_text(card, letters)
         call finish(c_model_initialise_scaled(context%handle, address, seed, output_scale, model%handle), &
-            "surrogate_model_initialise_scaled", status)
+            "surrogate_model_initialize_scaled", status)
     end subroutine
 
     ! ---- finalizers ----
 
     subroutine training_final(training)
-        type(surrogate_training), intent(inout) :: training
+        type(surrogate_trainer_options), intent(inout) :: training
         call c_training_destroy(training%handle)
     end subroutine
 
     subroutine training_finals(training)
-        type(surrogate_training), intent(inout) :: training(:)
+        type(surrogate_trainer_options), intent(inout) :: training(:)
         integer :: i
         do i = 1, size(training)
             call c_training_destroy(training(i)%handle)

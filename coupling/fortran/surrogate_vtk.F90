@@ -17,7 +17,7 @@ module surrogate_vtk
     integer(c_int), parameter, public :: surrogate_color_sequential = 0, surrogate_color_diverging = 1
     integer(c_int), parameter, public :: surrogate_color_on_white = 2
     integer(c_int), parameter, public :: surrogate_frame_none = 0, surrogate_frame_axes = 1, surrogate_frame_scale = 2
-    integer(c_int), parameter, public :: surrogate_nan_grey = 0, surrogate_nan_white = 1, surrogate_nan_outlined = 2
+    integer(c_int), parameter, public :: surrogate_nan_gray = 0, surrogate_nan_white = 1, surrogate_nan_outlined = 2
 
     type, bind(c), public :: surrogate_image
         integer(c_int32_t) :: whole_extent(6) = 0, extent(6) = 0
@@ -60,7 +60,7 @@ module surrogate_vtk
     type, public :: surrogate_png_label
         character(len=128) :: title = "", quantity = "", unit = ""
         type(surrogate_png_axis) :: x, y
-        integer(c_int) :: frame = surrogate_frame_none, nan = surrogate_nan_grey
+        integer(c_int) :: frame = surrogate_frame_none, nan = surrogate_nan_gray
         logical :: is_log10 = .false.
     end type
 

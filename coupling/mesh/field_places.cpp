@@ -21,7 +21,7 @@ std::vector<surrogate_port_info> ports_of_fields(const Model& model, bool is_out
 void require_input(const surrogate_field_info& field, const surrogate_port_info& port) {
     const char* reason = nullptr;
     if (port.kind == SURROGATE_INTEGER) reason = "takes integers, such as the tokens of a text";
-    if (port.place == SURROGATE_AT_CLOUDS) reason = "is one number for all points";
+    if (port.location == SURROGATE_ON_CLOUDS) reason = "is one number for all points";
     if (!reason) return;
     throw Failure(Exit::bad_usage, std::string("the model's input '") + field.name + "' " + reason +
                                        "; a mesh has no such array. Call the model through the "
@@ -36,12 +36,12 @@ OutputPlaces output_places(const Model& model) {
     for (size_t i = 0; i < inputs.size(); ++i) require_input(inputs[i], in[i]);
     OutputPlaces places;
     for (size_t i = 0; i < outputs.size(); ++i) {
-        if (out[i].place == SURROGATE_AT_NODES)
+        if (out[i].location == SURROGATE_ON_NODES)
             throw Failure(Exit::bad_usage,
                           std::string("the model predicts '") + outputs[i].name +
                               "' at nodes that it makes of the points, which have no place in a "
                               "mesh. Call it through the library (surrogate_plan_bind_output)");
-        const bool is_of_all = out[i].place == SURROGATE_AT_CLOUDS;
+        const bool is_of_all = out[i].location == SURROGATE_ON_CLOUDS;
         (is_of_all ? places.of_all : places.at_points).push_back(outputs[i]);
     }
     return places;

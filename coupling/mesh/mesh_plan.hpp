@@ -29,7 +29,7 @@ public:
         : job_(job), context_(context), model_(model), places_(places), options_(options) {}
 
     /// Evaluates in the type of the sample's arrays. The plan stays where all ranks have the points of
-    /// the last call; where they have moved, come or gone it follows them (surrogate_domain_move);
+    /// the last call; where they have moved, come or gone it follows them (surrogate_domain_update_points);
     /// where that cannot be (a grid cut in another way, points with and without ids, other types) it
     /// is made anew. `stage` as in read_mesh_sample().
     Prediction run(const MeshSample& sample, const std::function<void(const std::string&)>& stage);

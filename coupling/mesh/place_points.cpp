@@ -48,7 +48,7 @@ public:
     bool has_ids() const override { return has_ids_; }
     void move(Domain& domain, const std::vector<double>& x, int64_t n_axis) const override {
         const auto n = static_cast<int64_t>(chosen_.size());
-        domain.move(matrix(x.data(), n, n_axis), has_ids_ ? ids_.data() : nullptr);
+        domain.update_points(matrix(x.data(), n, n_axis), has_ids_ ? ids_.data() : nullptr);
     }
     std::vector<double> spread(const Job& job,
                                const std::vector<double>& of_chosen) const override {

@@ -37,7 +37,7 @@ bool surrogateFunction::execute() {
     call([&] {
         if (mesh_.changing()) {
             const surrogate_points points = cells_of(mesh_);
-            ::surrogate::check(surrogate_domain_move(domain_->get(), &points));
+            ::surrogate::check(surrogate_domain_update_points(domain_->get(), &points));
         }
         for (const surrogate_field_info& field : model_->inputs())
             if (field.role == SURROGATE_FIELD)

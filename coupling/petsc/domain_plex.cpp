@@ -241,13 +241,13 @@ PetscErrorCode create_domain(surrogate_context* context, DM dm, const Layout& la
                              const Coordinates& coordinates, PetscScalar** x,
                              surrogate_domain** domain) {
     PetscFunctionBegin;
-    const Verdict verdict = agree(context, attempt([&]() -> PetscErrorCode {
-                                      const auto n_point = std::size_t(layout.n_point);
-                                      const PetscErrorCode error = PetscMalloc1(
-                                          n_point * std::size_t(coordinates.n_axis), x);
-                                      return error ? error : place_all(dm, layout, coordinates, *x);
-                                  }));
-    PetscCheck(verdict, PETSC_COMM_SELF, verdict.error, "%s", verdict.text.c_str());
+    const AttemptResult outcome = agree(
+        context, attempt([&]() -> PetscErrorCode {
+            const auto n_point = std::size_t(layout.n_point);
+            const PetscErrorCode error = PetscMalloc1(n_point * std::size_t(coordinates.n_axis), x);
+            return error ? error : place_all(dm, layout, coordinates, *x);
+        }));
+    PetscCheck(outcome, PETSC_COMM_SELF, outcome.error, "%s", outcome.text.c_str());
     surrogate_points points{};
     points.x = scalar_array(*x, layout.n_point, coordinates.n_axis, coordinates.n_axis);
     PetscCallSurrogate(surrogate_domain_create_points(context, &points, domain));

@@ -15,7 +15,7 @@ namespace surrogate::petsc {
 namespace {
 
 /// n_component with 0 resolved to the block size, and the number of points in the Vec on this rank.
-PetscErrorCode layout(const surrogate_vec& field, PetscInt* n_component, PetscInt* n_point) {
+PetscErrorCode layout(const surrogate_vec_field& field, PetscInt* n_component, PetscInt* n_point) {
     PetscFunctionBegin;
     PetscInt n_local = 0;
     PetscCall(VecGetLocalSize(field.vec, &n_local));
@@ -35,7 +35,7 @@ PetscErrorCode layout(const surrogate_vec& field, PetscInt* n_component, PetscIn
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode check_vec(const surrogate_plan* plan, const surrogate_vec& field) {
+PetscErrorCode check_vec(const surrogate_plan* plan, const surrogate_vec_field& field) {
     PetscFunctionBegin;
     PetscCheck(field.vec, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "field %s: the Vec is NULL",
                field.name);
@@ -55,7 +55,7 @@ PetscErrorCode check_vec(const surrogate_plan* plan, const surrogate_vec& field)
 PetscErrorCode check_name(const VecList& call, PetscInt field) {
     PetscFunctionBegin;
     const char* const name = call[field].name;
-    PetscCheck(name, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "a surrogate_vec has no name");
+    PetscCheck(name, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "a surrogate_vec_field has no name");
     const PetscInt first = call.is_input(field) ? 0 : call.n_in;
     for (PetscInt other = first; other < field; ++other) {
         PetscCheck(std::strcmp(call[other].name, name) != 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
@@ -78,7 +78,7 @@ VecArray::Access access(const VecList& call, PetscInt field, PetscInt n_componen
 
 PetscErrorCode bind(const VecList& call, PetscInt field, Borrower& borrower, VecArray* array) {
     PetscFunctionBegin;
-    const surrogate_vec& entry = call[field];
+    const surrogate_vec_field& entry = call[field];
     PetscInt n_component = 0, n_point = 0;
     PetscCall(check_name(call, field));
     PetscCall(check_vec(borrower.plan(), entry));

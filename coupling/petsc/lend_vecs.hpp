@@ -10,11 +10,11 @@ namespace surrogate::petsc {
 /// Fields in Vecs, numbered through, inputs first.
 struct VecList {
     PetscInt n_in, n_out;
-    const surrogate_vec *in, *out;
+    const surrogate_vec_field *in, *out;
 
     PetscInt n_field() const { return n_in + n_out; }
     bool is_input(PetscInt field) const { return field < n_in; }
-    const surrogate_vec& operator[](PetscInt field) const {
+    const surrogate_vec_field& operator[](PetscInt field) const {
         return is_input(field) ? in[field] : out[field - n_in];
     }
 };
@@ -29,7 +29,7 @@ public:
     virtual VecPlace place() const = 0;
     /// Whether outputs may keep the values they had.
     virtual bool keeps_outputs() const = 0;
-    virtual surrogate_status bind(bool is_input, const surrogate_vec& field,
+    virtual surrogate_status bind(bool is_input, const surrogate_vec_field& field,
                                   const surrogate_array& array) = 0;
     /// All arrays are bound. has_cuda: one of them lies in CUDA memory.
     virtual PetscErrorCode work(bool has_cuda) = 0;

@@ -26,7 +26,7 @@ public:
     VecPlace place() const override { return place_; }
     bool keeps_outputs() const override { return false; }
 
-    surrogate_status bind(bool is_input, const surrogate_vec& field,
+    surrogate_status bind(bool is_input, const surrogate_vec_field& field,
                           const surrogate_array& array) override {
         return is_input ? surrogate_plan_bind_input(plan_, field.name, field.unit, &array)
                         : surrogate_plan_bind_output(plan_, field.name, field.unit, &array);
@@ -37,7 +37,7 @@ public:
     /// Sends NaN. With agree=true the other ranks hear what this one's error is about.
     void take_part(surrogate_status status, const char* text) override {
         surrogate_plan_unbind(plan_);
-        surrogate_plan_run_failed(plan_, status, text);
+        surrogate_plan_run_with_error(plan_, status, text);
     }
 
 private:
@@ -66,8 +66,8 @@ private:
 }  // namespace surrogate::petsc
 
 extern "C" PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscInt n_in,
-                                                 const surrogate_vec in[], PetscInt n_out,
-                                                 const surrogate_vec out[]) {
+                                                 const surrogate_vec_field in[], PetscInt n_out,
+                                                 const surrogate_vec_field out[]) {
     PetscFunctionBegin;
     PetscCheck(plan, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "plan is NULL");
     PetscLogEvent event = 0;

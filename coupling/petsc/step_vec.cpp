@@ -12,32 +12,33 @@ namespace {
 /// A step of a time loop on the arrays of Vecs.
 class LoopStep final : public Borrower {
 public:
-    LoopStep(surrogate_timeloop* loop, surrogate_plan* plan, PetscReal dt_s, int32_t* verdict)
-        : loop_(loop), plan_(plan), dt_s_(dt_s), verdict_(verdict) {}
+    LoopStep(surrogate_timeloop* loop, surrogate_plan* plan, PetscReal dt_s, int32_t* outcome)
+        : loop_(loop), plan_(plan), dt_s_(dt_s), outcome_(outcome) {}
 
     const surrogate_plan* plan() const override { return plan_; }
     VecPlace place() const override { return VecPlace::host; }
     bool keeps_outputs() const override { return true; }
 
-    surrogate_status bind(bool, const surrogate_vec& field, const surrogate_array& array) override {
+    surrogate_status bind(bool, const surrogate_vec_field& field,
+                          const surrogate_array& array) override {
         return surrogate_timeloop_bind(loop_, field.name, field.unit, &array);
     }
 
     PetscErrorCode work(bool) override {
         PetscFunctionBegin;
-        PetscCallSurrogate(surrogate_timeloop_step(loop_, dt_s_, verdict_));
+        PetscCallSurrogate(surrogate_timeloop_step(loop_, dt_s_, outcome_));
         PetscFunctionReturn(0);
     }
 
     void take_part(surrogate_status status, const char* text) override {
-        surrogate_timeloop_step_failed(loop_, status, text);
+        surrogate_timeloop_step_with_error(loop_, status, text);
     }
 
 private:
     surrogate_timeloop* loop_;
     surrogate_plan* plan_;
     PetscReal dt_s_;
-    int32_t* verdict_;
+    int32_t* outcome_;
 };
 
 }  // namespace
@@ -45,9 +46,10 @@ private:
 }  // namespace surrogate::petsc
 
 extern "C" PetscErrorCode surrogate_timeloop_step_vec(surrogate_timeloop* loop, PetscReal dt_s,
-                                                      PetscInt n_in, const surrogate_vec in[],
-                                                      PetscInt n_out, const surrogate_vec out[],
-                                                      int32_t* verdict) {
+                                                      PetscInt n_in, const surrogate_vec_field in[],
+                                                      PetscInt n_out,
+                                                      const surrogate_vec_field out[],
+                                                      int32_t* outcome) {
     PetscFunctionBegin;
     PetscCheck(loop, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "loop is NULL");
     surrogate_plan* plan = nullptr;  // borrowed
@@ -55,7 +57,7 @@ extern "C" PetscErrorCode surrogate_timeloop_step_vec(surrogate_timeloop* loop, 
     PetscLogEvent event = 0;
     PetscCall(surrogate::petsc::find_event("SurrRun", &event));
     surrogate::petsc::EventScope scope(event);
-    surrogate::petsc::LoopStep step(loop, plan, dt_s, verdict);
+    surrogate::petsc::LoopStep step(loop, plan, dt_s, outcome);
     surrogate_timeloop_unbind(loop);
     const PetscErrorCode error = surrogate::petsc::lend_vecs({n_in, n_out, in, out}, step);
     surrogate_timeloop_unbind(loop);  // the arrays were lent for this call only

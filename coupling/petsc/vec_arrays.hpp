@@ -19,7 +19,7 @@ public:
     VecArray& operator=(const VecArray&) = delete;
 
     PetscErrorCode open(Vec vec, Access access, VecPlace place);
-    /// Gives the array back early, with PETSc's verdict.
+    /// Gives the array back early, with PETSc's outcome.
     PetscErrorCode close();
 
     Vec vec() const { return vec_; }

@@ -42,7 +42,7 @@ void check_outputs(const SpectrumArguments& arguments) {
 #endif
     std::vector<OutputFile> outputs;
     for (const auto& [option, file] :
-         {std::pair("--csv", arguments.csv), std::pair("--picture", arguments.picture)}) {
+         {std::pair("--csv", arguments.csv), std::pair("--plot", arguments.plot)}) {
         if (file.empty()) continue;
         OutputFile output{option_text(option, file), file};
         output.earlier = arguments.overwrite ? Earlier::replaced : Earlier::stays;
@@ -51,9 +51,9 @@ void check_outputs(const SpectrumArguments& arguments) {
     }
     check_outputs(inputs, outputs);
 #ifndef SURROGATE_HAVE_VTK
-    if (!arguments.picture.empty())
+    if (!arguments.plot.empty())
         throw Failure(Exit::bad_usage,
-                      "--picture is drawn by VTK, and this program was built without VTK");
+                      "--plot is drawn by VTK, and this program was built without VTK");
 #endif
 }
 
@@ -174,7 +174,7 @@ std::string picture_of(const SpectrumArguments& arguments, const std::vector<Hea
 void write_files(const SpectrumArguments& arguments, const std::vector<HeadSpectrum>& all) {
     if (!arguments.csv.empty()) write_output(arguments.csv, csv_of(all));
 #ifdef SURROGATE_HAVE_VTK
-    if (!arguments.picture.empty()) write_output(arguments.picture, picture_of(arguments, all));
+    if (!arguments.plot.empty()) write_output(arguments.plot, picture_of(arguments, all));
 #endif
 }
 

@@ -19,7 +19,7 @@ struct SpectrumArguments {
     std::string at;
     bool ignore_units = false;
     std::optional<int64_t> block;    ///< --block: this one only; none: all
-    std::string csv, picture;        ///< --csv, --picture; "": none
+    std::string csv, plot;           ///< --csv, --plot; "": none
     std::string precision = "fp64";  ///< --precision: of the network; the spectrum itself is double
     std::string threads;
     bool overwrite = false;
@@ -27,7 +27,7 @@ struct SpectrumArguments {
 
 /// Eigenvalues of FLARE's mixing matrices (mixing_spectrum.hpp), per sample, block and head, on points
 /// that are spread over the ranks: a table on rank 0's stdout, all numbers in --csv, curves in
-/// --picture. The model is evaluated once for each block, up to that block. Collective; errors are
+/// --plot. The model is evaluated once for each block, up to that block. Collective; errors are
 /// Failure, on every rank: bad_usage (another family, options, files), no_case (no check case and no
 /// --mesh), not_passed (numbers that are not finite). In a build without Eigen: Failure that says so.
 void spectrum(const Job& job, const SpectrumArguments& arguments);

@@ -12,7 +12,7 @@
 
 namespace surrogate::timeloop {
 
-/// Rows of all points in the order of surrogate_order, without gaps, at a place in the file.
+/// Rows of all points in the order of surrogate_ordering, without gaps, at a place in the file.
 struct Rows {
     int64_t n_row = 0, n_column = 0;
     int32_t dtype = SURROGATE_FLOAT64;  ///< or SURROGATE_FLOAT32, SURROGATE_INT64

@@ -83,8 +83,8 @@ public:
     template <class T>
     void compare(const Rows& rows, size_t group, const T* local) {
         if (rows.n_byte() == 0) return;
-        const Order& order = state_.order(group);
-        order.forward(rows.row_bytes(), local, own_.data());
+        const Ordering& order = state_.order(group);
+        order.to_canonical(rows.row_bytes(), local, own_.data());
         agreed(state_.context(), [&] {
             read(rows, group);
             const auto* found = reinterpret_cast<const T*>(found_.data());

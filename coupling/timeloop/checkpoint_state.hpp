@@ -31,7 +31,7 @@ public:
 
     /// Points and order of a group of the content, by its index.
     const PlanPoints& points(size_t group) const { return *points_[group]; }
-    const Order& order(size_t group) const { return *kept_->orders[group]; }
+    const Ordering& order(size_t group) const { return *kept_->orders[group]; }
     size_t group_of(const StateField& field) const {
         return field.at_output && content.points.size() > 1 ? 1 : 0;
     }

@@ -16,7 +16,7 @@ const char* name_of(Policy policy);
 struct Finding {
     Policy action = Policy::off;  ///< off: the guard has not spoken
     const char* field = "";
-    double share = 0, value = 0, limit = 0;
+    double fraction = 0, value = 0, limit = 0;
     bool has_spoken() const { return action != Policy::off; }
 };
 
@@ -26,7 +26,7 @@ constexpr int64_t n_chunk = 1024;
 
 /// A guard rail. It looks at all inputs and all predictions of this rank in chunks of up to n_chunk
 /// points, puts what it has counted into one sum over the ranks, and judges by the sum: so the
-/// verdict is the same everywhere. A guard whose policy is off is not asked. Nothing takes memory but
+/// outcome is the same everywhere. A guard whose policy is off is not asked. Nothing takes memory but
 /// the constructor.
 class Guard {
 public:

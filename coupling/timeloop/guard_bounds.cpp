@@ -41,7 +41,7 @@ Finding BoundsGuard::judge(const double* sums) {
         Finding finding;
         finding.action = policy();
         finding.field = fields_->outputs()[i].name.c_str();
-        finding.share = sums[i] / static_cast<double>(points_->n_global());
+        finding.fraction = sums[i] / static_cast<double>(points_->n_global());
         spoken_ = i;
         return finding;
     }
@@ -52,7 +52,7 @@ void BoundsGuard::describe(const Finding& finding, char* text, size_t size) cons
     std::snprintf(text, size,
                   "bounds (%s): output '%s' is predicted outside its bounds at %.4g %% of the "
                   "points, worst %.6g (bound %.6g)",
-                  name_of(finding.action), finding.field, 100 * finding.share, finding.value,
+                  name_of(finding.action), finding.field, 100 * finding.fraction, finding.value,
                   finding.limit);
 }
 

@@ -36,8 +36,8 @@ std::vector<double> cholesky(const double* matrix, size_t n) {
 DistanceGuard::DistanceGuard(Fields* fields, const surrogate_model* model,
                              const PointWeights* points)
     : Guard(Policy::off), fields_(fields), points_(points) {
-    surrogate_pooled_info info{};
-    require_success(surrogate_model_pooled(model, &info));
+    surrogate_input_statistics info{};
+    require_success(surrogate_model_input_statistics(model, &info));
     if (info.n_feature == 0) return;
     n_feature_ = static_cast<size_t>(info.n_feature);
     mean_.assign(info.mean, info.mean + n_feature_);

@@ -11,7 +11,7 @@
 namespace surrogate::timeloop {
 
 /// The Mahalanobis distance of the pooled inputs from those of the training samples; see
-/// surrogate_model_pooled.
+/// surrogate_model_input_statistics.
 class DistanceGuard final : public Guard {
 public:
     /// Without statistics on the card the policy is off, and must stay so.

@@ -55,7 +55,8 @@ Finding FiniteGuard::judge(const double* sums) {
         finding.action = policy();
         finding.field =
             (is_input ? fields_->inputs()[i] : fields_->outputs()[i - n_input]).name.c_str();
-        finding.share = sums[i] / static_cast<double>((is_input ? inputs_ : outputs_)->n_global());
+        finding.fraction =
+            sums[i] / static_cast<double>((is_input ? inputs_ : outputs_)->n_global());
         finding.value = is_input ? 1 : 0;
         return finding;
     }
@@ -65,7 +66,7 @@ Finding FiniteGuard::judge(const double* sums) {
 void FiniteGuard::describe(const Finding& finding, char* text, size_t size) const {
     std::snprintf(text, size, "finite (%s): %s '%s' is NaN or infinite at %.4g %% of the points",
                   name_of(finding.action), finding.value > 0 ? "input" : "prediction",
-                  finding.field, 100 * finding.share);
+                  finding.field, 100 * finding.fraction);
 }
 
 }  // namespace surrogate::timeloop

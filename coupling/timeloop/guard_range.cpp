@@ -62,7 +62,7 @@ Finding RangeGuard::judge(const double* sums) {
         if (action <= finding.action) continue;
         finding.action = action;
         finding.field = inputs_[i].name.c_str();
-        finding.share = share;
+        finding.fraction = share;
         spoken_ = i;
     }
     return finding;
@@ -72,7 +72,7 @@ void RangeGuard::describe(const Finding& finding, char* text, size_t size) const
     std::snprintf(text, size,
                   "range (%s): input '%s' is outside the range of the training data at %.4g %% of "
                   "the points, worst %.6g (range ends at %.6g)",
-                  name_of(finding.action), finding.field, 100 * finding.share, finding.value,
+                  name_of(finding.action), finding.field, 100 * finding.fraction, finding.value,
                   finding.limit);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "coupling/timeloop/error.hpp"
 #include "coupling/timeloop/plan_parts.hpp"
@@ -39,6 +40,16 @@ Loop::Loop(surrogate_context* context, surrogate_plan* plan) : context_(context)
         sums_.resize(static_cast<size_t>(1 + n_fingerprint + rails_->n_sum()));
         worst_.resize(static_cast<size_t>(rails_->n_worst()));
     });
+}
+
+void Loop::set(const char* key, const char* value) {
+    // The name of version 0.1.
+    const bool is_old = key && std::string_view(key) == "range_share";
+    set_option(&*rails_, &settings_, is_old ? "range_max_fraction" : key, value);
+    if (is_old && log_)
+        log_(log_user_,
+             "option 'range_share' is now called 'range_max_fraction'; the old name ends with "
+             "version 0.3\n");
 }
 
 void Loop::set_log(surrogate_log_function log, void* user) {
@@ -118,12 +129,21 @@ const int64_t* Counters::find(const std::string& key) const {
     const struct {
         const char* key;
         const int64_t* value;
-    } all[] = {{"steps", &steps},       {"evaluations", &evaluations},
-               {"accepted", &accepted}, {"corrected", &corrected},
-               {"replaced", &replaced}, {"rejected", &rejected},
-               {"stopped", &stopped},   {"skipped", &skipped},
-               {"marks", &marks},       {"rewinds", &rewinds},
-               {"saves", &saves}};
+    } all[] = {{"steps", &steps},
+               {"evaluations", &evaluations},
+               {"accepted", &accepted},
+               {"corrected", &corrected},
+               {"fallback", &fallback},
+               {"rejected", &rejected},
+               {"stopped", &stopped},
+               {"skipped", &skipped},
+               {"snapshots", &snapshots},
+               {"rollbacks", &rollbacks},
+               {"saves", &saves},
+               // Names of version 0.1.
+               {"replaced", &fallback},
+               {"marks", &snapshots},
+               {"rewinds", &rollbacks}};
     for (const auto& counter : all) {
         if (key == counter.key) return counter.value;
     }
@@ -135,11 +155,11 @@ std::string Loop::report() const {
     const auto number = [](int64_t value) { return static_cast<long long>(value); };
     std::snprintf(head, sizeof head,
                   "time loop: %lld steps, %lld evaluations, time %.10g s, step %lld\n"
-                  "  accepted %lld, corrected %lld, replaced %lld, rejected %lld, stopped %lld, "
+                  "  accepted %lld, corrected %lld, fallback %lld, rejected %lld, stopped %lld, "
                   "skipped %lld\n",
                   number(counters_.steps), number(counters_.evaluations), time_s_, number(step_),
                   number(counters_.accepted), number(counters_.corrected),
-                  number(counters_.replaced), number(counters_.rejected), number(counters_.stopped),
+                  number(counters_.fallback), number(counters_.rejected), number(counters_.stopped),
                   number(counters_.skipped));
     return head + rails_->table();
 }

@@ -20,8 +20,8 @@ namespace surrogate::timeloop {
 
 /// The numbers of surrogate_timeloop_counter.
 struct Counters {
-    int64_t steps = 0, evaluations = 0, accepted = 0, corrected = 0, replaced = 0, rejected = 0,
-            stopped = 0, skipped = 0, marks = 0, rewinds = 0, saves = 0;
+    int64_t steps = 0, evaluations = 0, accepted = 0, corrected = 0, fallback = 0, rejected = 0,
+            stopped = 0, skipped = 0, snapshots = 0, rollbacks = 0, saves = 0;
 
     /// nullptr if there is no counter of this name.
     const int64_t* find(const std::string& key) const;
@@ -42,7 +42,7 @@ public:
     double time_s() const { return time_s_; }
     int64_t n_step() const { return step_; }
 
-    void set(const char* key, const char* value) { set_option(&*rails_, &settings_, key, value); }
+    void set(const char* key, const char* value);
     void set_log(surrogate_log_function log, void* user);
     void set_fallback(surrogate_fallback_function own_step, void* user);
     void set_time(double time, int64_t number);
@@ -56,7 +56,7 @@ public:
     void conserve(const char* name, const char* field, const double* weight, double tolerance);
 
     surrogate_plan* plan() const { return plan_; }
-    surrogate_status step(double dt_s, int32_t* verdict);
+    surrogate_status step(double dt_s, int32_t* outcome);
     /// Takes part in a step that this rank cannot make.
     surrogate_status step_failed(surrogate_status status, const char* text);
     void advance(double dt_s);
@@ -71,14 +71,14 @@ public:
     void log_report() const noexcept;
 
 private:
-    surrogate_status step(Problem problem, double dt_s, int32_t* verdict);
+    surrogate_status step(Problem problem, double dt_s, int32_t* outcome);
     surrogate_status take_integrals(const Problem& problem);
     surrogate_status evaluate(bool is_again, double dt_s, Problem* problem, Policy* action);
     surrogate_status run_plan(const Problem& problem);
     surrogate_status sum_and_judge(double dt_s, surrogate_status run_status, const Problem& problem,
                                    bool only_inputs, Policy* action);
     surrogate_status complete();
-    surrogate_status leave_to_solver(double dt_s, int32_t* verdict);
+    surrogate_status leave_to_solver(double dt_s, int32_t* outcome);
     void time_goes_on(double dt_s);
     void log_rail(const Rails::Rail& rail) const noexcept;
 

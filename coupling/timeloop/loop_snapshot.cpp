@@ -43,21 +43,21 @@ void Loop::mark() {
     });
     take(&mark_);
     marked_bind_ = n_bind_;
-    ++counters_.marks;
+    ++counters_.snapshots;
 }
 
 void Loop::rewind() {
     agreed(context_, [&] {
         if (marked_bind_ < 0)
             fail(SURROGATE_INVALID_ARGUMENT,
-                 "there is no mark to go back to; call surrogate_timeloop_mark first");
+                 "there is no mark to go back to; call surrogate_timeloop_snapshot first");
         if (marked_bind_ != n_bind_)
             fail(SURROGATE_INVALID_ARGUMENT,
                  "fields have been bound or integrals declared since the mark; mark again");
         require_state();
     });
     bring_back(mark_);
-    ++counters_.rewinds;
+    ++counters_.rollbacks;
 }
 
 /// What save and restore begin with: the path, and room for the state. Collective, and agreed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One step: evaluations with guards behind each, and the verdict.
+// One step: evaluations with guards behind each, and the outcome.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -9,22 +9,22 @@
 
 namespace surrogate::timeloop {
 
-surrogate_status Loop::step(double dt_s, int32_t* verdict) {
-    return step(Problem(context_), dt_s, verdict);
+surrogate_status Loop::step(double dt_s, int32_t* outcome) {
+    return step(Problem(context_), dt_s, outcome);
 }
 
 surrogate_status Loop::step_failed(surrogate_status status, const char* text) {
     if (status == SURROGATE_SUCCESS) {
         status = SURROGATE_INVALID_ARGUMENT;
-        text = "surrogate_timeloop_step_failed was called with SURROGATE_SUCCESS";
+        text = "surrogate_timeloop_step_with_error was called with SURROGATE_SUCCESS";
     }
     Problem problem(context_);
     problem.keep(status, text && *text ? text : "no reason was given");
-    int32_t verdict = 0;
-    return step(problem, 1, &verdict);
+    int32_t outcome = 0;
+    return step(problem, 1, &outcome);
 }
 
-surrogate_status Loop::step(Problem problem, double dt_s, int32_t* verdict) {
+surrogate_status Loop::step(Problem problem, double dt_s, int32_t* outcome) {
     int64_t n_evaluation = 1;
     problem.attempt([&] {
         n_evaluation = n_evaluation_of(settings_, dt_s);
@@ -40,7 +40,7 @@ surrogate_status Loop::step(Problem problem, double dt_s, int32_t* verdict) {
         if (status != SURROGATE_SUCCESS) return status;
         --n_skip_;
         ++counters_.skipped;
-        return leave_to_solver(dt_s, verdict);
+        return leave_to_solver(dt_s, outcome);
     }
     surrogate_status status = take_integrals(problem);
     Policy worst = Policy::off;
@@ -56,9 +56,9 @@ surrogate_status Loop::step(Problem problem, double dt_s, int32_t* verdict) {
     asks_inputs_first_ = rails_->rejects_inputs();
     if (worst == Policy::stop) {
         ++counters_.stopped;
-        *verdict = SURROGATE_STOPPED;
+        *outcome = SURROGATE_STEP_STOPPED;
     } else if (worst == Policy::fallback) {
-        status = leave_to_solver(dt_s, verdict);
+        status = leave_to_solver(dt_s, outcome);
         if (status == SURROGATE_SUCCESS) n_skip_ = settings_.retry_after;
     } else {
         fields_->write();
@@ -66,7 +66,7 @@ surrogate_status Loop::step(Problem problem, double dt_s, int32_t* verdict) {
         time_goes_on(dt_s);
         const bool is_corrected = worst == Policy::correct;
         ++(is_corrected ? counters_.corrected : counters_.accepted);
-        *verdict = is_corrected ? SURROGATE_CORRECTED : SURROGATE_ACCEPTED;
+        *outcome = is_corrected ? SURROGATE_STEP_CORRECTED : SURROGATE_STEP_ACCEPTED;
     }
     return status;
 }
@@ -93,7 +93,7 @@ surrogate_status Loop::take_integrals(const Problem& problem) {
 surrogate_status Loop::run_plan(const Problem& problem) {
     ++counters_.evaluations;
     if (problem.is_there())
-        return surrogate_plan_run_failed(plan_, problem.status(), problem.text());
+        return surrogate_plan_run_with_error(plan_, problem.status(), problem.text());
     return surrogate_plan_run(plan_);
 }
 
@@ -156,10 +156,10 @@ surrogate_status Loop::complete() {
     return SURROGATE_SUCCESS;
 }
 
-surrogate_status Loop::leave_to_solver(double dt_s, int32_t* verdict) {
+surrogate_status Loop::leave_to_solver(double dt_s, int32_t* outcome) {
     if (!fallback_) {
         ++counters_.rejected;
-        *verdict = SURROGATE_REJECTED;
+        *outcome = SURROGATE_STEP_REJECTED;
         return SURROGATE_SUCCESS;
     }
     surrogate_status own = SURROGATE_CALLBACK;
@@ -181,8 +181,8 @@ surrogate_status Loop::leave_to_solver(double dt_s, int32_t* verdict) {
     if (status != SURROGATE_SUCCESS) return status;
     time_goes_on(dt_s);
     rails_->drift().forget();
-    ++counters_.replaced;
-    *verdict = SURROGATE_REPLACED;
+    ++counters_.fallback;
+    *outcome = SURROGATE_STEP_FALLBACK;
     return SURROGATE_SUCCESS;
 }
 

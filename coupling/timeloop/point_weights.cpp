@@ -39,14 +39,14 @@ void PointWeights::take_steps() {
     require_success(surrogate_domain_sphere(domain_.get(), &block));
     placement_.n_lat = block.n_lat_local;
     placement_.n_lon = block.n_lon_local;
-    placement_.lat_step = block.lat_step;
-    placement_.lon_step = block.lon_step;
-    placement_.is_stepped = block.lon_step != 1 || block.lat_step != block.n_lon_local;
+    placement_.lat_stride = block.lat_stride;
+    placement_.lon_stride = block.lon_stride;
+    placement_.is_stepped = block.lon_stride != 1 || block.lat_stride != block.n_lon_local;
 }
 
 /// Weights of the rows of the grid, brought from the order of the grid to the solver's.
 void PointWeights::take_areas(surrogate_context* context, const surrogate_domain_info& grid) {
-    const Order order(domain_, sizeof(double));
+    const Ordering order(domain_, sizeof(double));
     std::vector<double> ordered;
     agreed(context, [&] {
         std::vector<double> rows(static_cast<size_t>(grid.n_lat));
@@ -58,7 +58,7 @@ void PointWeights::take_areas(surrogate_context* context, const surrogate_domain
         areas_.resize(static_cast<size_t>(n_point()));
         values_ = areas_.data();
     });
-    order.backward(sizeof(double), ordered.data(), areas_.data());
+    order.to_local(sizeof(double), ordered.data(), areas_.data());
     area_ = sum_over_ranks(context, areas_.data(), n_point());
 }
 

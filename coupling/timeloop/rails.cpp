@@ -135,7 +135,7 @@ bool Rails::keep(Rail* rail, const Finding& found) {
     if (!rail->last.has_spoken()) ++rail->n_violations;
     rail->last = found;
     const auto size = [](const Finding& finding) {
-        return finding.share > 0 ? finding.share : std::abs(finding.value);
+        return finding.fraction > 0 ? finding.fraction : std::abs(finding.value);
     };
     if (!rail->worst.has_spoken() || size(found) > size(rail->worst)) rail->worst = found;
     return is_first;

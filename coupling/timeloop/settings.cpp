@@ -14,7 +14,8 @@ namespace surrogate::timeloop {
 namespace {
 
 constexpr const char* known_keys =
-    "range, range_share, distance, distance_factor, finite, bounds, drift, retry_after, step_s";
+    "range, range_max_fraction, distance, distance_factor, finite, bounds, drift, retry_after, "
+    "step_s";
 
 [[noreturn]] void refuse(const std::string& key, const std::string& value,
                          const std::string& expected) {
@@ -63,8 +64,8 @@ void set_option(Rails* rails, Settings* settings, const char* key, const char* v
     require(value, "value");
     const std::string name = key;
     if (const Rails::Rail* rail = rails->find(name)) return set_policy(rails, rail->guard, value);
-    if (name == "range_share") {
-        const std::string expected = "a share from 0 to 1";
+    if (name == "range_max_fraction") {
+        const std::string expected = "a fraction from 0 to 1";
         const double share = number_of(name, value, expected);
         if (!(share >= 0 && share <= 1)) refuse(name, value, expected);
         rails->range().set_share(share);

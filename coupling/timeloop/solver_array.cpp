@@ -41,13 +41,13 @@ double as_single(double value) {
 
 int64_t Placement::n_memory() const {
     if (!is_stepped || n_point == 0) return n_point;
-    return 1 + (n_lat - 1) * std::abs(lat_step) + (n_lon - 1) * std::abs(lon_step);
+    return 1 + (n_lat - 1) * std::abs(lat_stride) + (n_lon - 1) * std::abs(lon_stride);
 }
 
 int64_t Placement::first() const {
     if (!is_stepped || n_point == 0) return 0;
-    return (n_lat - 1) * std::max<int64_t>(-lat_step, 0) +
-           (n_lon - 1) * std::max<int64_t>(-lon_step, 0);
+    return (n_lat - 1) * std::max<int64_t>(-lat_stride, 0) +
+           (n_lon - 1) * std::max<int64_t>(-lon_stride, 0);
 }
 
 bool SolverArray::is_distinct() const {
@@ -67,8 +67,8 @@ SolverArray::SolverArray(const surrogate_array& array, int64_t column, const Pla
     if (!placement.is_stepped) return;
     shape_[0] = placement.n_lon;
     shape_[1] = placement.n_lat;
-    stride_[0] = array.stride[0] * placement.lon_step;
-    stride_[1] = array.stride[0] * placement.lat_step;
+    stride_[0] = array.stride[0] * placement.lon_stride;
+    stride_[1] = array.stride[0] * placement.lat_stride;
 }
 
 SolverArray::SolverArray(const surrogate_block& block) : data_(block.data), dtype_(block.dtype) {
@@ -187,8 +187,8 @@ void check_array(const surrogate_array& array, const std::string& what, const Pl
     std::array<coupling::Axis, 3> axes = {coupling::Axis{n_component, array.stride[1]},
                                           coupling::Axis{n_point, array.stride[0]}};
     if (placement.is_stepped) {
-        axes[1] = {placement.n_lat, coupling::stepped(array.stride[0], placement.lat_step)};
-        axes[2] = {placement.n_lon, coupling::stepped(array.stride[0], placement.lon_step)};
+        axes[1] = {placement.n_lat, coupling::stepped(array.stride[0], placement.lat_stride)};
+        axes[2] = {placement.n_lon, coupling::stepped(array.stride[0], placement.lon_stride)};
     }
     coupling::check_axes(what, axes, number_bytes(array.dtype), is_written);
     check_data(what, array.data, n_point * n_component);

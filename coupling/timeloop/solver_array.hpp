@@ -14,7 +14,7 @@ namespace surrogate::timeloop {
 struct Placement {
     int64_t n_point = 0;
     bool is_stepped = false;
-    int64_t n_lat = 0, n_lon = 0, lat_step = 0, lon_step = 0;  ///< if is_stepped
+    int64_t n_lat = 0, n_lon = 0, lat_stride = 0, lon_stride = 0;  ///< if is_stepped
 
     /// Numbers from the first to the last in memory, and the place of point 0 among them.
     int64_t n_memory() const;

@@ -107,8 +107,8 @@ surrogate_status surrogate_timeloop_unbind(surrogate_timeloop* loop) {
     return with(loop, [](Loop& l) { l.unbind(); });
 }
 
-surrogate_status surrogate_timeloop_feed(surrogate_timeloop* loop, const char* output,
-                                         const char* input) {
+surrogate_status surrogate_timeloop_connect(surrogate_timeloop* loop, const char* output,
+                                            const char* input) {
     return with(loop, [&](Loop& l) { l.feed(output, input); });
 }
 
@@ -123,8 +123,8 @@ surrogate_status surrogate_timeloop_bind_state_block(surrogate_timeloop* loop, c
     return with(loop, [&](Loop& l) { l.bind_state(name, unit, block); });
 }
 
-surrogate_status surrogate_timeloop_bounds(surrogate_timeloop* loop, const char* output, double min,
-                                           double max) {
+surrogate_status surrogate_timeloop_set_bounds(surrogate_timeloop* loop, const char* output,
+                                               double min, double max) {
     return with(loop, [&](Loop& l) {
         l.rails().bounds().set_bounds(l.fields().output_of(output), min, max);
     });
@@ -146,32 +146,32 @@ surrogate_status surrogate_timeloop_set_fallback(surrogate_timeloop* loop,
     return with(loop, [&](Loop& l) { l.set_fallback(step, user); });
 }
 
-surrogate_status surrogate_timeloop_step(surrogate_timeloop* loop, double dt_s, int32_t* verdict) {
+surrogate_status surrogate_timeloop_step(surrogate_timeloop* loop, double dt_s, int32_t* outcome) {
     return with(loop, [&](Loop& l) {
-        int32_t found = SURROGATE_STOPPED;
+        int32_t found = SURROGATE_STEP_STOPPED;
         require_success(l.step(dt_s, &found));
-        if (verdict) *verdict = found;
+        if (outcome) *outcome = found;
     });
 }
 
-surrogate_status surrogate_timeloop_step_failed(surrogate_timeloop* loop, surrogate_status status,
-                                                const char* text) {
+surrogate_status surrogate_timeloop_step_with_error(surrogate_timeloop* loop,
+                                                    surrogate_status status, const char* text) {
     return with(loop, [&](Loop& l) { require_success(l.step_failed(status, text)); });
 }
 
-surrogate_status surrogate_timeloop_roll_out(surrogate_timeloop* loop, int64_t n_step, double dt_s,
-                                             int64_t* n_done, int32_t* verdict) {
+surrogate_status surrogate_timeloop_rollout(surrogate_timeloop* loop, int64_t n_step, double dt_s,
+                                            int64_t* n_done, int32_t* outcome) {
     return with(loop, [&](Loop& l) {
         if (n_step < 0)
             fail(SURROGATE_INVALID_ARGUMENT,
                  "n_step is " + std::to_string(n_step) + ", expected 0 or more");
-        int32_t found = SURROGATE_ACCEPTED;
+        int32_t found = SURROGATE_STEP_ACCEPTED;
         if (n_done) *n_done = 0;
-        for (int64_t i = 0; i < n_step && found < SURROGATE_REJECTED; ++i) {
+        for (int64_t i = 0; i < n_step && found < SURROGATE_STEP_REJECTED; ++i) {
             require_success(l.step(dt_s, &found));
-            if (n_done && found < SURROGATE_REJECTED) ++*n_done;
+            if (n_done && found < SURROGATE_STEP_REJECTED) ++*n_done;
         }
-        if (verdict) *verdict = found;
+        if (outcome) *outcome = found;
     });
 }
 
@@ -208,7 +208,7 @@ surrogate_status surrogate_timeloop_guard(const surrogate_timeloop* loop, const 
                  "no guard '" + std::string(guard) +
                      "' of a time loop (guards: range, distance, finite, bounds, drift)");
         const Finding& found = rail->last;
-        *info = {rail->n_violations, found.field, found.share, found.value, found.limit};
+        *info = {rail->n_violations, found.field, found.fraction, found.value, found.limit};
     });
 }
 
@@ -222,7 +222,7 @@ surrogate_status surrogate_timeloop_counter(const surrogate_timeloop* loop, cons
             fail(SURROGATE_UNKNOWN_NAME,
                  "no counter '" + std::string(key) +
                      "' of a time loop (counters: steps, evaluations, accepted, corrected, "
-                     "replaced, rejected, stopped, skipped, marks, rewinds, saves)");
+                     "fallback, rejected, stopped, skipped, snapshots, rollbacks, saves)");
         *value = *counter;
     });
 }
@@ -232,11 +232,11 @@ surrogate_status surrogate_timeloop_report(const surrogate_timeloop* loop, char*
     return with(loop, [&](const Loop& l) { copy_text(l.report(), text, n_text); });
 }
 
-surrogate_status surrogate_timeloop_mark(surrogate_timeloop* loop) {
+surrogate_status surrogate_timeloop_snapshot(surrogate_timeloop* loop) {
     return with(loop, [](Loop& l) { l.mark(); });
 }
 
-surrogate_status surrogate_timeloop_rewind(surrogate_timeloop* loop) {
+surrogate_status surrogate_timeloop_rollback(surrogate_timeloop* loop) {
     return with(loop, [](Loop& l) { l.rewind(); });
 }
 

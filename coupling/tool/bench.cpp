@@ -95,7 +95,7 @@ public:
     Arrays(const Model& model, const Plan& plan, const Domains& domains) : ports_(model.ports()) {
         for (size_t p = 0; p < ports_.size(); ++p) {
             const surrogate_port_info& port = ports_[p];
-            if (port.place == SURROGATE_POSITIONS ||
+            if (port.location == SURROGATE_COORDINATES ||
                 model.port_is_optional(static_cast<int32_t>(p)))
                 continue;
             add(port, rows_of(port, plan, domains));
@@ -109,10 +109,10 @@ public:
 private:
     static int64_t rows_of(const surrogate_port_info& port, const Plan& plan,
                            const Domains& domains) {
-        switch (port.place) {
-            case SURROGATE_AT_CLOUDS: return domains.input.n_clouds();
-            case SURROGATE_AT_NODES: return plan.counter("nodes");
-            case SURROGATE_AT_OUTPUT: return domains.n_output;
+        switch (port.location) {
+            case SURROGATE_ON_CLOUDS: return domains.input.n_clouds();
+            case SURROGATE_ON_NODES: return plan.counter("nodes");
+            case SURROGATE_ON_OUTPUT: return domains.n_output;
             default: return domains.n_input;
         }
     }

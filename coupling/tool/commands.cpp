@@ -45,7 +45,7 @@ const char* const spectrum_footer =
     "Exit status: 0 printed; 1 a number is not finite; 2 bad usage or bad file, or another family; "
     "3\n"
     "no check case in the file and no --mesh.\n"
-    "Example: mpirun -n 4 surrogate spectrum model.safetensors --csv all.csv --picture all.png";
+    "Example: mpirun -n 4 surrogate spectrum model.safetensors --csv all.csv --plot all.png";
 
 const char* const bench_footer =
     "The limit: bare loops of multiply-adds and of exponentials in single precision on the same\n"
@@ -204,14 +204,14 @@ void add_spectrum(CLI::App& app, SpectrumArguments& spectrum) {
     verb->add_option("--map", spectrum.maps, "The array for a field of the card, as of predict")
         ->type_name("FIELD=ARRAY")
         ->allow_extra_args(false);
-    verb->add_option("--at", spectrum.at, "As of predict")->type_name("points|cells");
-    verb->add_flag("--ignore-units", spectrum.ignore_units, "As of predict");
+    verb->add_option("--at", spectrum.at, "Same as predict")->type_name("points|cells");
+    verb->add_flag("--ignore-units", spectrum.ignore_units, "Same as predict");
     verb->add_option("--block", spectrum.block, "This block only, from 0 (default: all)")
         ->type_name("N");
     verb->add_option("--csv", spectrum.csv, "Write all eigenvalues to this file")
         ->type_name("FILE");
-    verb->add_option("--picture", spectrum.picture,
-                     "Draw them (PNG): a curve a block, with --block a curve a head")
+    verb->add_option("--plot,--picture", spectrum.plot,
+                     "Plot the eigenvalues (PNG), one curve per block, with --block one per head")
         ->type_name("FILE");
     verb->add_option("--precision", spectrum.precision,
                      "Of the network; eigenvalues below 1e-6 need fp64 (default: fp64)")

@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;  // nlohmann::ordered_json finds a key in time linear in their number
 
-constexpr size_t most_entries = 40;    // of a list whose length the file chooses
+constexpr size_t most_entries = 40;   // of a list whose length the file chooses
 constexpr size_t longest_text = 400;  // bytes of one of its texts
 
 /// A value of the card without quotes: gelu, 64, true.
@@ -132,10 +132,10 @@ std::string about_port(const Model& model, int32_t index, const surrogate_port_i
     const auto add = [&](const char* text) {
         about += (about.empty() ? "" : ", ") + std::string(text);
     };
-    if (!port.is_output && port.place == SURROGATE_AT_OUTPUT) add("at the output points");
-    if (port.place == SURROGATE_AT_CLOUDS) add("one row for all points");
-    if (port.place == SURROGATE_AT_NODES) add("at nodes of the points");
-    if (port.place == SURROGATE_POSITIONS) add("coordinates of the domain");
+    if (!port.is_output && port.location == SURROGATE_ON_OUTPUT) add("at the output points");
+    if (port.location == SURROGATE_ON_CLOUDS) add("one row for all points");
+    if (port.location == SURROGATE_ON_NODES) add("at nodes of the points");
+    if (port.location == SURROGATE_COORDINATES) add("coordinates of the domain");
     if (port.kind == SURROGATE_INTEGER) add("integers");
     if (model.port_is_optional(index)) add("may be left out");
     return about.empty() ? "" : " (" + about + ")";
@@ -165,7 +165,7 @@ std::string weights_of(const json& weights) {
 }
 
 /// "2 features of 400 samples, 99 % within distance 3.2"
-std::string pooled_of(const surrogate_pooled_info& pooled) {
+std::string pooled_of(const surrogate_input_statistics& pooled) {
     if (pooled.n_feature == 0) return "none: steps cannot be compared with the training data";
     char text[120];
     std::snprintf(text, sizeof text, "%d features of %lld samples, %.6g %% within distance %.4g",
@@ -208,7 +208,7 @@ void print_model(const std::string& file, const Model& model, const json& about,
     lines.add("weights", weights_of(about.at("weights")));
     lines.add("network", pairs(network));
     lines.add("check case", check.text);
-    if (!model.inputs().empty()) lines.add("pooled", pooled_of(model.pooled()));
+    if (!model.inputs().empty()) lines.add("pooled", pooled_of(model.input_statistics()));
     lines.add("memory", memory.text);
     add_provenance(provenance, lines);
     print(one_line(file) + "\n" + lines.text() + "\n" + fields_of(model));

@@ -41,11 +41,11 @@ json fields_json(const std::vector<surrogate_field_info>& fields) {
 
 const char* place_name(int32_t place) {
     switch (place) {
-        case SURROGATE_AT_INPUT: return "input points";
-        case SURROGATE_AT_OUTPUT: return "output points";
-        case SURROGATE_AT_CLOUDS: return "clouds";
-        case SURROGATE_AT_NODES: return "nodes";
-        case SURROGATE_POSITIONS: return "positions";
+        case SURROGATE_ON_INPUT: return "input points";
+        case SURROGATE_ON_OUTPUT: return "output points";
+        case SURROGATE_ON_CLOUDS: return "clouds";
+        case SURROGATE_ON_NODES: return "nodes";
+        case SURROGATE_COORDINATES: return "positions";
         default: return "unknown";
     }
 }
@@ -57,7 +57,7 @@ json ports_json(const Model& model) {
         list.push_back({{"name", ports[p].name},
                         {"channels", ports[p].n_channel},
                         {"is_output", ports[p].is_output != 0},
-                        {"place", place_name(ports[p].place)},
+                        {"place", place_name(ports[p].location)},
                         {"is_integer", ports[p].kind == SURROGATE_INTEGER},
                         {"is_optional", model.port_is_optional(static_cast<int32_t>(p))}});
     return list;
@@ -72,7 +72,7 @@ json domain_json(const surrogate_domain_info& domain) {
             {"n_lon", domain.n_lon}};
 }
 
-json pooled_json(const surrogate_pooled_info& pooled) {
+json pooled_json(const surrogate_input_statistics& pooled) {
     if (pooled.n_feature == 0) return nullptr;
     return {{"features", pooled.n_feature},
             {"samples", pooled.n_samples},
@@ -96,7 +96,7 @@ std::string model_json(const Job& job, const std::string& file, const Model& mod
                     {"network", card.value("network", json::object())},
                     {"inputs", fields_json(model.inputs())},
                     {"outputs", fields_json(model.outputs())},
-                    {"pooled", pooled_json(model.pooled())},
+                    {"pooled", pooled_json(model.input_statistics())},
                     {"check_case",
                      {{"truth", about.at("check_truth")},
                       {"is_usable", check.is_usable},

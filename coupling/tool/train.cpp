@@ -44,7 +44,7 @@ std::string config_text(const Job& job, const std::string& path) {
 
 /// Values that only the library knows to judge, with the place of what it refuses.
 void check_settings(const TrainConfig& config) {
-    Training training;
+    TrainerOptions training;
     Options options;
     std::string wrong;
     const auto attempt = [&](auto& target, const Setting& setting) {
@@ -101,7 +101,7 @@ void try_datasets(const Job& job, const TrainConfig& config) {
     });
 }
 
-Sources open_sources(const Job& job, const Context& across, const TrainConfig& config) {
+Sources open_sources(const Job& job, const Context& data_parallel, const TrainConfig& config) {
     Sources sources;
     job.agree([&] {
         if (job.is_root())
@@ -110,7 +110,7 @@ Sources open_sources(const Job& job, const Context& across, const TrainConfig& c
                 return std::pair(identity, identity.exists ? "" : path);
             });
     });
-    if (!config.model.file.empty()) sources.start.emplace(across, config.model.file);
+    if (!config.model.file.empty()) sources.start.emplace(data_parallel, config.model.file);
     try_datasets(job, config);
     job.agree([&] {
         sources.data = std::make_unique<TrainData>(config);
@@ -128,8 +128,8 @@ Sources open_sources(const Job& job, const Context& across, const TrainConfig& c
     });
     // These weights are not used. The library checks family and network before numbers are read.
     if (!sources.start)
-        (void)initialised_model(across, trial_card(config, sources.channels).dump(), config.seed,
-                                config.model.output_scale);
+        (void)initialized_model(data_parallel, trial_card(config, sources.channels).dump(),
+                                config.seed, config.model.output_scale);
     return sources;
 }
 
@@ -151,7 +151,7 @@ size_t first_zero_pair(const std::vector<bool>& zero, size_t n_output) {
 /// Relative errors divide by the norm of the target. Samples that are zero at all points are told
 /// before the first step: as an error where the loss is relative, else as a warning for held-out
 /// ones. Returns those of the held-out pairs (find_zero_targets). Collective.
-std::vector<bool> check_zero_targets(const Job& job, const Context& across,
+std::vector<bool> check_zero_targets(const Job& job, const Context& data_parallel,
                                      const TrainConfig& config, const Sources& sources,
                                      std::vector<std::string>* warnings) {
     const TrainData& data = *sources.data;
@@ -165,12 +165,13 @@ std::vector<bool> check_zero_targets(const Job& job, const Context& across,
                       "the target of " + which + " " +
                           state_text(data, pairs[at].target, pairs[at].file) +
                           " is zero everywhere, and a relative loss divides by its norm; leave the "
-                          "sample out, or set loss = \"mean_square\" in [training]");
+                          "sample out, or set loss = \"mse\" in [training]");
     };
     if (is_relative)
-        require_nonzero(find_zero_targets(job, across, data, data.training(), outputs),
+        require_nonzero(find_zero_targets(job, data_parallel, data, data.training(), outputs),
                         data.training(), "the training set's");
-    std::vector<bool> held_out = find_zero_targets(job, across, data, data.validation(), outputs);
+    std::vector<bool> held_out =
+        find_zero_targets(job, data_parallel, data, data.validation(), outputs);
     if (is_relative) require_nonzero(held_out, data.validation(), "the held-out");
     for (size_t o = 0; o < outputs.size(); ++o) {
         int64_t n = 0;
@@ -317,8 +318,10 @@ Exit train(Job& job, const TrainArguments& arguments) {
     const auto say = [&](const std::string& line) {
         if (!is_quiet) print_error("surrogate: " + line);
     };
-    const Context across = job.make_context();
-    const Sources sources = open_sources(job, across, config);
+    for (const std::string& line : config.old_keys)
+        if (job.is_root()) print_error("surrogate: " + line);
+    const Context data_parallel = job.make_context();
+    const Sources sources = open_sources(job, data_parallel, config);
     TrainFolder folder(job, config.folder);
     json provenance = json::object(), fingerprint = json::object();
     if (!arguments.dry_run) {
@@ -329,10 +332,11 @@ Exit train(Job& job, const TrainArguments& arguments) {
     }
     say("reading the training set for its means and ranges");
     const auto& [inputs, outputs] = sources.channels;
-    const DataStatistics statistics = read_statistics(job, across, *sources.data, inputs, outputs);
+    const DataStatistics statistics =
+        read_statistics(job, data_parallel, *sources.data, inputs, outputs);
     std::vector<std::string> warnings;
     const std::vector<bool> zero_targets =
-        check_zero_targets(job, across, config, sources, &warnings);
+        check_zero_targets(job, data_parallel, config, sources, &warnings);
     json card;
     job.agree([&] {
         card = sources.start
@@ -342,10 +346,11 @@ Exit train(Job& job, const TrainArguments& arguments) {
     for (const std::string& warning : warnings)
         if (job.is_root()) print_error("surrogate: warning: " + warning);
     const auto n_batch = static_cast<int64_t>(sources.data->training().size()) / config.batch;
-    TrainEngine engine(job, across, config, *sources.data, sources.channels, card, statistics,
-                       n_batch * config.n_epoch);
-    TrainParts parts{job,        across,      config, *sources.data, sources.channels, folder, card,
-                     provenance, fingerprint, engine, zero_targets,  arguments.quiet};
+    TrainEngine engine(job, data_parallel, config, *sources.data, sources.channels, card,
+                       statistics, n_batch * config.n_epoch);
+    TrainParts parts{job,          data_parallel,  config,     *sources.data, sources.channels,
+                     folder,       card,           provenance, fingerprint,   engine,
+                     zero_targets, arguments.quiet};
     if (arguments.dry_run) {
         dry_run(parts, n_batch);
         return Exit::success;

@@ -21,11 +21,11 @@ namespace {
 
 using nlohmann::json;
 
-json card_field(const Channel& channel, const ChannelStatistics& found, bool is_normalised) {
+json card_field(const Channel& channel, const ChannelStatistics& found, bool is_normalized) {
     json field = {{"name", channel.name},
                   {"unit", channel.unit},
-                  {"mean", is_normalised ? found.mean : 0.0},
-                  {"std", is_normalised ? found.std : 1.0},
+                  {"mean", is_normalized ? found.mean : 0.0},
+                  {"std", is_normalized ? found.std : 1.0},
                   {"min", found.min},
                   {"max", found.max}};
     if (channel.is_coordinate()) {
@@ -64,7 +64,7 @@ void widen(json* field, const Channel& channel, const ChannelStatistics& found,
     if (found.max < low || found.min > high)
         throw Failure(Exit::bad_usage,
                       text +
-                          ": is it the same quantity, in the same unit? With normalise = true in "
+                          ": is it the same quantity, in the same unit? With normalize = true in "
                           "[data] the model starts anew on the data's numbers");
     if (found.min < low || found.max > high) warnings->push_back(text + ": the range grows");
     (*field)["min"] = std::min(low, found.min);
@@ -109,16 +109,16 @@ Channel channel_of(const surrogate_field_info& info, const TrainData& data, bool
 /// The card of a new network, without the statistics of whole samples.
 json card_without_pooled(const TrainConfig& config, const std::vector<Channel>& inputs,
                          const std::vector<Channel>& outputs, const DataStatistics& statistics) {
-    const bool is_normalised = config.data.normalise.value_or(true);
+    const bool is_normalized = config.data.normalize.value_or(true);
     json card = {{"format", 1},
                  {"family", config.model.family},
                  {"network", json::parse(config.model.hyperparameters)},
                  {"inputs", json::array()},
                  {"outputs", json::array()}};
     for (size_t i = 0; i < inputs.size(); ++i)
-        card["inputs"].push_back(card_field(inputs[i], statistics.inputs[i], is_normalised));
+        card["inputs"].push_back(card_field(inputs[i], statistics.inputs[i], is_normalized));
     for (size_t i = 0; i < outputs.size(); ++i)
-        card["outputs"].push_back(card_field(outputs[i], statistics.outputs[i], is_normalised));
+        card["outputs"].push_back(card_field(outputs[i], statistics.outputs[i], is_normalized));
     return card;
 }
 
@@ -145,7 +145,7 @@ json adapted_card(const Model& model, const TrainConfig& config, const std::vect
                   const std::vector<Channel>& outputs, const DataStatistics& statistics,
                   std::vector<std::string>* warnings) {
     json card = json::parse(model.describe()).at("card");
-    const bool is_renewed = config.data.normalise.value_or(false);
+    const bool is_renewed = config.data.normalize.value_or(false);
     adapt(&card.at("inputs"), inputs, statistics.inputs, is_renewed, warnings);
     adapt(&card.at("outputs"), outputs, statistics.outputs, is_renewed, warnings);
     add_pooled(&card, inputs, statistics);

@@ -121,7 +121,7 @@ private:
 
 bool is_row_a_point(const Model& model) {
     for (const auto& port : model.ports())
-        if (port.place != (port.is_output != 0 ? SURROGATE_AT_OUTPUT : SURROGATE_AT_INPUT) ||
+        if (port.location != (port.is_output != 0 ? SURROGATE_ON_OUTPUT : SURROGATE_ON_INPUT) ||
             port.kind == SURROGATE_INTEGER)
             return false;
     return true;

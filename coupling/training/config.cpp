@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "coupling/job/job.hpp"
+#include "coupling/training/renamed_keys.hpp"
 #include "coupling/training/toml_table.hpp"
 
 namespace surrogate::tool {
@@ -14,16 +15,29 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Keys of surrogate_training_set that a configuration may give; `accumulate`, `seed` and `steps`
+/// Keys of surrogate_trainer_options_set that a configuration may give; `accumulate`, `seed` and `steps`
 /// follow from others.
-const std::vector<std::string> trainer_keys = {
-    "loss",           "gradient_share",  "optimizer",
-    "learning_rate",  "weight_decay",    "decay_all",
-    "beta1",          "beta2",           "epsilon",
-    "clip",           "average",         "schedule",
-    "warmup",         "initial_divisor", "final_divisor",
-    "cycle_momentum", "plateau_factor",  "plateau_patience",
-    "max_bad_steps",  "noise",           "bucket"};
+const std::vector<std::string> trainer_keys = {"loss",
+                                               "gradient_weight",
+                                               "optimizer",
+                                               "learning_rate",
+                                               "weight_decay",
+                                               "decay_all",
+                                               "beta1",
+                                               "beta2",
+                                               "epsilon",
+                                               "max_grad_norm",
+                                               "ema_decay",
+                                               "schedule",
+                                               "warmup",
+                                               "initial_divisor",
+                                               "final_divisor",
+                                               "cycle_momentum",
+                                               "plateau_factor",
+                                               "plateau_patience",
+                                               "max_nonfinite_steps",
+                                               "noise",
+                                               "bucket"};
 
 const std::vector<std::string> option_keys = {"threads",   "backend",      "vector",
                                               "precision", "reproducible", "gradients"};
@@ -93,7 +107,7 @@ void read_data(TomlTable table, TrainConfig* config) {
     const std::string symmetries = table.one_of("symmetries", {"none", "square", "longitude"});
     if (symmetries == "square") data.symmetries = Symmetry::square;
     if (symmetries == "longitude") data.symmetries = Symmetry::longitude;
-    data.normalise = table.flag("normalise");
+    data.normalize = table.flag("normalize");
     read_names(table.table("names"), config);
     table.finish();
 }
@@ -193,10 +207,11 @@ void forget_what_may_change(TrainConfig* config) {
 }  // namespace
 
 TrainConfig parse_train_config(const std::string& text, const std::string& name) {
-    const toml::table file = parse_toml(text, name);
+    toml::table file = parse_toml(text, name);
     ConfigErrors config_errors(name);
-    TomlTable root(&file, "", {}, &config_errors);
     TrainConfig config;
+    rename_old_keys(&file, &config_errors, &config.old_keys);
+    TomlTable root(&file, "", {}, &config_errors);
     read_model(root.table("model"), &config);
     read_data(root.table("data"), &config);
     read_training(root.table("training"), &config);
@@ -207,6 +222,7 @@ TrainConfig parse_train_config(const std::string& text, const std::string& name)
     root.finish();
     if (config_errors.are_there()) throw Failure(Exit::bad_usage, config_errors.text());
     collect(file, "", &config.fingerprint);
+    restore_old_keys(&config.fingerprint);
     forget_what_may_change(&config);
     return config;
 }

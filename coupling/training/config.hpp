@@ -25,7 +25,7 @@ struct TrainConfig {
         std::string family;           ///< this family
         std::string hyperparameters;  ///< JSON object, by official names
         std::vector<std::string> inputs, outputs;
-        double output_scale = 1;  ///< of surrogate_model_initialise_scaled
+        double output_scale = 1;  ///< of surrogate_model_initialize_scaled
         std::string place;        ///< of the table [model]
     } model;
 
@@ -34,11 +34,11 @@ struct TrainConfig {
         double validation_share = 0;   ///< of the samples in `train`, where there are no files
         std::optional<double> lead_s;  ///< of a series; its time step without
         Symmetry symmetries = Symmetry::none;
-        std::optional<bool> normalise;
+        std::optional<bool> normalize;
         std::map<std::string, std::string> names;  ///< by a field of the card: the one in the file
     } data;
 
-    std::vector<Setting> training;        ///< of surrogate_training_set
+    std::vector<Setting> training;        ///< of surrogate_trainer_options_set
     std::map<std::string, double> scale;  ///< of surrogate_trainer_set_scale
     bool has_increment_scale = false;     ///< each output's mean change within the lead
     int64_t n_epoch = 0;
@@ -55,6 +55,8 @@ struct TrainConfig {
     /// Everything that decides what is learnt, by key, as it was given: what a resumed training must
     /// have in common with the one before.
     std::map<std::string, std::string> fingerprint;
+
+    std::vector<std::string> old_keys;  ///< lines about names of version 0.1
 };
 
 /// The largest configuration, in bytes.

@@ -27,8 +27,8 @@ bool is_value(const std::vector<Setting>& settings, const std::string& key,
 }
 
 /// Settings of the trainer; those with a length get that of the whole training.
-Training settings_of(const TrainConfig& config, int64_t n_step) {
-    Training training;
+TrainerOptions settings_of(const TrainConfig& config, int64_t n_step) {
+    TrainerOptions training;
     for (const Setting& setting : config.training) training.set(setting.key, setting.value);
     training.set("seed", std::to_string(config.seed));
     training.set("accumulate", std::to_string(config.batch / config.n_group));
@@ -50,7 +50,7 @@ RankGroup group_of(const Job& job, int64_t n_group) {
     return {static_cast<int>(n_group), job.rank() / size, job.rank() % size, size};
 }
 
-TrainEngine::TrainEngine(const Job& job, const Context& across, const TrainConfig& config,
+TrainEngine::TrainEngine(const Job& job, const Context& data_parallel, const TrainConfig& config,
                          const TrainData& data, const ModelChannels& channels,
                          const nlohmann::json& card, const DataStatistics& statistics,
                          int64_t n_step)
@@ -65,14 +65,14 @@ TrainEngine::TrainEngine(const Job& job, const Context& across, const TrainConfi
     job_.agree([&] { read_place(first); });
     job_.agree([&] { make_domain(first); });
     plan_.emplace(*model_, *domain_, plan_options(config));
-    make_trainer(across, config, statistics, n_step);
+    make_trainer(data_parallel, config, statistics, n_step);
 }
 
 /// The first rank of each group brings the weights, under the new card.
 void TrainEngine::make_model(const TrainConfig& config, const nlohmann::json& card) {
     if (config.model.file.empty()) {
         model_.emplace(
-            initialised_model(context_, card.dump(), config.seed, config.model.output_scale));
+            initialized_model(context_, card.dump(), config.seed, config.model.output_scale));
         return;
     }
     std::string bytes;
@@ -86,13 +86,13 @@ void TrainEngine::make_model(const TrainConfig& config, const nlohmann::json& ca
     model_.emplace(context_, bytes.data(), static_cast<int64_t>(bytes.size()));
 }
 
-void TrainEngine::make_trainer(const Context& across, const TrainConfig& config,
+void TrainEngine::make_trainer(const Context& data_parallel, const TrainConfig& config,
                                const DataStatistics& statistics, int64_t n_step) {
     const Training settings = settings_of(config, n_step);
     if (group_.n == 1)
         trainer_.emplace(*plan_, settings);
     else
-        trainer_.emplace(*plan_, across, settings);
+        trainer_.emplace(*plan_, data_parallel, settings);
     has_lattice_loss_ = is_value(config.training, "loss", "gradient_l2");
     for (const auto& [output, scale] : config.scale) trainer_->set_scale(output, scale);
     for (size_t i = 0; config.has_increment_scale && i < channels_.outputs.size(); ++i) {
@@ -146,7 +146,7 @@ void TrainEngine::make_domain(const Pair& pair) {
 /// The domain follows the points of a pair. Collective over the group.
 void TrainEngine::follow(const Pair& pair) {
     const auto n_axis = static_cast<int64_t>(data_.form().coordinates.size());
-    domain_->move(matrix(points_.data(), range_.n, n_axis), ids_.data());
+    domain_->update_points(matrix(points_.data(), range_.n, n_axis), ids_.data());
     key_ = key_of(pair);
     is_new_place_ = true;
 }
@@ -176,7 +176,7 @@ void TrainEngine::bind(const Pair& pair) {
     if (data_.form().has_weight || data_.form().points == PointForm::sphere)
         trainer_->set_point_weights(column(weights_.data(), range_.n));
     const auto extents = data_.file(pair.file).extents(pair.input.sample);
-    if (has_lattice_loss_ && extents.size() == 2) trainer_->set_lattice(extents[0], extents[1]);
+    if (has_lattice_loss_ && extents.size() == 2) trainer_->set_grid_shape(extents[0], extents[1]);
     is_new_place_ = false;
 }
 

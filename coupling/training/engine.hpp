@@ -35,7 +35,7 @@ class TrainEngine {
 public:
     /// Trains a model of this card. Its weights are those of the configuration's file or, without
     /// one, drawn from its seed. n_step: optimiser steps of the whole training.
-    TrainEngine(const Job& job, const Context& across, const TrainConfig& config,
+    TrainEngine(const Job& job, const Context& data_parallel, const TrainConfig& config,
                 const TrainData& data, const ModelChannels& channels, const nlohmann::json& card,
                 const DataStatistics& statistics, int64_t n_step);
 
@@ -54,7 +54,7 @@ private:
     PointsKey key_of(const Pair& pair) const;
     void make_model(const TrainConfig& config, const nlohmann::json& card);
     void make_domain(const Pair& pair);
-    void make_trainer(const Context& across, const TrainConfig& config,
+    void make_trainer(const Context& data_parallel, const TrainConfig& config,
                       const DataStatistics& statistics, int64_t n_step);
     void read_place(const Pair& pair);
     void follow(const Pair& pair);

@@ -104,24 +104,24 @@ std::string TrainRun::card_text(const EpochRow* row) const {
     return card.dump();
 }
 
-void TrainRun::write_model(const std::string& path, Which which, const EpochRow* row,
+void TrainRun::write_model(const std::string& path, WeightSet which, const EpochRow* row,
                            bool is_final) {
     parts_.engine.trainer().save_model(path, which, card_text(row).c_str());
     if (!is_final) return;
     const auto& held_out = parts_.data.validation();
     const Pair& pair = held_out.empty() ? parts_.data.training().front() : held_out.front();
-    add_check_case(parts_.job, parts_.across, parts_.data, parts_.channels, pair, path);
+    add_check_case(parts_.job, parts_.data_parallel, parts_.data, parts_.channels, pair, path);
 }
 
 void TrainRun::write_models(bool is_final) {
     const auto& rows = history_.rows();
     const EpochRow* const last = rows.empty() ? nullptr : &rows.back();
-    write_model(parts_.folder.last(), Which::weights, last, is_final);
+    write_model(parts_.folder.last(), WeightSet::weights, last, is_final);
     if (const EpochRow* const best = history_.best())
-        write_model(parts_.folder.best(), Which::best, best, is_final);
+        write_model(parts_.folder.best(), WeightSet::best, best, is_final);
     for (const Setting& setting : parts_.config.training)
-        if (setting.key == "average" && std::stod(setting.value) > 0)
-            write_model(parts_.folder.average(), Which::average, last, is_final);
+        if (setting.key == "ema_decay" && std::stod(setting.value) > 0)
+            write_model(parts_.folder.average(), WeightSet::ema, last, is_final);
 }
 
 }  // namespace surrogate::tool

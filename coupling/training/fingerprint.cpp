@@ -5,6 +5,7 @@
 
 #include "coupling/job/job.hpp"
 #include "coupling/job/output.hpp"
+#include "coupling/training/renamed_keys.hpp"
 
 namespace surrogate::tool {
 
@@ -35,8 +36,8 @@ void require_same(const json& before, const json& now, const std::string& folder
     std::string different;
     for (const auto& [key, value] : keys.items())
         if (shown(before, key) != shown(now, key))
-            different += "\n  " + key + ": " + shown(before, key) + " in the checkpoint, " +
-                         shown(now, key) + " now";
+            different += "\n  " + present_key(key) + ": " + shown(before, key) +
+                         " in the checkpoint, " + shown(now, key) + " now";
     if (!different.empty())
         throw Failure(Exit::bad_usage,
                       "cannot resume '" + folder + "': this is another training" + different);

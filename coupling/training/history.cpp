@@ -44,8 +44,8 @@ std::string quoted(const std::string& name) {
 std::string in_words(const std::string& loss) {
     static const std::map<std::string, std::string> words = {
         {"relative_l2", "relative L2 error"},
-        {"mean_square", "mean square error, normalised"},
-        {"weighted_square", "weighted square error"},
+        {"mse", "mean square error, normalized"},
+        {"weighted_mse", "weighted square error"},
         {"gradient_l2", "relative L2 error, with gradients"}};
     const auto found = words.find(loss);
     return found == words.end() ? loss : found->second;

@@ -160,7 +160,7 @@ void TrainRun::validate(EpochRow* row) {
                 std::copy(found.error.begin(), found.error.end(), &errors[mine * n_output]);
         });
     }
-    parts_.across.reduce(SURROGATE_SUM, static_cast<int64_t>(errors.size()), errors.data());
+    parts_.data_parallel.reduce(SURROGATE_SUM, static_cast<int64_t>(errors.size()), errors.data());
     row->error = mean_errors(errors, n_output);
     const auto judgement = parts_.engine.trainer().end_validation();
     row->validation = judgement.mean_loss;

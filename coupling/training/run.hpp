@@ -22,7 +22,7 @@ namespace surrogate::tool {
 /// All that a training is made of; outlives its run.
 struct TrainParts {
     const Job& job;
-    const Context& across;
+    const Context& data_parallel;
     const TrainConfig& config;
     const TrainData& data;
     const ModelChannels& channels;
@@ -67,7 +67,7 @@ private:
     std::vector<double> mean_errors(const std::vector<double>& errors, size_t n_output) const;
     void write_curves();
     void write_models(bool is_final);
-    void write_model(const std::string& path, Which which, const EpochRow* row, bool is_final);
+    void write_model(const std::string& path, WeightSet which, const EpochRow* row, bool is_final);
     void write_checkpoint();
     std::string note() const;
     void read_note(const std::string& text);

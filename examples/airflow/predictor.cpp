@@ -96,10 +96,10 @@ PetscErrorCode Predictor::plan(const Surface& surface) {
 
 PetscErrorCode Predictor::predict(Vec pressure) {
     PetscFunctionBegin;
-    surrogate_vec in[n_feature];
+    surrogate_vec_field in[n_feature];
     for (int f = 0; f < n_feature; ++f)
         in[f] = {feature_names[f], feature_units[f], features_, f, n_feature};
-    const surrogate_vec out = {"pressure_coefficient", "1", pressure, 0, 1};
+    const surrogate_vec_field out = {"pressure_coefficient", "1", pressure, 0, 1};
     PetscCall(
         attempt([&] { return surrogate_plan_run_vec(plan_->get(), n_feature, in, 1, &out); }));
     PetscFunctionReturn(0);

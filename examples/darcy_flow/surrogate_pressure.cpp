@@ -55,7 +55,7 @@ PetscErrorCode SurrogatePressure::plan(const Grid& grid, const char* path) {
 /// in a hundred of these exceeds.
 PetscErrorCode SurrogatePressure::new_loop() {
     PetscFunctionBegin;
-    constexpr const char* settings[][2] = {{"range", "fallback"},    {"range_share", "0.01"},
+    constexpr const char* settings[][2] = {{"range", "fallback"},    {"range_max_fraction", "0.01"},
                                            {"distance", "fallback"}, {"distance_factor", "1.5"},
                                            {"finite", "fallback"},   {"bounds", "fallback"}};
     loop_.reset();
@@ -97,13 +97,13 @@ std::string text_of(const surrogate_timeloop* loop,
 }  // namespace
 
 PetscErrorCode SurrogatePressure::step(PetscReal dt_s, Vec mobility, Vec pressure,
-                                       int32_t* verdict) {
+                                       int32_t* outcome) {
     PetscFunctionBegin;
-    const surrogate_vec in = {"mobility", "m^2/(Pa s)", mobility, 0, 0};
-    const surrogate_vec out = {"pressure", "Pa", pressure, 0, 0};
-    PetscCall(surrogate_timeloop_step_vec(loop_.get(), dt_s, 1, &in, 1, &out, verdict));
+    const surrogate_vec_field in = {"mobility", "m^2/(Pa s)", mobility, 0, 0};
+    const surrogate_vec_field out = {"pressure", "Pa", pressure, 0, 0};
+    PetscCall(surrogate_timeloop_step_vec(loop_.get(), dt_s, 1, &in, 1, &out, outcome));
     // The solver makes the step.
-    if (*verdict == SURROGATE_REJECTED)
+    if (*outcome == SURROGATE_STEP_REJECTED)
         PetscCallSurrogate(surrogate_timeloop_advance(loop_.get(), dt_s));
     PetscFunctionReturn(0);
 }
@@ -111,9 +111,9 @@ PetscErrorCode SurrogatePressure::step(PetscReal dt_s, Vec mobility, Vec pressur
 PetscErrorCode SurrogatePressure::predict(PetscReal dt_s, Vec mobility, Vec pressure,
                                           bool* is_done) {
     PetscFunctionBegin;
-    int32_t verdict = SURROGATE_STOPPED;
-    PetscCall(attempt([&] { return step(dt_s, mobility, pressure, &verdict); }, is_done));
-    if (!*is_done || verdict == SURROGATE_ACCEPTED) PetscFunctionReturn(0);
+    int32_t outcome = SURROGATE_STEP_STOPPED;
+    PetscCall(attempt([&] { return step(dt_s, mobility, pressure, &outcome); }, is_done));
+    if (!*is_done || outcome == SURROGATE_STEP_ACCEPTED) PetscFunctionReturn(0);
     *is_done = false;
     problem_ = text_of(loop_.get(), surrogate_timeloop_reason);
     PetscFunctionReturn(0);

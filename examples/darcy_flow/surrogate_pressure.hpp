@@ -39,7 +39,7 @@ public:
 private:
     PetscErrorCode plan(const Grid& grid, const char* path);
     PetscErrorCode new_loop();
-    PetscErrorCode step(PetscReal dt_s, Vec mobility, Vec pressure, int32_t* verdict);
+    PetscErrorCode step(PetscReal dt_s, Vec mobility, Vec pressure, int32_t* outcome);
     PetscErrorCode attempt(const std::function<PetscErrorCode()>& work, bool* is_done);
 
     template <class Handle, void (*destroy)(Handle**)>

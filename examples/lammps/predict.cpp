@@ -23,7 +23,7 @@ struct Predictor {
     void follow() {
         const surrogate_points points = atoms.points();
         if (domain) {
-            surrogate::check(surrogate_domain_move(domain->get(), &points));
+            surrogate::check(surrogate_domain_update_points(domain->get(), &points));
             return;
         }
         domain.emplace(context, points);

@@ -42,7 +42,7 @@ struct Recorder {
 
     void take() {
         const surrogate_points points = atoms.points();
-        surrogate::check(surrogate_domain_move(domain->get(), &points));
+        surrogate::check(surrogate_domain_update_points(domain->get(), &points));
         set->set_points(*domain);
         const int64_t first = sample * domain->n_global();
         for (const char* const axis : axes)

@@ -6,7 +6,7 @@
  * calls stands in surrogate_lammps.py.
  *
  * Atoms are the points of the domain, their tags the ids. They move, and change their rank: before every run the domain takes
- * the new positions (surrogate_domain_move), and the plan follows. Per-atom fields are found by name: `q`, `rmass`, `radius`,
+ * the new positions (surrogate_domain_update_points), and the plan follows. Per-atom fields are found by name: `q`, `rmass`, `radius`,
  * `d_name` of a fix property/atom; `v.x`, `f.y`, `mu.z` are components. An output `name` of the model is written to the
  * `d_predicted_name` of a fix property/atom. The forces of the fix are zero: nothing of the dynamics changes.
  *

@@ -76,8 +76,8 @@ PetscErrorCode Predictor::plan(const Mesh& mesh) {
 
 PetscErrorCode Predictor::predict(Vec temperature) {
     PetscFunctionBegin;
-    const surrogate_vec in = {"distance", "m", distance_, 0, 1};
-    const surrogate_vec out = {"temperature", "K", temperature, 0, 1};
+    const surrogate_vec_field in = {"distance", "m", distance_, 0, 1};
+    const surrogate_vec_field out = {"temperature", "K", temperature, 0, 1};
     PetscCall(attempt([&] { return surrogate_plan_run_vec(plan_->get(), 1, &in, 1, &out); }));
     PetscFunctionReturn(0);
 }

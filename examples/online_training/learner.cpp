@@ -43,7 +43,7 @@ Learner::Learner(DM dm, int64_t n_local, const Settings& settings)
     const MPI_Comm comm = PetscObjectComm(reinterpret_cast<PetscObject>(dm));
     context_.emplace(surrogate::mpi_context(comm, {{"reproducible", "true"}}));
     if (settings.model.empty())
-        model_.emplace(surrogate::initialised_model(*context_, card, settings.seed));
+        model_.emplace(surrogate::initialized_model(*context_, card, settings.seed));
     else
         model_.emplace(*context_, settings.model);
     domain_.emplace(domain_of(*context_, dm));
@@ -55,21 +55,21 @@ Learner::Learner(DM dm, int64_t n_local, const Settings& settings)
     loop_->bind("mobility", mobility, "m^2/(Pa s)");
     loop_->bind("pressure", surrogate::column(prediction_.data(), n_local), "Pa");
     for (const char* guard : {"range", "finite", "bounds"}) loop_->set(guard, "fallback");
-    loop_->set("range_share", "0.01");
+    loop_->set("range_max_fraction", "0.01");
     learning_plan_->bind_input("mobility", mobility, "m^2/(Pa s)");
-    trainer_.emplace(*learning_plan_,
-                     surrogate::Training{{"learning_rate", std::to_string(settings.learning_rate)},
-                                         {"warmup", "50"},
-                                         {"accumulate", "2"},
-                                         {"reservoir", std::to_string(settings.reservoir)},
-                                         {"seed", std::to_string(settings.seed)}});
+    trainer_.emplace(*learning_plan_, surrogate::TrainerOptions{
+                                          {"learning_rate", std::to_string(settings.learning_rate)},
+                                          {"warmup", "50"},
+                                          {"accumulate", "2"},
+                                          {"reservoir", std::to_string(settings.reservoir)},
+                                          {"seed", std::to_string(settings.seed)}});
     trainer_->bind_target("pressure", surrogate::column(solved_.data(), n_local), "Pa");
 }
 
 bool Learner::predict(double dt_s, const std::vector<double>& mobility,
                       std::vector<double>* pressure) {
     mobility_ = mobility;
-    if (loop_->step(dt_s) == surrogate::Verdict::rejected) {
+    if (loop_->step(dt_s) == surrogate::StepOutcome::rejected) {
         loop_->advance(dt_s);
         return false;
     }
@@ -80,9 +80,9 @@ bool Learner::predict(double dt_s, const std::vector<double>& mobility,
 double Learner::learn(const std::vector<double>& mobility, const std::vector<double>& pressure) {
     mobility_ = mobility;
     solved_ = pressure;
-    trainer_->keep();
+    trainer_->reservoir_add();
     ++n_learnt_;
-    return trainer_->step_kept(settings_.steps_per_state).loss;
+    return trainer_->reservoir_step(settings_.steps_per_state).loss;
 }
 
 int32_t Learner::widen_ranges_if_due() {

@@ -40,7 +40,7 @@ Emulator::Emulator(const Layout& layout, const Latitudes& latitudes, const std::
 
 void Emulator::watch() {
     for (const char* guard : {"range", "distance", "bounds"}) loop_.set(guard, "fallback");
-    loop_.set("range_share", "0.01");
+    loop_.set("range_max_fraction", "0.01");
     // The divergence of emulated states is smoother than the solver's, which the distance sees: up
     // to 3.5 times what training had within a day. Another kind of flow is a hundred times as far.
     loop_.set("distance_factor", "5");
@@ -48,12 +48,12 @@ void Emulator::watch() {
     loop_.conserve("mass", "geopotential", 1e-9);
     // The card bounds what the model was given; what it makes of that is its next input.
     for (std::size_t f = 0; f < n_field; ++f)
-        loop_.bounds(field_names[f].name, card_[f].min, card_[f].max);
+        loop_.set_bounds(field_names[f].name, card_[f].min, card_[f].max);
 }
 
 bool Emulator::step(Fields* fields) {
     fields_ = *fields;
-    if (loop_.step(3600) == surrogate::Verdict::rejected) return false;
+    if (loop_.step(3600) == surrogate::StepOutcome::rejected) return false;
     *fields = fields_;
     return true;
 }
@@ -67,11 +67,11 @@ std::string Emulator::reason() const {
 
 void Emulator::mark(const Fields& fields) {
     fields_ = fields;
-    loop_.mark();
+    loop_.snapshot();
 }
 
 void Emulator::rewind(Fields* fields) {
-    loop_.rewind();
+    loop_.rollback();
     *fields = fields_;
 }
 

@@ -41,9 +41,8 @@ inline void expect_groups_of_one_rank(const GoldenFile& file, int64_t n_axis,
                                       const std::vector<double>& targets, MPI_Comm comm) {
     const Options options{{"gradients", "true"}, {"reproducible", "true"}};
     const auto settings = [](int accumulate) {
-        return Training{{"learning_rate", "1e-3"},
-                        {"loss", "mean_square"},
-                        {"accumulate", std::to_string(accumulate)}};
+        return TrainerOptions{
+            {"learning_rate", "1e-3"}, {"loss", "mse"}, {"accumulate", std::to_string(accumulate)}};
     };
     const auto load = [&](FamilyTraining& own, int sample) {
         for (size_t i = 0; i < targets.size(); ++i)

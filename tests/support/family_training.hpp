@@ -43,7 +43,7 @@ inline std::string model_with_fields(const GoldenFile& file, int64_t n_axis, int
 struct FamilyTraining {
     FamilyTraining(const GoldenFile& file, int64_t n_axis, const surrogate_points& points,
                    std::vector<double> given, std::vector<double> wanted, const Options& options,
-                   const Training& settings, const std::optional<Context>& across = {})
+                   const TrainerOptions& settings, const std::optional<Context>& across = {})
         : n(points.x.shape[0]),
           n_in(std::ssize(given) / n),
           n_out(std::ssize(wanted) / n),
@@ -92,7 +92,7 @@ inline void expect_golden_trace(const GoldenFile& file, const surrogate_points& 
                        {{"learning_rate", "1e-3"},
                         {"weight_decay", "1e-2"},
                         {"decay_all", "true"},
-                        {"clip", "0"}});
+                        {"max_grad_norm", "0"}});
     const std::vector<double> losses = file.tensor("check/trace64/loss").values;
     const std::vector<double> norms = file.tensor("check/trace64/grad_norm").values;
     for (size_t j = 0; j < losses.size(); ++j) {
@@ -134,11 +134,11 @@ inline void expect_moves_are_followed(const GoldenFile& file, const std::vector<
     const auto make = [&](const std::vector<double>& x) {
         return std::make_unique<FamilyTraining>(file, n_axis, points(x), features, targets,
                                                 Options{{"gradients", "true"}},
-                                                Training{{"learning_rate", "1e-3"}});
+                                                TrainerOptions{{"learning_rate", "1e-3"}});
     };
     const auto own = make(positions), fresh = make(moved);
     const double before = own->trainer.validate(static_cast<int32_t>(own->n_out)).loss;
-    own->domain.move(points(moved));
+    own->domain.update_points(points(moved));
     for (int step = 0; step < 2; ++step) {
         const surrogate_step_report found = own->trainer.step(), expected = fresh->trainer.step();
         EXPECT_NE(found.loss, before);
@@ -147,7 +147,7 @@ inline void expect_moves_are_followed(const GoldenFile& file, const std::vector<
     }
 }
 
-/// Three steps in single precision, with mean_square.
+/// Three steps in single precision, with mse.
 inline void expect_steps_lower_the_loss(FamilyTraining& own) {
     const double before = own.trainer.step().loss;
     own.trainer.step();

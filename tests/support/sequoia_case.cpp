@@ -110,9 +110,9 @@ std::vector<double> run(Plan& plan, const Model& model, const SequoiaCase& own) 
     std::vector<double> y;
     for (const surrogate_port_info& port : model.ports()) {
         if (port.is_output) {
-            const int64_t n = port.place == SURROGATE_AT_OUTPUT   ? own.n
-                              : port.place == SURROGATE_AT_CLOUDS ? 1
-                                                                  : plan.counter("nodes");
+            const int64_t n = port.location == SURROGATE_ON_OUTPUT   ? own.n
+                              : port.location == SURROGATE_ON_CLOUDS ? 1
+                                                                     : plan.counter("nodes");
             y.assign(static_cast<size_t>(n * port.n_channel), NAN);
             wanted.push_back({port.name, matrix(y.data(), n, port.n_channel)});
         } else if (port.kind == SURROGATE_INTEGER) {
@@ -122,7 +122,7 @@ std::vector<double> run(Plan& plan, const Model& model, const SequoiaCase& own) 
             tokens.shape[0] = own.n;
             tokens.shape[1] = tokens.stride[0] = tokens.stride[1] = 1;
             given.push_back({port.name, tokens});
-        } else if (port.place == SURROGATE_AT_INPUT) {
+        } else if (port.location == SURROGATE_ON_INPUT) {
             given.push_back({port.name, matrix(own.features.data(), own.n, port.n_channel)});
         }
     }

@@ -58,24 +58,24 @@ public:
             s.longitude = longitude_.data();
         }
         if (layout_.ghosts > 0 || layout_.is_latitude_fastest) {
-            s.lat_step = lat_step();
-            s.lon_step = lon_step();
+            s.lat_stride = lat_stride();
+            s.lon_stride = lon_stride();
         }
         return s;
     }
 
-    int64_t lat_step() const {
+    int64_t lat_stride() const {
         return layout_.is_latitude_fastest ? 1 : n_lon() + 2 * layout_.ghosts;
     }
-    int64_t lon_step() const {
+    int64_t lon_stride() const {
         return layout_.is_latitude_fastest ? n_lat() + 2 * layout_.ghosts : 1;
     }
     int64_t memory_size() const {
         return (n_lat() + 2 * layout_.ghosts) * (n_lon() + 2 * layout_.ghosts);
     }
-    int64_t first_point() const { return layout_.ghosts * (lat_step() + lon_step()); }
+    int64_t first_point() const { return layout_.ghosts * (lat_stride() + lon_stride()); }
     int64_t place(int64_t i, int64_t j) const {
-        return first_point() + i * lat_step() + j * lon_step();
+        return first_point() + i * lat_stride() + j * lon_stride();
     }
 
     /// Row and index of local point (i, j) on the model's grid.
@@ -182,7 +182,7 @@ public:
           plan(model, input, output, options),
           ports(model.ports()) {
         for (const surrogate_port_info& port : ports) {
-            fields.emplace_back(port.place == SURROGATE_AT_OUTPUT ? out_block : in_block,
+            fields.emplace_back(port.location == SURROGATE_ON_OUTPUT ? out_block : in_block,
                                 port.n_channel);
         }
     }

@@ -168,7 +168,7 @@ std::vector<double> evaluate(const std::string& path, const std::vector<std::vec
     size_t next = 0;
     const std::vector<surrogate_port_info> ports = model.ports();
     for (const surrogate_port_info& port : ports) {
-        const int64_t n = n_point(port.place == SURROGATE_AT_OUTPUT ? out : in);
+        const int64_t n = n_point(port.location == SURROGATE_ON_OUTPUT ? out : in);
         if (port.is_output) {
             y.assign(static_cast<size_t>(n * port.n_channel), NAN);
             result = {port.name, channels_first(y.data(), n, port.n_channel)};
@@ -187,7 +187,7 @@ std::vector<std::vector<float>> wave_inputs(const Model& model) {
     std::vector<std::vector<float>> inputs;
     for (const surrogate_port_info& port : model.ports()) {
         if (port.is_output) continue;
-        const int64_t n = n_point(port.place == SURROGATE_AT_OUTPUT ? out : in);
+        const int64_t n = n_point(port.location == SURROGATE_ON_OUTPUT ? out : in);
         inputs.push_back(wave(n * port.n_channel, 0.6 + static_cast<double>(inputs.size())));
     }
     return inputs;

@@ -14,7 +14,7 @@
 namespace surrogate::petsc {
 
 /// What came of a call that may fail on some ranks; after agree() the same on all of them.
-struct Verdict {
+struct AttemptResult {
     PetscErrorCode error = 0;
     std::string text;
 
@@ -23,24 +23,24 @@ struct Verdict {
 
 /// Calls a function that returns a PetscErrorCode, with an error handler that prints nothing. Local.
 template <class Call>
-Verdict attempt(Call&& call) {
-    Verdict verdict;
+AttemptResult attempt(Call&& call) {
+    AttemptResult outcome;
     if (PetscPushErrorHandler(PetscReturnErrorHandler, nullptr))
         return {PETSC_ERR_LIB, "no handler"};
-    verdict.error = std::forward<Call>(call)();
+    outcome.error = std::forward<Call>(call)();
     char* text = nullptr;  // PETSc's, of the error raised last
-    if (verdict.error && !PetscErrorMessage(verdict.error, nullptr, &text) && text)
-        verdict.text = text;
+    if (outcome.error && !PetscErrorMessage(outcome.error, nullptr, &text) && text)
+        outcome.text = text;
     if (PetscPopErrorHandler()) return {PETSC_ERR_LIB, "no handler"};
-    return verdict;
+    return outcome;
 }
 
-/// Brings the verdict of the first rank that failed to all ranks of the context. Collective. A
-/// failed MPI call stays the verdict of this rank alone, because other ranks may wait in that call.
-inline Verdict agree(surrogate_context* context, Verdict verdict) {
-    if (verdict.error == PETSC_ERR_MPI) return verdict;
+/// Brings the outcome of the first rank that failed to all ranks of the context. Collective. A
+/// failed MPI call stays the outcome of this rank alone, because other ranks may wait in that call.
+inline AttemptResult agree(surrogate_context* context, AttemptResult outcome) {
+    if (outcome.error == PETSC_ERR_MPI) return outcome;
     const surrogate_status status =
-        surrogate_context_agree(context, status_of(verdict.error), verdict.text.c_str());
+        surrogate_context_agree(context, status_of(outcome.error), outcome.text.c_str());
     if (status == SURROGATE_SUCCESS) return {};
     return {surrogate_petsc_error_code(status), surrogate_error(context)};
 }

@@ -38,7 +38,7 @@ PetscErrorCode Fields::open(const surrogate_model* model, const Settings& settin
         PetscCall(add_output(info.name));
     }
     for (const auto& [name, source] : settings.sources) {
-        const auto is_it = [&name = name](const surrogate_vec& field) {
+        const auto is_it = [&name = name](const surrogate_vec_field& field) {
             return name == field.name;
         };
         PetscCheck(std::ranges::any_of(in_, is_it) || std::ranges::any_of(out_, is_it),
@@ -190,7 +190,7 @@ PetscErrorCode Fields::add_output(const char* card_name) {
 }
 
 PetscErrorCode Fields::take_component(const char* card_name, Vec vec, PetscInt component,
-                                      std::vector<surrogate_vec>* fields) {
+                                      std::vector<surrogate_vec_field>* fields) {
     PetscFunctionBegin;
     PetscInt n_component = 0;
     PetscCall(VecGetBlockSize(vec, &n_component));

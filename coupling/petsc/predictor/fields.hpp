@@ -48,7 +48,7 @@ private:
     PetscErrorCode find_stem(const std::string& name, Vec* vec, PetscInt* component);
     PetscErrorCode find_diagonal(Vec* vec);
     PetscErrorCode take_component(const char* card_name, Vec vec, PetscInt component,
-                                  std::vector<surrogate_vec>* fields);
+                                  std::vector<surrogate_vec_field>* fields);
     PetscErrorCode borrow_named(const char* name, Vec* vec);
 
     struct Borrowed {
@@ -60,7 +60,7 @@ private:
     const Settings* settings_ = nullptr;
     Problem problem_;
     std::vector<std::string> components_;  // of the solution, as the DM names them
-    std::vector<surrogate_vec> in_, out_;
+    std::vector<surrogate_vec_field> in_, out_;
     std::vector<Borrowed> borrowed_;  // named vectors of the DM
     Vec diagonal_ = nullptr;          // owned, kept from solve to solve
     bool has_diagonal_ = false;       // of this problem's matrix

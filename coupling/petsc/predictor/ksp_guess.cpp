@@ -91,7 +91,7 @@ PetscErrorCode predict(KSPGuess guess, Mat matrix, Vec rhs, Vec x, bool* is_made
     PetscCall(find_dm(guess->ksp->dm, matrix, x, &problem));
     PetscCall(guess->ksp->transpose_solve ? MatGetTransposeNullSpace(matrix, &problem.null_space)
                                           : MatGetNullSpace(matrix, &problem.null_space));
-    const Verdict unfit = attempt([&] { return check_ksp(guess->ksp); });
+    const AttemptResult unfit = attempt([&] { return check_ksp(guess->ksp); });
     PetscCall(data.predictor.predict(problem, unfit, is_made));
     PetscFunctionReturn(0);
 }

@@ -20,10 +20,10 @@ Refusal refusal_of(PetscErrorCode error) {
 
 /// Raises the error of a failed MPI call. A solver that goes on without the surrogate would wait
 /// for ranks that wait in that call.
-PetscErrorCode require_communication(const Verdict& verdict) {
+PetscErrorCode require_communication(const AttemptResult& outcome) {
     PetscFunctionBegin;
-    PetscCheck(verdict.error != PETSC_ERR_MPI, PETSC_COMM_SELF, verdict.error, "%s",
-               verdict.text.c_str());
+    PetscCheck(outcome.error != PETSC_ERR_MPI, PETSC_COMM_SELF, outcome.error, "%s",
+               outcome.text.c_str());
     PetscFunctionReturn(0);
 }
 
@@ -44,7 +44,8 @@ PetscErrorCode Predictor::read_settings(PetscObject solver) {
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode Predictor::predict(const Problem& problem, const Verdict& unfit, bool* is_made) {
+PetscErrorCode Predictor::predict(const Problem& problem, const AttemptResult& unfit,
+                                  bool* is_made) {
     PetscFunctionBegin;
     *is_made = false;
     ++counters_.asked;
@@ -53,7 +54,7 @@ PetscErrorCode Predictor::predict(const Problem& problem, const Verdict& unfit, 
         PetscFunctionReturn(0);
     }
     if (!has_settings_) PetscCall(read_settings(problem.solver));
-    if (const Verdict ready = unfit ? prepare(problem) : unfit; !ready) {
+    if (const AttemptResult ready = unfit ? prepare(problem) : unfit; !ready) {
         PetscCall(fields_.close());
         PetscCall(give_up(problem, ready));
         PetscFunctionReturn(0);
@@ -65,11 +66,12 @@ PetscErrorCode Predictor::predict(const Problem& problem, const Verdict& unfit, 
 
 /// Model, plan and Vecs. The steps are collective and fail on all ranks together; what a rank finds
 /// by itself is agreed on at the end.
-Verdict Predictor::prepare(const Problem& problem) {
-    const Verdict opened =
+AttemptResult Predictor::prepare(const Problem& problem) {
+    const AttemptResult opened =
         attempt([&] { return model_ ? PetscErrorCode(0) : open_model(problem); });
     if (!opened) return opened;
-    const Verdict planned = agree(context_, attempt([&] { return follow_unknowns(problem); }));
+    const AttemptResult planned =
+        agree(context_, attempt([&] { return follow_unknowns(problem); }));
     if (!planned) return planned;
     return agree(context_, attempt([&] { return fields_.open(model_, settings_, problem); }));
 }
@@ -116,22 +118,22 @@ PetscErrorCode Predictor::forget() {
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode Predictor::give_up(const Problem& problem, const Verdict& verdict) {
+PetscErrorCode Predictor::give_up(const Problem& problem, const AttemptResult& outcome) {
     PetscFunctionBegin;
-    PetscCall(require_communication(verdict));
-    PetscCheck(settings_.is_optional, problem.comm(), verdict.error, "%s", verdict.text.c_str());
+    PetscCall(require_communication(outcome));
+    PetscCheck(settings_.is_optional, problem.comm(), outcome.error, "%s", outcome.text.c_str());
     is_given_up_ = true;
     counters_.refuse(Refusal::failed);
-    counters_.last_failure = verdict.text;
+    counters_.last_failure = outcome.text;
     PetscCall(PetscFPrintf(problem.comm(), PETSC_STDERR,
                            "surrogate: not used, the %s goes on without it: %s\n", problem.kind(),
-                           verdict.text.c_str()));
+                           outcome.text.c_str()));
     PetscFunctionReturn(0);
 }
 
 PetscErrorCode Predictor::run(const Problem& problem, bool* is_made) {
     PetscFunctionBegin;
-    const Verdict made = agree(context_, attempt([&] { return fields_.run(plan_); }));
+    const AttemptResult made = agree(context_, attempt([&] { return fields_.run(plan_); }));
     PetscCall(require_communication(made));
     *is_made = bool(made);
     if (!made) {

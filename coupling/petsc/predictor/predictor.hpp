@@ -26,7 +26,7 @@ public:
     ///   is_made   false: the solution is not to be used, and the counters say why
     /// A surrogate that cannot be used (`unfit` of the solver, no model file, fields that are not
     /// found, ..) is an error, or with -surrogate_optional the last time that it is tried.
-    PetscErrorCode predict(const Problem& problem, const Verdict& unfit, bool* is_made);
+    PetscErrorCode predict(const Problem& problem, const AttemptResult& unfit, bool* is_made);
 
     /// Whether a prediction that was made is to be used, by its norm and that of the start; counts it.
     bool judge(PetscReal start_norm, PetscReal prediction_norm) {
@@ -45,11 +45,11 @@ public:
     PetscErrorCode view_at_end(MPI_Comm comm, const char* norm) const;
 
 private:
-    Verdict prepare(const Problem& problem);
+    AttemptResult prepare(const Problem& problem);
     PetscErrorCode open_model(const Problem& problem);
     PetscErrorCode make_plan(const Problem& problem);
     PetscErrorCode follow_unknowns(const Problem& problem);
-    PetscErrorCode give_up(const Problem& problem, const Verdict& verdict);
+    PetscErrorCode give_up(const Problem& problem, const AttemptResult& outcome);
     PetscErrorCode run(const Problem& problem, bool* is_made);
 
     Settings settings_;

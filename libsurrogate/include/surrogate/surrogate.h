@@ -49,7 +49,7 @@
 #endif
 
 #define SURROGATE_VERSION_MAJOR 0
-#define SURROGATE_VERSION_MINOR 1
+#define SURROGATE_VERSION_MINOR 2
 #define SURROGATE_VERSION_PATCH 0
 
 #ifdef __cplusplus
@@ -86,7 +86,7 @@ typedef struct surrogate_check_case surrogate_check_case;
 typedef struct surrogate_domain surrogate_domain;
 typedef struct surrogate_plan surrogate_plan;
 
-/* "0.1.0", of the library that is running (the macros above are those it was compiled against). */
+/* "0.2.0", of the library that is running (the macros above are those it was compiled against). */
 SURROGATE_API const char* surrogate_version(void);
 
 /* "SHAPE" for SURROGATE_SHAPE, ..; never NULL. */
@@ -251,7 +251,7 @@ SURROGATE_API surrogate_status surrogate_context_create(const surrogate_options*
 SURROGATE_API surrogate_status surrogate_context_rank(const surrogate_context* context,
                                                       int32_t* rank, int32_t* size);
 
-/* Brings one verdict to all ranks. Collective: every rank gives its own status, SURROGATE_SUCCESS
+/* Brings one outcome to all ranks. Collective: every rank gives its own status, SURROGATE_SUCCESS
  * or any other, of whatever it did; all return the status of the first rank that failed, and
  * surrogate_error() then gives that rank's text on all ("rank 2: .."). Success everywhere is
  * SURROGATE_SUCCESS. A rank whose run failed only because of another rank's NaN stands behind the
@@ -364,15 +364,15 @@ SURROGATE_API surrogate_status surrogate_model_output(const surrogate_model* mod
  *   covariance  [n_feature, n_feature] symmetric, positive definite
  *   distance    the Mahalanobis distance that a share `quantile` of the samples does not exceed
  * The memory belongs to the model. Local. Since 0.1 */
-typedef struct surrogate_pooled_info {
+typedef struct surrogate_input_statistics {
     int32_t n_feature;
     const double* mean;
     const double* covariance;
     double quantile, distance;
     int64_t n_samples;
-} surrogate_pooled_info;
-SURROGATE_API surrogate_status surrogate_model_pooled(const surrogate_model* model,
-                                                      surrogate_pooled_info* info);
+} surrogate_input_statistics;
+SURROGATE_API surrogate_status surrogate_model_input_statistics(const surrogate_model* model,
+                                                                surrogate_input_statistics* info);
 
 /* A number that tells models apart: XXH3-64 of the card (its JSON with sorted keys, without
  * checksums) and of all weights in single precision with their names and shapes, as they are now
@@ -399,15 +399,15 @@ SURROGATE_API surrogate_status surrogate_model_domain(const surrogate_model* mod
                                                       surrogate_domain_info* info);
 
 /* One tensor of the bare network (surrogate_plan_run_network): [n, n_channel].
- *   place  SURROGATE_AT_INPUT, SURROGATE_AT_OUTPUT: a row for each point that this rank has of the
+ *   location  SURROGATE_ON_INPUT, SURROGATE_ON_OUTPUT: a row for each point that this rank has of the
  *          input or output domain. Inputs usually live on the input domain and outputs on the
  *          output domain; the queries of an attention layer between two grids are inputs on the
  *          output domain
- *          SURROGATE_AT_CLOUDS: a row for each cloud of the input domain, on every rank (what a
+ *          SURROGATE_ON_CLOUDS: a row for each cloud of the input domain, on every rank (what a
  *          network reads out of all points)
- *          SURROGATE_AT_NODES: a row for each node that the network makes of the points, on every
+ *          SURROGATE_ON_NODES: a row for each node that the network makes of the points, on every
  *          rank; their number is the plan's counter "nodes"
- *          SURROGATE_POSITIONS: the points of the input domain; the tensor is their coordinates, an
+ *          SURROGATE_COORDINATES: the points of the input domain; the tensor is their coordinates, an
  *          axis a channel. The plan takes it from the domain (option `coordinates`), and
  *          surrogate_plan_run_network is not given it. It is the first input, or there is none; a
  *          card that names inputs begins with these coordinates
@@ -415,18 +415,18 @@ SURROGATE_API surrogate_status surrogate_model_domain(const surrogate_model* mod
  *          SURROGATE_INTEGER: SURROGATE_INT32 or SURROGATE_INT64, such as the tokens of a text
  * The card's fields are the channels of the ports, in this order. */
 enum {
-    SURROGATE_AT_INPUT = 0,
-    SURROGATE_AT_OUTPUT = 1,
-    SURROGATE_AT_CLOUDS = 2,
-    SURROGATE_AT_NODES = 3,
-    SURROGATE_POSITIONS = 4
+    SURROGATE_ON_INPUT = 0,
+    SURROGATE_ON_OUTPUT = 1,
+    SURROGATE_ON_CLOUDS = 2,
+    SURROGATE_ON_NODES = 3,
+    SURROGATE_COORDINATES = 4
 };
 enum { SURROGATE_REAL = 0, SURROGATE_INTEGER = 1 };
 typedef struct surrogate_port_info {
     const char* name;
     int64_t n_channel;
     int32_t is_output; /* 1: the network writes it */
-    int32_t place;
+    int32_t location;
     int32_t kind;
 } surrogate_port_info;
 SURROGATE_API surrogate_status surrogate_model_n_ports(const surrogate_model* model, int32_t* n);
@@ -536,8 +536,8 @@ SURROGATE_API surrogate_status surrogate_domain_points(const surrogate_domain* d
  * in reproducible mode find their order again, and plans on a device are made again, which takes
  * memory. Errors: those of surrogate_domain_create_points, after which the domain is as before;
  * NOT_SUPPORTED (a grid on the sphere). Since 0.1 */
-SURROGATE_API surrogate_status surrogate_domain_move(surrogate_domain* domain,
-                                                     const surrogate_points* points);
+SURROGATE_API surrogate_status surrogate_domain_update_points(surrogate_domain* domain,
+                                                              const surrogate_points* points);
 
 /* Edges between the points, for models that pass messages along a graph; others do not read them.
  * Collective; the arrays are copied. Edges of an earlier call are replaced, plans follow in their next
@@ -568,9 +568,9 @@ SURROGATE_API surrogate_status surrogate_domain_n_clouds(const surrogate_domain*
  *                 the grid, row 0 the northernmost, or the southernmost if south_to_north is 1
  *   longitude     [n_lon_local] degrees east of the columns, ascending (0, 360 and -180 may lie
  *                 anywhere); NULL: first_longitude + 360 * column / n_lon
- *   lat_step, lon_step
- *                 where the fields of this block lie: point (i, j) is element (i * lat_step + j *
- *                 lon_step) * stride[0] of a bound array, whose shape[0] is n_lat_local *
+ *   lat_stride, lon_stride
+ *                 where the fields of this block lie: point (i, j) is element (i * lat_stride + j *
+ *                 lon_stride) * stride[0] of a bound array, whose shape[0] is n_lat_local *
  *                 n_lon_local whatever the steps. 0, 0 means n_lon_local, 1: rows without gaps.
  *                 An array u(n_lat + 2, n_lon + 2) of Fortran with one layer of ghosts has steps 1
  *                 and n_lat + 2, and is bound from its first inner point.
@@ -584,7 +584,7 @@ typedef struct surrogate_sphere {
     const double* longitude;
     int32_t south_to_north;
     double first_longitude;
-    int64_t lat_step, lon_step;
+    int64_t lat_stride, lon_stride;
 } surrogate_sphere;
 
 /* A spherical domain. Collective; the arrays are copied.
@@ -620,14 +620,15 @@ SURROGATE_API void surrogate_domain_destroy(surrogate_domain** domain);
  * Collective. row_bytes: of the largest row that will travel.
  * Errors: INVALID_ARGUMENT (equal ids; without ids equal points, which are named; points with
  * neither), SHAPE (row_bytes below 1), NO_MEMORY. The order is that of the domain now: make it anew
- * after surrogate_domain_move. Since 0.1 */
-typedef struct surrogate_order surrogate_order;
-SURROGATE_API surrogate_status surrogate_order_create(const surrogate_domain* domain,
-                                                      int64_t row_bytes, surrogate_order** order);
+ * after surrogate_domain_update_points. Since 0.1 */
+typedef struct surrogate_ordering surrogate_ordering;
+SURROGATE_API surrogate_status surrogate_ordering_create(const surrogate_domain* domain,
+                                                         int64_t row_bytes,
+                                                         surrogate_ordering** order);
 
 /* This rank's range: first and n of the positions 0 .. n_global - 1. Local. */
-SURROGATE_API surrogate_status surrogate_order_range(const surrogate_order* order, int64_t* first,
-                                                     int64_t* n);
+SURROGATE_API surrogate_status surrogate_ordering_range(const surrogate_ordering* order,
+                                                        int64_t* first, int64_t* n);
 
 /* Brings rows of row_bytes bytes from the solver's partition to the order, and back. Collective;
  * takes no memory. The two arrays do not overlap, and rows are moved as they are.
@@ -638,13 +639,13 @@ SURROGATE_API surrogate_status surrogate_order_range(const surrogate_order* orde
  * Either may be NULL if it has no rows. Besides the rows 8 and 16 bytes are reduced, so that the
  * arguments of one rank are refused on all. Errors: SHAPE (row_bytes), INVALID_ARGUMENT (NULL; ranks
  * that disagree); nothing is written then. */
-SURROGATE_API surrogate_status surrogate_order_forward(const surrogate_order* order,
-                                                       int64_t row_bytes, const void* local,
-                                                       void* ordered);
-SURROGATE_API surrogate_status surrogate_order_backward(const surrogate_order* order,
-                                                        int64_t row_bytes, const void* ordered,
-                                                        void* local);
-SURROGATE_API void surrogate_order_destroy(surrogate_order** order);
+SURROGATE_API surrogate_status surrogate_ordering_to_canonical(const surrogate_ordering* order,
+                                                               int64_t row_bytes, const void* local,
+                                                               void* ordered);
+SURROGATE_API surrogate_status surrogate_ordering_to_local(const surrogate_ordering* order,
+                                                           int64_t row_bytes, const void* ordered,
+                                                           void* local);
+SURROGATE_API void surrogate_ordering_destroy(surrogate_ordering** order);
 
 /* Rows of 0 .. n_rows - 1 that `rank` of `size` owns under a named partition: "contiguous"
  * (balanced, larger shares first), "scattered" (seeded shuffle, dealt round robin), "uneven"
@@ -721,7 +722,7 @@ SURROGATE_API surrogate_status surrogate_plan_bind_output(surrogate_plan* plan, 
 
 /* The same for one field in a block of up to 4 axes, without a copy: for arrays with ghost points.
  * The points of the block, first axis fastest, are those of the domain. Scattered points and backends
- * of the host only (grids on the sphere have lat_step and lon_step). Errors: besides those of
+ * of the host only (grids on the sphere have lat_stride and lon_stride). Errors: besides those of
  * surrogate_plan_bind_input, NOT_SUPPORTED. Since 0.1 */
 SURROGATE_API surrogate_status surrogate_plan_bind_input_block(surrogate_plan* plan,
                                                                const char* name, const char* unit,
@@ -746,8 +747,9 @@ SURROGATE_API surrogate_status surrogate_plan_run(surrogate_plan* plan);
 /* Takes the place of surrogate_plan_run on a rank that cannot run, where others do: it takes part
  * in all exchanges, sends NaN, and returns `status` with `text` (with agree=true the agreed ones).
  * For adapters that fail before they can bind arrays. Outputs are not written. */
-SURROGATE_API surrogate_status surrogate_plan_run_failed(surrogate_plan* plan,
-                                                         surrogate_status status, const char* text);
+SURROGATE_API surrogate_status surrogate_plan_run_with_error(surrogate_plan* plan,
+                                                             surrogate_status status,
+                                                             const char* text);
 
 /* Evaluates the bare network, without the card's normalisation, coordinates and names: input and
  * output tensors under the names of the family's specification ("x" -> "y" for FLARE), each

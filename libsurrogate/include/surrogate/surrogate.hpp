@@ -228,9 +228,9 @@ public:
         return fields(surrogate_model_n_outputs, surrogate_model_output);
     }
     /// Distribution of the pooled training inputs; n_feature 0: the card says nothing.
-    surrogate_pooled_info pooled() const {
-        surrogate_pooled_info info{};
-        check(surrogate_model_pooled(get(), &info));
+    surrogate_input_statistics input_statistics() const {
+        surrogate_input_statistics info{};
+        check(surrogate_model_input_statistics(get(), &info));
         return info;
     }
     uint64_t hash() const {
@@ -336,8 +336,10 @@ public:
         return points;
     }
     /// Collective: new coordinates, and new counts where points have come or gone; plans follow.
-    void move(const surrogate_points& points) { check(surrogate_domain_move(get(), &points)); }
-    void move(const surrogate_array& x, const int64_t* global_id = nullptr) {
+    void update_points(const surrogate_points& points) {
+        check(surrogate_domain_update_points(get(), &points));
+    }
+    void update_points(const surrogate_array& x, const int64_t* global_id = nullptr) {
         move(surrogate_points{x, global_id, nullptr, nullptr});
     }
     /// Collective: edges by global ids, each given once, by any rank.
@@ -357,33 +359,33 @@ private:
     detail::Owner<surrogate_domain, surrogate_domain_destroy> handle_;
 };
 
-/// An order of the points of a domain that no partition changes; see surrogate_order_create.
-class Order {
+/// An order of the points of a domain that no partition changes; see surrogate_ordering_create.
+class Ordering {
 public:
-    Order(const Domain& domain, int64_t row_bytes)
-        : handle_(detail::made<surrogate_order>([&](auto handle) {
-              return surrogate_order_create(domain.get(), row_bytes, handle);
+    Ordering(const Domain& domain, int64_t row_bytes)
+        : handle_(detail::made<surrogate_ordering>([&](auto handle) {
+              return surrogate_ordering_create(domain.get(), row_bytes, handle);
           })) {}
 
     /// This rank's range of positions.
     int64_t first() const { return range().first; }
     int64_t n() const { return range().second; }
     /// Collective: rows of row_bytes bytes from the solver's partition to the order, and back.
-    void forward(int64_t row_bytes, const void* local, void* ordered) const {
-        check(surrogate_order_forward(get(), row_bytes, local, ordered));
+    void to_canonical(int64_t row_bytes, const void* local, void* ordered) const {
+        check(surrogate_ordering_to_canonical(get(), row_bytes, local, ordered));
     }
-    void backward(int64_t row_bytes, const void* ordered, void* local) const {
-        check(surrogate_order_backward(get(), row_bytes, ordered, local));
+    void to_local(int64_t row_bytes, const void* ordered, void* local) const {
+        check(surrogate_ordering_to_local(get(), row_bytes, ordered, local));
     }
-    surrogate_order* get() const { return handle_.get(); }
+    surrogate_ordering* get() const { return handle_.get(); }
 
 private:
     std::pair<int64_t, int64_t> range() const {
         int64_t first = 0, n = 0;
-        check(surrogate_order_range(get(), &first, &n));
+        check(surrogate_ordering_range(get(), &first, &n));
         return {first, n};
     }
-    detail::Owner<surrogate_order, surrogate_order_destroy> handle_;
+    detail::Owner<surrogate_ordering, surrogate_ordering_destroy> handle_;
 };
 
 class Plan {
@@ -435,8 +437,8 @@ public:
     }
     void run() { check(surrogate_plan_run(get())); }
     /// Takes part in a run that this rank cannot make; throws.
-    void run_failed(surrogate_status status, const char* text) {
-        check(surrogate_plan_run_failed(get(), status, text));
+    void run_with_error(surrogate_status status, const char* text) {
+        check(surrogate_plan_run_with_error(get(), status, text));
     }
     void run_network(const std::vector<surrogate_named_array>& inputs,
                      const std::vector<surrogate_named_array>& outputs) {

@@ -9,8 +9,8 @@
  *     surrogate_plan_bind_input(plan, "mobility", "m^2/(Pa s)", &mobility);
  *     surrogate_plan_bind_output(plan, "pressure", "Pa", &pressure);
  *
- *     surrogate_training_create(&training);
- *     surrogate_training_set(training, "learning_rate", "1e-3");
+ *     surrogate_trainer_options_create(&training);
+ *     surrogate_trainer_options_set(training, "learning_rate", "1e-3");
  *     surrogate_trainer_create(plan, NULL, training, &trainer);
  *     surrogate_trainer_bind_target(trainer, "pressure", "Pa", &solved);
  *     for (...) {
@@ -20,13 +20,13 @@
  *     surrogate_trainer_save_model(trainer, SURROGATE_WEIGHTS, "new.safetensors");
  *
  * A sample may be spread over ranks (domain parallel: the plan's context), groups of ranks may work on
- * different samples (data parallel: the context `across`), or both. With reproducible=true the
+ * different samples (data parallel: the context `data_parallel`), or both. With reproducible=true the
  * whole training has the same bits for any number of ranks of a group, partition, threads and vector
  * width.
  *
  * The trainer changes the weights of the plan's model: all plans made from that model predict with the
  * new ones from the next run on. It changes the ranges of its card when told to (widen_ranges). Everything here is collective over the context that the trainer
- * works across, unless it says "local", with the conventions of surrogate.h. Errors are the same on
+ * works across ranks, unless it says "local", with the conventions of surrogate.h. Errors are the same on
  * all ranks; a step that fails leaves weights and optimiser as they were. Arrays lie on the host. One
  * thread at a time. Since 0.1 */
 
@@ -38,26 +38,26 @@ extern "C" {
 
 /* ---- settings --------------------------------------------------------------------------------- */
 
-typedef struct surrogate_training surrogate_training;
+typedef struct surrogate_trainer_options surrogate_trainer_options;
 
 /* Key = value pairs, checked when set; unknown keys list near misses.
  *   loss             relative_l2 (default)   of each sample, all outputs together, on predictions in
  *                                            their units: |prediction - target| / |target|
- *                    mean_square             of normalised outputs, mean over points and channels
- *                    weighted_square         the same with the weights of points as shares, each
+ *                    mse             of normalised outputs, mean over points and channels
+ *                    weighted_mse         the same with the weights of points as shares, each
  *                                            output divided by its scale (set_scale), mean over
  *                                            outputs
- *                    gradient_l2             relative_l2 + gradient_share (e(gx) + e(gy)), where gx, gy
+ *                    gradient_l2             relative_l2 + gradient_weight (e(gx) + e(gy)), where gx, gy
  *                                            are central differences on the lattice of set_lattice;
  *                                            Darcy's official loss (page training.md)
- *   gradient_share   >= 0; default 0.1
+ *   gradient_weight   >= 0; default 0.1
  *   optimizer        adamw (default), adam   adam: weight_decay is added to the gradient
  *   learning_rate    > 0; default 1e-3
  *   weight_decay     >= 0; default 1e-5. Every weight but biases and weights of norms and embeddings
  *   decay_all        false (default), true: those too
  *   beta1, beta2     0 .. 1; default 0.9, 0.999
  *   epsilon          > 0; default 1e-8
- *   clip             gradients longer than this are shortened to it; 0: never; default 1
+ *   max_grad_norm             gradients longer than this are shortened to it; 0: never; default 1
  *   average          0 .. 1: decay of the exponential average of weights; 0: none; default 0
  *   schedule         constant (default), one_cycle, cosine, plateau
  *   steps            length of one_cycle and cosine in optimiser steps; needed for them
@@ -78,14 +78,15 @@ typedef struct surrogate_training surrogate_training;
  *   accumulate       1, 2, ..: samples of a group whose gradients make one step; default 1
  *   bucket           bytes: gradients of a step cross ranks in parts of about as many, while the last
  *                    of its samples still goes back (step, step_kept); default 1048576
- *   max_bad_steps    0, 1, ..: a step whose loss or gradients are not finite is left out; the next
+ *   max_nonfinite_steps    0, 1, ..: a step whose loss or gradients are not finite is left out; the next
  *                    one in a row after so many is an error; default 0
- *   reservoir        samples that surrogate_trainer_keep() keeps at most; default 0
+ *   reservoir        samples that surrogate_trainer_reservoir_add() keeps at most; default 0
  *   seed             of the reservoir's choices and of noise; default 0 */
-SURROGATE_API surrogate_status surrogate_training_create(surrogate_training** training);
-SURROGATE_API surrogate_status surrogate_training_set(surrogate_training* training, const char* key,
-                                                      const char* value);
-SURROGATE_API void surrogate_training_destroy(surrogate_training** training);
+SURROGATE_API surrogate_status
+surrogate_trainer_options_create(surrogate_trainer_options** training);
+SURROGATE_API surrogate_status surrogate_trainer_options_set(surrogate_trainer_options* training,
+                                                             const char* key, const char* value);
+SURROGATE_API void surrogate_trainer_options_destroy(surrogate_trainer_options** training);
 
 /* ---- trainer ---------------------------------------------------------------------------------- */
 
@@ -93,14 +94,14 @@ typedef struct surrogate_trainer surrogate_trainer;
 
 /* A trainer of the plan's model. The plan was made with gradients=true or recompute; it must live as
  * long as the trainer, which keeps its model and contexts.
- *   across    all ranks that train this model together: the plan's context is a part of it, a group.
+ *   data_parallel  all ranks that train this model together: the plan's context is a part of it, a group.
  *             Each group loaded the same model, which is checked. NULL: the plan's own context
  *   settings  copied; NULL: all defaults
  * Errors: INVALID_ARGUMENT (NULL where it is not allowed; a plan without gradients; settings that
  * contradict each other; groups that disagree), NOT_SUPPORTED (loss and domain), NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_trainer_create(surrogate_plan* plan,
-                                                        surrogate_context* across,
-                                                        const surrogate_training* settings,
+                                                        surrogate_context* data_parallel,
+                                                        const surrogate_trainer_options* settings,
                                                         surrogate_trainer** trainer);
 
 /* The target of an output: what the plan should have predicted, in the array's own order, unit checked
@@ -120,15 +121,15 @@ SURROGATE_API surrogate_status surrogate_trainer_bind_target_block(surrogate_tra
 SURROGATE_API surrogate_status surrogate_trainer_set_point_weights(surrogate_trainer* trainer,
                                                                    const surrogate_array* weights);
 
-/* weighted_square: what errors of an output are divided by, in its unit; default its std on the card.
+/* weighted_mse: what errors of an output are divided by, in its unit; default its std on the card.
  * Local. */
 SURROGATE_API surrogate_status surrogate_trainer_set_scale(surrogate_trainer* trainer,
                                                            const char* output, double scale);
 
 /* gradient_l2: the points of all ranks are a lattice of n_x times n_y, and point (i, j) has the position
  * i * n_y + j in the domain's canonical order (global ids, else coordinates). Local. Errors: SHAPE. */
-SURROGATE_API surrogate_status surrogate_trainer_set_lattice(surrogate_trainer* trainer,
-                                                             int64_t n_x, int64_t n_y);
+SURROGATE_API surrogate_status surrogate_trainer_set_grid_shape(surrogate_trainer* trainer,
+                                                                int64_t n_x, int64_t n_y);
 
 /* The sample in the bound arrays to the gradients of the step under way; loss (may be NULL) is that
  * of the sample. The plan's bound outputs get the prediction; bind none if nobody wants it.
@@ -150,7 +151,7 @@ typedef struct surrogate_step_report {
 } surrogate_step_report;
 
 /* The optimiser's step from what was accumulated since the last one: the mean over the samples of
- * all groups. Errors: INVALID_ARGUMENT (nothing accumulated on any group), NOT_FINITE (max_bad_steps). */
+ * all groups. Errors: INVALID_ARGUMENT (nothing accumulated on any group), NOT_FINITE (max_nonfinite_steps). */
 SURROGATE_API surrogate_status surrogate_trainer_apply(surrogate_trainer* trainer,
                                                        surrogate_step_report* report);
 
@@ -175,14 +176,15 @@ SURROGATE_API surrogate_status surrogate_trainer_end_validation(surrogate_traine
 
 /* Copies the bound inputs and targets into the reservoir, which keeps `reservoir` samples: each of all
  * that were ever given with equal chance. n_kept may be NULL. */
-SURROGATE_API surrogate_status surrogate_trainer_keep(surrogate_trainer* trainer, int64_t* n_kept);
+SURROGATE_API surrogate_status surrogate_trainer_reservoir_add(surrogate_trainer* trainer,
+                                                               int64_t* n_kept);
 
 /* n_steps steps on samples drawn from the reservoir, each of `accumulate` samples; report is that
  * of the last one, with the mean loss of all. The bound arrays are not read. Errors:
  * INVALID_ARGUMENT (the reservoir is empty). */
-SURROGATE_API surrogate_status surrogate_trainer_step_kept(surrogate_trainer* trainer,
-                                                           int64_t n_steps,
-                                                           surrogate_step_report* report);
+SURROGATE_API surrogate_status surrogate_trainer_reservoir_step(surrogate_trainer* trainer,
+                                                                int64_t n_steps,
+                                                                surrogate_step_report* report);
 
 /* ---- ranges ------------------------------------------------------------------------------------ */
 
@@ -205,10 +207,10 @@ SURROGATE_API surrogate_status surrogate_trainer_widen_ranges(surrogate_trainer*
 
 /* ---- files ------------------------------------------------------------------------------------- */
 
-enum { SURROGATE_WEIGHTS = 0, SURROGATE_AVERAGE = 1, SURROGATE_BEST = 2 };
+enum { SURROGATE_WEIGHTS = 0, SURROGATE_EMA = 1, SURROGATE_BEST = 2 };
 
 /* Writes a model file as surrogate_model_save does, with the weights of now, their average, or the
- * best ones. card: JSON to replace the model's card (the same network), or NULL. Rank 0 of `across`
+ * best ones. card: JSON to replace the model's card (the same network), or NULL. Rank 0 of `data_parallel`
  * writes. */
 SURROGATE_API surrogate_status surrogate_trainer_save_model(surrogate_trainer* trainer,
                                                             int32_t which, const char* card,
@@ -243,7 +245,7 @@ SURROGATE_API void surrogate_trainer_destroy(surrogate_trainer** trainer);
 /* A model to be trained from the start: of a card (page model-file.md), with weights that are drawn as
  * the family's official code draws them, from a seed. Collective; card and seed of rank 0 count,
  * which draws; others may give NULL. Errors: BAD_FILE (card), NOT_SUPPORTED (family). */
-SURROGATE_API surrogate_status surrogate_model_initialise(surrogate_context* context,
+SURROGATE_API surrogate_status surrogate_model_initialize(surrogate_context* context,
                                                           const char* card, int64_t seed,
                                                           surrogate_model** model);
 
@@ -251,7 +253,7 @@ SURROGATE_API surrogate_status surrogate_model_initialise(surrogate_context* con
  * rank 0. A network that adds its output to its input, such as an emulator of short steps, learns faster when
  * it begins near "no change": 0.05, say. Errors: those above; INVALID_ARGUMENT (output_scale), NOT_SUPPORTED
  * (a network without such a layer). Since 0.1 */
-SURROGATE_API surrogate_status surrogate_model_initialise_scaled(surrogate_context* context,
+SURROGATE_API surrogate_status surrogate_model_initialize_scaled(surrogate_context* context,
                                                                  const char* card, int64_t seed,
                                                                  double output_scale,
                                                                  surrogate_model** model);

@@ -24,37 +24,37 @@
 namespace surrogate {
 
 /// Settings of a trainer.
-class Training {
+class TrainerOptions {
 public:
-    Training(std::initializer_list<std::pair<const char*, std::string>> settings = {})
-        : handle_(detail::made<surrogate_training>(
-              [](auto handle) { return surrogate_training_create(handle); })) {
-        for (const auto& [key, value] : settings) set(key, value);
+    TrainerOptions(std::initializer_list<std::pair<const char*, std::string>> options = {})
+        : handle_(detail::made<surrogate_trainer_options>(
+              [](auto handle) { return surrogate_trainer_options_create(handle); })) {
+        for (const auto& [key, value] : options) set(key, value);
     }
     void set(const std::string& key, const std::string& value) {
-        check(surrogate_training_set(get(), key.c_str(), value.c_str()));
+        check(surrogate_trainer_options_set(get(), key.c_str(), value.c_str()));
     }
-    surrogate_training* get() const { return handle_.get(); }
+    surrogate_trainer_options* get() const { return handle_.get(); }
 
 private:
-    detail::Owner<surrogate_training, surrogate_training_destroy> handle_;
+    detail::Owner<surrogate_trainer_options, surrogate_trainer_options_destroy> handle_;
 };
 
 /// Weights of a training.
-enum class Which : int32_t {
+enum class WeightSet : int32_t {
     weights = SURROGATE_WEIGHTS,
-    average = SURROGATE_AVERAGE,
+    ema = SURROGATE_EMA,
     best = SURROGATE_BEST
 };
 
 /// Trains the model of a plan, which must live as long.
 class Trainer {
 public:
-    explicit Trainer(Plan& plan, const Training& settings = {})
-        : handle_(made(plan, nullptr, settings)) {}
-    /// Together with the other groups of `across`.
-    Trainer(Plan& plan, const Context& across, const Training& settings)
-        : handle_(made(plan, across.get(), settings)) {}
+    explicit Trainer(Plan& plan, const TrainerOptions& options = {})
+        : handle_(made(plan, nullptr, options)) {}
+    /// Trains together with the other groups of `data_parallel`.
+    Trainer(Plan& plan, const Context& data_parallel, const TrainerOptions& options)
+        : handle_(made(plan, data_parallel.get(), options)) {}
 
     void bind_target(const std::string& name, const surrogate_array& array,
                      const char* unit = nullptr) {
@@ -70,8 +70,8 @@ public:
     void set_scale(const std::string& output, double scale) {
         check(surrogate_trainer_set_scale(get(), output.c_str(), scale));
     }
-    void set_lattice(int64_t n_x, int64_t n_y) {
-        check(surrogate_trainer_set_lattice(get(), n_x, n_y));
+    void set_grid_shape(int64_t n_x, int64_t n_y) {
+        check(surrogate_trainer_set_grid_shape(get(), n_x, n_y));
     }
 
     /// Returns the loss of the sample.
@@ -93,12 +93,12 @@ public:
         check(surrogate_trainer_validate(get(), &found.loss, found.error.data()));
         return found;
     }
-    struct Judgement {
+    struct ValidationSummary {
         double mean_loss = 0;
         bool is_best = false;
     };
-    Judgement end_validation() {
-        Judgement found;
+    ValidationSummary end_validation() {
+        ValidationSummary found;
         int32_t is_best = 0;
         check(surrogate_trainer_end_validation(get(), &found.mean_loss, &is_best));
         found.is_best = is_best != 0;
@@ -106,14 +106,14 @@ public:
     }
 
     /// Returns how many samples the reservoir holds.
-    int64_t keep() {
+    int64_t reservoir_add() {
         int64_t n = 0;
-        check(surrogate_trainer_keep(get(), &n));
+        check(surrogate_trainer_reservoir_add(get(), &n));
         return n;
     }
-    surrogate_step_report step_kept(int64_t n_steps) {
+    surrogate_step_report reservoir_step(int64_t n_steps) {
         surrogate_step_report found{};
-        check(surrogate_trainer_step_kept(get(), n_steps, &found));
+        check(surrogate_trainer_reservoir_step(get(), n_steps, &found));
         return found;
     }
 
@@ -125,7 +125,7 @@ public:
     }
 
     /// card: JSON in place of the model's, or null.
-    void save_model(const std::string& path, Which which = Which::weights,
+    void save_model(const std::string& path, WeightSet which = WeightSet::weights,
                     const char* card = nullptr) {
         check(surrogate_trainer_save_model(get(), static_cast<int32_t>(which), card, path.c_str()));
     }
@@ -147,10 +147,10 @@ public:
     surrogate_trainer* get() const { return handle_.get(); }
 
 private:
-    static surrogate_trainer* made(Plan& plan, surrogate_context* across,
-                                   const Training& settings) {
+    static surrogate_trainer* made(Plan& plan, surrogate_context* data_parallel,
+                                   const TrainerOptions& options) {
         return detail::made<surrogate_trainer>([&](auto handle) {
-            return surrogate_trainer_create(plan.get(), across, settings.get(), handle);
+            return surrogate_trainer_create(plan.get(), data_parallel, options.get(), handle);
         });
     }
     surrogate_step_report report(surrogate_status (*call)(surrogate_trainer*,
@@ -163,11 +163,11 @@ private:
     detail::Owner<surrogate_trainer, surrogate_trainer_destroy> handle_;
 };
 
-/// A model with weights drawn from a seed; see surrogate_model_initialise_scaled. card: on rank 0.
-inline Model initialised_model(const Context& context, const std::string& card, int64_t seed,
+/// A model with weights drawn from a seed; see surrogate_model_initialize_scaled. card: on rank 0.
+inline Model initialized_model(const Context& context, const std::string& card, int64_t seed,
                                double output_scale = 1) {
     return Model(detail::made<surrogate_model>([&](auto handle) {
-        return surrogate_model_initialise_scaled(context.get(), card.c_str(), seed, output_scale,
+        return surrogate_model_initialize_scaled(context.get(), card.c_str(), seed, output_scale,
                                                  handle);
     }));
 }

@@ -5,12 +5,12 @@
 
 using namespace surrogate::impl;
 
-surrogate_status surrogate_model_initialise(surrogate_context* context, const char* card,
+surrogate_status surrogate_model_initialize(surrogate_context* context, const char* card,
                                             int64_t seed, surrogate_model** model) {
-    return surrogate_model_initialise_scaled(context, card, seed, 1, model);
+    return surrogate_model_initialize_scaled(context, card, seed, 1, model);
 }
 
-surrogate_status surrogate_model_initialise_scaled(surrogate_context* context, const char* card,
+surrogate_status surrogate_model_initialize_scaled(surrogate_context* context, const char* card,
                                                    int64_t seed, double output_scale,
                                                    surrogate_model** model) {
     return guarded(context, [&] {

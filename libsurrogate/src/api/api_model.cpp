@@ -8,10 +8,10 @@
 
 using namespace surrogate::impl;
 
-static_assert(static_cast<int>(PortPlace::output_points) == SURROGATE_AT_OUTPUT &&
-              static_cast<int>(PortPlace::clouds) == SURROGATE_AT_CLOUDS &&
-              static_cast<int>(PortPlace::nodes) == SURROGATE_AT_NODES &&
-              static_cast<int>(PortPlace::coordinates) == SURROGATE_POSITIONS &&
+static_assert(static_cast<int>(PortPlace::output_points) == SURROGATE_ON_OUTPUT &&
+              static_cast<int>(PortPlace::clouds) == SURROGATE_ON_CLOUDS &&
+              static_cast<int>(PortPlace::nodes) == SURROGATE_ON_NODES &&
+              static_cast<int>(PortPlace::coordinates) == SURROGATE_COORDINATES &&
               static_cast<int>(NumberKind::integer) == SURROGATE_INTEGER);
 
 namespace {
@@ -119,7 +119,8 @@ surrogate_status surrogate_model_output(const surrogate_model* model, int32_t in
     });
 }
 
-surrogate_status surrogate_model_pooled(const surrogate_model* model, surrogate_pooled_info* info) {
+surrogate_status surrogate_model_input_statistics(const surrogate_model* model,
+                                                  surrogate_input_statistics* info) {
     return guarded(owner_of(model), [&] {
         require(model, "model");
         require(info, "info");

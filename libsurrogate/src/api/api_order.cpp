@@ -4,17 +4,18 @@
 
 using namespace surrogate::impl;
 
-surrogate_status surrogate_order_create(const surrogate_domain* domain, int64_t row_bytes,
-                                        surrogate_order** order) {
+surrogate_status surrogate_ordering_create(const surrogate_domain* domain, int64_t row_bytes,
+                                           surrogate_ordering** order) {
     return guarded(owner_of(domain), [&] {
         require(domain, "domain");
         surrogate_context owner = domain->owner;
-        create<PointOrder>(&owner, "order", order, &surrogate_order::order, domain->domain.get(),
+        create<PointOrder>(&owner, "order", order, &surrogate_ordering::order, domain->domain.get(),
                            row_bytes);
     });
 }
 
-surrogate_status surrogate_order_range(const surrogate_order* order, int64_t* first, int64_t* n) {
+surrogate_status surrogate_ordering_range(const surrogate_ordering* order, int64_t* first,
+                                          int64_t* n) {
     return guarded(owner_of(order), [&] {
         require(order, "order");
         require(first, "first");
@@ -25,23 +26,23 @@ surrogate_status surrogate_order_range(const surrogate_order* order, int64_t* fi
     });
 }
 
-surrogate_status surrogate_order_forward(const surrogate_order* order, int64_t row_bytes,
-                                         const void* local, void* ordered) {
+surrogate_status surrogate_ordering_to_canonical(const surrogate_ordering* order, int64_t row_bytes,
+                                                 const void* local, void* ordered) {
     return guarded(owner_of(order), [&] {
         require(order, "order");
         order->order->forward(row_bytes, local, ordered);
     });
 }
 
-surrogate_status surrogate_order_backward(const surrogate_order* order, int64_t row_bytes,
-                                          const void* ordered, void* local) {
+surrogate_status surrogate_ordering_to_local(const surrogate_ordering* order, int64_t row_bytes,
+                                             const void* ordered, void* local) {
     return guarded(owner_of(order), [&] {
         require(order, "order");
         order->order->backward(row_bytes, ordered, local);
     });
 }
 
-void surrogate_order_destroy(surrogate_order** order) {
+void surrogate_ordering_destroy(surrogate_ordering** order) {
     if (!order) return;
     delete *order;
     *order = nullptr;

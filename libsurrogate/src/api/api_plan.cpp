@@ -36,7 +36,8 @@ surrogate_status surrogate_domain_points(const surrogate_domain* domain, surroga
     });
 }
 
-surrogate_status surrogate_domain_move(surrogate_domain* domain, const surrogate_points* points) {
+surrogate_status surrogate_domain_update_points(surrogate_domain* domain,
+                                                const surrogate_points* points) {
     return guarded(owner_of(domain), [&] {
         require(domain, "domain");
         auto* const moving = dynamic_cast<PointDomain*>(domain->domain.get());
@@ -232,12 +233,12 @@ surrogate_status surrogate_plan_run_network(surrogate_plan* plan, int32_t n_inpu
     });
 }
 
-surrogate_status surrogate_plan_run_failed(surrogate_plan* plan, surrogate_status status,
-                                           const char* text) {
+surrogate_status surrogate_plan_run_with_error(surrogate_plan* plan, surrogate_status status,
+                                               const char* text) {
     return with_plan(plan, [&](Plan& own) {
         if (status == SURROGATE_SUCCESS) {
             own.run_failed(Status::invalid_argument,
-                           "run_failed was called with SURROGATE_SUCCESS");
+                           "surrogate_plan_run_with_error was called with SURROGATE_SUCCESS");
         }
         own.run_failed(static_cast<Status>(status), reason(text));
     });

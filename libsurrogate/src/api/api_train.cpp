@@ -5,16 +5,16 @@
 
 using namespace surrogate::impl;
 
-surrogate_status surrogate_training_create(surrogate_training** training) {
+surrogate_status surrogate_trainer_options_create(surrogate_trainer_options** training) {
     return guarded(nullptr, [&] {
         require(training, "training");
         *training = nullptr;
-        *training = new surrogate_training;
+        *training = new surrogate_trainer_options;
     });
 }
 
-surrogate_status surrogate_training_set(surrogate_training* training, const char* key,
-                                        const char* value) {
+surrogate_status surrogate_trainer_options_set(surrogate_trainer_options* training, const char* key,
+                                               const char* value) {
     return guarded(nullptr, [&] {
         require(training, "training");
         require(key, "key");
@@ -23,16 +23,16 @@ surrogate_status surrogate_training_set(surrogate_training* training, const char
     });
 }
 
-void surrogate_training_destroy(surrogate_training** training) {
+void surrogate_trainer_options_destroy(surrogate_trainer_options** training) {
     if (!training) return;
     delete *training;
     *training = nullptr;
 }
 
-surrogate_status surrogate_trainer_create(surrogate_plan* plan, surrogate_context* across,
-                                          const surrogate_training* settings,
+surrogate_status surrogate_trainer_create(surrogate_plan* plan, surrogate_context* data_parallel,
+                                          const surrogate_trainer_options* settings,
                                           surrogate_trainer** trainer) {
-    const surrogate_context* owner = across ? across : owner_of(plan);
+    const surrogate_context* owner = data_parallel ? data_parallel : owner_of(plan);
     static const TrainingSettings none;
     const auto create = [&] {
         require(owner, "plan");
@@ -95,8 +95,8 @@ surrogate_status surrogate_trainer_set_scale(surrogate_trainer* trainer, const c
     return with(trainer, [&](Trainer& own) { own.set_scale(output, scale); });
 }
 
-surrogate_status surrogate_trainer_set_lattice(surrogate_trainer* trainer, int64_t n_x,
-                                               int64_t n_y) {
+surrogate_status surrogate_trainer_set_grid_shape(surrogate_trainer* trainer, int64_t n_x,
+                                                  int64_t n_y) {
     return with(trainer, [&](Trainer& own) { own.set_lattice(n_x, n_y); });
 }
 
@@ -140,15 +140,15 @@ surrogate_status surrogate_trainer_end_validation(surrogate_trainer* trainer, do
     });
 }
 
-surrogate_status surrogate_trainer_keep(surrogate_trainer* trainer, int64_t* n_kept) {
+surrogate_status surrogate_trainer_reservoir_add(surrogate_trainer* trainer, int64_t* n_kept) {
     return with(trainer, [&](Trainer& own) {
         const int64_t found = own.keep();
         if (n_kept) *n_kept = found;
     });
 }
 
-surrogate_status surrogate_trainer_step_kept(surrogate_trainer* trainer, int64_t n_steps,
-                                             surrogate_step_report* report) {
+surrogate_status surrogate_trainer_reservoir_step(surrogate_trainer* trainer, int64_t n_steps,
+                                                  surrogate_step_report* report) {
     return with(trainer, [&](Trainer& own) {
         const surrogate_step_report found = own.step_kept(n_steps);
         if (report) *report = found;

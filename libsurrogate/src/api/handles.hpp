@@ -53,7 +53,7 @@ struct surrogate_domain {
     std::shared_ptr<surrogate::impl::Domain> domain;
 };
 
-struct surrogate_order {
+struct surrogate_ordering {
     surrogate_context owner;
     std::shared_ptr<const surrogate::impl::PointOrder> order;
 };

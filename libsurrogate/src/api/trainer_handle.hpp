@@ -9,7 +9,7 @@
 
 /// What stands behind the opaque handles of training.
 
-struct surrogate_training {
+struct surrogate_trainer_options {
     surrogate::impl::TrainingSettings settings;
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/base/error.hpp"
+#include "libsurrogate/src/core/renamed.hpp"
 #include "libsurrogate/src/core/text.hpp"
 
 namespace surrogate::impl {
@@ -33,7 +34,7 @@ const std::vector<Key>& keys() {
         {"check_finite", {"true", "false"}},
         {"agree", {"false", "true"}},
         {"range", {"count", "warn", "error"}},
-        {"coordinates", {"card", "network"}},
+        {"coordinates", {"physical", "normalized"}},
         {"gradients", {"false", "true", "recompute"}},
     };
     return table;
@@ -47,6 +48,9 @@ const Key& find(std::string_view name) {
     throw Error(Status::unknown_name, no_such_text("option", name, names));
 }
 
+/// Values of option coordinates that have other names since version 0.1.
+constexpr RenamedName renamed_coordinates[] = {{"card", "physical"}, {"network", "normalized"}};
+
 bool is_number_of(const Key& key, std::string_view value) {
     if (!key.takes_numbers() || value.empty() || value.size() > 5) return false;
     if (!std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; })) return false;
@@ -58,6 +62,11 @@ bool is_number_of(const Key& key, std::string_view value) {
 
 void Options::set(std::string_view name, std::string_view value) {
     const Key& key = find(name);
+    if (key.name == "coordinates") {
+        const std::string_view present = present_name(renamed_coordinates, value);
+        if (present != value) old_names_ = renamed_text("option value coordinates", value, present);
+        value = present;
+    }
     const bool listed = std::ranges::find(key.values, value) != key.values.end();
     if (!listed && !is_number_of(key, value)) {
         std::string allowed;
@@ -66,8 +75,9 @@ void Options::set(std::string_view name, std::string_view value) {
             allowed += ", or a whole number from " + std::to_string(key.least) + " to " +
                        std::to_string(key.most);
         }
-        throw Error(Status::invalid_argument, "option '" + key.name + "' cannot be '" +
-                                                  printable(value) + "'; it takes " + allowed);
+        throw Error(Status::invalid_argument, "invalid value '" + printable(value) +
+                                                  "' for option '" + key.name + "'; expected " +
+                                                  allowed);
     }
     values_[key.name] = value;
 }
@@ -80,6 +90,7 @@ const std::string& Options::get(std::string_view name) const {
 
 Options Options::over(const Options& defaults) const {
     Options merged = defaults;
+    if (!old_names_.empty()) merged.old_names_ = old_names_;
     for (const auto& [key, value] : values_) merged.values_[key] = value;
     return merged;
 }

@@ -20,10 +20,14 @@ public:
     /// These options on top of `defaults`.
     Options over(const Options& defaults) const;
 
-    bool operator==(const Options&) const = default;
+    /// Returns a line for the log if an old name of version 0.1 was used, or "".
+    const std::string& old_names() const { return old_names_; }
+
+    bool operator==(const Options& other) const { return values_ == other.values_; }
 
 private:
     std::map<std::string, std::string, std::less<>> values_;
+    std::string old_names_;
 };
 
 }  // namespace surrogate::impl

@@ -128,7 +128,7 @@ int64_t Communicator::exclusive_sum(int64_t value) {
 namespace {
 
 /// Text of a failure, in a buffer that needs no memory: the failure may be that there is none.
-struct Verdict {
+struct AgreedStatus {
     Status status = Status::success;
     bool is_echo = false;
     char text[2000] = "";
@@ -147,37 +147,37 @@ bool names_a_rank(std::string_view text) {
     return end != std::string_view::npos && end > 5 && text[end] == ':';
 }
 
-void run_guarded(const void* context, void (*work)(const void*), Verdict& verdict) {
+void run_guarded(const void* context, void (*work)(const void*), AgreedStatus& outcome) {
     try {
         work(context);
     } catch (const EchoedError& error) {
-        verdict.set(error.status(), error.what(), true);
+        outcome.set(error.status(), error.what(), true);
     } catch (const Error& error) {
-        verdict.set(error.status(), error.what());
+        outcome.set(error.status(), error.what());
     } catch (const std::bad_alloc&) {
-        verdict.set(Status::no_memory, "out of memory");
+        outcome.set(Status::no_memory, "out of memory");
     } catch (const std::exception& error) {
-        verdict.set(Status::internal, error.what());
+        outcome.set(Status::internal, error.what());
     }
 }
 
 }  // namespace
 
 void Communicator::run_agreed(const void* context, void (*work)(const void*)) {
-    Verdict verdict;
-    run_guarded(context, work, verdict);
+    AgreedStatus outcome;
+    run_guarded(context, work, outcome);
     // The largest of (size - rank) over failing ranks names the first of them, and those that know
     // the cause stand above the others; 0 means that none failed.
-    int64_t culprit = verdict.status == Status::success ? 0
-                      : verdict.is_echo                 ? size() - rank()
+    int64_t culprit = outcome.status == Status::success ? 0
+                      : outcome.is_echo                 ? size() - rank()
                                                         : 2 * size() - rank();
     do_all_reduce(&culprit, 1, Type::int64, Reduction::max);
     if (culprit == 0) return;
     const int first = static_cast<int>((culprit > size() ? 2 * size() : size()) - culprit);
-    do_broadcast(&verdict, sizeof verdict, first);
-    const std::string text(verdict.text);
+    do_broadcast(&outcome, sizeof outcome, first);
+    const std::string text(outcome.text);
     const bool named = size() == 1 || names_a_rank(text);
-    throw Error(verdict.status, named ? text : "rank " + std::to_string(first) + ": " + text);
+    throw Error(outcome.status, named ? text : "rank " + std::to_string(first) + ": " + text);
 }
 
 namespace {

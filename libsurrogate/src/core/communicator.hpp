@@ -115,7 +115,7 @@ public:
     int64_t n_collective() const { return n_collective_; }
     void reset_counters() { bytes_sent_ = n_collective_ = 0; }
 
-    /// Runs fallible local work and lets all ranks share its verdict: if `work` throws on some
+    /// Runs fallible local work and lets all ranks share its outcome: if `work` throws on some
     /// ranks, every rank throws Error with the status and the text of the first of them ("rank 2:
     /// ..."); of those that threw an EchoedError only if there are no others. One reduction of
     /// status, one broadcast if something failed. `work` must not communicate, unless it does so

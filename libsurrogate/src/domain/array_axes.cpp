@@ -87,8 +87,8 @@ ArrayAxes axes_of(const surrogate_array& array, const Domain& domain) {
     ArrayAxes axes;
     axes.data = array.data;
     axes.element_bytes = element_bytes(array.dtype);
-    axes.add(block.n_lat_local, scaled(array.stride[0], block.lat_step));
-    axes.add(block.n_lon_local, scaled(array.stride[0], block.lon_step));
+    axes.add(block.n_lat_local, scaled(array.stride[0], block.lat_stride));
+    axes.add(block.n_lon_local, scaled(array.stride[0], block.lon_stride));
     axes.add(array.shape[1], array.stride[1]);
     return axes;
 }

@@ -14,7 +14,7 @@ namespace {
 
 std::vector<int64_t> positions_of(const Domain& domain) {
     if (const auto* points = dynamic_cast<const PointDomain*>(&domain))
-        return canonical_positions(*points, "surrogate_order_create");
+        return canonical_positions(*points, "surrogate_ordering_create");
     const auto& sphere = dynamic_cast<const SphereDomain&>(domain);
     std::vector<int64_t> positions;
     domain.context().comm().agree([&] {
@@ -58,7 +58,7 @@ void PointOrder::agree_on_arguments(int64_t row_bytes, const void* local,
         if (row_bytes < 1 || row_bytes > largest_row_bytes_) {
             throw Error(Status::shape, "row_bytes is " + std::to_string(row_bytes) +
                                            ", expected 1 .. " + std::to_string(largest_row_bytes_) +
-                                           ", which surrogate_order_create was given");
+                                           ", which surrogate_ordering_create was given");
         }
         if (!local && route_->n_origin() > 0)
             throw Error(Status::invalid_argument, "argument 'local' is NULL");

@@ -10,7 +10,7 @@
 
 namespace surrogate::impl {
 
-/// The points of a domain in an order that no partition changes; see surrogate_order_create.
+/// The points of a domain in an order that no partition changes; see surrogate_ordering_create.
 /// Memory: that of a RowRoute and 2 row_bytes a point.
 class PointOrder {
 public:
@@ -22,7 +22,7 @@ public:
     /// The positions that this rank holds.
     Range rows() const { return route_->target_rows(); }
 
-    /// Collective; see surrogate_order_forward and surrogate_order_backward.
+    /// Collective; see surrogate_ordering_to_canonical and surrogate_ordering_to_local.
     void forward(int64_t row_bytes, const void* local, void* ordered) const;
     void backward(int64_t row_bytes, const void* ordered, void* local) const;
 

@@ -121,9 +121,9 @@ SphereDomain::Facts SphereDomain::read(const surrogate_sphere* sphere) {
 }
 
 void SphereDomain::set_memory(const surrogate_sphere& sphere) {
-    const bool is_default = sphere.lat_step == 0 && sphere.lon_step == 0;
-    lat_step_ = is_default ? sphere.n_lon_local : sphere.lat_step;
-    lon_step_ = is_default ? 1 : sphere.lon_step;
+    const bool is_default = sphere.lat_stride == 0 && sphere.lon_stride == 0;
+    lat_step_ = is_default ? sphere.n_lon_local : sphere.lat_stride;
+    lon_step_ = is_default ? 1 : sphere.lon_stride;
     const int64_t n_row = sphere.n_lat_local, n_column = sphere.n_lon_local;
     if (n_row == 0 || n_column == 0) return;
     // With at most 2^24 rows and columns, distances in elements then fit int64.
@@ -364,8 +364,8 @@ surrogate_sphere SphereDomain::description() const {
     block.n_lon_local = own().n_column;
     block.south_to_north = is_south_first_;
     block.first_longitude = first_longitude_;
-    block.lat_step = lat_step_;
-    block.lon_step = lon_step_;
+    block.lat_stride = lat_step_;
+    block.lon_stride = lon_step_;
     return block;
 }
 

@@ -9,7 +9,7 @@
 
 namespace surrogate::impl {
 
-/// The model file that an untrained network would make; see surrogate_model_initialise_scaled.
+/// The model file that an untrained network would make; see surrogate_model_initialize_scaled.
 /// Opening throws bad_file, not_supported, invalid_argument.
 class InitialSource final : public ModelSource {
 public:

@@ -166,7 +166,7 @@ void require_blocks(const std::string& what, const Domain& domain, PortPlace pla
     } else if (!dynamic_cast<const PointDomain*>(&domain)) {
         reason =
             ": a block is for scattered points, and the domain is a grid on the sphere; give the "
-            "domain lat_step and lon_step, and bind an array from its first inner point";
+            "domain lat_stride and lon_stride, and bind an array from its first inner point";
     } else if (is_on_device) {
         reason =
             ": a block is read and written on the host, and the plan has backend=cuda; bind an "

@@ -103,7 +103,7 @@ std::string Plan::describe() const {
                             "check_finite", "agree", "range"}) {
         text += std::string(key) + "=" + options_.get(key) + " ";
     }
-    if (options_.get("coordinates") != "card") text += "coordinates=network ";
+    if (options_.get("coordinates") != "physical") text += "coordinates=normalized ";
     text += "transport=" + std::string(context().comm().transport()) + "\n";
     if (device_) {
         text += "device " + device_->device_text() + "\n";

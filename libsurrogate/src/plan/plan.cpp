@@ -38,7 +38,9 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<Domain> input,
         if (device_) {
             options_.set("device", std::to_string(device_->device().properties().index));
         }
-        if (comm.rank() == 0 && context().has_log()) context().log(describe());
+        if (comm.rank() != 0 || !context().has_log()) return;
+        if (!options_.old_names().empty()) context().log(options_.old_names() + "\n");
+        context().log(describe());
     });
 }
 

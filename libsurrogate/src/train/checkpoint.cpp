@@ -33,9 +33,9 @@ struct Trainer::Restored {
 /// The columns of a sample of the reservoir, between ranks.
 struct Trainer::KeptExchange {
     explicit KeptExchange(const Trainer& trainer)
-        : inputs(trainer.across(), trainer.shared_, trainer.group_, *trainer.plan_.input(),
+        : inputs(trainer.data_parallel(), trainer.shared_, trainer.group_, *trainer.plan_.input(),
                  trainer.n_kept_input()),
-          targets(trainer.across(), trainer.shared_, trainer.group_, *trainer.plan_.output(),
+          targets(trainer.data_parallel(), trainer.shared_, trainer.group_, *trainer.plan_.output(),
                   static_cast<int64_t>(trainer.n_output())) {}
     void connect() {
         inputs.connect();
@@ -108,15 +108,20 @@ void list_differences(const nlohmann::json& theirs, const nlohmann::json& ours,
         return;
     }
     const std::string prefix = place.empty() ? "" : place + ".";
+    const auto shown = [&](const std::string& key) {
+        const std::string_view name =
+            place == "settings" ? TrainingSettings::present_key(key) : std::string_view(key);
+        return prefix + printable(name);
+    };
     for (const auto& [key, value] : theirs.items()) {
         if (ours.contains(key)) {
-            list_differences(value, ours.at(key), prefix + key, list);
+            list_differences(value, ours.at(key), shown(key), list);
         } else {
-            list.push_back(prefix + printable(key) + " is only in the checkpoint");
+            list.push_back(shown(key) + " is only in the checkpoint");
         }
     }
     for (const auto& [key, value] : ours.items()) {
-        if (!theirs.contains(key)) list.push_back(prefix + printable(key) + " is only here");
+        if (!theirs.contains(key)) list.push_back(shown(key) + " is only here");
     }
 }
 
@@ -128,7 +133,7 @@ std::vector<std::pair<std::string, std::span<double>>> Trainer::state() {
         {"weights", optimizer_->weights()},
         {"moment1", optimizer_->first_moment()},
         {"moment2", optimizer_->second_moment()}};
-    if (recipe_.average > 0) arenas.emplace_back("average", optimizer_->average());
+    if (recipe_.ema_decay > 0) arenas.emplace_back("average", optimizer_->average());
     if (plateau_.n_seen > 0)
         arenas.emplace_back("best", std::span<double>(best_.begin(), best_.end()));
     return arenas;
@@ -139,7 +144,7 @@ void Trainer::describe_to(nlohmann::json& about) const {
     about = nlohmann::json::object();
     about["format"] = 1;
     nlohmann::json& settings = about["settings"] = nlohmann::json::object();
-    for (const auto& [key, value] : settings_.all()) {
+    for (const auto& [key, value] : settings_.stored()) {
         if (key != "bucket") settings[key] = value;  // decides how gradients travel, not which
     }
     settings["precision"] = plan_.option("precision");
@@ -164,7 +169,7 @@ void Trainer::save(const char* note, const char* path) {
     std::vector<double> ends;
     const int64_t n_kept = reservoir_.n_kept();
     std::string name;
-    across().agree([&] {
+    data_parallel().agree([&] {
         if (!path) throw Error(Status::invalid_argument, "path of the checkpoint is NULL");
         if (!losses_.empty()) {
             throw Error(Status::invalid_argument,
@@ -179,14 +184,14 @@ void Trainer::save(const char* note, const char* path) {
     });
     join_ranges(seen, ends);
     if (n_kept > 0) {
-        across().agree([&] { kept.emplace(*this); });
+        data_parallel().agree([&] { kept.emplace(*this); });
         kept->connect();
     }
-    across().agree([&] { list_tensors(kept ? &*kept : nullptr, counters, seen, tensors); });
+    data_parallel().agree([&] { list_tensors(kept ? &*kept : nullptr, counters, seen, tensors); });
     const Counters own = this->counters();
     static_assert(sizeof own == sizeof counters);
     std::memcpy(counters, &own, sizeof own);
-    write_checkpoint(across(), across_->files(), name, *about, tensors);
+    write_checkpoint(data_parallel(), data_parallel_->files(), name, *about, tensors);
 }
 
 Trainer::Counters Trainer::counters() const {
@@ -251,15 +256,15 @@ void Trainer::require_same_training(const CheckpointFile& file) const {
 void Trainer::restore(const char* path) {
     std::optional<CheckpointFile> file;  // on rank 0
     Restored restored;
-    across().agree([&] {
+    data_parallel().agree([&] {
         if (!path) throw Error(Status::invalid_argument, "path of the checkpoint is NULL");
         if (!losses_.empty()) {
             throw Error(Status::invalid_argument,
                         "samples were accumulated since the last step; restore after "
                         "surrogate_trainer_apply");
         }
-        if (across().rank() != 0) return;
-        file.emplace(across_->files(), path);
+        if (data_parallel().rank() != 0) return;
+        file.emplace(data_parallel_->files(), path);
         require_same_training(*file);
         file->read(entry_of("counters", DType::int64, {n_counter}),
                    std::as_writable_bytes(std::span(&restored.counters, 1)));
@@ -272,19 +277,19 @@ void Trainer::restore(const char* path) {
             throw Error(Status::bad_file, "the counters of the checkpoint cannot be");
         read_ranges(*file, restored);
     });
-    across().broadcast(&restored.counters, sizeof restored.counters, 0);
+    data_parallel().broadcast(&restored.counters, sizeof restored.counters, 0);
     std::optional<KeptExchange> kept;
-    across().agree([&] { make_room_for(restored); });
+    data_parallel().agree([&] { make_room_for(restored); });
     if (restored.counters.n_kept > 0) {
-        across().agree([&] { kept.emplace(*this); });
+        data_parallel().agree([&] { kept.emplace(*this); });
         kept->connect();
     }
-    across().broadcast(restored.note.data(), restored.counters.n_note, 0);
+    data_parallel().broadcast(restored.note.data(), restored.counters.n_note, 0);
     for (std::vector<FieldRange>* ranges : {&restored.ranges, &restored.seen}) {
         const auto n_byte = static_cast<int64_t>(ranges->size() * sizeof(FieldRange));
-        across().broadcast(ranges->data(), n_byte, 0);
+        data_parallel().broadcast(ranges->data(), n_byte, 0);
     }
-    across().agree([&] {
+    data_parallel().agree([&] {
         const ModelCard& card = *model_->shared_card();
         if (card.ranges() != restored.ranges) restored.texts = card.texts_with(restored.ranges);
     });
@@ -312,7 +317,7 @@ void Trainer::make_room_for(Restored& restored) {
     restored.seen.resize(n_input() + n_output());
     const int64_t n_arena = std::ssize(optimizer_->weights());
     const Counters& counters = restored.counters;
-    const int n = 3 + (recipe_.average > 0) + (counters.n_seen > 0);
+    const int n = 3 + (recipe_.ema_decay > 0) + (counters.n_seen > 0);
     for (int i = 0; i < n; ++i) restored.arenas.emplace_back(n_arena);
     if (counters.n_seen > 0 && best_.size() == 0) best_ = kernels::Buffer<double>(n_arena);
     restored.slots.resize(static_cast<size_t>(counters.n_kept));
@@ -336,7 +341,7 @@ void Trainer::read_state(const CheckpointFile* file, KeptExchange* kept, Restore
         }
     };
     std::vector<const char*> names = {"weights", "moment1", "moment2"};
-    if (recipe_.average > 0) names.push_back("average");
+    if (recipe_.ema_decay > 0) names.push_back("average");
     if (restored.counters.n_seen > 0) names.push_back("best");
     for (size_t i = 0; i < names.size(); ++i) {
         kernels::Buffer<double>& arena = restored.arenas[i];
@@ -348,7 +353,7 @@ void Trainer::read_state(const CheckpointFile* file, KeptExchange* kept, Restore
                         std::span(arena.data() + entry.first, static_cast<size_t>(entry.size))));
             });
         }
-        across().broadcast(arena.data(), arena.bytes(), 0);
+        data_parallel().broadcast(arena.data(), arena.bytes(), 0);
     }
     for (int64_t g = 0; kept && g < group_.n; ++g) {
         for (int64_t s = 0; s < restored.counters.n_kept; ++s) {
@@ -368,7 +373,7 @@ void Trainer::read_state(const CheckpointFile* file, KeptExchange* kept, Restore
                   {plan_.output()->n_global(), std::ssize(targets_)});
         }
     }
-    across().agree([&] {
+    data_parallel().agree([&] {
         if (problem) std::rethrow_exception(problem);
     });
 }

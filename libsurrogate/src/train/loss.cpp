@@ -49,14 +49,14 @@ void Loss::for_each_term(const Sample& sample, int64_t number, const Use& use) c
             const double e = p[i] - t[i], w = sample.weight_of(i);
             use(o, w * (e * e));
             use(targets() + o, w * (t[i] * t[i]));
-            if (is(LossKind::mean_square)) use(plain() + o, e * e);
+            if (is(LossKind::mse)) use(plain() + o, e * e);
         }
     }
-    for (int64_t i = first; i < end && is(LossKind::weighted_square); ++i)
+    for (int64_t i = first; i < end && is(LossKind::weighted_mse); ++i)
         use(weights(), sample.weight_of(i));
 }
 
-/// Largest terms of each sum of this rank, and its verdict if one is not finite.
+/// Largest terms of each sum of this rank, and its outcome if one is not finite.
 void Loss::find_bounds(const Sample& sample) {
     const size_t n = n_sum();
     std::ranges::fill(thread_bounds_, 0.0);
@@ -75,7 +75,7 @@ void Loss::find_bounds(const Sample& sample) {
         bounds[i % n] = std::max(bounds[i % n], thread_bounds_[i]);
     }
     if (lattice_ && !lattice_->find_bounds(bounds + lattice())) is_finite = false;
-    if (!is_finite) bounds_[0] = static_cast<double>(Verdict::not_finite);
+    if (!is_finite) bounds_[0] = static_cast<double>(SampleOutcome::not_finite);
 }
 
 void Loss::add_up(const Sample& sample) {
@@ -91,16 +91,17 @@ void Loss::add_up(const Sample& sample) {
         lattice_->add_up(std::span(grids_).subspan(lattice()), limbs_.data() + lattice(), stride);
 }
 
-Verdict Loss::measure(Communicator& comm, const Sample& sample, int64_t n_global, Verdict own) {
+SampleOutcome Loss::measure(Communicator& comm, const Sample& sample, int64_t n_global,
+                            SampleOutcome own) {
     const size_t n = n_sum();
     n_global_ = n_global;
-    if (lattice_) lattice_->bring(queue_, sample, own == Verdict::good);
+    if (lattice_) lattice_->bring(queue_, sample, own == SampleOutcome::good);
     std::ranges::fill(bounds_, 0.0);
-    if (own == Verdict::good) find_bounds(sample);
+    if (own == SampleOutcome::good) find_bounds(sample);
     bounds_[0] = std::max(bounds_[0], static_cast<double>(own));
     comm.all_reduce_max(std::span(bounds_).first(n + 1));
-    const auto verdict = static_cast<Verdict>(static_cast<int>(bounds_[0]));
-    if (verdict != Verdict::good) return verdict;
+    const auto outcome = static_cast<SampleOutcome>(static_cast<int>(bounds_[0]));
+    if (outcome != SampleOutcome::good) return outcome;
     grids_.clear();
     const int64_t n_term = std::max<int64_t>(1, n_global * static_cast<int64_t>(n_output_));
     for (size_t s = 0; s < n; ++s) grids_.emplace_back(n_term, bounds_[s + 1]);
@@ -110,7 +111,7 @@ Verdict Loss::measure(Communicator& comm, const Sample& sample, int64_t n_global
     comm.all_reduce_sum(std::span(limbs_).first(2 * n));
     for (size_t s = 0; s < n; ++s)
         sums_[s] = grids_[s].value(limbs_.data() + s, static_cast<int64_t>(n));
-    return verdict;
+    return outcome;
 }
 
 double Loss::over_outputs(size_t first) const {
@@ -131,12 +132,12 @@ double Loss::value() const {
     const auto n_output = static_cast<double>(n_output_);
     double sum = 0;
     switch (recipe_.loss) {
-        case LossKind::mean_square:
+        case LossKind::mse:
             for (size_t o = 0; o < n_output_; ++o)
                 sum += sums_[plain() + o] / (stds_[o] * stds_[o]);
             if (n_global_ > 0) return sum / (static_cast<double>(n_global_) * n_output);
             throw Error(Status::not_finite, "the sample has no points, and no mean over them");
-        case LossKind::weighted_square:
+        case LossKind::weighted_mse:
             for (size_t o = 0; o < n_output_; ++o) sum += sums_[o] / (scales_[o] * scales_[o]);
             if (sums_[weights()] > 0) return sum / sums_[weights()] / n_output;
             throw Error(Status::not_finite, "the weights of all points of the sample are zero");
@@ -149,8 +150,8 @@ double Loss::value() const {
     }
     sum = std::sqrt(over_outputs(0)) / std::sqrt(target);
     if (!is(LossKind::gradient_l2)) return sum;
-    return sum + recipe_.gradient_share * (norm_ratio(lattice(), lattice() + 1) +
-                                           norm_ratio(lattice() + 2, lattice() + 3));
+    return sum + recipe_.gradient_weight * (norm_ratio(lattice(), lattice() + 1) +
+                                            norm_ratio(lattice() + 2, lattice() + 3));
 }
 
 double Loss::error(size_t output) const {
@@ -162,20 +163,20 @@ double Loss::error(size_t output) const {
 void Loss::gradient(const Sample& sample, double* to) const {
     const double relative = inverse(std::sqrt(over_outputs(0)), std::sqrt(over_outputs(targets())));
     const auto n_output = static_cast<double>(n_output_);
-    const bool is_weighted = !is(LossKind::mean_square);
+    const bool is_weighted = !is(LossKind::mse);
     std::fill_n(to, static_cast<int64_t>(n_output_) * sample.n_point, 0.0);
     if (lattice_) {
         const auto factor = [&](size_t s) {
-            return recipe_.gradient_share *
+            return recipe_.gradient_weight *
                    inverse(std::sqrt(sums_[lattice() + s]), std::sqrt(sums_[lattice() + s + 1]));
         };
         lattice_->add_gradient(factor(0), factor(2), to);
     }
     for (size_t o = 0; o < n_output_; ++o) {
         double factor = relative;
-        if (is(LossKind::mean_square))
+        if (is(LossKind::mse))
             factor = 2 / (stds_[o] * stds_[o]) / (static_cast<double>(n_global_) * n_output);
-        if (is(LossKind::weighted_square))
+        if (is(LossKind::weighted_mse))
             factor = 2 / (scales_[o] * scales_[o]) / sums_[weights()] / n_output;
         const int64_t first = static_cast<int64_t>(o) * sample.n_point;
         queue_.parallel_for(n_chunk(sample), [&](int64_t number, int) {

@@ -20,8 +20,8 @@ namespace surrogate::impl {
 /// gradient. Sums over points do not depend on the order of points, ranks and threads: see
 /// ExactGrid. With e = prediction - target at a point, in units of the fields, w its weight:
 ///   relative_l2      sqrt(sum w e^2) / sqrt(sum w target^2), all outputs together
-///   mean_square      mean of (e / std)^2 over points and outputs
-///   weighted_square  mean over outputs of sum w (e / scale)^2 / sum w
+///   mse      mean of (e / std)^2 over points and outputs
+///   weighted_mse  mean over outputs of sum w (e / scale)^2 / sum w
 ///   gradient_l2      relative_l2 and what LatticeLoss adds
 class Loss {
 public:
@@ -33,11 +33,12 @@ public:
     void set_lattice(LatticeLoss* lattice) { lattice_ = lattice; }
 
     /// Collective, without agreement: sums of the sample over all ranks, of n_global points. own:
-    /// what this rank knows against it; a rank whose verdict is not `good` gives a sample that is
-    /// not read. Returns the worst verdict of all ranks; the sums are there if it is `good`.
-    Verdict measure(Communicator& comm, const Sample& sample, int64_t n_global, Verdict own);
+    /// what this rank knows against it; a rank whose outcome is not `good` gives a sample that is
+    /// not read. Returns the worst outcome of all ranks; the sums are there if it is `good`.
+    SampleOutcome measure(Communicator& comm, const Sample& sample, int64_t n_global,
+                          SampleOutcome own);
 
-    /// Of the last sample whose verdict was good. Throws not_finite, on all ranks alike, if a
+    /// Of the last sample whose outcome was good. Throws not_finite, on all ranks alike, if a
     /// relative loss has nothing to divide by.
     double value() const;
     /// sqrt(sum w e^2) / sqrt(sum w target^2) of one output; infinite if only the target is zero.
@@ -71,7 +72,7 @@ private:
     std::vector<double> stds_, scales_;  // (n_output)
     LatticeLoss* lattice_ = nullptr;
     int64_t n_global_ = 0;
-    std::vector<double> bounds_;         // verdict, then (n_sum)
+    std::vector<double> bounds_;         // outcome, then (n_sum)
     std::vector<ExactGrid> grids_;       // (n_sum)
     std::vector<double> thread_bounds_;  // (n_thread, n_sum)
     std::vector<int64_t> limbs_;         // (2, n_sum): the second limb behind

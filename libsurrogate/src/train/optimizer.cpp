@@ -58,7 +58,7 @@ Optimizer::Optimizer(MasterWeights& master, const Recipe& recipe, const kernels:
       first_(std::ssize(master.values())),
       second_(std::ssize(master.values())) {
     const std::span<const double> precise = master_.precise();
-    if (recipe_.average > 0) {
+    if (recipe_.ema_decay > 0) {
         average_ = kernels::Buffer<double>(std::ssize(precise));
         std::ranges::copy(precise, average_.begin());
     }
@@ -100,15 +100,16 @@ void Optimizer::step_piece(const Piece& piece, const double* gradients, const Fa
     }
     if (average_.size() == 0) return;
     double* const average = average_.data() + piece.first;
-    const double rest = 1 - recipe_.average;
+    const double rest = 1 - recipe_.ema_decay;
     for (int64_t i = 0; i < piece.size; ++i)
-        average[i] = recipe_.average * average[i] + rest * p[i];
+        average[i] = recipe_.ema_decay * average[i] + rest * p[i];
 }
 
 void Optimizer::step(std::span<const double> gradients, double norm, const Rate& rate) {
     ++n_step_;
     Factors factors{};
-    factors.gradient = recipe_.clip > 0 ? std::min(1.0, recipe_.clip / (norm + 1e-6)) : 1;
+    factors.gradient =
+        recipe_.max_grad_norm > 0 ? std::min(1.0, recipe_.max_grad_norm / (norm + 1e-6)) : 1;
     factors.first_rest = 1 - rate.beta1;
     factors.second_rest = 1 - recipe_.beta2;
     factors.step = rate.learning_rate / (1 - power(rate.beta1, n_step_));

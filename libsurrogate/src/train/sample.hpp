@@ -18,6 +18,6 @@ struct Sample {
 /// What ranks know against a sample. The larger number is worse.
 ///   not_finite  a prediction is not finite, although all inputs are: the step is left out
 ///   failed      a rank has an error
-enum class Verdict { good, not_finite, failed };
+enum class SampleOutcome { good, not_finite, failed };
 
 }  // namespace surrogate::impl

@@ -5,9 +5,9 @@
 
 namespace surrogate::impl {
 
-SampleGather::SampleGather(Communicator& across, const std::shared_ptr<Context>& shared,
+SampleGather::SampleGather(Communicator& data_parallel, const std::shared_ptr<Context>& shared,
                            const Group& group, const Domain& domain, int64_t n_column)
-    : across_(across),
+    : data_parallel_(data_parallel),
       group_(group),
       n_local_(domain.n_local()),
       n_global_(domain.n_global()),
@@ -16,21 +16,21 @@ SampleGather::SampleGather(Communicator& across, const std::shared_ptr<Context>&
       order_(shared, &domain, std::max<int64_t>(1, 8 * n_column)) {}
 
 void SampleGather::connect() {
-    across_.agree([&] {
-        members_.resize(static_cast<size_t>(across_.size()));
+    data_parallel_.agree([&] {
+        members_.resize(static_cast<size_t>(data_parallel_.size()));
         rows_ = kernels::Buffer<double>(n_local_ * n_column_);
         ordered_ = kernels::Buffer<double>(order_.rows().size() * n_column_);
-        if (across_.rank() == 0) whole_ = kernels::Buffer<double>(n_number());
+        if (data_parallel_.rank() == 0) whole_ = kernels::Buffer<double>(n_number());
         own_.reserve(1);
         messages_.reserve(members_.size());
     });
     const Member own = own_member_;
-    across_.all_gather(&own, members_.data(), sizeof own);
-    across_.agree([&] {
+    data_parallel_.all_gather(&own, members_.data(), sizeof own);
+    data_parallel_.agree([&] {
         for (int64_t index = 0; index < group_.n; ++index) {
             set_messages(index);
-            across_.reserve_messages(own_, messages_);
-            across_.reserve_messages(messages_, own_);
+            data_parallel_.reserve_messages(own_, messages_);
+            data_parallel_.reserve_messages(messages_, own_);
         }
     });
 }
@@ -40,10 +40,10 @@ void SampleGather::connect() {
 void SampleGather::set_messages(int64_t index) {
     own_.clear();
     messages_.clear();
-    const bool is_first = across_.rank() == 0;
+    const bool is_first = data_parallel_.rank() == 0;
     if (group_.index == index && !is_first && ordered_.size() > 0)
         own_.push_back({0, ordered_.data(), ordered_.bytes()});
-    for (int rank = 1; is_first && rank < across_.size(); ++rank) {
+    for (int rank = 1; is_first && rank < data_parallel_.size(); ++rank) {
         const Member& member = members_[static_cast<size_t>(rank)];
         if (member.group != index) continue;
         const Range rows =
@@ -56,17 +56,17 @@ void SampleGather::set_messages(int64_t index) {
 
 void SampleGather::exchange(int64_t index, bool to_first) {
     set_messages(index);
-    if (across_.rank() == 0 && group_.index == index) {
+    if (data_parallel_.rank() == 0 && group_.index == index) {
         double* const own_block = whole_.data() + order_.rows().begin * n_column_;
         if (to_first) std::ranges::copy(ordered_, own_block);
         if (!to_first) std::copy_n(own_block, ordered_.size(), ordered_.data());
     }
     if (to_first) {
-        across_.begin_exchange(own_, messages_);
+        data_parallel_.begin_exchange(own_, messages_);
     } else {
-        across_.begin_exchange(messages_, own_);
+        data_parallel_.begin_exchange(messages_, own_);
     }
-    across_.finish_exchange();
+    data_parallel_.finish_exchange();
 }
 
 std::span<double> SampleGather::gather(int64_t index, const double* columns) {

@@ -25,16 +25,16 @@ class SampleGather {
 public:
     /// Collective over the group, which agrees on errors. shared: the group's context; domain: of a
     /// plan of theirs.
-    SampleGather(Communicator& across, const std::shared_ptr<Context>& shared, const Group& group,
-                 const Domain& domain, int64_t n_column);
+    SampleGather(Communicator& data_parallel, const std::shared_ptr<Context>& shared,
+                 const Group& group, const Domain& domain, int64_t n_column);
 
-    /// Collective over across, with agreement: before all others. Takes all memory.
+    /// Collective over data_parallel, with agreement: before all others. Takes all memory.
     void connect();
 
     /// Numbers of a whole sample.
     int64_t n_number() const { return n_global_ * n_column_; }
 
-    /// Collective over across. columns (n_column, n_local) of the ranks of group `index`, of others
+    /// Collective over data_parallel. columns (n_column, n_local) of the ranks of group `index`, of others
     /// not read; returns (n_global, n_column) on the first rank, which belongs to this object.
     std::span<double> gather(int64_t index, const double* columns);
 
@@ -49,12 +49,12 @@ private:
     void set_messages(int64_t index);
     void exchange(int64_t index, bool to_first);
 
-    Communicator& across_;
+    Communicator& data_parallel_;
     Group group_;
     int64_t n_local_, n_global_, n_column_;
     Member own_member_;
     PointOrder order_;
-    std::vector<Member> members_;                        // (ranks of across)
+    std::vector<Member> members_;                        // (ranks of data_parallel)
     kernels::Buffer<double> rows_, ordered_, whole_;     // whole_: on the first rank
     std::vector<Communicator::Message> own_, messages_;  // with memory for all
 };

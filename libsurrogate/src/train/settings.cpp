@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/base/error.hpp"
+#include "libsurrogate/src/core/renamed.hpp"
 #include "libsurrogate/src/core/text.hpp"
 
 namespace surrogate::impl {
@@ -41,7 +42,7 @@ Key positive(const char* name, const char* value) {
 Key not_negative(const char* name, const char* value) {
     return {name, value, Takes::number, {}, 0, infinity, false, true};
 }
-Key share(const char* name, const char* value, bool is_open_above) {
+Key fraction(const char* name, const char* value, bool is_open_above) {
     return {name, value, Takes::number, {}, 0, 1, false, is_open_above};
 }
 Key whole(const char* name, const char* value, double least) {
@@ -50,17 +51,17 @@ Key whole(const char* name, const char* value, double least) {
 
 const std::vector<Key>& keys() {
     static const std::vector<Key> table = {
-        word("loss", {"relative_l2", "mean_square", "weighted_square", "gradient_l2"}),
-        not_negative("gradient_share", "0.1"),
+        word("loss", {"relative_l2", "mse", "weighted_mse", "gradient_l2"}),
+        not_negative("gradient_weight", "0.1"),
         word("optimizer", {"adamw", "adam"}),
         positive("learning_rate", "1e-3"),
         not_negative("weight_decay", "1e-5"),
         word("decay_all", {"false", "true"}),
-        share("beta1", "0.9", true),
-        share("beta2", "0.999", true),
+        fraction("beta1", "0.9", true),
+        fraction("beta2", "0.999", true),
         positive("epsilon", "1e-8"),
-        not_negative("clip", "1"),
-        share("average", "0", false),
+        not_negative("max_grad_norm", "1"),
+        fraction("ema_decay", "0", false),
         word("schedule", {"constant", "one_cycle", "cosine", "plateau"}),
         whole("steps", "0", 0),
         not_negative("warmup", ""),  // 0.1 for one_cycle, otherwise 0
@@ -72,7 +73,7 @@ const std::vector<Key>& keys() {
         not_negative("noise", "0"),
         whole("accumulate", "1", 1),
         whole("bucket", "1048576", 1),
-        whole("max_bad_steps", "0", 0),
+        whole("max_nonfinite_steps", "0", 0),
         whole("reservoir", "0", 0),
         whole("seed", "0", 0),
     };
@@ -125,6 +126,13 @@ std::string allowed_text(const Key& key) {
     return text + (key.is_open_above ? " to below " : " to ") + number_text(key.most);
 }
 
+constexpr RenamedName renamed_keys[] = {{"gradient_share", "gradient_weight"},
+                                        {"average", "ema_decay"},
+                                        {"clip", "max_grad_norm"},
+                                        {"max_bad_steps", "max_nonfinite_steps"}};
+constexpr RenamedName renamed_losses[] = {{"mean_square", "mse"},
+                                          {"weighted_square", "weighted_mse"}};
+
 [[noreturn]] void contradict(const std::string& text) {
     throw Error(Status::invalid_argument, "training settings: " + text);
 }
@@ -132,11 +140,16 @@ std::string allowed_text(const Key& key) {
 }  // namespace
 
 void TrainingSettings::set(std::string_view name, std::string_view value) {
+    const std::string_view asked = name, asked_value = value;
+    name = present_name(renamed_keys, name);
+    if (name != asked) add_old_name(renamed_text("training setting", asked, name));
     const Key& key = find(name);
+    if (key.name == "loss") value = present_name(renamed_losses, value);
+    if (value != asked_value) add_old_name(renamed_text("loss", asked_value, value));
     if (!is_allowed(key, value)) {
-        throw Error(Status::invalid_argument, "training setting '" + key.name + "' cannot be '" +
-                                                  printable(value) + "'; it takes " +
-                                                  allowed_text(key));
+        throw Error(Status::invalid_argument, "invalid value '" + printable(value) +
+                                                  "' for training setting '" + key.name +
+                                                  "'; expected " + allowed_text(key));
     }
     values_[key.name] = canonical(key, value);
 }
@@ -150,9 +163,26 @@ std::map<std::string, std::string> TrainingSettings::all() const {
     return values;
 }
 
+std::map<std::string, std::string> TrainingSettings::stored() const {
+    std::map<std::string, std::string> stored;
+    for (const auto& [key, value] : all()) {
+        const std::string_view kept = key == "loss" ? stored_name(renamed_losses, value) : value;
+        stored[std::string(stored_name(renamed_keys, key))] = kept;
+    }
+    return stored;
+}
+
+std::string_view TrainingSettings::present_key(std::string_view stored) {
+    return present_name(renamed_keys, stored);
+}
+
+void TrainingSettings::add_old_name(const std::string& text) {
+    if (old_names_.find(text) == std::string::npos) old_names_ += text + "\n";
+}
+
 namespace {
 
-/// Of values() of which each is allowed.
+/// Reads values of all(), of which each is allowed.
 class Values {
 public:
     explicit Values(const std::map<std::string, std::string>& values) : values_(values) {}
@@ -175,12 +205,12 @@ void require_schedule(const Recipe& recipe) {
     if (has_end && recipe.n_step < 1) {
         contradict(
             "schedule=one_cycle and schedule=cosine need 'steps', their length in steps of "
-            "the optimiser");
+            "the optimizer");
     }
     if (recipe.schedule == ScheduleKind::one_cycle) {
         if (recipe.warmup > 1) {
             contradict("warmup is " + number_text(recipe.warmup) +
-                       ", but with schedule=one_cycle it is a share of the steps, 0 to 1");
+                       ", but with schedule=one_cycle it is a fraction of the steps, 0 to 1");
         }
         return;
     }
@@ -202,7 +232,7 @@ Recipe TrainingSettings::recipe() const {
     const Values values(written);
     Recipe recipe;
     recipe.loss = values.kind<LossKind>("loss");
-    recipe.gradient_share = values.number("gradient_share");
+    recipe.gradient_weight = values.number("gradient_weight");
     recipe.adds_decay_to_gradient = values.is("optimizer", "adam");
     recipe.learning_rate = values.number("learning_rate");
     recipe.weight_decay = values.number("weight_decay");
@@ -210,8 +240,8 @@ Recipe TrainingSettings::recipe() const {
     recipe.beta1 = values.number("beta1");
     recipe.beta2 = values.number("beta2");
     recipe.epsilon = values.number("epsilon");
-    recipe.clip = values.number("clip");
-    recipe.average = values.number("average");
+    recipe.max_grad_norm = values.number("max_grad_norm");
+    recipe.ema_decay = values.number("ema_decay");
     recipe.schedule = values.kind<ScheduleKind>("schedule");
     recipe.n_step = values.count("steps");
     recipe.warmup = values.number("warmup");
@@ -223,7 +253,7 @@ Recipe TrainingSettings::recipe() const {
     recipe.noise = values.number("noise");
     recipe.accumulate = values.count("accumulate");
     recipe.bucket = values.count("bucket");
-    recipe.max_bad_steps = values.count("max_bad_steps");
+    recipe.max_nonfinite_steps = values.count("max_nonfinite_steps");
     recipe.reservoir = values.count("reservoir");
     recipe.seed = values.count("seed");
     require_schedule(recipe);

@@ -8,28 +8,28 @@
 
 namespace surrogate::impl {
 
-enum class LossKind { relative_l2, mean_square, weighted_square, gradient_l2 };
+enum class LossKind { relative_l2, mse, weighted_mse, gradient_l2 };
 enum class ScheduleKind { constant, one_cycle, cosine, plateau };
 
 /// What the settings of a training come to. The comments of surrogate_train.h say what they mean.
 struct Recipe {
     LossKind loss = LossKind::relative_l2;
-    double gradient_share = 0.1;
+    double gradient_weight = 0.1;
     bool adds_decay_to_gradient = false;  ///< optimizer=adam
     double learning_rate = 1e-3, weight_decay = 1e-5;
     bool decays_all = false;
     double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-    double clip = 1;
-    double average = 0;
+    double max_grad_norm = 1;
+    double ema_decay = 0;
     ScheduleKind schedule = ScheduleKind::constant;
     int64_t n_step = 0;
-    double warmup = 0;  ///< one_cycle: share of the steps; otherwise steps
+    double warmup = 0;  ///< one_cycle: fraction of the steps; otherwise steps
     double initial_divisor = 1e4, final_divisor = 1e4;
     bool cycles_momentum = true;
     double plateau_factor = 0.5;
     int64_t plateau_patience = 10;
     double noise = 0;
-    int64_t accumulate = 1, bucket = 1 << 20, max_bad_steps = 0, reservoir = 0, seed = 0;
+    int64_t accumulate = 1, bucket = 1 << 20, max_nonfinite_steps = 0, reservoir = 0, seed = 0;
 };
 
 /// Checked key = value pairs of a training; the table of keys, with their defaults, stands in
@@ -45,8 +45,19 @@ public:
     /// All keys with their values, those with defaults too; numbers in their shortest form.
     std::map<std::string, std::string> all() const;
 
+    /// Returns all() with the keys and losses of version 0.1, which checkpoints keep.
+    std::map<std::string, std::string> stored() const;
+    /// Returns the present key of a stored one.
+    static std::string_view present_key(std::string_view stored);
+
+    /// Returns lines for the log about old names that were used, or "".
+    const std::string& old_names() const { return old_names_; }
+
 private:
+    void add_old_name(const std::string& text);
+
     std::map<std::string, std::string, std::less<>> values_;
+    std::string old_names_;
 };
 
 }  // namespace surrogate::impl

@@ -29,15 +29,20 @@ std::vector<std::string> fixed_weights(const Model& model) {
 
 }  // namespace
 
-Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared, std::shared_ptr<Context> across,
-                 const TrainingSettings& settings)
-    : plan_(plan), model_(plan.model()), shared_(std::move(shared)), across_(std::move(across)) {
-    this->across().agree([&] {
+Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared,
+                 std::shared_ptr<Context> data_parallel, const TrainingSettings& settings)
+    : plan_(plan),
+      model_(plan.model()),
+      shared_(std::move(shared)),
+      data_parallel_(std::move(data_parallel)) {
+    this->data_parallel().agree([&] {
         plan_.require_trainable();
         settings_ = settings;
         recipe_ = settings.recipe();
         if (model_->weights()->entries().empty())
-            throw Error(Status::not_supported, "the model has no weights to train");
+            throw Error(Status::not_supported,
+                        "the model has no weights to train; single layers without parameters "
+                        "cannot be trained");
         if (recipe_.loss == LossKind::gradient_l2 &&
             !dynamic_cast<const PointDomain*>(plan_.output().get())) {
             throw Error(Status::not_supported,
@@ -47,11 +52,11 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared, std::shared_ptr<Co
     });
     find_groups();
     require_same_model();
-    this->across().agree([&] {
+    this->data_parallel().agree([&] {
         optimizer_.emplace(*model_->weights(), recipe_, plan_.queue(), fixed_weights(*model_));
         sums_.emplace(*model_->weights(), plan_.queue().n_thread(), order_of(plan_),
                       plan_.weight_stages(), recipe_.bucket);
-        sums_->reserve(this->across());
+        sums_->reserve(this->data_parallel());
         loss_.emplace(recipe_, model_->card().outputs, plan_.queue());
         targets_.resize(n_output());
         target_rows_.resize(n_output(), -1);
@@ -61,6 +66,8 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared, std::shared_ptr<Co
         reservoir_ = Reservoir(recipe_.reservoir, recipe_.seed, group_.index);
         noise_ = Noise(recipe_.noise, recipe_.seed);
         make_room();
+        const bool logs = this->data_parallel().rank() == 0 && data_parallel_->has_log();
+        if (logs && !settings.old_names().empty()) data_parallel_->log(settings.old_names());
     });
 }
 
@@ -68,14 +75,14 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared, std::shared_ptr<Co
 void Trainer::find_groups() {
     group_.is_first = comm().rank() == 0;
     int64_t counts[] = {group_.is_first ? 1 : 0, group_.is_first ? comm().size() : 0};
-    group_.index = across().exclusive_sum(counts[0]);
+    group_.index = data_parallel().exclusive_sum(counts[0]);
     comm().broadcast(&group_.index, sizeof group_.index, 0);
-    across().all_reduce_sum(std::span(counts));
+    data_parallel().all_reduce_sum(std::span(counts));
     group_.n = counts[0];
-    if (counts[1] == across().size()) return;
+    if (counts[1] == data_parallel().size()) return;
     throw Error(Status::invalid_argument,
                 "the plan's context is not a part of the context to train across: that one has " +
-                    std::to_string(across().size()) + " ranks, the plans there " +
+                    std::to_string(data_parallel().size()) + " ranks, the plans there " +
                     std::to_string(counts[1]));
 }
 
@@ -85,7 +92,7 @@ void Trainer::require_same_model() const {
     const char* const names[n] = {"model (card or weights)", "training settings",
                                   "plan's option precision", "plan's option reproducible"};
     int64_t marks[2 * n] = {};
-    across().agree([&] {
+    data_parallel().agree([&] {
         std::string written;
         for (const auto& [key, value] : settings_.all()) written += key + "=" + value + "\n";
         const auto mark = [](size_t bits) { return static_cast<int64_t>(bits); };
@@ -95,7 +102,7 @@ void Trainer::require_same_model() const {
         marks[3] = mark(std::hash<std::string>()(plan_.option("reproducible")));
         for (size_t i = 0; i < n; ++i) marks[n + i] = ~marks[i];
     });
-    across().all_reduce_max(std::span(marks));
+    data_parallel().all_reduce_max(std::span(marks));
     std::string different;
     for (size_t i = 0; i < n; ++i) {
         if (marks[i] != ~marks[n + i])
@@ -190,9 +197,9 @@ int64_t Trainer::counter(const char* key) const {
                           target_.bytes() + gradient_.bytes() + weights_.bytes() + noise_.bytes() +
                           (lattice_ ? lattice_->bytes() : 0);
     const std::pair<std::string, int64_t> counters[] = {
-        {"bytes_sent", last_step_.bytes}, {"collectives", last_step_.collectives},
-        {"steps", optimizer_->n_step()},  {"bytes", bytes},
-        {"kept", reservoir_.n_kept()},    {"given", reservoir_.n_given()}};
+        {"bytes_sent", last_step_.bytes},        {"collectives", last_step_.collectives},
+        {"steps", optimizer_->n_step()},         {"bytes", bytes},
+        {"samples_stored", reservoir_.n_kept()}, {"samples_offered", reservoir_.n_given()}};
     std::vector<std::string> names;
     for (const auto& [name, value] : counters) {
         if (name == key) return value;
@@ -211,15 +218,15 @@ std::string Trainer::describe() const {
         return std::string(text);
     };
     std::string text = "training of " + model_->card().family + " across " +
-                       std::to_string(across().size()) + " ranks in " + std::to_string(group_.n) +
-                       (group_.n == 1 ? " group\n" : " groups\n");
+                       std::to_string(data_parallel().size()) + " ranks in " +
+                       std::to_string(group_.n) + (group_.n == 1 ? " group\n" : " groups\n");
     for (const auto& [key, value] : settings_.all()) text += key + "=" + value + " ";
     text += "\n";
     text += line("parameters", weights.n_parameter(), "");
     text += line("samples a step", group_.n * recipe_.accumulate, "");
     text += line("gradients", sums_->bytes(), "bytes");
     text += line("weights in double, moments", 24 * n_arena, "bytes");
-    if (recipe_.average > 0) text += line("average", 8 * n_arena, "bytes");
+    if (recipe_.ema_decay > 0) text += line("average", 8 * n_arena, "bytes");
     text += line("predictions and targets", 3 * prediction_.bytes(), "bytes");
     const int64_t workspace = plan_.counter("workspace_bytes"),
                   n_own = plan_.counter("points_local");

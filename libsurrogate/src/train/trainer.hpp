@@ -26,14 +26,14 @@ namespace surrogate::impl {
 /// optimiser are the same on all ranks.
 class Trainer {
 public:
-    /// Collective over across; throws on all ranks. shared: the plan's context; across: that one, or
+    /// Collective over data_parallel; throws on all ranks. shared: the plan's context; data_parallel: that one, or
     /// one of which it is a part. The plan outlives the trainer.
-    Trainer(Plan& plan, std::shared_ptr<Context> shared, std::shared_ptr<Context> across,
+    Trainer(Plan& plan, std::shared_ptr<Context> shared, std::shared_ptr<Context> data_parallel,
             const TrainingSettings& settings);
     Trainer(const Trainer&) = delete;
     Trainer& operator=(const Trainer&) = delete;
 
-    const std::shared_ptr<Context>& context() const { return across_; }
+    const std::shared_ptr<Context>& context() const { return data_parallel_; }
 
     // Local.
     void bind_target(const char* name, const char* unit, const surrogate_array* array);
@@ -45,7 +45,7 @@ public:
     int64_t counter(const char* key) const;
     const std::string& note() const { return note_; }
 
-    // Collective over the context across, with the same outcome on all its ranks. What fails leaves
+    // Collective over the context data_parallel, with the same outcome on all its ranks. What fails leaves
     // everything as it was, the samples of the step under way included.
     double accumulate();
     surrogate_step_report apply();
@@ -73,7 +73,7 @@ private:
     };
 
     Communicator& comm() const { return plan_.context().comm(); }
-    Communicator& across() const { return across_->comm(); }
+    Communicator& data_parallel() const { return data_parallel_->comm(); }
     size_t n_input() const { return model_->card().inputs.size(); }
     size_t n_output() const { return model_->card().outputs.size(); }
     int64_t n_point() const { return plan_.n_output_row(); }
@@ -89,11 +89,11 @@ private:
     void take_targets(std::span<const Column> targets);
     void give_predictions() const;
     Sample sample() const;
-    Verdict measure(const Source& source, bool is_learnt);
+    SampleOutcome measure(const Source& source, bool is_learnt);
     int64_t sample_number() const;
     bool is_last_sample() const { return std::ssize(losses_) + 1 >= recipe_.accumulate; }
     double accumulate(const Source& source, bool is_last);
-    void go_back(Verdict verdict, bool is_last);
+    void go_back(SampleOutcome outcome, bool is_last);
     double mean(std::span<const double> losses, int64_t& n) const;
     surrogate_step_report skip(surrogate_step_report report);
     void note_ranges(const Source& source);
@@ -121,7 +121,7 @@ private:
 
     Plan& plan_;
     std::shared_ptr<const Model> model_;
-    std::shared_ptr<Context> shared_, across_;
+    std::shared_ptr<Context> shared_, data_parallel_;
     TrainingSettings settings_;
     Recipe recipe_;
     Group group_;

@@ -24,15 +24,15 @@ void require_same_network(const Card& given, const Card& own) {
 
 std::span<const double> Trainer::weights_of(int32_t which) {
     if (which == SURROGATE_WEIGHTS) return optimizer_->weights();
-    if (which == SURROGATE_AVERAGE) {
-        if (recipe_.average > 0) return optimizer_->average();
+    if (which == SURROGATE_EMA) {
+        if (recipe_.ema_decay > 0) return optimizer_->average();
         throw Error(Status::invalid_argument,
                     "there is no average of the weights; give the training setting average=..");
     }
     if (which != SURROGATE_BEST) {
         throw Error(Status::invalid_argument,
                     "which is " + std::to_string(which) +
-                        "; it takes SURROGATE_WEIGHTS, SURROGATE_AVERAGE or SURROGATE_BEST");
+                        "; it takes SURROGATE_WEIGHTS, SURROGATE_EMA or SURROGATE_BEST");
     }
     if (plateau_.n_seen > 0) return {best_.begin(), best_.end()};
     throw Error(Status::invalid_argument,
@@ -40,12 +40,12 @@ std::span<const double> Trainer::weights_of(int32_t which) {
 }
 
 void Trainer::save_model(int32_t which, const char* card, const char* path) {
-    across().agree([&] {
+    data_parallel().agree([&] {
         if (!path) throw Error(Status::invalid_argument, "path of the model file is NULL");
         const std::span<const double> weights = weights_of(which);
         std::string text = card ? card : model_->card_text();
         if (card) require_same_network(parse_card(text), model_->card());
-        if (across().rank() != 0) return;
+        if (data_parallel().rank() != 0) return;
         const std::vector<float> rounded(weights.begin(), weights.end());
         std::vector<WrittenTensor> tensors;
         for (const MasterWeights::Entry& entry : model_->weights()->entries()) {
@@ -53,7 +53,7 @@ void Trainer::save_model(int32_t which, const char* card, const char* path) {
                                                         static_cast<size_t>(entry.size));
             tensors.push_back({{entry.name, DType::float32, entry.shape}, std::as_bytes(own)});
         }
-        save_model_file(across_->files(), path, text, tensors);
+        save_model_file(data_parallel_->files(), path, text, tensors);
     });
 }
 

@@ -54,7 +54,7 @@ int64_t Trainer::n_kept_number() const {
 int64_t Trainer::keep() {
     int64_t place = -1;
     Reservoir::Slot taken;
-    across().agree([&] {
+    data_parallel().agree([&] {
         require_keepable();
         plan_.require_inputs();
         require_targets();
@@ -121,14 +121,14 @@ Trainer::Source Trainer::kept(int64_t place) {
 }
 
 surrogate_step_report Trainer::step_kept(int64_t n_step) {
-    across().agree([&] {
+    data_parallel().agree([&] {
         if (n_step < 1) {
             throw Error(Status::invalid_argument,
                         "n_steps is " + std::to_string(n_step) + ", expected 1 or more");
         }
         if (reservoir_.n_kept() > 0) return;
         throw Error(Status::invalid_argument,
-                    "the reservoir is empty; call surrogate_trainer_keep first");
+                    "the reservoir is empty; call surrogate_trainer_reservoir_add first");
     });
     surrogate_step_report report{};
     double losses = 0;
@@ -137,7 +137,7 @@ surrogate_step_report Trainer::step_kept(int64_t n_step) {
             Source source;
             const int64_t place = reservoir_.draw();
             try {
-                across().agree([&] { source = kept(place); });
+                data_parallel().agree([&] { source = kept(place); });
                 accumulate(source, is_last_sample());
             } catch (...) {
                 reservoir_.undo_draw();

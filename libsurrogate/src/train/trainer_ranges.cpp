@@ -26,7 +26,7 @@ void Trainer::join_ranges(std::span<FieldRange> ranges, std::span<double> ends) 
         ends[2 * i] = ranges[i].max;
         ends[2 * i + 1] = -ranges[i].min;
     }
-    across().all_reduce_max(ends);
+    data_parallel().all_reduce_max(ends);
     for (size_t i = 0; i < ranges.size(); ++i) ranges[i] = {-ends[2 * i + 1], ends[2 * i]};
 }
 
@@ -34,14 +34,14 @@ int32_t Trainer::widen_ranges() {
     ModelCard& card = *model_->shared_card();
     std::vector<FieldRange> ranges;
     std::vector<double> ends;
-    across().agree([&] {
+    data_parallel().agree([&] {
         ranges.assign(seen_.complete().begin(), seen_.complete().end());
         ends.resize(2 * ranges.size());
     });
     join_ranges(ranges, ends);
     int32_t n_widened = 0;
     ModelCard::Texts texts;
-    across().agree([&] {
+    data_parallel().agree([&] {
         const std::vector<FieldRange> before = card.ranges();
         for (size_t i = 0; i < ranges.size(); ++i) {
             ranges[i].join(before[i]);

@@ -21,8 +21,9 @@ void Trainer::follow_lattice() {
     if (lattice_ && lattice_revision_ == revision) return;
     comm().agree([&] {
         if (n_x_ > 0) return;
-        throw Error(Status::invalid_argument,
-                    "loss=gradient_l2 needs a lattice; call surrogate_trainer_set_lattice first");
+        throw Error(
+            Status::invalid_argument,
+            "loss=gradient_l2 needs a lattice; call surrogate_trainer_set_grid_shape first");
     });
     loss_->set_lattice(nullptr);
     lattice_.reset();
@@ -106,7 +107,7 @@ int64_t Trainer::sample_number() const {
 
 /// Prediction and sums of a sample. Collective over the group. Throws if the sample cannot be used,
 /// on all its ranks: the own error of a rank, or that another one has one. is_learnt: with noise.
-Verdict Trainer::measure(const Source& source, bool is_learnt) {
+SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
     const bool is_noisy = is_learnt && noise_.is_on();
     plan_.follow_if_behind();
     follow_lattice();
@@ -133,12 +134,12 @@ Verdict Trainer::measure(const Source& source, bool is_learnt) {
         }
     }
     const bool is_finite = result.is_finite && result.bad_output.column < 0;
-    const Verdict own = problem      ? Verdict::failed
-                        : !is_finite ? Verdict::not_finite
-                                     : Verdict::good;
-    const Verdict verdict = loss_->measure(comm(), sample(), plan_.output()->n_global(), own);
+    const SampleOutcome own = problem      ? SampleOutcome::failed
+                              : !is_finite ? SampleOutcome::not_finite
+                                           : SampleOutcome::good;
+    const SampleOutcome outcome = loss_->measure(comm(), sample(), plan_.output()->n_global(), own);
     if (problem) std::rethrow_exception(problem);
-    if (verdict != Verdict::failed) return verdict;
+    if (outcome != SampleOutcome::failed) return outcome;
     throw EchoedError(Status::not_finite,
                       "another rank could not use its share of the sample (it has its own error)");
 }
@@ -151,13 +152,13 @@ double Trainer::accumulate() {
 double Trainer::accumulate(const Source& source, bool is_last) {
     const Traffic before = now();
     double loss = nan;
-    Verdict verdict = Verdict::failed;
-    across().agree([&] {
-        verdict = measure(source, true);
-        if (verdict == Verdict::good) loss = loss_->value();
+    SampleOutcome outcome = SampleOutcome::failed;
+    data_parallel().agree([&] {
+        outcome = measure(source, true);
+        if (outcome == SampleOutcome::good) loss = loss_->value();
     });
-    if (verdict == Verdict::good) note_ranges(source);
-    go_back(verdict, is_last);
+    if (outcome == SampleOutcome::good) note_ranges(source);
+    go_back(outcome, is_last);
     losses_.push_back(loss);
     const Traffic after = now();
     step_.bytes += after.bytes - before.bytes;
@@ -166,15 +167,15 @@ double Trainer::accumulate(const Source& source, bool is_last) {
 }
 
 /// Nothing in here fails, or groups would have different numbers of samples.
-void Trainer::go_back(Verdict verdict, bool is_last) {
-    if (verdict != Verdict::good) return sums_->poison();
+void Trainer::go_back(SampleOutcome outcome, bool is_last) {
+    if (outcome != SampleOutcome::good) return sums_->poison();
     loss_->gradient(sample(), gradient_.data());
-    if (is_last) sums_->begin(across());
+    if (is_last) sums_->begin(data_parallel());
     if (!plan_.backward(gradient_columns_, true, *sums_)) sums_->poison();
 }
 
 /// Over the samples of all groups, of which there are n; NaN if one is. The same bits however
-/// samples are distributed. Collective over across if there are several groups.
+/// samples are distributed. Collective over data_parallel if there are several groups.
 double Trainer::mean(std::span<const double> losses, int64_t& n) const {
     constexpr int64_t most = int64_t{1} << 30;
     double worst[] = {0, 0};  // any that is not finite; the largest
@@ -184,7 +185,7 @@ double Trainer::mean(std::span<const double> losses, int64_t& n) const {
             if (std::isfinite(loss)) worst[1] = std::max(worst[1], loss);
         }
     }
-    if (group_.n > 1) across().all_reduce_max(std::span(worst));
+    if (group_.n > 1) data_parallel().all_reduce_max(std::span(worst));
     const ExactGrid grid(most, worst[1]);
     int64_t sums[] = {0, 0, 0};  // number of losses, limbs
     if (group_.n == 1 || group_.is_first) {
@@ -192,7 +193,7 @@ double Trainer::mean(std::span<const double> losses, int64_t& n) const {
         for (const double loss : losses)
             if (std::isfinite(loss)) grid.add(loss, sums + 1, 1);
     }
-    if (group_.n > 1) across().all_reduce_sum(std::span(sums));
+    if (group_.n > 1) data_parallel().all_reduce_sum(std::span(sums));
     n = sums[0];
     return worst[0] > 0 || n == 0 ? nan : grid.value(sums + 1, 1) / static_cast<double>(n);
 }
@@ -204,7 +205,7 @@ surrogate_step_report Trainer::apply() {
                     "surrogate_trainer_accumulate first");
     }
     const Traffic before = now();
-    bool is_finite = sums_->reduce(across());
+    bool is_finite = sums_->reduce(data_parallel());
     surrogate_step_report report{};
     report.loss = mean(losses_, report.samples);
     losses_.clear();
@@ -227,7 +228,7 @@ surrogate_step_report Trainer::apply() {
     seen_.end_step(true);
     n_bad_ = 0;
     report.step = optimizer_->n_step();
-    across().agree([&] { model_->weights()->refresh(); });
+    data_parallel().agree([&] { model_->weights()->refresh(); });
     return report;
 }
 
@@ -237,12 +238,12 @@ surrogate_step_report Trainer::skip(surrogate_step_report report) {
     seen_.end_step(false);
     report.step = optimizer_->n_step();
     report.was_skipped = 1;
-    if (++n_bad_ <= recipe_.max_bad_steps) return report;
+    if (++n_bad_ <= recipe_.max_nonfinite_steps) return report;
     throw Error(Status::not_finite,
                 "loss or gradients of step " + std::to_string(report.step + 1) +
                     " are not finite, in " + std::to_string(n_bad_) +
                     (n_bad_ == 1 ? " step" : " steps in a row") +
-                    " (max_bad_steps=" + std::to_string(recipe_.max_bad_steps) +
+                    " (max_nonfinite_steps=" + std::to_string(recipe_.max_nonfinite_steps) +
                     "); the weights are those of the last good step. A smaller learning_rate or "
                     "clip may help");
 }
@@ -262,19 +263,19 @@ surrogate_step_report Trainer::step() {
 
 double Trainer::validate(double* error) {
     double loss = nan;
-    Verdict verdict = Verdict::failed;
+    SampleOutcome outcome = SampleOutcome::failed;
     comm().agree([&] {
-        verdict = measure(bound(), false);
-        if (verdict == Verdict::good) loss = loss_->value();
+        outcome = measure(bound(), false);
+        if (outcome == SampleOutcome::good) loss = loss_->value();
     });
     for (size_t o = 0; error && o < n_output(); ++o)
-        error[o] = verdict == Verdict::good ? loss_->error(o) : nan;
+        error[o] = outcome == SampleOutcome::good ? loss_->error(o) : nan;
     validation_.push_back(loss);
     return loss;
 }
 
 double Trainer::end_validation(bool& is_best) {
-    across().agree([&] {
+    data_parallel().agree([&] {
         if (best_.size() == 0) best_ = kernels::Buffer<double>(std::ssize(optimizer_->weights()));
     });
     int64_t n = 0;
@@ -293,8 +294,9 @@ double Trainer::end_validation(bool& is_best) {
 Trainer::Traffic Trainer::now() const {
     const Execution::Traffic own = plan_.traffic();
     const Traffic traffic{own.bytes, own.collectives};
-    if (&comm() == &across()) return traffic;
-    return {traffic.bytes + across().bytes_sent(), traffic.collectives + across().n_collective()};
+    if (&comm() == &data_parallel()) return traffic;
+    return {traffic.bytes + data_parallel().bytes_sent(),
+            traffic.collectives + data_parallel().n_collective()};
 }
 
 }  // namespace surrogate::impl

@@ -192,7 +192,7 @@ protected:
     }
 
 private:
-    /// NCCL's verdict of `call`, made with the device current.
+    /// NCCL's outcome of `call`, made with the device current.
     template <class Call>
     NcclResult current(const Call& call) {
         struct Pack {
@@ -208,7 +208,7 @@ private:
         return pack.result;
     }
 
-    /// All parts in one group, which is closed in any case: its verdict, or the first refusal in it.
+    /// All parts in one group, which is closed in any case: its outcome, or the first refusal in it.
     NcclResult send_and_receive(const DeviceParts& given, const DeviceParts& taken,
                                 kernels::Stream stream) {
         NcclResult first = nccl_.group_start();
@@ -334,7 +334,7 @@ private:
         }
     }
 
-    /// A last call to NCCL, whose verdict changes nothing; made in any case, also if the device
+    /// A last call to NCCL, whose outcome changes nothing; made in any case, also if the device
     /// cannot be made current any more.
     template <class Call>
     void release(const Call& call) noexcept {
@@ -360,7 +360,7 @@ private:
     char cause_[1000] = "";  // not empty: broken
 };
 
-/// Starts NCCL on all ranks. While it starts no rank uses `comm`, so the ranks exchange verdicts
+/// Starts NCCL on all ranks. While it starts no rank uses `comm`, so the ranks exchange outcomes
 /// afterwards; if a rank only waited for another, the error of that one is reported.
 void start_together(Communicator& comm, NcclCollectives& nccl, const NcclUniqueId& id) {
     std::exception_ptr failure;

@@ -153,7 +153,7 @@ private:
     static constexpr int64_t flag_bytes = 8;
     static int64_t width(Type type) { return type == Type::float32 ? 4 : 8; }
 
-    // The same verdict on all ranks, since counts and reserves are the same.
+    // The same outcome on all ranks, since counts and reserves are the same.
     void require_room(int64_t n_byte) const {
         if (n_byte <= n_byte_) return;
         throw Error(Status::internal, "an operation of " + std::to_string(n_byte) +

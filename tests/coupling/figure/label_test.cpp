@@ -133,7 +133,7 @@ TEST(VtkLabel, NaNIsGreyWhiteOrOutlined) {
     const Pixel grey = {128, 128, 128};
     const Pixel beside[] = {grey, white_pixel, grey}, far[] = {grey, white_pixel, white_pixel};
     const int below = 2 * margin + row + tick + bar;
-    for (const int nan : {SURROGATE_NAN_GREY, SURROGATE_NAN_WHITE, SURROGATE_NAN_OUTLINED}) {
+    for (const int nan : {SURROGATE_NAN_GRAY, SURROGATE_NAN_WHITE, SURROGATE_NAN_OUTLINED}) {
         surrogate_png_label label{};
         label.nan = nan;
         ASSERT_EQ(

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! The time loop from Fortran: steps and verdicts, a fallback of the solver's own, marks, texts. What the guards find is tested
+! The time loop from Fortran: steps and outcomes, a fallback of the solver's own, marks, texts. What the guards find is tested
 ! in tests/coupling/timeloop.
 !   loop_test <model>
 program loop_test
@@ -15,7 +15,7 @@ program loop_test
     real(dp) :: before(n_x, n_y), time_s
     integer, target :: n_own
     integer(c_int64_t) :: step, n_done, value
-    integer(c_int) :: verdict, status
+    integer(c_int) :: outcome, status
     type(surrogate_guard_info) :: guard
     character(len=:), allocatable :: text
     character(len=1024) :: path
@@ -39,31 +39,31 @@ program loop_test
     call surrogate_timeloop_bind_state(loop, "age", age, "s")
     call surrogate_timeloop_conserve(loop, "content", "pressure", 1e9_dp, weight=[(1.0, i = 1, n_x * n_y)])
 
-    call surrogate_timeloop_step(loop, 0.5_dp, verdict)
-    call check(verdict == surrogate_accepted .and. all(p(1:n_x, 1:n_y) /= -1), "a step")
+    call surrogate_timeloop_step(loop, 0.5_dp, outcome)
+    call check(outcome == surrogate_step_accepted .and. all(p(1:n_x, 1:n_y) /= -1), "a step")
     call check(all(p([0, n_x + 1], :) == -1) .and. all(p(:, [0, n_y + 1]) == -1), "ghosts stay")
 
     before = p(1:n_x, 1:n_y)
-    call surrogate_timeloop_mark(loop)
+    call surrogate_timeloop_snapshot(loop)
     a(2, 2) = 1e6_dp
     age = 1
-    call surrogate_timeloop_step(loop, 0.5_dp, verdict)
-    call check(verdict == surrogate_rejected .and. all(p(1:n_x, 1:n_y) == before), "a step outside the range")
+    call surrogate_timeloop_step(loop, 0.5_dp, outcome)
+    call check(outcome == surrogate_step_rejected .and. all(p(1:n_x, 1:n_y) == before), "a step outside the range")
     call surrogate_timeloop_reason(loop, text)
     call check(index(text, "mobility") > 0, "the reason: "//text)
     call surrogate_timeloop_guard(loop, "range", guard)
     call check(guard%field == "mobility" .and. guard%n_violations == 1 .and. guard%value == 1e6_dp, "the guard")
     call surrogate_timeloop_set_fallback(loop, my_step, c_loc(n_own))
-    call surrogate_timeloop_step(loop, 0.5_dp, verdict)
-    call check(verdict == surrogate_replaced .and. n_own == 1 .and. all(p(1:n_x, 1:n_y) == 7), "the solver's own step")
-    call surrogate_timeloop_rewind(loop)
+    call surrogate_timeloop_step(loop, 0.5_dp, outcome)
+    call check(outcome == surrogate_step_fallback .and. n_own == 1 .and. all(p(1:n_x, 1:n_y) == 7), "the solver's own step")
+    call surrogate_timeloop_rollback(loop)
     call check(all(p(1:n_x, 1:n_y) == before) .and. all(age == 0), "back to the mark")
     call surrogate_timeloop_time(loop, time_s, step)
     call check(time_s == 0.5_dp .and. step == 1, "the time of the mark")
 
     a(2, 2) = 5
-    call surrogate_timeloop_roll_out(loop, 3_c_int64_t, 0.25_dp, n_done, verdict)
-    call check(n_done == 3 .and. verdict == surrogate_accepted, "three steps")
+    call surrogate_timeloop_rollout(loop, 3_c_int64_t, 0.25_dp, n_done, outcome)
+    call check(n_done == 3 .and. outcome == surrogate_step_accepted, "three steps")
     call surrogate_timeloop_counter(loop, "rejected", value)
     call check(value == 1, "a counter")
     call surrogate_timeloop_report(loop, text)
@@ -74,7 +74,7 @@ program loop_test
     call check(status == surrogate_invalid_argument, "a step backwards")
     call surrogate_timeloop_bind(loop, "mobility", a(1:n_x, 1:2), status=status)
     call check(status == surrogate_shape, "a field of another size")
-    call surrogate_timeloop_step_failed(loop, surrogate_io, "no boundary data", status)
+    call surrogate_timeloop_step_with_error(loop, surrogate_io, "no boundary data", status)
     call check_status(status, surrogate_io, "no boundary data")
     call surrogate_timeloop_unbind(loop)
     call surrogate_timeloop_step(loop, 1.0_dp, status=status)

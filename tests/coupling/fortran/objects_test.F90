@@ -204,7 +204,7 @@ contains
         call surrogate_domain_n_points(sphere, n_local, n_global)
         call check(n_local == 128 .and. n_global == 128, "a grid on the sphere")
         call surrogate_domain_sphere(sphere, info)
-        call check(info%grid == "legendre-gauss" .and. info%n_lat_local == 8 .and. info%lat_step == 16, "its block")
+        call check(info%grid == "legendre-gauss" .and. info%n_lat_local == 8 .and. info%lat_stride == 16, "its block")
         call surrogate_domain_create_sphere(sphere, context, "legendre-gauss", 8_c_int64_t, 16_c_int64_t, 0_c_int64_t, &
             8_c_int64_t, 0_c_int64_t, 16_c_int64_t, latitude(1:7), status=status)
         call check_status(status, surrogate_shape, "latitude: has another size")
@@ -219,20 +219,20 @@ contains
 
     subroutine orders()
         type(surrogate_domain) :: domain
-        type(surrogate_order) :: order
+        type(surrogate_ordering) :: order
         real(c_double) :: x(2, 3), rows(2, 3), sorted(2, 3), back(2, 3)
         integer(c_int64_t) :: first, n
         x = reshape([0.1d0, 0.2d0, 0.3d0, 0.4d0, 0.5d0, 0.6d0], [2, 3])
         rows = reshape([1, 2, 3, 4, 5, 6], [2, 3])
         call surrogate_domain_create_points(domain, context, x, global_id=[30, 10, 20])
-        call surrogate_order_create(order, domain, 16_c_int64_t)
-        call surrogate_order_range(order, first, n)
+        call surrogate_ordering_create(order, domain, 16_c_int64_t)
+        call surrogate_ordering_range(order, first, n)
         call check(first == 0 .and. n == 3, "the range of an order")
-        call surrogate_order_forward(order, 16_c_int64_t, rows, sorted)
+        call surrogate_ordering_to_canonical(order, 16_c_int64_t, rows, sorted)
         call check(all(sorted == rows(:, [2, 3, 1])), "rows by global id")
-        call surrogate_order_backward(order, 16_c_int64_t, sorted, back)
+        call surrogate_ordering_to_local(order, 16_c_int64_t, sorted, back)
         call check(all(back == rows), "and back")
-        call surrogate_order_forward(order, 8_c_int64_t, rows(1, :), sorted(1, :), status)
+        call surrogate_ordering_to_canonical(order, 8_c_int64_t, rows(1, :), sorted(1, :), status)
         call check(status == surrogate_invalid_argument, "rows that are not contiguous")
     end subroutine
 

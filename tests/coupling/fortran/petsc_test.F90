@@ -22,7 +22,7 @@ program petsc_test
     PetscScalar :: value
     PetscInt :: i, first, last
     integer :: rank, n_wrong
-    integer(c_int) :: verdict
+    integer(c_int) :: outcome
     character(len=1024) :: path
 
     call PetscInitialize(ierr)
@@ -58,8 +58,8 @@ program petsc_test
     call surrogate_timeloop_create(loop, plan)
     call surrogate_timeloop_set(loop, "range", "fallback")
     call surrogate_timeloop_step_vec(loop, 1d0, [surrogate_make_vec("mobility", mobility%v)], &
-        [surrogate_make_vec("pressure", pressure%v)], verdict)
-    call expect(verdict == surrogate_accepted, "an accepted step")
+        [surrogate_make_vec("pressure", pressure%v)], outcome)
+    call expect(outcome == surrogate_step_accepted, "an accepted step")
     call VecAXPY(expected, -1d0, pressure, ierr)
     call VecNorm(expected, NORM_INFINITY, distance, ierr)
     call expect(distance <= 1d-6*size_of, "the same pressure from plan and loop")
@@ -71,8 +71,8 @@ program petsc_test
     call VecAssemblyEnd(mobility, ierr)
     call VecCopy(pressure, expected, ierr)
     call surrogate_timeloop_step_vec(loop, 1d0, [surrogate_make_vec("mobility", mobility%v)], &
-        [surrogate_make_vec("pressure", pressure%v)], verdict)
-    call expect(verdict == surrogate_rejected, "a rejected step on all ranks")
+        [surrogate_make_vec("pressure", pressure%v)], outcome)
+    call expect(outcome == surrogate_step_rejected, "a rejected step on all ranks")
     call VecAXPY(expected, -1d0, pressure, ierr)
     call VecNorm(expected, NORM_INFINITY, distance, ierr)
     call expect(distance == 0, "the pressure as it was")

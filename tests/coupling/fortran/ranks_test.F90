@@ -152,9 +152,9 @@ contains
         call check(status /= surrogate_success .and. .not. c_associated(plan%handle), "no plan where one rank fails")
         call surrogate_domain_create_points(domain, context, x, ids)
         if (rank == size - 1) then
-            call surrogate_domain_move(domain, x(:, 1:3), ids(1:2), status=status)
+            call surrogate_domain_update_points(domain, x(:, 1:3), ids(1:2), status=status)
         else
-            call surrogate_domain_move(domain, x, ids, status=status)
+            call surrogate_domain_update_points(domain, x, ids, status=status)
         end if
         call check(status /= surrogate_success, "no move where one rank fails")
     end subroutine

@@ -9,7 +9,7 @@ program train_test
     implicit none
     integer, parameter :: dp = c_double, n_x = 5, n_y = 4
     type(surrogate_plan) :: plan
-    type(surrogate_training) :: training
+    type(surrogate_trainer_options) :: training
     type(surrogate_trainer) :: trainer
     type(surrogate_context) :: context
     type(surrogate_model) :: fresh, model
@@ -37,10 +37,10 @@ program train_test
     call surrogate_plan_open(plan, path, x, options="threads=1 gradients=true")
     call surrogate_plan_bind_input(plan, "mobility", a(1:n_x, 1:n_y), "m^2/(Pa s)")
     call surrogate_plan_bind_output(plan, "pressure", p, "Pa")
-    call surrogate_training_create(training)
-    call surrogate_training_set(training, "learning_rate", "1e-4")
-    call surrogate_training_set(training, "reservoir", "3")
-    call surrogate_training_set(training, "learning_rat", "1", status)
+    call surrogate_trainer_options_create(training)
+    call surrogate_trainer_options_set(training, "learning_rate", "1e-4")
+    call surrogate_trainer_options_set(training, "reservoir", "3")
+    call surrogate_trainer_options_set(training, "learning_rat", "1", status)
     call check_status(status, surrogate_unknown_name, "learning_rate")
     call surrogate_trainer_create(trainer, plan, training)
     call surrogate_trainer_bind_target(trainer, "pressure", solved(1:n_x, 1:n_y), "Pa")
@@ -62,9 +62,9 @@ program train_test
     call surrogate_trainer_validate(trainer, later)
     call check(later < first, "steps lower the loss")
 
-    call surrogate_trainer_keep(trainer, n_kept)
+    call surrogate_trainer_reservoir_add(trainer, n_kept)
     call check(n_kept == 1, "a kept sample")
-    call surrogate_trainer_step_kept(trainer, 2_c_int64_t, report)
+    call surrogate_trainer_reservoir_step(trainer, 2_c_int64_t, report)
     call check(report%step == 23, "steps on kept samples")
     call surrogate_trainer_counter(trainer, "steps", value)
     call check(value == 23, "a counter")
@@ -93,20 +93,20 @@ program train_test
     call check_status(status, surrogate_io, "model.safetensors")
     call surrogate_trainer_bind_target(trainer, "pressure", solved(1:n_x, 1:2), status=status)
     call check(status == surrogate_shape, "a target of another size")
-    call surrogate_trainer_set_lattice(trainer, 3_c_int64_t, 3_c_int64_t, status)
+    call surrogate_trainer_set_grid_shape(trainer, 3_c_int64_t, 3_c_int64_t, status)
     call check(status == surrogate_shape, "a lattice of another size")
     call surrogate_trainer_set_scale(trainer, "presure", 1.0_dp, status)
     call check_status(status, surrogate_unknown_name, "pressure")
 
     call surrogate_context_create(context, options="threads=1")
-    call surrogate_model_initialise(fresh, context, 1_c_int64_t, '{"format": 1, "family": "flare", "network": {"in_dim": 3, &
+    call surrogate_model_initialize(fresh, context, 1_c_int64_t, '{"format": 1, "family": "flare", "network": {"in_dim": 3, &
         &"out_dim": 1, "channel_dim": 8, "num_blocks": 1, "num_heads": 2, "num_latents": 4}}')
-    call surrogate_model_initialise_scaled(fresh, context, 1_c_int64_t, 0.05_dp, '{"format": 1, "family": "flare", "network": &
+    call surrogate_model_initialize_scaled(fresh, context, 1_c_int64_t, 0.05_dp, '{"format": 1, "family": "flare", "network": &
         &{"in_dim": 3, "out_dim": 1, "channel_dim": 8, "num_blocks": 1, "num_heads": 2, "num_latents": 4}}')
-    call surrogate_model_initialise_scaled(fresh, context, 1_c_int64_t, 0.0_dp, '{"format": 1, "family": "flare", "network": &
+    call surrogate_model_initialize_scaled(fresh, context, 1_c_int64_t, 0.0_dp, '{"format": 1, "family": "flare", "network": &
         &{"in_dim": 3, "out_dim": 1, "channel_dim": 8, "num_blocks": 1, "num_heads": 2, "num_latents": 4}}', status)
     call check_status(status, surrogate_invalid_argument, "above 0")
-    call surrogate_model_initialise(fresh, context, 1_c_int64_t, "no card", status)
+    call surrogate_model_initialize(fresh, context, 1_c_int64_t, "no card", status)
     call check(status == surrogate_bad_file, "a text that is no card")
     call done()
 end program

@@ -80,7 +80,7 @@ std::string rows_problem(const vtk::MeshFile& part, const vtk::MeshFile& whole, 
 }
 
 /// "" or what must not happen.
-std::string verdict(const std::string& path, int size, Tally& tally) {
+std::string outcome(const std::string& path, int size, Tally& tally) {
     try {
         const vtk::MeshFile whole(path, 0, 1);
         std::string problem = ids_problem(path);
@@ -122,7 +122,7 @@ std::string sound_problem(const std::string& folder) {
         Tally tally;
         const std::string path = write(mesh, folder);
         for (int size = 1; size <= 3; ++size) {
-            const std::string problem = verdict(path, size, tally);
+            const std::string problem = outcome(path, size, tally);
             if (!problem.empty()) return mesh.name + ": " + problem;
         }
         if (tally.n_read == 3) continue;
@@ -148,7 +148,7 @@ int run(int64_t count, uint64_t seed) {
         const MeshFiles mesh = mutator.next();
         const std::string path = write(mesh, folder);
         const auto start = std::chrono::steady_clock::now();
-        std::string problem = verdict(path, static_cast<int>(1 + i % 3), tally);
+        std::string problem = outcome(path, static_cast<int>(1 + i % 3), tally);
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
         tally.slowest_s = std::max(tally.slowest_s, seconds.count());
         if (problem.empty() && seconds.count() > most_seconds) problem = "too slow";

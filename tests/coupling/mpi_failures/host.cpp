@@ -98,7 +98,7 @@ void step_training() {
     HeightLoop c(world, "scattered");
     Plan plan(c.model, c.domain, {{"gradients", "true"}});
     plan.bind_input("height", column(c.own.height.data(), c.own.n()), "m");
-    Training settings;
+    TrainerOptions settings;
     settings.set("bucket", "64");  // several reductions are pending at once
     Trainer trainer(plan, settings);
     trainer.bind_target("height", column(c.own.height.data(), c.own.n()), "m");

@@ -56,8 +56,8 @@ protected:
         return plans.back().get();
     }
     PetscErrorCode run(surrogate_plan* plan, const TestVec& from, const TestVec& to) {
-        const surrogate_vec in = {"mobility", "m^2/(Pa s)", from.get(), 0, 0};
-        const surrogate_vec out = {"pressure", "Pa", to.get(), 0, 0};
+        const surrogate_vec_field in = {"mobility", "m^2/(Pa s)", from.get(), 0, 0};
+        const surrogate_vec_field out = {"pressure", "Pa", to.get(), 0, 0};
         return surrogate_plan_run_vec(plan, 1, &in, 1, &out);
     }
     /// Pressures with input and output here and there; the run must succeed.

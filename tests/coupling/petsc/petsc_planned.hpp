@@ -83,11 +83,11 @@ public:
     Planned(const Planned&) = delete;
     Planned& operator=(const Planned&) = delete;
 
-    PetscErrorCode run(const surrogate_vec& from, const surrogate_vec& to) {
+    PetscErrorCode run(const surrogate_vec_field& from, const surrogate_vec_field& to) {
         return surrogate_plan_run_vec(plan, 1, &from, 1, &to);
     }
-    surrogate_vec input() const { return {"mobility", "m^2/(Pa s)", in, 0, 0}; }
-    surrogate_vec output() const { return {"pressure", "Pa", out, 0, 0}; }
+    surrogate_vec_field input() const { return {"mobility", "m^2/(Pa s)", in, 0, 0}; }
+    surrogate_vec_field output() const { return {"pressure", "Pa", out, 0, 0}; }
 
     /// The prediction for the usual mobility, which must succeed after whatever happened before.
     std::vector<PetscScalar> predict() {

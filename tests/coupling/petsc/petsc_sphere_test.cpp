@@ -126,7 +126,7 @@ void expect_prediction(const Form& form, bool reproducible,
         for (int f = 0; f < n_field; ++f) x[at + f] = value_of(f, row, col);
     });
     PETSC_OK(VecRestoreArray(in, &x));
-    surrogate_vec from[n_field], to[n_field];
+    surrogate_vec_field from[n_field], to[n_field];
     for (int f = 0; f < n_field; ++f) {
         from[f] = {names[f], nullptr, in, f, 0};
         to[f] = {names[f], nullptr, out, f, 0};

@@ -98,7 +98,7 @@ TEST(PetscDomain, HasTheOwnedPointsAtTheCoordinatesOfTheDm) {
     const std::vector<PetscScalar> expected = planned.predict();
     ASSERT_EQ(surrogate_domain_create_points(planned.context, &given, &domain), SURROGATE_SUCCESS);
     PETSC_OK(surrogate_plan_create_petsc(planned.model, domain, nullptr, &plan));
-    const surrogate_vec in = planned.input(), out = planned.output();
+    const surrogate_vec_field in = planned.input(), out = planned.output();
     PETSC_OK(VecSet(planned.out, untouched));
     PETSC_OK(surrogate_plan_run_vec(plan, 1, &in, 1, &out));
     const std::vector<PetscScalar> found = values_of(planned.out);

@@ -19,8 +19,8 @@ TEST(PetscVec, InterlacedAndSeparateFieldsPredictTheSame) {
     PETSC_OK(DMCreateGlobalVector(wide, &state));
     PETSC_OK(VecSet(state, untouched));
     fill(wide, state, 1, 3);
-    const surrogate_vec in = {"mobility", "m^2/(Pa s)", state, 1, 0};
-    const surrogate_vec out = {"pressure", "Pa", state, 2, 0};
+    const surrogate_vec_field in = {"mobility", "m^2/(Pa s)", state, 1, 0};
+    const surrogate_vec_field out = {"pressure", "Pa", state, 2, 0};
     PETSC_OK(planned.run(in, out));
     EXPECT_EQ(values_of(state, 2, 3), expected);
     EXPECT_EQ(values_of(state, 1, 3), values_of(planned.in)) << "the input has changed";
@@ -69,7 +69,7 @@ protected:
     PetscVecError() : expected_(planned_.predict()) {}
 
     /// Runs, expects `code` with `text` in its message, and that the plan still works.
-    void expect(const surrogate_vec& in, const surrogate_vec& out, PetscErrorCode code,
+    void expect(const surrogate_vec_field& in, const surrogate_vec_field& out, PetscErrorCode code,
                 const std::string& text) {
         const PetscErrorCode error = planned_.run(in, out);
         EXPECT_EQ(error, code) << petsc_text(error);
@@ -129,7 +129,7 @@ TEST_F(PetscVecError, WrongCommunicator) {
 }
 
 TEST_F(PetscVecError, MissingField) {
-    const surrogate_vec in = planned_.input(), out = planned_.output();
+    const surrogate_vec_field in = planned_.input(), out = planned_.output();
     PetscErrorCode error = surrogate_plan_run_vec(planned_.plan, 0, nullptr, 1, &out);
     EXPECT_EQ(error, PETSC_ERR_ARG_WRONG);
     EXPECT_NE(petsc_text(error).find("mobility"), std::string::npos) << petsc_text(error);
@@ -149,8 +149,8 @@ TEST_F(PetscVecError, NameGivenTwice) {
     // The second Vec would be written, and the first keep its old numbers with a good status.
     Vec other = nullptr;
     PETSC_OK(VecDuplicate(planned_.out, &other));
-    const surrogate_vec in[] = {planned_.input(), planned_.input()};
-    const surrogate_vec out[] = {planned_.output(), {"pressure", "Pa", other, 0, 0}};
+    const surrogate_vec_field in[] = {planned_.input(), planned_.input()};
+    const surrogate_vec_field out[] = {planned_.output(), {"pressure", "Pa", other, 0, 0}};
     const auto refused = [&](PetscInt n_in, PetscInt n_out, const std::string& text) {
         const PetscErrorCode error = surrogate_plan_run_vec(planned_.plan, n_in, in, n_out, out);
         EXPECT_EQ(error, PETSC_ERR_ARG_WRONG) << text;
@@ -164,7 +164,7 @@ TEST_F(PetscVecError, NameGivenTwice) {
 
 TEST_F(PetscVecError, NameWrongOnOneRankOnly) {
     const bool is_wrong = world_rank() == world_size() - 1;
-    surrogate_vec in = planned_.input();
+    surrogate_vec_field in = planned_.input();
     if (is_wrong) in.name = "temperature";
     expect(in, planned_.output(), is_wrong ? PETSC_ERR_ARG_WRONG : PETSC_ERR_FP,
            is_wrong ? "temperature" : "rank");
@@ -176,7 +176,7 @@ TEST(PetscVecAgreed, AllRanksHearWhatIsWrongOnOne) {
     PETSC_OK(PetscOptionsClearValue(nullptr, "-surrogate_agree"));
     const std::vector<PetscScalar> expected = planned.predict();
     const int culprit = world_size() - 1;
-    surrogate_vec in = planned.input();
+    surrogate_vec_field in = planned.input();
     // The library's own refusal, and one of this adapter's.
     if (world_rank() == culprit) in.name = "temperature";
     PetscErrorCode error = planned.run(in, planned.output());

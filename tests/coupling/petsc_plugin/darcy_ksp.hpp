@@ -241,7 +241,7 @@ inline void predict(const std::string& path, const char* output, DM dm, Vec to) 
     PETSC_OK(surrogate_model_load_petsc(context, path.c_str(), &model));
     PETSC_OK(surrogate_domain_create_dm(context, dm, &domain));
     PETSC_OK(surrogate_plan_create_petsc(model, domain, nullptr, &plan));
-    const surrogate_vec out = {output, nullptr, to, 0, 0};
+    const surrogate_vec_field out = {output, nullptr, to, 0, 0};
     PETSC_OK(surrogate_plan_run_vec(plan, 0, nullptr, 1, &out));
     surrogate_plan_destroy(&plan);
     surrogate_domain_destroy(&domain);

@@ -411,12 +411,13 @@ TEST(PetscVec, AllComponentsUnderTheNameBeforeTheDot) {
     PETSC_OK(VecDuplicate(in, &single));
     PETSC_OK(VecStrideSet(in, 0, 0.25));
     PETSC_OK(VecStrideSet(in, 1, -1));
-    const surrogate_vec from = {"velocity", nullptr, in, SURROGATE_ALL_COMPONENTS, 0};
-    const surrogate_vec to = {"w", nullptr, whole, SURROGATE_ALL_COMPONENTS, 0};
+    const surrogate_vec_field from = {"velocity", nullptr, in, SURROGATE_ALL_COMPONENTS, 0};
+    const surrogate_vec_field to = {"w", nullptr, whole, SURROGATE_ALL_COMPONENTS, 0};
     PETSC_OK(surrogate_plan_run_vec(plan, 1, &from, 1, &to));
-    const surrogate_vec froms[] = {{"velocity.x", nullptr, in, 0, 0},
-                                   {"velocity.y", nullptr, in, 1, 0}};
-    const surrogate_vec tos[] = {{"w.x", nullptr, single, 0, 0}, {"w.y", nullptr, single, 1, 0}};
+    const surrogate_vec_field froms[] = {{"velocity.x", nullptr, in, 0, 0},
+                                         {"velocity.y", nullptr, in, 1, 0}};
+    const surrogate_vec_field tos[] = {{"w.x", nullptr, single, 0, 0},
+                                       {"w.y", nullptr, single, 1, 0}};
     PETSC_OK(surrogate_plan_run_vec(plan, 2, froms, 2, tos));
     PetscBool is_equal = PETSC_FALSE;
     PETSC_OK(VecEqual(whole, single, &is_equal));

@@ -126,7 +126,7 @@ TEST_F(Spectrum, WhatHasNoneIsRefused) {
 TEST_F(Spectrum, PictureIsAPng) {
     for (const char* block : {"", " --block 0"}) {
         const std::string png = file(std::string("all") + block + ".png");
-        const Outcome outcome = surrogate("spectrum " + odd + " --picture '" + png + "'" + block);
+        const Outcome outcome = surrogate("spectrum " + odd + " --plot '" + png + "'" + block);
         EXPECT_EQ(outcome.status, 0) << outcome.text;
         EXPECT_EQ(read(png).substr(1, 3), "PNG");
     }

@@ -61,7 +61,7 @@ int64_t fail_each_collective(const Call& call) {
 TEST(TimeLoopCollectives, ThatFailInAStepLeaveTheState) {
     const int64_t n = fail_each_collective(
         [](HeightLoop& c) { return surrogate_timeloop_step(c.loop.get(), 1, nullptr); });
-    EXPECT_GE(n, 4);  // integrals and verdict, two each
+    EXPECT_GE(n, 4);  // integrals and outcome, two each
 }
 
 TEST(TimeLoopCollectives, ThatFailInAStepThatIsCorrectedLeaveTheState) {
@@ -74,9 +74,9 @@ TEST(TimeLoopCollectives, ThatFailInAStepThatIsCorrectedLeaveTheState) {
 }
 
 TEST(TimeLoopCollectives, ThatFailInAMarkLeaveTheState) {
-    EXPECT_GE(
-        fail_each_collective([](HeightLoop& c) { return surrogate_timeloop_mark(c.loop.get()); }),
-        1);
+    EXPECT_GE(fail_each_collective(
+                  [](HeightLoop& c) { return surrogate_timeloop_snapshot(c.loop.get()); }),
+              1);
 }
 
 TEST(TimeLoopCollectives, ThatFailInCreateGiveNoLoop) {

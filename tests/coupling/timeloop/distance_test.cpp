@@ -43,7 +43,7 @@ TEST(TimeLoopDistance, IsThatOfMahalanobis) {
         move_up(c, shift);
         const double expected = distance_of(c.all(), std::vector<double>(24, 1));
         ASSERT_GT(expected, allowed);
-        EXPECT_EQ(c.loop.step(1), Verdict::stopped);
+        EXPECT_EQ(c.loop.step(1), StepOutcome::stopped);
         const surrogate_guard_info info = c.loop.guard("distance");
         EXPECT_NEAR(info.value, expected, 1e-12 * expected);
         EXPECT_EQ(info.limit, allowed);
@@ -67,17 +67,17 @@ TEST(TimeLoopDistance, CountsPointsByTheWeightsOfTheDomain) {
     loop.bind("height", column(own.height.data(), own.n()));
     loop.set("distance", "fallback");
     loop.set("distance_factor", "0.0001");
-    EXPECT_EQ(loop.step(1), Verdict::rejected);
+    EXPECT_EQ(loop.step(1), StepOutcome::rejected);
     const double expected = distance_of(HeightLoop().all(), all_weights);
     EXPECT_NEAR(loop.guard("distance").value, expected, 1e-12 * expected);
 }
 
 TEST(TimeLoopDistance, WarnsByDefaultWhereTheCardHasStatistics) {
     HeightLoop c(MPI_COMM_WORLD, "contiguous", {}, pooled_card());
-    EXPECT_EQ(c.loop.step(1), Verdict::accepted);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::accepted);
     EXPECT_EQ(c.loop.guard("distance").n_violations, 0);
     move_up(c, 5);
-    EXPECT_EQ(c.loop.step(1), Verdict::accepted);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::accepted);
     EXPECT_EQ(c.loop.guard("distance").n_violations, 1);
     EXPECT_TRUE(contains(c.loop.reason(), "distance (warn)"));
 }
@@ -89,7 +89,7 @@ TEST(TimeLoopDistance, IsAllowedByItsFactor) {
         const double factor = distance_of(c.all(), std::vector<double>(24, 1)) / allowed;
         c.loop.set("distance", "fallback");
         c.loop.set("distance_factor", std::to_string(factor * (is_allowed ? 1.01 : 0.99)));
-        EXPECT_EQ(c.loop.step(1), is_allowed ? Verdict::accepted : Verdict::rejected);
+        EXPECT_EQ(c.loop.step(1), is_allowed ? StepOutcome::accepted : StepOutcome::rejected);
     }
 }
 
@@ -110,13 +110,13 @@ TEST(TimeLoopDistance, OfImpossibleNumbersIsLargeOrLeftToOthers) {
     c.loop.set("finite", "warn");
     c.loop.set("distance", "stop");
     c.set(17, 1e30);
-    EXPECT_EQ(c.loop.step(1), Verdict::stopped);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::stopped);
     EXPECT_GT(c.loop.guard("distance").value, 1e28);
     c.set(17, 1e300);
-    EXPECT_EQ(c.loop.step(1), Verdict::stopped);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::stopped);
     EXPECT_TRUE(std::isfinite(c.loop.guard("distance").value));
     c.set(17, NAN);
-    EXPECT_EQ(c.loop.step(1), Verdict::accepted);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::accepted);
     EXPECT_STREQ(c.loop.guard("distance").field, "");
 }
 

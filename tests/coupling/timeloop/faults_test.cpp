@@ -38,7 +38,7 @@ TEST_F(FaultsMemory, InConserveAndMarkIsToldToAllRanks) {
         if (status == SURROGATE_SUCCESS)
             status = surrogate_context_agree(
                 c.context.get(), surrogate_timeloop_bind(loop, "height", "m", &array), nullptr);
-        if (status == SURROGATE_SUCCESS) status = surrogate_timeloop_mark(loop);
+        if (status == SURROGATE_SUCCESS) status = surrogate_timeloop_snapshot(loop);
         surrogate_timeloop_destroy(&loop);
         return status;
     });
@@ -56,7 +56,7 @@ TEST_F(FaultsMemory, InBindStaysOnTheRankAndIsRepaired) {
         EXPECT_EQ(status, has_failed ? SURROGATE_NO_MEMORY : SURROGATE_SUCCESS) << n;
         n_failed += has_failed;
         loop.bind("height", array, "m");
-        EXPECT_EQ(loop.step(1), Verdict::accepted) << n;
+        EXPECT_EQ(loop.step(1), StepOutcome::accepted) << n;
         // Ranks need different numbers of allocations, and make loops together.
         double goes_on = has_failed ? 1 : 0;
         c.context.reduce(SURROGATE_MAX, 1, &goes_on);
@@ -74,8 +74,8 @@ TEST_F(FaultsMemory, IsNoMatterOfAStep) {
         c.loop.set("range", policy);
         c.set(17, 99);
         fail_allocation(1);
-        int32_t verdict = -1;
-        EXPECT_EQ(surrogate_timeloop_step(c.loop.get(), 1, &verdict), SURROGATE_SUCCESS) << policy;
+        int32_t outcome = -1;
+        EXPECT_EQ(surrogate_timeloop_step(c.loop.get(), 1, &outcome), SURROGATE_SUCCESS) << policy;
         EXPECT_FALSE(end_failing_allocation()) << policy;
         c.set(17, good);
     }

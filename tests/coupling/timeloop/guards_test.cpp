@@ -12,7 +12,7 @@ struct Cause {
     const char* guard;
     void (*prepare)(HeightLoop&);
     const char* field;
-    double share;
+    double fraction;
     bool can_correct;
 };
 
@@ -29,7 +29,7 @@ const Cause causes[] = {
     {"bounds",
      [](HeightLoop& c) {
          const std::vector<double> p = prediction();
-         c.loop.bounds("height", -INFINITY, *std::ranges::max_element(p) - 1e-9);
+         c.loop.set_bounds("height", -INFINITY, *std::ranges::max_element(p) - 1e-9);
      },
      "height", 1.0 / 24, true},
     {"drift", [](HeightLoop& c) { c.loop.conserve("mass", "height", 1e-12); }, "mass", 0, true},
@@ -37,20 +37,20 @@ const Cause causes[] = {
 
 struct Outcome {
     const char* policy;
-    Verdict verdict, verdict_with_fallback;
+    StepOutcome outcome, outcome_with_fallback;
 };
-const Outcome outcomes[] = {{"off", Verdict::accepted, Verdict::accepted},
-                            {"warn", Verdict::accepted, Verdict::accepted},
-                            {"correct", Verdict::corrected, Verdict::corrected},
-                            {"fallback", Verdict::rejected, Verdict::replaced},
-                            {"stop", Verdict::stopped, Verdict::stopped}};
+const Outcome outcomes[] = {{"off", StepOutcome::accepted, StepOutcome::accepted},
+                            {"warn", StepOutcome::accepted, StepOutcome::accepted},
+                            {"correct", StepOutcome::corrected, StepOutcome::corrected},
+                            {"fallback", StepOutcome::rejected, StepOutcome::fallback},
+                            {"stop", StepOutcome::stopped, StepOutcome::stopped}};
 
 void expect_finding(const Cause& cause, const std::string& policy, HeightLoop& c) {
     const surrogate_guard_info info = c.loop.guard(cause.guard);
     const bool speaks = policy != "off";
     EXPECT_EQ(info.n_violations, speaks);
     EXPECT_STREQ(info.field, speaks ? cause.field : "");
-    EXPECT_DOUBLE_EQ(info.share, speaks ? cause.share : 0);
+    EXPECT_DOUBLE_EQ(info.fraction, speaks ? cause.fraction : 0);
     EXPECT_TRUE(is_same_everywhere(info.value, c.comm));
     EXPECT_TRUE(is_same_everywhere(info.limit, c.comm));
     const std::string reason = c.loop.reason();
@@ -75,21 +75,21 @@ void expect_outcome(const Cause& cause, const Outcome& outcome, bool with_fallba
         });
     cause.prepare(c);
     const std::vector<double> before = c.all();
-    const Verdict verdict = c.loop.step(2.5);
-    EXPECT_EQ(verdict, with_fallback ? outcome.verdict_with_fallback : outcome.verdict);
-    EXPECT_TRUE(is_same_everywhere(static_cast<double>(verdict), c.comm));
-    const bool moves_on = verdict != Verdict::rejected && verdict != Verdict::stopped;
+    const StepOutcome outcome = c.loop.step(2.5);
+    EXPECT_EQ(outcome, with_fallback ? outcome.outcome_with_fallback : outcome.outcome);
+    EXPECT_TRUE(is_same_everywhere(static_cast<double>(outcome), c.comm));
+    const bool moves_on = outcome != StepOutcome::rejected && outcome != StepOutcome::stopped;
     EXPECT_EQ(same_bits(c.all(), before), !moves_on);
     EXPECT_EQ(c.loop.time(), moves_on ? 2.5 : 0);
     EXPECT_EQ(c.loop.n_step(), moves_on);
-    EXPECT_EQ(n_call, verdict == Verdict::replaced);
-    if (verdict == Verdict::replaced) {
+    EXPECT_EQ(n_call, outcome == StepOutcome::fallback);
+    if (outcome == StepOutcome::fallback) {
         EXPECT_EQ(c.all(), std::vector<double>(24, 11));
     }
     expect_finding(cause, outcome.policy, c);
-    const char* const keys[] = {"accepted", "corrected", "replaced", "rejected", "stopped"};
+    const char* const keys[] = {"accepted", "corrected", "fallback", "rejected", "stopped"};
     for (int i = 0; i < 5; ++i)
-        EXPECT_EQ(c.loop.counter(keys[i]), i == static_cast<int>(verdict)) << keys[i];
+        EXPECT_EQ(c.loop.counter(keys[i]), i == static_cast<int>(outcome)) << keys[i];
     EXPECT_EQ(c.loop.counter("evaluations"), 1);
     EXPECT_EQ(c.loop.counter("steps"), moves_on);
 }
@@ -112,7 +112,7 @@ TEST(TimeLoopGuards, DoWhatTheirPolicySaysOnAllRanks) {
 TEST(TimeLoopGuards, AreSilentWhereNothingIsWrong) {
     HeightLoop c;
     c.loop.conserve("mass", "height", 1e3);
-    EXPECT_EQ(c.loop.step(1), Verdict::accepted);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::accepted);
     EXPECT_EQ(c.loop.reason(), "");
     for (const char* guard : {"range", "distance", "finite", "bounds", "drift"}) {
         EXPECT_EQ(c.loop.guard(guard).n_violations, 0) << guard;
@@ -128,7 +128,7 @@ TEST(TimeLoopRange, TellsTheWorstOfAllRanksAndItsEnd) {
     c.loop.step(1);
     EXPECT_EQ(c.loop.guard("range").value, 20);
     EXPECT_EQ(c.loop.guard("range").limit, 16);
-    EXPECT_DOUBLE_EQ(c.loop.guard("range").share, 3.0 / 24);
+    EXPECT_DOUBLE_EQ(c.loop.guard("range").fraction, 3.0 / 24);
     c.set(2, -30);
     c.loop.set("range", "stop");
     c.loop.step(1);
@@ -147,7 +147,7 @@ TEST(TimeLoopRange, AMillionthOfItsWidthIsRounding) {
         HeightLoop corrected;
         corrected.set(bad_row, 16 + beyond);
         corrected.loop.set("range", "correct");
-        EXPECT_EQ(corrected.loop.step(1), Verdict::corrected) << "whatever is moved is told";
+        EXPECT_EQ(corrected.loop.step(1), StepOutcome::corrected) << "whatever is moved is told";
     }
 }
 
@@ -155,23 +155,23 @@ TEST(TimeLoopRange, AllowsAShareOfThePointsOfAllRanks) {
     for (const bool is_allowed : {true, false}) {
         HeightLoop c;
         c.loop.set("range", "stop");
-        c.loop.set("range_share", is_allowed ? "0.0834" : "0.0832");
+        c.loop.set("range_max_fraction", is_allowed ? "0.0834" : "0.0832");
         c.set(1, 17);
         c.set(bad_row, 20);
-        EXPECT_EQ(c.loop.step(1), is_allowed ? Verdict::accepted : Verdict::stopped);
+        EXPECT_EQ(c.loop.step(1), is_allowed ? StepOutcome::accepted : StepOutcome::stopped);
     }
 }
 
 TEST(TimeLoopRange, CorrectedInputsAreThoseAtTheEndOfTheRange) {
     HeightLoop corrected, clamped;
     corrected.loop.set("range", "correct");
-    corrected.loop.set("range_share", "0.5");
+    corrected.loop.set("range_max_fraction", "0.5");
     corrected.set(3, 99);
     corrected.set(bad_row, -99);
     clamped.set(3, 16);
     clamped.set(bad_row, 4);
-    EXPECT_EQ(corrected.loop.step(1), Verdict::corrected);
-    EXPECT_EQ(clamped.loop.step(1), Verdict::accepted);
+    EXPECT_EQ(corrected.loop.step(1), StepOutcome::corrected);
+    EXPECT_EQ(clamped.loop.step(1), StepOutcome::accepted);
     EXPECT_TRUE(same_bits(corrected.all(), clamped.all()));
 }
 
@@ -182,10 +182,10 @@ TEST(TimeLoopRange, ValuesAtTheEndsAreInsideInEitherType) {
     c.loop.set("range", "stop");
     c.set(0, 4.1);
     c.set(bad_row, 16.1);
-    EXPECT_EQ(c.loop.step(1), Verdict::accepted);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::accepted);
     std::vector<float> single(c.own.height.size(), 16.1f);
     c.loop.bind("height", column(single.data(), c.own.n()));
-    EXPECT_EQ(c.loop.step(1), Verdict::accepted);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::accepted);
 }
 
 /// A domain that reaches beyond the card's coordinates.
@@ -199,12 +199,12 @@ TEST(TimeLoopRange, CoordinatesOnlyWarnWhereFieldsAreCorrected) {
     TimeLoop loop(plan);
     loop.bind("height", column(own.height.data(), own.n()));
     loop.set("range", "correct");
-    EXPECT_EQ(loop.step(1), Verdict::accepted);
+    EXPECT_EQ(loop.step(1), StepOutcome::accepted);
     EXPECT_STREQ(loop.guard("range").field, "x");
     EXPECT_EQ(loop.guard("range").value, 1.5);
     EXPECT_EQ(loop.guard("range").limit, 1);
     loop.set("range", "fallback");
-    EXPECT_EQ(loop.step(1), Verdict::rejected);
+    EXPECT_EQ(loop.step(1), StepOutcome::rejected);
 }
 
 TEST(TimeLoopBounds, CorrectedPredictionsLieAtTheBound) {
@@ -212,8 +212,8 @@ TEST(TimeLoopBounds, CorrectedPredictionsLieAtTheBound) {
     const double middle = free[5];
     HeightLoop c;
     c.loop.set("bounds", "correct");
-    c.loop.bounds("height", middle, INFINITY);
-    EXPECT_EQ(c.loop.step(1), Verdict::corrected);
+    c.loop.set_bounds("height", middle, INFINITY);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::corrected);
     std::vector<double> expected = free;
     for (double& value : expected) value = std::max(value, middle);
     EXPECT_TRUE(same_bits(c.all(), expected));
@@ -226,10 +226,10 @@ TEST(TimeLoopBounds, OfTheCardHoldUntilOthersAreSet) {
     output.update({{"min", 100.0}, {"max", 200.0}});
     HeightLoop c(MPI_COMM_WORLD, "contiguous", {}, {{"outputs", Entries{output}}});
     c.loop.set("bounds", "stop");
-    EXPECT_EQ(c.loop.step(1), Verdict::stopped);
-    EXPECT_EQ(c.loop.guard("bounds").share, 1);
-    c.loop.bounds("height", -INFINITY, INFINITY);
-    EXPECT_EQ(c.loop.step(1), Verdict::accepted);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::stopped);
+    EXPECT_EQ(c.loop.guard("bounds").fraction, 1);
+    c.loop.set_bounds("height", -INFINITY, INFINITY);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::accepted);
 }
 
 /// The float next to a bound in double may lie beyond it.
@@ -238,13 +238,13 @@ TEST(TimeLoopBounds, CorrectedFloatsStayInside) {
     std::vector<float> single(c.own.height.begin(), c.own.height.end());
     c.loop.bind("height", column(single.data(), c.own.n()));
     c.loop.set("bounds", "correct");
-    c.loop.bounds("height", 0.1, 0.1);
-    EXPECT_EQ(c.loop.step(1), Verdict::corrected);
+    c.loop.set_bounds("height", 0.1, 0.1);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::corrected);
     for (const float value : single) EXPECT_EQ(value, 0.1f);
     c.loop.set("bounds", "stop");
     c.loop.set("range", "off");
-    c.loop.bounds("height", -INFINITY, INFINITY);
-    EXPECT_EQ(c.loop.step(1), Verdict::accepted);
+    c.loop.set_bounds("height", -INFINITY, INFINITY);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::accepted);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ TEST(TimeLoopIntegrals, AreKeptByACorrectionOfEveryPoint) {
     conserving(c);
     const double mass = sum_of(c.all());
     free.loop.step(1);
-    EXPECT_EQ(c.loop.step(1), Verdict::corrected);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::corrected);
     const std::vector<double> predicted = free.all(), corrected = c.all();
     const double shift = (mass - sum_of(predicted)) / 24;
     EXPECT_GT(std::abs(shift), 1e-6);
@@ -44,7 +44,7 @@ TEST(TimeLoopIntegrals, AreNotKeptByACorrectionLargerThanTheField) {
         for (double& height : c.own.height) height = size;
         conserving(c);
         const std::vector<double> before = c.all();
-        EXPECT_EQ(c.loop.step(1), Verdict::rejected) << size;
+        EXPECT_EQ(c.loop.step(1), StepOutcome::rejected) << size;
         EXPECT_EQ(c.all(), before);
         EXPECT_EQ(c.loop.counter("corrected"), 0);
         EXPECT_TRUE(contains(c.loop.reason(), "a correction would be larger than the field itself"))
@@ -53,7 +53,7 @@ TEST(TimeLoopIntegrals, AreNotKeptByACorrectionLargerThanTheField) {
         for (size_t i = 0; i < c.own.height.size(); ++i)
             c.own.height[i] = 10 + 3 * std::sin(1.7 * static_cast<double>(c.own.rows[i]));
         c.loop.advance(1);
-        EXPECT_EQ(c.loop.step(1), Verdict::corrected);
+        EXPECT_EQ(c.loop.step(1), StepOutcome::corrected);
     }
 }
 
@@ -67,7 +67,7 @@ TEST(TimeLoopIntegrals, MayChangeByTheTolerance) {
     for (const double factor : {0.99, 1.01}) {
         HeightLoop c;
         conserving(c, factor * change);
-        EXPECT_EQ(c.loop.step(1), factor < 1 ? Verdict::corrected : Verdict::accepted);
+        EXPECT_EQ(c.loop.step(1), factor < 1 ? StepOutcome::corrected : StepOutcome::accepted);
     }
 }
 
@@ -107,8 +107,8 @@ TEST(TimeLoopIntegrals, CountPointsByTheWeightsOfTheDomain) {
     HeightLoop given;
     given.loop.set("drift", "correct");
     given.loop.conserve("mass", "height", 0, weights.data());
-    EXPECT_EQ(loop.step(1), Verdict::corrected);
-    EXPECT_EQ(given.loop.step(1), Verdict::corrected);
+    EXPECT_EQ(loop.step(1), StepOutcome::corrected);
+    EXPECT_EQ(given.loop.step(1), StepOutcome::corrected);
     EXPECT_EQ(own.height, given.own.height);
 }
 
@@ -146,10 +146,10 @@ TEST(TimeLoopIntegrals, KeepTheirSourceUntilTheStepIsMade) {
     c.loop.add_source("mass", 3);
     const double good = c.all()[17];
     c.set(17, 99);
-    EXPECT_EQ(c.loop.step(1), Verdict::rejected);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::rejected);
     c.set(17, good);
     c.loop.set("range", "off");
-    EXPECT_EQ(c.loop.step(1), Verdict::corrected);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::corrected);
     // The value was taken at the step that was rejected, with the bad number in it.
     EXPECT_NEAR(sum_of(c.all()), mass + 99 - good + 3, 1e-12 * mass);
 }
@@ -169,7 +169,7 @@ TEST(TimeLoopIntegrals, AreTakenAnewAfterStepsOfTheSolver) {
     });
     c.loop.set("range", "fallback");
     c.set(17, 99);
-    EXPECT_EQ(c.loop.step(1), Verdict::replaced);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::fallback);
     const double replaced = sum_of(c.all());
     c.loop.set("range", "off");
     c.loop.step(1);
@@ -182,7 +182,7 @@ TEST(TimeLoopIntegrals, ThatNoCorrectionCanKeepAreLeftToTheSolver) {
     c.loop.set("finite", "warn");
     c.loop.step(1);
     c.set(3, NAN);
-    EXPECT_EQ(c.loop.step(1), Verdict::rejected);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::rejected);
     EXPECT_EQ(c.loop.guard("drift").value, INFINITY);
     EXPECT_TRUE(contains(c.loop.reason(), "drift (fallback)"));
 }
@@ -193,11 +193,11 @@ TEST(TimeLoopIntegrals, WaitUntilTheirFieldIsFinite) {
     c.loop.set("finite", "fallback");
     const double good = c.all()[3];
     c.set(3, NAN);
-    EXPECT_EQ(c.loop.step(1), Verdict::rejected);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::rejected);
     EXPECT_EQ(c.loop.guard("drift").n_violations, 0);
     c.set(3, good);
     const double mass = sum_of(c.all());
-    EXPECT_EQ(c.loop.step(1), Verdict::corrected);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::corrected);
     EXPECT_NEAR(sum_of(c.all()), mass, 1e-13 * mass);
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 struct Trajectory {
     std::vector<double> heights;   // by row
-    std::vector<double> verdicts;  // with what the guards found
+    std::vector<double> outcomes;  // with what the guards found
 };
 
 /// 20 steps with all guards at work. Collective over `comm`.
@@ -18,17 +18,17 @@ Trajectory run(MPI_Comm comm, const char* partition) {
     c.loop.set("range", "correct");
     c.loop.set("bounds", "correct");
     c.loop.set("drift", "correct");
-    c.loop.bounds("height", 9.5, 12.5);
+    c.loop.set_bounds("height", 9.5, 12.5);
     c.loop.conserve("mass", "height", 1e-15, weights.data());
     Trajectory trajectory;
     for (int i = 0; i < 20; ++i) {
         if (i % 5 == 0) c.set(i, 30);
         c.loop.add_source("mass", 0.1);
-        trajectory.verdicts.push_back(static_cast<double>(c.loop.step(1)));
+        trajectory.outcomes.push_back(static_cast<double>(c.loop.step(1)));
         for (const char* guard : {"range", "bounds", "drift"}) {
             const surrogate_guard_info info = c.loop.guard(guard);
-            trajectory.verdicts.insert(trajectory.verdicts.end(),
-                                       {info.share, info.value, info.limit});
+            trajectory.outcomes.insert(trajectory.outcomes.end(),
+                                       {info.fraction, info.value, info.limit});
         }
     }
     EXPECT_GE(c.loop.counter("corrected"), 20);
@@ -42,7 +42,7 @@ TEST(TimeLoopLaws, CorrectedStepsDoNotDependOnRanksOrPartition) {
         SCOPED_TRACE(partition);
         const Trajectory found = run(MPI_COMM_WORLD, partition);
         EXPECT_TRUE(same_bits(found.heights, alone.heights));
-        EXPECT_TRUE(same_bits(found.verdicts, alone.verdicts));
+        EXPECT_TRUE(same_bits(found.outcomes, alone.outcomes));
     }
 }
 

@@ -12,21 +12,21 @@ TEST(TimeLoopMarks, BringBackTimeFieldsAndIntegrals) {
     c.loop.conserve("mass", "height", 0);
     c.loop.step(2);
     const std::vector<double> marked = c.own.height;
-    c.loop.mark();
+    c.loop.snapshot();
     std::vector<double> first;
     for (int round = 0; round < 3; ++round) {
         c.loop.add_source("mass", 5);
-        c.loop.roll_out(3, 2);
+        c.loop.rollout(3, 2);
         if (round == 0) first = c.own.height;
         EXPECT_TRUE(same_bits(c.own.height, first)) << round;
         std::ranges::fill(c.own.height, NAN);
-        c.loop.rewind();
+        c.loop.rollback();
         EXPECT_TRUE(same_bits(c.own.height, marked)) << round;
         EXPECT_EQ(c.loop.time(), 2);
         EXPECT_EQ(c.loop.n_step(), 1);
     }
-    EXPECT_EQ(c.loop.counter("marks"), 1);
-    EXPECT_EQ(c.loop.counter("rewinds"), 3);
+    EXPECT_EQ(c.loop.counter("snapshots"), 1);
+    EXPECT_EQ(c.loop.counter("rollbacks"), 3);
 }
 
 TEST(TimeLoopMarks, BringBackTheCountOfRetryAfter) {
@@ -37,12 +37,12 @@ TEST(TimeLoopMarks, BringBackTheCountOfRetryAfter) {
     c.set(17, 99);
     c.loop.step(1);
     c.set(17, good);
-    c.loop.mark();
+    c.loop.snapshot();
     for (int round = 0; round < 2; ++round) {
-        EXPECT_EQ(c.loop.step(1), Verdict::rejected);
-        EXPECT_EQ(c.loop.step(1), Verdict::rejected);
-        EXPECT_EQ(c.loop.step(1), Verdict::accepted);
-        c.loop.rewind();
+        EXPECT_EQ(c.loop.step(1), StepOutcome::rejected);
+        EXPECT_EQ(c.loop.step(1), StepOutcome::rejected);
+        EXPECT_EQ(c.loop.step(1), StepOutcome::accepted);
+        c.loop.rollback();
     }
 }
 
@@ -69,7 +69,7 @@ TEST(TimeLoopMarks, BringBackArraysOfTheSolversOwn) {
     block.dtype = SURROGATE_FLOAT64;
     c.loop.bind_state("memory", array);
     c.loop.bind_state("history", block, "K");
-    c.loop.mark();
+    c.loop.snapshot();
     const std::vector<float> vectors_marked = vectors;
     const std::vector<double> ghosted_marked = ghosted;
     for (int64_t i = 0; i < n; ++i) {
@@ -78,7 +78,7 @@ TEST(TimeLoopMarks, BringBackArraysOfTheSolversOwn) {
     }
     c.loop.step(1);
     for (int64_t i = 0; i < n; ++i) EXPECT_EQ(ghosted[static_cast<size_t>(i + 1)], 1);
-    c.loop.rewind();
+    c.loop.rollback();
     EXPECT_TRUE(same_bits(ghosted, ghosted_marked));
     EXPECT_EQ(std::memcmp(vectors.data(), vectors_marked.data(), vectors.size() * sizeof(float)),
               0);
@@ -94,28 +94,28 @@ TEST(TimeLoopMarks, BringBackInputsThatAnOutputFeeds) {
     std::vector<double> next(own.height.size(), 3.5);
     loop.bind("height_now", column(own.height.data(), own.n()));
     loop.bind("height_next", column(next.data(), own.n()));
-    loop.feed("height_next", "height_now");
+    loop.connect("height_next", "height_now");
     const std::vector<double> now = own.height;
-    loop.mark();
+    loop.snapshot();
     loop.step(1);
-    loop.rewind();
+    loop.rollback();
     EXPECT_EQ(own.height, now);
     EXPECT_EQ(next, std::vector<double>(own.height.size(), 3.5));
 }
 
 TEST(TimeLoopMarks, AreNeededToRewindAndEndWhereFieldsAreBound) {
     HeightLoop c;
-    const Answer without = answer(surrogate_timeloop_rewind(c.loop.get()));
+    const Answer without = answer(surrogate_timeloop_rollback(c.loop.get()));
     EXPECT_EQ(without.status, SURROGATE_INVALID_ARGUMENT);
     EXPECT_TRUE(without.says("no mark")) << without;
-    c.loop.mark();
+    c.loop.snapshot();
     std::vector<double> extra(c.own.height.size());
     c.loop.bind_state("extra", column(extra.data(), c.own.n()));
-    const Answer since = answer(surrogate_timeloop_rewind(c.loop.get()));
+    const Answer since = answer(surrogate_timeloop_rollback(c.loop.get()));
     EXPECT_EQ(since.status, SURROGATE_INVALID_ARGUMENT);
     EXPECT_TRUE(since.says("mark again")) << since;
-    c.loop.mark();
-    EXPECT_NO_THROW(c.loop.rewind());
+    c.loop.snapshot();
+    EXPECT_NO_THROW(c.loop.rollback());
 }
 
 /// Implicit coupling: a step is repeated with another boundary value until it fits.
@@ -130,16 +130,16 @@ TEST(TimeLoopMarks, RepeatAStepWithOtherInputs) {
     loop.bind("height_now", column(own.height.data(), own.n()));
     loop.bind("height_next", column(next.data(), own.n()));
     const std::vector<double> inputs = own.height;
-    loop.mark();
+    loop.snapshot();
     loop.step(1);
     const std::vector<double> first = next;
-    loop.rewind();
+    loop.rollback();
     for (double& value : own.height) value += 0.25;
     loop.step(1);
     if (!first.empty()) {
         EXPECT_NE(next, first);
     }
-    loop.rewind();
+    loop.rollback();
     own.height = inputs;
     loop.step(1);
     EXPECT_EQ(next, first);

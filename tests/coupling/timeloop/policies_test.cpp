@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows a verdict: who steps, for how long, and what the log and the report say.
+// What follows a outcome: who steps, for how long, and what the log and the report say.
 #include "tests/coupling/timeloop/loop_case.hpp"
 
 namespace surrogate::test {
@@ -8,14 +8,14 @@ namespace {
 TEST(TimeLoopPolicies, TheHeaviestOfSeveralDecides) {
     HeightLoop c;
     c.loop.conserve("mass", "height", 0);
-    c.loop.bounds("height", -INFINITY, -1000);
+    c.loop.set_bounds("height", -INFINITY, -1000);
     c.loop.set("bounds", "correct");
     c.loop.set("drift", "warn");
-    EXPECT_EQ(c.loop.step(1), Verdict::corrected);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::corrected);
     c.loop.set("drift", "fallback");
-    EXPECT_EQ(c.loop.step(1), Verdict::rejected);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::rejected);
     c.loop.set("bounds", "stop");
-    EXPECT_EQ(c.loop.step(1), Verdict::stopped);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::stopped);
     const std::string reason = c.loop.reason();
     EXPECT_TRUE(contains(reason, "bounds (stop)") && contains(reason, "drift (fallback)"));
 }
@@ -32,10 +32,10 @@ TEST(TimeLoopPolicies, RetryAfterLeavesFurtherStepsToTheSolver) {
         std::ranges::fill(c.own.height, 10);  // inside the range
     });
     c.set(17, 20);
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(c.loop.step(10), Verdict::replaced) << i;
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(c.loop.step(10), StepOutcome::fallback) << i;
     EXPECT_EQ(c.loop.counter("evaluations"), 1);
     EXPECT_EQ(c.loop.counter("skipped"), 2);
-    EXPECT_EQ(c.loop.step(10), Verdict::accepted);
+    EXPECT_EQ(c.loop.step(10), StepOutcome::accepted);
     EXPECT_EQ(n_call, 3);
     EXPECT_EQ(c.loop.time(), 40);
 }
@@ -47,18 +47,18 @@ TEST(TimeLoopPolicies, InputsThatStayRejectedAreNotEvaluatedAgain) {
     c.loop.conserve("mass", "height", 0);
     const std::vector<double> good = c.own.height;
     c.set(17, 20);
-    for (int i = 0; i < 4; ++i) EXPECT_EQ(c.loop.step(1), Verdict::rejected) << i;
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(c.loop.step(1), StepOutcome::rejected) << i;
     EXPECT_EQ(c.loop.counter("evaluations"), 1);
     EXPECT_EQ(c.loop.counter("rejected"), 4);
     EXPECT_TRUE(contains(c.loop.reason(), "range (fallback): input 'height'"));
     EXPECT_FALSE(contains(c.loop.reason(), "drift")) << c.loop.reason();
     c.own.height = good;
     c.loop.set("drift", "off");
-    EXPECT_EQ(c.loop.step(1), Verdict::accepted);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::accepted);
     fresh.loop.step(1);
     EXPECT_EQ(c.own.height, fresh.own.height);
     EXPECT_EQ(c.loop.counter("evaluations"), 2);
-    EXPECT_EQ(c.loop.step(1), Verdict::accepted);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::accepted);
     EXPECT_EQ(c.loop.counter("evaluations"), 3);
 }
 
@@ -67,28 +67,28 @@ TEST(TimeLoopPolicies, RejectedStepsAreTheCallers) {
     c.loop.set("range", "fallback");
     c.loop.set("retry_after", "1");
     c.set(17, 20);
-    EXPECT_EQ(c.loop.step(1), Verdict::rejected);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::rejected);
     c.set(17, 10);
     c.loop.advance(0.5);
     EXPECT_EQ(c.loop.time(), 0.5);
     EXPECT_EQ(c.loop.n_step(), 1);
-    EXPECT_EQ(c.loop.step(1), Verdict::rejected);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::rejected);
     EXPECT_TRUE(contains(c.loop.reason(), "retry_after"));
     c.loop.advance(0.5);
-    EXPECT_EQ(c.loop.step(1), Verdict::accepted);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::accepted);
     EXPECT_EQ(c.loop.counter("steps"), 3);
 }
 
 TEST(TimeLoopPolicies, RollOutEndsAtTheFirstStepThatIsNotMade) {
     HeightLoop c;
     int64_t n_done = -1;
-    EXPECT_EQ(c.loop.roll_out(3, 1, &n_done), Verdict::accepted);
+    EXPECT_EQ(c.loop.rollout(3, 1, &n_done), StepOutcome::accepted);
     EXPECT_EQ(n_done, 3);
-    EXPECT_EQ(c.loop.roll_out(0, 1, &n_done), Verdict::accepted);
+    EXPECT_EQ(c.loop.rollout(0, 1, &n_done), StepOutcome::accepted);
     EXPECT_EQ(n_done, 0);
     c.loop.set("range", "stop");
     c.set(17, 20);
-    EXPECT_EQ(c.loop.roll_out(3, 1, &n_done), Verdict::stopped);
+    EXPECT_EQ(c.loop.rollout(3, 1, &n_done), StepOutcome::stopped);
     EXPECT_EQ(n_done, 0);
     EXPECT_EQ(c.loop.time(), 3);
 }
@@ -106,14 +106,14 @@ TEST(TimeLoopPolicies, AFallbackThatFailsOnOneRankFailsTheStepOnAll) {
                 return *static_cast<const bool*>(user) ? SURROGATE_IO : SURROGATE_SUCCESS;
             },
             const_cast<bool*>(&is_here)));
-        int32_t verdict = 77;
-        const Answer found = answer(surrogate_timeloop_step(c.loop.get(), 1, &verdict));
+        int32_t outcome = 77;
+        const Answer found = answer(surrogate_timeloop_step(c.loop.get(), 1, &outcome));
         EXPECT_EQ(found.status, SURROGATE_IO);
         EXPECT_TRUE(found.says("fallback function returned IO")) << found;
         EXPECT_EQ(found, answer_of_rank_0(found, c.comm));
-        EXPECT_EQ(verdict, 77);
+        EXPECT_EQ(outcome, 77);
         EXPECT_EQ(c.loop.time(), 0);
-        EXPECT_EQ(c.loop.counter("replaced"), 0);
+        EXPECT_EQ(c.loop.counter("fallback"), 0);
     }
 }
 
@@ -138,7 +138,7 @@ TEST(TimeLoopPolicies, AFallbackThatThrowsIsHeardOfOnAllRanks) {
     }
     EXPECT_TRUE(ranks_still_talk(c.comm));
     c.loop.set_fallback({});
-    EXPECT_EQ(c.loop.step(1), Verdict::rejected);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::rejected);
 }
 
 TEST(TimeLoopPolicies, TheLogHearsOfAGuardOnceAndOfTheReportAtTheEnd) {

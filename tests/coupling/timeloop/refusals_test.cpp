@@ -20,14 +20,14 @@ TEST(TimeLoopRefusals, OfOptions) {
     const auto set = [&](const char* key, const char* value) {
         return surrogate_timeloop_set(loop, key, value);
     };
-    expect(set("rnage", "warn"), SURROGATE_UNKNOWN_NAME, "range, range_share");
+    expect(set("rnage", "warn"), SURROGATE_UNKNOWN_NAME, "range, range_max_fraction");
     expect(set("range", "wran"), invalid, "off, warn, correct, fallback or stop");
     expect(set("finite", "off"), invalid, "expected warn, fallback or stop");
     expect(set("finite", "correct"), invalid, "expected warn");
     expect(set("distance", "correct"), invalid, "off, warn, fallback or stop");
     expect(set("range", ""), invalid, "range");
     for (const char* value : {"-0.1", "1.1", "nan", "inf", "0x1", "", "0.5 ", "1,5"})
-        expect(set("range_share", value), invalid, "a share from 0 to 1");
+        expect(set("range_max_fraction", value), invalid, "a fraction from 0 to 1");
     for (const char* value : {"0", "-1", "nan"})
         expect(set("distance_factor", value), invalid, "above 0");
     for (const char* value : {"-1", "1.5", "1e10", "two"})
@@ -35,7 +35,7 @@ TEST(TimeLoopRefusals, OfOptions) {
     for (const char* value : {"-1", "inf", "1s"}) expect(set("step_s", value), invalid, "seconds");
     expect(set(nullptr, "warn"), invalid, "'key' is NULL");
     expect(set("range", nullptr), invalid, "'value' is NULL");
-    EXPECT_EQ(c.loop.step(1), Verdict::accepted);  // nothing of it was taken
+    EXPECT_EQ(c.loop.step(1), StepOutcome::accepted);  // nothing of it was taken
 }
 
 TEST(TimeLoopRefusals, OfArrays) {
@@ -73,7 +73,7 @@ TEST(TimeLoopRefusals, OfArrays) {
     bad = good;
     bad.shape[1] = INT64_MAX;
     expect(surrogate_timeloop_bind_state(loop, "extra", "m", &bad), SURROGATE_LIMIT, "components");
-    EXPECT_EQ(c.loop.step(1), Verdict::accepted);  // what was bound before still is
+    EXPECT_EQ(c.loop.step(1), StepOutcome::accepted);  // what was bound before still is
 }
 
 TEST(TimeLoopRefusals, OfBlocks) {
@@ -110,17 +110,18 @@ TEST(TimeLoopRefusals, OfStateAndFeed) {
     expect(surrogate_timeloop_bind_state(loop, nullptr, "m", &array), invalid, "NULL");
     const surrogate_array longer = column(c.own.height.data(), c.own.n() + 1);
     expect(surrogate_timeloop_bind_state(loop, "extra", "m", &longer), SURROGATE_SHAPE, "'extra'");
-    expect(surrogate_timeloop_feed(loop, "pressure", "height"), SURROGATE_UNKNOWN_NAME,
+    expect(surrogate_timeloop_connect(loop, "pressure", "height"), SURROGATE_UNKNOWN_NAME,
            "no output 'pressure'");
-    expect(surrogate_timeloop_feed(loop, "height", "x"), SURROGATE_UNKNOWN_NAME, "no input 'x'");
-    expect(surrogate_timeloop_feed(loop, "height", "height"), invalid, "is fed by output 'height'");
+    expect(surrogate_timeloop_connect(loop, "height", "x"), SURROGATE_UNKNOWN_NAME, "no input 'x'");
+    expect(surrogate_timeloop_connect(loop, "height", "height"), invalid,
+           "is fed by output 'height'");
     nlohmann::json km = input_entry("height_now", 10, 2, 4, 16);
     km["unit"] = "km";
     const Model model = model_of(c.context, "tiny.safetensors", {coordinate_entry(), km},
                                  {field_entry("height_next", 10, 2)});
     Plan plan(model, c.domain);
     TimeLoop other(plan);
-    expect(surrogate_timeloop_feed(other.get(), "height_next", "height_now"), invalid,
+    expect(surrogate_timeloop_connect(other.get(), "height_next", "height_now"), invalid,
            "is in 'm', input 'height_now' in 'km'");
     km["unit"] = "m";
     const Model fed = model_of(c.context, "tiny.safetensors", {coordinate_entry(), km},
@@ -129,16 +130,18 @@ TEST(TimeLoopRefusals, OfStateAndFeed) {
     TimeLoop third(plan_fed);
     const surrogate_array same = column(c.own.height.data(), c.own.n(), 0);
     expect(surrogate_timeloop_bind(third.get(), "height_now", "m", &same), SURROGATE_SUCCESS, "");
-    expect(surrogate_timeloop_feed(third.get(), "height_next", "height_now"), SURROGATE_SHAPE,
+    expect(surrogate_timeloop_connect(third.get(), "height_next", "height_now"), SURROGATE_SHAPE,
            "numbers share memory");
 }
 
 TEST(TimeLoopRefusals, OfBoundsAndIntegrals) {
     HeightLoop c;
     surrogate_timeloop* const loop = c.loop.get();
-    expect(surrogate_timeloop_bounds(loop, "x", 0, 1), SURROGATE_UNKNOWN_NAME, "outputs: height");
-    expect(surrogate_timeloop_bounds(loop, "height", 1, 0), invalid, "bounds of output 'height'");
-    expect(surrogate_timeloop_bounds(loop, "height", NAN, 0), invalid, "bounds");
+    expect(surrogate_timeloop_set_bounds(loop, "x", 0, 1), SURROGATE_UNKNOWN_NAME,
+           "outputs: height");
+    expect(surrogate_timeloop_set_bounds(loop, "height", 1, 0), invalid,
+           "bounds of output 'height'");
+    expect(surrogate_timeloop_set_bounds(loop, "height", NAN, 0), invalid, "bounds");
     const auto conserve = [&](const char* name, const char* field,
                               const std::vector<double>& weight, double tolerance) {
         return surrogate_timeloop_conserve(loop, name, field,
@@ -175,12 +178,12 @@ TEST(TimeLoopRefusals, OfSteps) {
     }
     expect(surrogate_timeloop_set_time(loop, NAN, 0), invalid, "time");
     expect(surrogate_timeloop_set_time(loop, 0, -1), invalid, "step number");
-    expect(surrogate_timeloop_roll_out(loop, -1, 1, nullptr, nullptr), invalid, "n_step");
+    expect(surrogate_timeloop_rollout(loop, -1, 1, nullptr, nullptr), invalid, "n_step");
     c.loop.set("step_s", "2");
     for (const double dt : {1.0, 3.0, 2.001, 1e300})
         expect(surrogate_timeloop_step(loop, dt, nullptr), invalid, "multiple of step_s");
     EXPECT_EQ(c.loop.time(), 0);
-    EXPECT_EQ(c.loop.step(4), Verdict::accepted);
+    EXPECT_EQ(c.loop.step(4), StepOutcome::accepted);
 }
 
 TEST(TimeLoopRefusals, OfQueries) {
@@ -260,7 +263,7 @@ TEST(TimeLoopRefusals, OfOneRankAreErrorsOfAll) {
                     EXPECT_TRUE(same_bits(c.own.height, before));
                     EXPECT_EQ(loop.time(), 0);
                     loop.bind("height", array);
-                    EXPECT_EQ(loop.step(2), Verdict::accepted);
+                    EXPECT_EQ(loop.step(2), StepOutcome::accepted);
                 }
             }
         }

@@ -64,9 +64,9 @@ std::vector<double> corrected(const SphereLayout& layout, bool corrects) {
     loop.bind("v0", array_of(out));
     loop.set("drift", corrects ? "correct" : "off");
     loop.conserve("mass", "v0", 0);
-    loop.mark();
+    loop.snapshot();
     loop.step(1);
-    loop.rewind();
+    loop.rollback();
     loop.step(1);
     EXPECT_EQ(std::ranges::count_if(out, [](double value) { return std::isnan(value); }),
               block.memory_size() - block.n_point());

@@ -22,7 +22,7 @@ std::vector<T> by_hand(int n) {
 
 TEST(TimeLoopSteps, GiveTheBitsOfThePlan) {
     HeightLoop c;
-    c.loop.roll_out(3, 1);
+    c.loop.rollout(3, 1);
     EXPECT_EQ(c.own.height, by_hand<double>(3));
 }
 
@@ -30,7 +30,7 @@ TEST(TimeLoopSteps, OfFloatsGiveTheBitsOfThePlan) {
     HeightLoop c;
     std::vector<float> height(c.own.height.begin(), c.own.height.end());
     c.loop.bind("height", column(height.data(), c.own.n()));
-    c.loop.roll_out(3, 1);
+    c.loop.rollout(3, 1);
     EXPECT_EQ(height, by_hand<float>(3));
 }
 
@@ -101,7 +101,7 @@ TEST(TimeLoopSteps, OfAVectorAreThoseOfItsComponents) {
     }
     TimeLoop loop(plan);
     loop.bind("velocity", matrix(both.data(), n, 2), "m");
-    loop.roll_out(2, 1);
+    loop.rollout(2, 1);
     plan_by_hand.run();
     plan_by_hand.run();
     for (int64_t i = 0; i < n; ++i) {
@@ -113,7 +113,7 @@ TEST(TimeLoopSteps, OfAVectorAreThoseOfItsComponents) {
 TEST(TimeLoopSteps, OfKTimesStepSAreKEvaluations) {
     HeightLoop c;
     c.loop.set("step_s", "0.1");
-    EXPECT_EQ(c.loop.step(0.3), Verdict::accepted);  // 0.3 is not 3 * 0.1 in doubles
+    EXPECT_EQ(c.loop.step(0.3), StepOutcome::accepted);  // 0.3 is not 3 * 0.1 in doubles
     EXPECT_EQ(c.loop.counter("evaluations"), 3);
     EXPECT_EQ(c.loop.counter("steps"), 1);
     EXPECT_EQ(c.loop.time(), 0.3);
@@ -130,7 +130,7 @@ TEST(TimeLoopSteps, OfKTimesStepSAreKEvaluations) {
 TEST(TimeLoopSteps, SubStepsHappenTogetherOrNotAtAll) {
     HeightLoop first, second;
     first.loop.step(1);
-    second.loop.roll_out(2, 1);
+    second.loop.rollout(2, 1);
     const std::vector<double> one = first.all(), two = second.all();
     const double top_one = *std::ranges::max_element(one), top_two = *std::ranges::max_element(two);
     ASSERT_NE(top_one, top_two);
@@ -139,9 +139,9 @@ TEST(TimeLoopSteps, SubStepsHappenTogetherOrNotAtAll) {
     HeightLoop c;
     c.loop.set("step_s", "1");
     c.loop.set("bounds", "stop");
-    c.loop.bounds("height", -INFINITY, (top_one + top_two) / 2);
+    c.loop.set_bounds("height", -INFINITY, (top_one + top_two) / 2);
     const std::vector<double> before = c.all();
-    EXPECT_EQ(c.loop.step(2), Verdict::stopped);
+    EXPECT_EQ(c.loop.step(2), StepOutcome::stopped);
     EXPECT_TRUE(same_bits(c.all(), before));
     EXPECT_EQ(c.loop.counter("evaluations"), second_is_higher ? 2 : 1);
     EXPECT_EQ(c.loop.guard("bounds").n_violations, 1);
@@ -156,8 +156,8 @@ TEST(TimeLoopSteps, SubStepsAreCorrectedAsStepsAre) {
         c->loop.conserve("mass", "height", 1e-9);
     }
     sub_steps.loop.set("step_s", "1");
-    EXPECT_EQ(steps.loop.roll_out(4, 1), Verdict::corrected);
-    EXPECT_EQ(sub_steps.loop.step(4), Verdict::corrected);
+    EXPECT_EQ(steps.loop.rollout(4, 1), StepOutcome::corrected);
+    EXPECT_EQ(sub_steps.loop.step(4), StepOutcome::corrected);
     EXPECT_TRUE(same_bits(steps.all(), sub_steps.all()));
 }
 
@@ -183,7 +183,7 @@ TEST(TimeLoopSteps, FeedAnInputOfAnotherName) {
     RenamedLoop c;
     c.loop.bind("height_now", column(c.own.height.data(), c.own.n()));
     c.loop.bind("height_next", column(c.next.data(), c.own.n()));
-    c.loop.feed("height_next", "height_now");
+    c.loop.connect("height_next", "height_now");
     c.loop.set("step_s", "1");
     c.loop.step(2);
     EXPECT_EQ(c.next, by_hand<double>(2));
@@ -196,8 +196,8 @@ TEST(TimeLoopSteps, FeedAnInputThroughOneArray) {
     RenamedLoop c;
     c.loop.bind("height_now", column(c.own.height.data(), c.own.n()));
     c.loop.bind("height_next", column(c.own.height.data(), c.own.n()));
-    c.loop.feed("height_next", "height_now");
-    c.loop.roll_out(2, 1);
+    c.loop.connect("height_next", "height_now");
+    c.loop.rollout(2, 1);
     EXPECT_EQ(c.own.height, by_hand<double>(2));
 }
 
@@ -219,15 +219,15 @@ TEST(TimeLoopSteps, FollowArraysThatAreBoundAgain) {
     std::vector<double> moved = c.own.height;
     std::ranges::fill(c.own.height, NAN);
     c.loop.bind("height", column(moved.data(), c.own.n()));
-    EXPECT_EQ(c.loop.step(1), Verdict::accepted);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::accepted);
     EXPECT_EQ(moved, by_hand<double>(2));
     for (const double value : c.own.height) EXPECT_TRUE(std::isnan(value));
 }
 
 TEST(TimeLoopSteps, OfAnEmptyRankAreThoseOfTheOthers) {
     HeightLoop even, uneven(MPI_COMM_WORLD, "uneven");
-    EXPECT_EQ(even.loop.step(1), Verdict::accepted);
-    EXPECT_EQ(uneven.loop.step(1), Verdict::accepted);
+    EXPECT_EQ(even.loop.step(1), StepOutcome::accepted);
+    EXPECT_EQ(uneven.loop.step(1), StepOutcome::accepted);
     const std::vector<double> a = even.all(), b = uneven.all();
     for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-4);
 }

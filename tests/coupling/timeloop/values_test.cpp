@@ -34,11 +34,11 @@ void fill(HeightLoop& c, Where where, double value) {
         std::ranges::fill(c.own.height, value);
 }
 
-Verdict verdict_of(const std::string& policy) {
-    return policy == "stop"       ? Verdict::stopped
-           : policy == "fallback" ? Verdict::rejected
-           : policy == "correct"  ? Verdict::corrected
-                                  : Verdict::accepted;
+StepOutcome outcome_of(const std::string& policy) {
+    return policy == "stop"       ? StepOutcome::stopped
+           : policy == "fallback" ? StepOutcome::rejected
+           : policy == "correct"  ? StepOutcome::corrected
+                                  : StepOutcome::accepted;
 }
 
 void expect_of(const Value& value, Where where, const char* range, const char* finite) {
@@ -48,7 +48,7 @@ void expect_of(const Value& value, Where where, const char* range, const char* f
     c.loop.conserve("mass", "height", 1e300);
     fill(c, where, value.value);
     const std::vector<double> before = c.own.height;
-    Verdict verdict = Verdict::stopped;
+    StepOutcome outcome = StepOutcome::stopped;
     {
         // A network that is given 1e30 may overflow, and a signalling NaN is there to be trapped.
         const std::string name = value.name;
@@ -56,25 +56,25 @@ void expect_of(const Value& value, Where where, const char* range, const char* f
                                 contains(name, "denormal");
         std::optional<TrapGuard> traps;
         if (is_trapped) traps.emplace();
-        verdict = c.loop.step(1);
+        outcome = c.loop.step(1);
     }
     // The largest number overflows in the network's type, so that the prediction is not finite.
     const bool is_lost = c.loop.guard("finite").n_violations > 0;
     EXPECT_TRUE(value.is_finite || is_lost);
     EXPECT_EQ(c.loop.guard("range").n_violations, !value.is_inside);
-    const Verdict by_range = value.is_inside ? Verdict::accepted : verdict_of(range);
-    const Verdict by_finite = is_lost ? verdict_of(finite) : Verdict::accepted;
-    EXPECT_EQ(verdict, std::max(by_range, by_finite));
-    EXPECT_TRUE(is_same_everywhere(static_cast<double>(verdict), c.comm));
+    const StepOutcome by_range = value.is_inside ? StepOutcome::accepted : outcome_of(range);
+    const StepOutcome by_finite = is_lost ? outcome_of(finite) : StepOutcome::accepted;
+    EXPECT_EQ(outcome, std::max(by_range, by_finite));
+    EXPECT_TRUE(is_same_everywhere(static_cast<double>(outcome), c.comm));
     EXPECT_EQ(c.loop.guard("finite").n_violations, is_lost);
-    if (verdict == Verdict::stopped || verdict == Verdict::rejected) {
+    if (outcome == StepOutcome::stopped || outcome == StepOutcome::rejected) {
         EXPECT_TRUE(same_bits(c.own.height, before));
     } else if (is_lost) {
         for (const double prediction : c.own.height) EXPECT_TRUE(std::isnan(prediction));
     }
     std::ranges::fill(c.own.height, 10);
     c.loop.advance(1);
-    EXPECT_EQ(c.loop.step(1), Verdict::accepted) << "afterwards";
+    EXPECT_EQ(c.loop.step(1), StepOutcome::accepted) << "afterwards";
 }
 
 TEST(TimeLoopValues, FollowThePolicyWithTheSameVerdictOnAllRanks) {
@@ -98,9 +98,9 @@ TEST(TimeLoopValues, AreSeenWhereThePlanDoesNotLook) {
     HeightLoop c(MPI_COMM_WORLD, "contiguous", {{"check_finite", "false"}});
     c.set(17, NAN);
     const std::vector<double> before = c.own.height;
-    EXPECT_EQ(c.loop.step(1), Verdict::stopped);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::stopped);
     EXPECT_STREQ(c.loop.guard("finite").field, "height");
-    EXPECT_DOUBLE_EQ(c.loop.guard("finite").share, 1.0 / 24);
+    EXPECT_DOUBLE_EQ(c.loop.guard("finite").fraction, 1.0 / 24);
     EXPECT_TRUE(same_bits(c.own.height, before));
 }
 
@@ -108,7 +108,7 @@ TEST(TimeLoopValues, AreSeenWhereThePlanDoesNotLook) {
 TEST(TimeLoopValues, BeyondTheSolversTypeAreNotFinite) {
     nlohmann::json output = field_entry("height", 0, 1e38);
     HeightLoop c(MPI_COMM_WORLD, "contiguous", {}, {{"outputs", Entries{output}}});
-    EXPECT_EQ(c.loop.step(1), Verdict::accepted);
+    EXPECT_EQ(c.loop.step(1), StepOutcome::accepted);
     const std::vector<double> wide = c.all();
     const double largest =
         std::abs(*std::ranges::max_element(wide, {}, [](double value) { return std::abs(value); }));
@@ -117,7 +117,7 @@ TEST(TimeLoopValues, BeyondTheSolversTypeAreNotFinite) {
     std::vector<float> height(single.own.height.begin(), single.own.height.end());
     single.loop.bind("height", column(height.data(), single.own.n()));
     const TrapGuard traps;
-    EXPECT_EQ(single.loop.step(1), Verdict::stopped);
+    EXPECT_EQ(single.loop.step(1), StepOutcome::stopped);
     EXPECT_TRUE(contains(single.loop.reason(), "prediction 'height'"));
 }
 

@@ -40,30 +40,30 @@ struct LearningLoop {
 TEST(TimeLoopWidenedRanges, LetInputsPassThatWereLearnt) {
     LearningLoop l("range");
     l.c.set(far_row, 20);
-    EXPECT_EQ(l.c.loop.step(1), Verdict::rejected);
+    EXPECT_EQ(l.c.loop.step(1), StepOutcome::rejected);
     EXPECT_EQ(l.trainer.widen_ranges(), 0) << "nothing was learnt";
-    EXPECT_EQ(l.c.loop.step(1), Verdict::rejected);
+    EXPECT_EQ(l.c.loop.step(1), StepOutcome::rejected);
     l.trainer.step();
-    EXPECT_EQ(l.c.loop.step(1), Verdict::rejected) << "learnt, but not trusted";
+    EXPECT_EQ(l.c.loop.step(1), StepOutcome::rejected) << "learnt, but not trusted";
     EXPECT_EQ(l.trainer.widen_ranges(), 1);
-    EXPECT_EQ(l.c.loop.step(1), Verdict::accepted);
+    EXPECT_EQ(l.c.loop.step(1), StepOutcome::accepted);
     l.c.set(far_row, 20.1);
-    EXPECT_EQ(l.c.loop.step(1), Verdict::rejected);
+    EXPECT_EQ(l.c.loop.step(1), StepOutcome::rejected);
     EXPECT_DOUBLE_EQ(l.c.loop.guard("range").limit, 20);
 }
 
 TEST(TimeLoopWidenedRanges, LetPredictionsPassAsFarAsTargetsWent) {
     for (const bool has_own_bounds : {false, true}) {
         LearningLoop l("bounds");
-        EXPECT_EQ(l.c.loop.step(1), Verdict::rejected);
+        EXPECT_EQ(l.c.loop.step(1), StepOutcome::rejected);
         for (const double end : {-1e6, 1e6}) {
             std::ranges::fill(l.target, end);
             l.trainer.step();
         }
-        EXPECT_EQ(l.c.loop.step(1), Verdict::rejected);
-        if (has_own_bounds) l.c.loop.bounds("height", low, high);
+        EXPECT_EQ(l.c.loop.step(1), StepOutcome::rejected);
+        if (has_own_bounds) l.c.loop.set_bounds("height", low, high);
         EXPECT_EQ(l.trainer.widen_ranges(), 1);
-        EXPECT_EQ(l.c.loop.step(1), has_own_bounds ? Verdict::rejected : Verdict::accepted);
+        EXPECT_EQ(l.c.loop.step(1), has_own_bounds ? StepOutcome::rejected : StepOutcome::accepted);
     }
 }
 

@@ -101,7 +101,7 @@ TEST_F(ErwinEdges, AreVoidAfterAMove) {
     surrogate_array array = kept.x;
     array.data = moved.data();
     const surrogate_points points{array, ids.data(), nullptr, nullptr};
-    ASSERT_EQ(surrogate_domain_move(domain.get(), &points), SURROGATE_SUCCESS);
+    ASSERT_EQ(surrogate_domain_update_points(domain.get(), &points), SURROGATE_SUCCESS);
     std::vector<float> features(ids.size() * 6 + 1), y(ids.size() * 16 + 1);
     const auto n_local = static_cast<int64_t>(ids.size());
     const surrogate_named_array in{"features", matrix(features.data(), n_local, 6)};

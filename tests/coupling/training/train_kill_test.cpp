@@ -13,7 +13,7 @@ class KilledTraining : public TrainProgram {
 protected:
     void SetUp() override {
         TrainProgram::SetUp();
-        whole.training = "epochs = 3\nbatch = 5\nseed = 1\naverage = 0.9\n";
+        whole.training = "epochs = 3\nbatch = 5\nseed = 1\nema_decay = 0.9\n";
         whole.folder = "whole";
         train(0, whole);
         part = whole;

@@ -38,12 +38,12 @@ TEST_F(TrainProgram, LearnsToAStatedErrorAndItsModelsPassTheirChecks) {
 
 TEST_F(TrainProgram, ResumedTrainingHasTheBitsOfAnUninterruptedOne) {
     Recipe whole;
-    whole.training = "epochs = 4\nbatch = 2\nseed = 1\naverage = 0.9\n";
+    whole.training = "epochs = 4\nbatch = 2\nseed = 1\nema_decay = 0.9\n";
     whole.folder = "whole";
     train(0, whole);
     Recipe part = whole;
     part.folder = "part";
-    part.training = "epochs = 2\nbatch = 2\nseed = 1\naverage = 0.9\n";
+    part.training = "epochs = 2\nbatch = 2\nseed = 1\nema_decay = 0.9\n";
     train(0, part);
     part.training = whole.training;
     train(0, part, "--resume");
@@ -128,8 +128,9 @@ TEST_F(TrainProgram, DryRunPrintsMemoryAndTimesAndWritesNothing) {
 // Before numbers are read: NaN in the data is told later.
 TEST_F(TrainProgram, RejectsAFamilyWithoutInitialWeightsBeforeNumbersAreRead) {
     Recipe recipe;
-    recipe.model = "family = 'bsa'\ninputs = ['x', 'y', 'mobility']\noutputs = ['pressure']\n"
-                   "network = {}\n";
+    recipe.model =
+        "family = 'bsa'\ninputs = ['x', 'y', 'mobility']\noutputs = ['pressure']\n"
+        "network = {}\n";
     for (const std::string option : {"", "--dry-run"}) {
         const Outcome outcome = train(2, recipe, option);
         expect_told(outcome,
@@ -147,7 +148,7 @@ TEST_F(TrainProgram, NamesTargetsThatAreZeroEverywhereBeforeTheFirstStep) {
     LatticeSet{.zero_sample = 18}.write(file("train.h5"));  // held out
     expect_told(train(2, recipe), "the target of the held-out " + zero);
     EXPECT_FALSE(std::filesystem::exists(file("out")));
-    recipe.training += "loss = 'mean_square'\n";
+    recipe.training += "loss = 'mse'\n";
     const Outcome outcome = train(0, recipe);
     expect_told(outcome,
                 "'pressure' is zero everywhere in 1 held-out samples, the first is sample 18");
@@ -219,7 +220,7 @@ Recipe emulator() {
         "residual_prediction = true, bias = false }\n";
     recipe.data = "symmetries = 'longitude'\nlead = 3600\n";
     recipe.training =
-        "batch = 2\nlearning_rate = 5e-3\nloss = 'weighted_square'\nscale = 'increment'\n";
+        "batch = 2\nlearning_rate = 5e-3\nloss = 'weighted_mse'\nscale = 'increment'\n";
     return recipe;
 }
 
@@ -250,7 +251,7 @@ TEST_F(TrainProgram, RolloutLearnsFromTheModelsOwnPredictions) {
     still.model = "file = '" + file("out/last.safetensors") + "'\n";
     const auto loss_of = [&](const std::string& rollout) {
         still.training =
-            "epochs = 1\nbatch = 1\nlearning_rate = 1e-12\nloss = 'weighted_square'\n"
+            "epochs = 1\nbatch = 1\nlearning_rate = 1e-12\nloss = 'weighted_mse'\n"
             "scale = 'increment'\nrollout = " +
             rollout + "\n";
         still.folder = "rollout_" + rollout;
@@ -265,7 +266,7 @@ TEST_F(TrainProgram, RolloutLearnsFromTheModelsOwnPredictions) {
     // And they are learnt from.
     Recipe further = still;
     further.training =
-        "epochs = 20\nbatch = 2\nlearning_rate = 1e-3\nloss = 'weighted_square'\n"
+        "epochs = 20\nbatch = 2\nlearning_rate = 1e-3\nloss = 'weighted_mse'\n"
         "scale = 'increment'\nrollout = 6\nschedule = 'cosine'\n";
     further.folder = "further";
     train(0, further);
@@ -391,7 +392,7 @@ TEST_F(TrainProgram, AnEarlierTrainingStaysUntilTheNextOneHasACheckpoint) {
                              "', which is the model to train further");
     EXPECT_TRUE(files_of(file("out")) == before);
     Recipe diverging = recipe;  // it begins, and fails before its first checkpoint
-    diverging.training = "epochs = 60\nlearning_rate = 1e30\nclip = 0\nloss = 'mean_square'\n";
+    diverging.training = "epochs = 60\nlearning_rate = 1e30\nmax_grad_norm = 0\nloss = 'mse'\n";
     train(1, diverging, "--overwrite");
     EXPECT_TRUE(files_of(file("out")) == before);
     Recipe next = recipe;
@@ -515,7 +516,7 @@ TEST_F(TrainProgram, FolderThatCannotBeMadeIsAnErrorBeforeAnythingIsComputed) {
 
 TEST_F(TrainProgram, LearningRateThatDivergesStopsTheTrainingAndKeepsWhatWasWritten) {
     Recipe recipe;
-    recipe.training = "epochs = 60\nlearning_rate = 1e30\nclip = 0\nloss = 'mean_square'\n";
+    recipe.training = "epochs = 60\nlearning_rate = 1e30\nmax_grad_norm = 0\nloss = 'mse'\n";
     recipe.options = "threads = 1\n";
     const Outcome outcome = train(1, recipe);
     expect_told(outcome, "epoch ");

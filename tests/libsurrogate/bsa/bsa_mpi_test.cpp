@@ -113,7 +113,7 @@ TEST(BsaMovingPoints, PredictAsAPlanMadeAnew) {
         const SequoiaCase own = share(m.n, m.by, m.partition);
         const surrogate_points given{matrix(own.positions.data(), own.n, own.n_axis),
                                      own.ids.data(), nullptr, nullptr};
-        ASSERT_EQ(surrogate_domain_move(domain.get(), &given), SURROGATE_SUCCESS);
+        ASSERT_EQ(surrogate_domain_update_points(domain.get(), &given), SURROGATE_SUCCESS);
         EXPECT_EQ(run(plan, model, own), run(context, model, own)) << m.n << " points";
     }
 }

@@ -156,7 +156,7 @@ public:
           hook_(hook) {}
 
 private:
-    void on_blocks_chosen(int64_t layer, impl::bsa::Range groups) override {
+    void on_blocks_chosen(int64_t layer, impl::Range groups) override {
         auto& work = this->work();
         const int64_t first = work.shape().own.begin / config_.group_size;
         for (int64_t group = groups.begin; group < groups.end; ++group) {

@@ -95,8 +95,7 @@ TEST(BsaTrainer, LowersTheLossInThreeSteps) {
     for (int64_t i = 0; i < points.n * file.tensor("check/output64/y").shape[1]; ++i)
         targets.push_back(std::sin(0.1 * static_cast<double>(i)));
     FamilyTraining own(file, points.n_axis, points_of(points), points.features, targets,
-                       {{"gradients", "true"}},
-                       {{"learning_rate", "1e-3"}, {"loss", "mean_square"}});
+                       {{"gradients", "true"}}, {{"learning_rate", "1e-3"}, {"loss", "mse"}});
     expect_steps_lower_the_loss(own);
 }
 

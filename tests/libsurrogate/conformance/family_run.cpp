@@ -40,7 +40,7 @@ double exact(double value) {
 /// Coordinates come from the domain.
 std::vector<surrogate_port_info> given_ports(const Model& model) {
     std::vector<surrogate_port_info> ports = model.ports();
-    std::erase_if(ports, [](const auto& port) { return port.place == SURROGATE_POSITIONS; });
+    std::erase_if(ports, [](const auto& port) { return port.location == SURROGATE_COORDINATES; });
     return ports;
 }
 
@@ -74,9 +74,9 @@ FamilyRun::FamilyRun(const Context& context, const Model& model, const Tested& t
       input_fields(domains.in, 0, format),
       output_fields(domains.out, 0, format) {
     for (const surrogate_port_info& port : ports) {
-        if (port.place != SURROGATE_AT_CLOUDS && port.place != SURROGATE_AT_NODES) continue;
+        if (port.location != SURROGATE_ON_CLOUDS && port.location != SURROGATE_ON_NODES) continue;
         has_rows_ = true;
-        rows_ = whole_share(port.place == SURROGATE_AT_CLOUDS ? 1 : plan.counter("nodes"));
+        rows_ = whole_share(port.location == SURROGATE_ON_CLOUDS ? 1 : plan.counter("nodes"));
     }
     for (size_t p = 0; p < ports.size(); ++p) {
         Format own = format;
@@ -97,7 +97,7 @@ FamilyRun::FamilyRun(const Context& context, const Model& model, const Tested& t
 
 const Share& FamilyRun::share_of(size_t port) const {
     if (ports[port].is_output) return out();
-    return ports[port].place == SURROGATE_AT_OUTPUT ? domains.out : domains.in;
+    return ports[port].location == SURROGATE_ON_OUTPUT ? domains.out : domains.in;
 }
 
 double FamilyRun::input_value(size_t port, size_t point, int64_t channel) const {

@@ -47,7 +47,8 @@ surrogate_status with_infinity(FamilyRun& run) {
 }
 
 surrogate_status in_name_only(FamilyRun& run) {
-    return surrogate_plan_run_failed(run.plan.get(), SURROGATE_IO, "the mesh could not be read");
+    return surrogate_plan_run_with_error(run.plan.get(), SURROGATE_IO,
+                                         "the mesh could not be read");
 }
 
 size_t first_input(const FamilyRun& run) {

@@ -69,7 +69,7 @@ TEST_P(GoldenNetwork, InDoublePrecisionIsThePublishedOne) {
     for (size_t p = 0; p < run.ports.size(); ++p) {
         if (run.ports[p].is_output) continue;
         const Share& share =
-            run.ports[p].place == SURROGATE_AT_OUTPUT ? run.domains.out : run.domains.in;
+            run.ports[p].location == SURROGATE_ON_OUTPUT ? run.domains.out : run.domains.in;
         const Sample x = sample(run.ports[p]);
         for (size_t i = 0; i < share.points.size(); ++i)
             for (int64_t c = 0; c < run.ports[p].n_channel; ++c)

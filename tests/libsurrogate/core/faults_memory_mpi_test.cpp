@@ -92,10 +92,10 @@ TEST_F(FaultsMemory, InDomainWithCloudsAndWeightsIsToldToAllRanks) {
 TEST_F(FaultsMemory, InOrderIsToldToAllRanks) {
     const Domain domain = DarcyCase(own_rows("scattered", 20, comm)).domain(context);
     fail_at_each_allocation([&] {
-        surrogate_order* order = nullptr;
-        const surrogate_status status = surrogate_order_create(domain.get(), 16, &order);
+        surrogate_ordering* order = nullptr;
+        const surrogate_status status = surrogate_ordering_create(domain.get(), 16, &order);
         EXPECT_EQ(order == nullptr, status != SURROGATE_SUCCESS);
-        surrogate_order_destroy(&order);
+        surrogate_ordering_destroy(&order);
         return status;
     });
 }
@@ -107,7 +107,7 @@ TEST_F(FaultsMemory, InAMoveLeavesTheDomainAsItWas) {
         surrogate_domain* domain = nullptr;
         surrogate_status status = surrogate_domain_create_points(context.get(), &from, &domain);
         if (status != SURROGATE_SUCCESS) return status;
-        status = surrogate_domain_move(domain, &to);
+        status = surrogate_domain_update_points(domain, &to);
         int64_t n = -1, n_global = -1;
         EXPECT_EQ(surrogate_domain_n_points(domain, &n, &n_global), SURROGATE_SUCCESS);
         EXPECT_EQ(n, status == SURROGATE_SUCCESS ? many.n() : few.n());
@@ -132,7 +132,7 @@ TEST_F(FaultsMemory, ToFollowPointsIsToldToAllRanks) {
             while (has_failed) {
                 Domain domain = few.domain(context);
                 Plan plan(model, domain, options);
-                domain.move(many.points());
+                domain.update_points(many.points());
                 many.bind(plan);
                 if (context.rank() == culprit) fail_allocation(++n);
                 const surrogate_status status = surrogate_plan_run(plan.get());

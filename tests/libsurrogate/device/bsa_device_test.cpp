@@ -104,8 +104,8 @@ TEST_P(BsaDevice, PointsMayMove) {
     for (const int64_t n : {60, 13, 90}) {
         points = SequoiaCase::wave(n);
         for (double& x : points.positions) x *= -0.5;
-        domain.move({matrix(points.positions.data(), n, points.n_axis), points.ids.data(), nullptr,
-                     nullptr});
+        domain.update_points({matrix(points.positions.data(), n, points.n_axis), points.ids.data(),
+                              nullptr, nullptr});
         EXPECT_EQ(run(plan, model, points), on_device(model, points)) << n;
     }
 }

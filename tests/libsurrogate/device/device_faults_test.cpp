@@ -321,7 +321,7 @@ TEST_F(DeviceFaults, AStreamThatIsBeingCapturedIsRefusedAndItsCaptureStaysValid)
         EXPECT_EQ(found.status, SURROGATE_NOT_SUPPORTED) << found;
         EXPECT_TRUE(found.says("is being captured")) << found;
     }
-    EXPECT_EQ(surrogate_plan_run_failed(plan.get(), SURROGATE_IO, "no file"), SURROGATE_IO);
+    EXPECT_EQ(surrogate_plan_run_with_error(plan.get(), SURROGATE_IO, "no file"), SURROGATE_IO);
     EXPECT_EQ(surrogate_plan_wait(plan.get()), SURROGATE_SUCCESS);
     const Answer set = answer(surrogate_plan_set_stream(plan.get(), stream.get()));
     EXPECT_EQ(set.status, SURROGATE_NOT_SUPPORTED) << set;

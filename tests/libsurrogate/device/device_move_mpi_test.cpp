@@ -47,7 +47,7 @@ TEST_F(DeviceMoves, GiveTheBitsOfAPlanMadeAnew) {
                                                           {"contiguous", 0},
                                                           {"scattered", 70}}) {
             DarcyCase points = pushed(own_rows(partition, n, world), by += 0.25);
-            domain.move(points.points());
+            domain.update_points(points.points());
             const std::vector<double> anew = predict(model, context, points, options);
             points.bind(plan);
             plan.run();
@@ -74,8 +74,8 @@ TEST_F(DeviceMoves, KeepTheStreamAndWhatWasFoundOnIt) {
     plan.bind_input("mobility", bad.column(first.n()));
     EXPECT_EQ(surrogate_plan_run(plan.get()), SURROGATE_SUCCESS) << "only enqueued";
 
-    domain.move(pushed(first.ids, 0.5).points());
-    domain.move(first.points());
+    domain.update_points(pushed(first.ids, 0.5).points());
+    domain.update_points(first.points());
     plan.bind_input("mobility", good.column(first.n()));
     const Answer late = answer(surrogate_plan_run(plan.get()));
     EXPECT_EQ(late.status, SURROGATE_NOT_FINITE);
@@ -96,7 +96,7 @@ TEST_F(DeviceMoves, BeyondTheMemoryOfADeviceAreErrorsUntilThereIsRoom) {
     Domain small_domain = first.domain(small_context);
     Plan plan(small_model, small_domain, {{"backend", "cuda"}});
     const DarcyCase many(own_rows("contiguous", 400000, world));
-    small_domain.move(many.points());
+    small_domain.update_points(many.points());
     for (int attempt = 0; attempt < 2; ++attempt) {
         const Answer found = answer(surrogate_plan_run(plan.get()));
         EXPECT_EQ(found.status, SURROGATE_NO_MEMORY) << found;
@@ -105,7 +105,7 @@ TEST_F(DeviceMoves, BeyondTheMemoryOfADeviceAreErrorsUntilThereIsRoom) {
         EXPECT_EQ(plan.counter("workspace_bytes"), 0);
         EXPECT_EQ(surrogate_plan_wait(plan.get()), SURROGATE_SUCCESS);
     }
-    small_domain.move(first.points());
+    small_domain.update_points(first.points());
     first.bind(plan);
     plan.run();
     EXPECT_EQ(first.pressure, predict(small_model, small_context, first, {{"backend", "cuda"}}));

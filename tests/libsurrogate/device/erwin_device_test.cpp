@@ -316,7 +316,8 @@ TEST_P(ErwinDevice, PointsMayMoveAndTakeTheirEdgesAlong) {
     Plan plan(model, domain, by_cuda);
     points = points_of(network, 33);
     for (double& x : points.positions) x *= -0.5;
-    domain.move({matrix(points.positions.data(), 33, 2), points.ids.data(), nullptr, nullptr});
+    domain.update_points(
+        {matrix(points.positions.data(), 33, 2), points.ids.data(), nullptr, nullptr});
     std::vector<double> y(33 * 6, -1);
     const surrogate_named_array in{"features", matrix(points.features.data(), 33, 5)};
     const surrogate_named_array out{"y", matrix(y.data(), 33, 6)};

@@ -102,7 +102,7 @@ TEST(HeptRanks, PointsMayMove) {
         for (double& x : hits.x) x *= -0.5;
         const std::vector<int64_t> rows = own_rows("scattered", n, world);
         const Hits own = hits.rows(rows);
-        domain.move(own.points());
+        domain.update_points(own.points());
         expect_rows(run(plan, own, 1), rows, alone(disk.path(), hits, by_cuda()), n);
     }
 }

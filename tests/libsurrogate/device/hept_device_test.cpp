@@ -249,9 +249,9 @@ TEST_P(HeptDevice, NumbersThatOverflowAreReportedAndForgotten) {
     Plan plan(model, domain, {{"backend", "cuda"}});
     Hits far = hits;
     far.x[2 * 5] = 1e20;
-    domain.move(far.points());
+    domain.update_points(far.points());
     EXPECT_THROW(run(plan, far, 1), Error);
-    domain.move(hits.points());
+    domain.update_points(hits.points());
     EXPECT_EQ(run(plan, hits, 1), expected);
 }
 
@@ -265,7 +265,7 @@ TEST_P(HeptDevice, PointsMayMove) {
     for (const int64_t n : {60, 13, 90}) {
         hits = Hits::random(network, n);
         for (double& x : hits.x) x *= -0.5;
-        domain.move(hits.points());
+        domain.update_points(hits.points());
         EXPECT_EQ(run(plan, hits, 1), on_device(model, hits)) << n;
     }
 }

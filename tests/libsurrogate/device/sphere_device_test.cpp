@@ -318,8 +318,8 @@ TEST_P(SphereDevice, WhatIsNotBuiltIsRefusedByName) {
     const json transformer = small_transformer();
     const std::vector<std::tuple<json, SphereLayout, const char*>> refused = {
         {changed(transformer, {{"upsample_sht", true}}), {}, "upsample_sht"},
-        {transformer, {.name = "", .ghosts = 1}, "lat_step 26"},
-        {transformer, {.name = "", .is_latitude_fastest = true}, "lon_step 12"},
+        {transformer, {.name = "", .ghosts = 1}, "lat_stride 26"},
+        {transformer, {.name = "", .is_latitude_fastest = true}, "lon_stride 12"},
         {small_convolution(), {}, "SphericalTransformer"},
         {small_attention(), {}, "SphericalTransformer"},
     };

@@ -23,7 +23,7 @@ DarcyCase pushed(std::vector<int64_t> rows, double by) {
 }
 
 surrogate_status move(const Domain& domain, const surrogate_points& points) {
-    return surrogate_domain_move(domain.get(), &points);
+    return surrogate_domain_update_points(domain.get(), &points);
 }
 
 /// What all ranks answer alike.
@@ -80,7 +80,7 @@ TEST_P(MovingPoints, ArePredictedAsByAPlanMadeAnew) {
                                             {"uneven", 700}}) {
         SCOPED_TRACE(std::string(to.partition) + " " + std::to_string(to.n));
         const DarcyCase points = pushed(own_rows(to.partition, to.n, world), by += 0.125);
-        domain.move(points.points());
+        domain.update_points(points.points());
         EXPECT_EQ(domain.n_global(), to.n);
         expect_as_anew(points);
     }
@@ -90,8 +90,8 @@ TEST_P(MovingPoints, MayMoveTwiceBetweenRunsAndServeSeveralPlans) {
     Plan other(model, domain, {{"backend", "ref"}, {"agree", "true"}});
     const DarcyCase far = pushed(own_rows("scattered", 400, world), 0.25),
                     last = pushed(own_rows("uneven", 90, world), 0.5);
-    domain.move(far.points());
-    domain.move(last.points());
+    domain.update_points(far.points());
+    domain.update_points(last.points());
     expect_as_anew(last);
     DarcyCase by_other = last;
     by_other.bind(other);
@@ -103,7 +103,7 @@ TEST_P(MovingPoints, MayMoveTwiceBetweenRunsAndServeSeveralPlans) {
 TEST_P(MovingPoints, KeepBindingsWhileTheirNumberStays) {
     const DarcyCase points = pushed(first.ids, 0.375);
     first.bind(plan);
-    domain.move(points.points());
+    domain.update_points(points.points());
     plan.run();
     EXPECT_EQ(first.pressure, predict(model, context, points, options));
 }
@@ -115,7 +115,7 @@ TEST_P(MovingPoints, WantArraysOfTheirNumberBoundAgain) {
     std::vector<int64_t> rows = first.ids;
     if (is_last) rows.push_back(150);
     DarcyCase points(rows);
-    domain.move(points.points());
+    domain.update_points(points.points());
     const Answer refused = answer(surrogate_plan_run(plan.get()));
     EXPECT_EQ(refused.status, is_last ? SURROGATE_SHAPE : SURROGATE_NOT_FINITE) << refused;
     if (is_last) {
@@ -137,20 +137,20 @@ TEST_P(MovingPoints, CountAnewOutsideOfTheRange) {
     EXPECT_EQ(plan.range(0).n_outside, 0);
     DarcyCase outside = first;
     for (size_t i = 0; i < outside.x.size(); i += 2) outside.x[i] += 2;
-    domain.move(outside.points());
+    domain.update_points(outside.points());
     EXPECT_EQ(plan.range(0).n_outside, 0) << "the plan has not followed yet";
     plan.run();
     EXPECT_EQ(plan.range(0).n_outside, first.n());
     EXPECT_GE(plan.range(0).worst, 2);
     EXPECT_NE(plan.describe().find("150 of 150 points outside"), std::string::npos);
-    domain.move(first.points());
+    domain.update_points(first.points());
     plan.run();
     EXPECT_EQ(plan.range(0).n_outside, 0);
 }
 
 TEST_P(MovingPoints, NetworksFollowToo) {
     const DarcyCase points = pushed(own_rows("uneven", 40, world), 0.5);
-    domain.move(points.points());
+    domain.update_points(points.points());
     Plan anew(model, domain, options);
     std::vector<float> x(2 * points.ids.size()), y(points.ids.size()), expected(y);
     for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(points.x[i]);
@@ -162,9 +162,9 @@ TEST_P(MovingPoints, NetworksFollowToo) {
 
 TEST_P(MovingPoints, AFailedRunFollowsWithTheOthers) {
     const DarcyCase points = pushed(own_rows("scattered", 90, world), 0.5);
-    domain.move(points.points());
+    domain.update_points(points.points());
     const Answer found =
-        answer(surrogate_plan_run_failed(plan.get(), SURROGATE_IO, "a file of the host's own"));
+        answer(surrogate_plan_run_with_error(plan.get(), SURROGATE_IO, "a file of the host's own"));
     EXPECT_EQ(found.status, SURROGATE_IO);
     expect_as_anew(points);
 }
@@ -191,14 +191,14 @@ TEST_F(Moves, TakeNoMemoryForWhatThereWasRoomFor) {
         Domain domain = before.domain(context);
         Plan plan(model, domain, {{"threads", threads}});
         const DarcyCase all = pushed(own_rows("contiguous", 600, world), 0.25);
-        domain.move(all.points());
+        domain.update_points(all.points());
         EXPECT_NE(surrogate_plan_run(plan.get()), SURROGATE_SUCCESS);  // nothing is bound
         for (const char* partition : {"contiguous", "scattered", "contiguous"}) {
             DarcyCase points = pushed(own_rows(partition, 590, world), 0.5);
             const surrogate_points to = points.points();
             MPI_Barrier(world);
             MemoryMeter of_move;
-            const surrogate_status moved = surrogate_domain_move(domain.get(), &to);
+            const surrogate_status moved = surrogate_domain_update_points(domain.get(), &to);
             EXPECT_EQ(of_move.n_allocation(), 0);
             EXPECT_EQ(moved, SURROGATE_SUCCESS);
             points.bind(plan);
@@ -220,7 +220,7 @@ TEST_F(Moves, ThatFailLeaveTheDomainAsItWas) {
     DarcyCase more = pushed(own_rows("uneven", 500, world), 0.5);
     const auto expect_refused = [&](const surrogate_points* points, surrogate_status status,
                                     const char* text) {
-        const Answer found = same_answer(surrogate_domain_move(domain.get(), points));
+        const Answer found = same_answer(surrogate_domain_update_points(domain.get(), points));
         EXPECT_EQ(found.status, status) << found;
         EXPECT_TRUE(found.says(text)) << found;
         EXPECT_EQ(domain.n_local(), before.n());
@@ -250,7 +250,7 @@ TEST_F(Moves, ThatFailLeaveTheDomainAsItWas) {
     const std::vector<double> weights(more.ids.size(), 1);
     heavy.weight = weights.data();
     expect_refused(&heavy, SURROGATE_INVALID_ARGUMENT, "had no weights before they moved");
-    EXPECT_EQ(surrogate_domain_move(nullptr, &heavy), SURROGATE_INVALID_ARGUMENT);
+    EXPECT_EQ(surrogate_domain_update_points(nullptr, &heavy), SURROGATE_INVALID_ARGUMENT);
 }
 
 TEST_F(Moves, ToWhereAPlanCannotBeAreErrorsOfItsNextRun) {
@@ -294,7 +294,7 @@ TEST_F(Moves, BringTheFirstPointsOfADomainWithout) {
     DarcyCase none(first_rows(0));
     none.bind(plan);
     plan.run();
-    domain.move(before.points());
+    domain.update_points(before.points());
     EXPECT_EQ(domain.points().x.shape[1], 2);
     before.bind(plan);
     plan.run();
@@ -310,7 +310,7 @@ TEST_F(Moves, KeepWhatTheyAreGiven) {
     const std::vector<double> other(after.ids.size(), 0.25);
     points = after.points();
     points.weight = other.data();
-    domain.move(points);
+    domain.update_points(points);
     const surrogate_points kept = domain.points();
     ASSERT_EQ(kept.x.shape[0], after.n());
     for (int64_t i = 0; i < after.n(); ++i) {

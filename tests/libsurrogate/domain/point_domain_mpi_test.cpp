@@ -100,7 +100,7 @@ TEST_F(PointDomains, RefuseCountsBeyondAnyMemoryBeforeReading) {
             const Answer found = create(given);
             EXPECT_EQ(found.status, SURROGATE_LIMIT) << found;
             EXPECT_TRUE(found.says("points x") && found.says("bytes")) << found;
-            EXPECT_EQ(surrogate_domain_move(domain.get(), &given), SURROGATE_LIMIT);
+            EXPECT_EQ(surrogate_domain_update_points(domain.get(), &given), SURROGATE_LIMIT);
         }
     }
     EXPECT_EQ(domain.n_global(), 4 * context.size());

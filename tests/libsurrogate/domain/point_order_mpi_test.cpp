@@ -30,7 +30,7 @@ std::vector<uint8_t> rows_of(const std::vector<int64_t>& values) {
 /// The rows lie in the order of `values` of all ranks, sorted; this rank holds its balanced share;
 /// and they come back as they were.
 void expect_sorted(const Domain& domain, const std::vector<int64_t>& values) {
-    const Order order(domain, 2 * row_width);
+    const Ordering order(domain, 2 * row_width);
     std::vector<int64_t> sorted = gathered(values, world);
     std::sort(sorted.begin(), sorted.end());
     const std::vector<int64_t> range =
@@ -43,8 +43,8 @@ void expect_sorted(const Domain& domain, const std::vector<int64_t>& values) {
     const std::vector<uint8_t> local = rows_of(values);
     std::vector<uint8_t> ordered(static_cast<size_t>(order.n()) * row_width), back(local.size());
     const MemoryMeter meter;
-    order.forward(row_width, local.data(), ordered.data());
-    order.backward(row_width, ordered.data(), back.data());
+    order.to_canonical(row_width, local.data(), ordered.data());
+    order.to_local(row_width, ordered.data(), back.data());
     EXPECT_EQ(meter.n_allocation(), 0);
     EXPECT_EQ(gathered(ordered, world), rows_of(sorted));
     EXPECT_EQ(back, local);
@@ -93,10 +93,10 @@ TEST(PointOrder, OutlivesItsDomain) {
     const int64_t id = context.size() - context.rank();
     const auto order = [&] {
         const double x = 1;
-        return Order(Domain(context, matrix(&x, 1, 1), &id), sizeof id);
+        return Ordering(Domain(context, matrix(&x, 1, 1), &id), sizeof id);
     }();
     int64_t ordered = -1;
-    order.forward(sizeof id, &id, &ordered);
+    order.to_canonical(sizeof id, &id, &ordered);
     EXPECT_EQ(ordered, context.rank() + 1);
 }
 
@@ -156,8 +156,8 @@ protected:
         EXPECT_TRUE(ranks_still_talk(world));
     }
     Answer create(const Domain& domain, int64_t row_bytes) {
-        surrogate_order* order = nullptr;
-        const Answer found = answer(surrogate_order_create(domain.get(), row_bytes, &order));
+        surrogate_ordering* order = nullptr;
+        const Answer found = answer(surrogate_ordering_create(domain.get(), row_bytes, &order));
         EXPECT_EQ(order, nullptr);
         return found;
     }
@@ -179,7 +179,7 @@ TEST_F(PointOrderRefused, EqualPointsAreNamed) {
     const double x[] = {static_cast<double>(rank), is_last ? 0.0 : static_cast<double>(rank) + 0.5};
     const Answer found = create(Domain(context, matrix(x, 2, 1)), 8);
     expect_refused(SURROGATE_INVALID_ARGUMENT, "same coordinates (0.0", found);
-    EXPECT_TRUE(found.says("surrogate_order_create")) << found;
+    EXPECT_TRUE(found.says("surrogate_ordering_create")) << found;
 }
 
 TEST_F(PointOrderRefused, PointsWithoutIdsAndCoordinates) {
@@ -196,21 +196,21 @@ TEST_F(PointOrderRefused, RowsOfNoBytes) {
 
 TEST_F(PointOrderRefused, NullResultOnOneRank) {
     const Domain domain = points({2 * rank, 2 * rank + 1});
-    surrogate_order* order = nullptr;
+    surrogate_ordering* order = nullptr;
     expect_refused(SURROGATE_INVALID_ARGUMENT, "'order' is NULL",
-                   answer(surrogate_order_create(domain.get(), 8, is_last ? nullptr : &order)));
+                   answer(surrogate_ordering_create(domain.get(), 8, is_last ? nullptr : &order)));
     EXPECT_EQ(order, nullptr);
-    EXPECT_EQ(surrogate_order_create(nullptr, 8, &order), SURROGATE_INVALID_ARGUMENT);
+    EXPECT_EQ(surrogate_ordering_create(nullptr, 8, &order), SURROGATE_INVALID_ARGUMENT);
 }
 
 TEST_F(PointOrderRefused, ArgumentsOfOneRankAreRefusedOnAllAndTheNextCallWorks) {
-    const Order order(points({2 * rank, 2 * rank + 1}), 8);
+    const Ordering order(points({2 * rank, 2 * rank + 1}), 8);
     const int64_t local[] = {2 * rank, 2 * rank + 1};
     const auto move = [&](int64_t row_bytes, bool has_local, bool has_ordered) {
         int64_t ordered[2] = {-1, -1}, back[2] = {-1, -1};
-        const Answer found = answer(surrogate_order_forward(
+        const Answer found = answer(surrogate_ordering_to_canonical(
             order.get(), row_bytes, has_local ? local : nullptr, has_ordered ? ordered : nullptr));
-        const Answer other = answer(surrogate_order_backward(
+        const Answer other = answer(surrogate_ordering_to_local(
             order.get(), row_bytes, has_ordered ? ordered : nullptr, has_local ? back : nullptr));
         EXPECT_EQ(found, other);
         if (found.status == SURROGATE_SUCCESS) {

@@ -287,17 +287,17 @@ TEST_F(SphereDomain, WithBadCountsAndStepsIsRefused) {
          "no block"},
         {[&] { sphere.n_lon_local = -3; }, SURROGATE_SHAPE, " + -3"},
         {[&] {
-             sphere.lat_step = 8;
-             sphere.lon_step = 1;
+             sphere.lat_stride = 8;
+             sphere.lon_stride = 1;
          },
          SURROGATE_SHAPE, "steps 8 and 1"},
         {[&] {
-             sphere.lat_step = 0;
-             sphere.lon_step = 1;
+             sphere.lat_stride = 0;
+             sphere.lon_stride = 1;
          },
          SURROGATE_SHAPE, "share memory"},
-        {[&] { sphere.lon_step = std::numeric_limits<int64_t>::max(); }, SURROGATE_SHAPE, "2^38"},
-        {[&] { sphere.lat_step = std::numeric_limits<int64_t>::min(); }, SURROGATE_SHAPE, "2^38"},
+        {[&] { sphere.lon_stride = std::numeric_limits<int64_t>::max(); }, SURROGATE_SHAPE, "2^38"},
+        {[&] { sphere.lat_stride = std::numeric_limits<int64_t>::min(); }, SURROGATE_SHAPE, "2^38"},
         {[&] { sphere.south_to_north = 2; }, SURROGATE_INVALID_ARGUMENT, "south_to_north is 2"},
     };
     for (const Spoiled& spoiled : cases) {

@@ -41,7 +41,7 @@ public:
     /// "" or what must not happen.
     std::string check(const std::string& input, Tally& tally) const {
         const auto begin = std::chrono::steady_clock::now();
-        const std::string problem = verdict(input, tally);
+        const std::string problem = outcome(input, tally);
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
         tally.slowest_s = std::max(tally.slowest_s, seconds.count());
         if (problem.empty() && seconds.count() > most_seconds) return "took longer than one second";
@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    std::string verdict(const std::string& input, Tally& tally) const {
+    std::string outcome(const std::string& input, Tally& tally) const {
         try {
             const ModelFile found = load(input, true);
             ++tally.n_accepted;

@@ -108,7 +108,7 @@ TEST_F(ModelIdentity, PooledInputsAreThoseOfTheCardAndAreSaved) {
     parts.card["pooled"] = pooled;
     const Model original = of(parts), copy = saved(original);
     for (const Model* model : {&original, &copy}) {
-        const surrogate_pooled_info info = model->pooled();
+        const surrogate_input_statistics info = model->input_statistics();
         ASSERT_EQ(info.n_feature, 2);
         EXPECT_EQ(std::vector(info.mean, info.mean + 2), (std::vector{0.25, 0.125}));
         EXPECT_EQ(std::vector(info.covariance, info.covariance + 4),
@@ -122,7 +122,7 @@ TEST_F(ModelIdentity, PooledInputsAreThoseOfTheCardAndAreSaved) {
 TEST_F(ModelIdentity, PooledInputsMayBeUnknown) {
     ModelParts<float> parts(darcy_model);
     parts.card.erase("pooled");
-    const surrogate_pooled_info info = of(parts).pooled();
+    const surrogate_input_statistics info = of(parts).input_statistics();
     EXPECT_EQ(info.n_feature, 0);
     EXPECT_EQ(info.mean, nullptr);
     EXPECT_EQ(info.covariance, nullptr);
@@ -132,11 +132,11 @@ TEST_F(ModelIdentity, PooledInputsMayBeUnknown) {
 TEST_F(ModelIdentity, NullIsRefused) {
     const Model model(context, darcy_model);
     EXPECT_EQ(surrogate_model_hash(model.get(), nullptr), SURROGATE_INVALID_ARGUMENT);
-    EXPECT_EQ(surrogate_model_pooled(model.get(), nullptr), SURROGATE_INVALID_ARGUMENT);
+    EXPECT_EQ(surrogate_model_input_statistics(model.get(), nullptr), SURROGATE_INVALID_ARGUMENT);
     uint64_t hash = 0;
-    surrogate_pooled_info info;
+    surrogate_input_statistics info;
     EXPECT_EQ(surrogate_model_hash(nullptr, &hash), SURROGATE_INVALID_ARGUMENT);
-    EXPECT_EQ(surrogate_model_pooled(nullptr, &info), SURROGATE_INVALID_ARGUMENT);
+    EXPECT_EQ(surrogate_model_input_statistics(nullptr, &info), SURROGATE_INVALID_ARGUMENT);
 }
 
 }  // namespace

@@ -33,12 +33,12 @@ class Initial : public testing::Test {
 protected:
     Model made(const char* card, int64_t seed) {
         return Model(detail::made<surrogate_model>([&](surrogate_model** model) {
-            return surrogate_model_initialise(context_.get(), context_.rank() == 0 ? card : nullptr,
+            return surrogate_model_initialize(context_.get(), context_.rank() == 0 ? card : nullptr,
                                               seed, model);
         }));
     }
     Model made(const char* card, int64_t seed, double output_scale) {
-        return initialised_model(context_, context_.rank() == 0 ? card : "", seed, output_scale);
+        return initialized_model(context_, context_.rank() == 0 ? card : "", seed, output_scale);
     }
     /// Mean and deviation of a tensor.
     std::pair<double, double> moments(const Model& model, const std::string& name) {
@@ -122,7 +122,7 @@ TEST_F(Initial, OutputScalesThatCannotBeAreRefusedOnAllRanks) {
     for (const auto& [card, scale, part] : cases) {
         surrogate_model* model = nullptr;
         const Answer found =
-            answer(surrogate_model_initialise_scaled(context_.get(), card, 0, scale, &model));
+            answer(surrogate_model_initialize_scaled(context_.get(), card, 0, scale, &model));
         EXPECT_NE(found.status, SURROGATE_SUCCESS);
         EXPECT_TRUE(found.says(part)) << found;
         EXPECT_TRUE(ranks_still_talk(world));
@@ -150,7 +150,7 @@ TEST_F(Initial, CardsThatCannotBeDrawnAreRefusedOnAllRanks) {
     };
     for (const auto& [card, part] : cases) {
         surrogate_model* model = nullptr;
-        const Answer found = answer(surrogate_model_initialise(context_.get(), card, 0, &model));
+        const Answer found = answer(surrogate_model_initialize(context_.get(), card, 0, &model));
         EXPECT_NE(found.status, SURROGATE_SUCCESS);
         EXPECT_TRUE(found.says(part)) << found;
         EXPECT_TRUE(ranks_still_talk(world));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "libsurrogate/src/model/families.hpp"
 #include "libsurrogate/src/model/flare/device_gradient_program.hpp"
 #include "tests/libsurrogate/flare/flare_gradients.hpp"
 #include "tests/libsurrogate/train/golden_training.hpp"

@@ -154,7 +154,7 @@ TEST_F(SequenceOnRanks, FollowsTokensThatComeGoAndMove) {
     for (const int64_t n : {70, 3, 65}) {
         for (const char* partition : {"scattered", "uneven"}) {
             Tokens now(own_rows(partition, n, world), 20);
-            domain.move(now.points());
+            domain.update_points(now.points());
             Plan anew(model, now.domain(context), {{"reproducible", "true"}});
             std::vector<float> y(3, NAN), expected(3);
             EXPECT_EQ(run(plan, now, false, y, 1).status, SURROGATE_SUCCESS);
@@ -163,12 +163,12 @@ TEST_F(SequenceOnRanks, FollowsTokensThatComeGoAndMove) {
         }
     }
     Tokens many(own_rows("contiguous", 71, world), 20);
-    domain.move(many.points());
+    domain.update_points(many.points());
     std::vector<float> y(3);
     const Answer found = run(plan, many, false, y, 1);
     EXPECT_EQ(found.status, SURROGATE_SHAPE);
     EXPECT_TRUE(found.says("71 tokens") && found.says("max_length 70")) << found;
-    domain.move(tokens.points());
+    domain.update_points(tokens.points());
     EXPECT_EQ(run(plan, tokens, false, y, 1).status, SURROGATE_SUCCESS);
 }
 
@@ -229,7 +229,7 @@ TEST_F(SequenceOnRanks, IsLearntWhereEachTokenHasARow) {
         const auto inputs = tokens.inputs(true);
         plan.bind_input("word", inputs[0].array);
         plan.bind_input("shown", inputs[1].array);
-        Trainer trainer(plan, Training{{"loss", "mean_square"}, {"learning_rate", "1e-2"}});
+        Trainer trainer(plan, TrainerOptions{{"loss", "mse"}, {"learning_rate", "1e-2"}});
         std::vector<double> targets[4];
         for (size_t c = 0; c < 4; ++c) {
             for (const int64_t row : rows)

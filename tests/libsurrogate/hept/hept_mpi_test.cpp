@@ -112,7 +112,7 @@ TEST_P(HeptPlans, GiveTheBitsOfAPlanMadeAnewWherePointsHaveMoved) {
         SCOPED_TRACE(std::string(to.partition) + " " + std::to_string(to.n));
         own = Hits::wave(own_rows(to.partition, to.n, world));
         for (double& x : own.x) x = static_cast<double>(static_cast<float>(-0.7 * x));
-        domain.move(own.points());
+        domain.update_points(own.points());
         EXPECT_EQ(run(plan, own), run(context_, model_, own));
     }
 }

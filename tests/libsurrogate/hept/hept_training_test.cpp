@@ -194,7 +194,7 @@ TEST(HeptTrainer, LowersTheLossInThreeStepsAndKeepsHashes) {
     FamilyTraining own(hits.file, hits.points.n_axis, hits.given(), hits.x, targets,
                        {{"gradients", "true"}},
                        {{"learning_rate", "1e-3"},
-                        {"loss", "mean_square"},
+                        {"loss", "mse"},
                         {"weight_decay", "0.1"},
                         {"decay_all", "true"}});
     expect_steps_lower_the_loss(own);

@@ -262,7 +262,7 @@ TEST_F(PlanBlockRefusals, GridsOnTheSphereHaveStepsInstead) {
     sphere.n_lon = sphere.n_lon_local = grid.n_lon;
     Plan on_grid(on_sphere, Domain(context, sphere));
     expect(answer(surrogate_plan_bind_output_block(on_grid.get(), "v0", nullptr, &good)),
-           SURROGATE_NOT_SUPPORTED, "lat_step");
+           SURROGATE_NOT_SUPPORTED, "lat_stride");
 }
 
 }  // namespace

@@ -165,7 +165,7 @@ struct SecondUser {
         const surrogate_block block = surrogate::block(points->mobility.data(), {points->n()}, {1});
         for (const surrogate_status status :
              {surrogate_plan_run(plan), surrogate_plan_run_network(plan, 0, nullptr, 0, nullptr),
-              surrogate_plan_run_failed(plan, SURROGATE_IO, "no"), surrogate_plan_wait(plan),
+              surrogate_plan_run_with_error(plan, SURROGATE_IO, "no"), surrogate_plan_wait(plan),
               surrogate_plan_bind_input(plan, "mobility", nullptr, &array),
               surrogate_plan_bind_output(plan, "pressure", nullptr, &array),
               surrogate_plan_bind_input_block(plan, "mobility", nullptr, &block),

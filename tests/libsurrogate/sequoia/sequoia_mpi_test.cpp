@@ -97,7 +97,7 @@ TEST(SequoiaMoves, GiveTheBitsOfAPlanMadeAnew) {
         const SequoiaCase own = points.rows(own_rows(to.partition, to.n, world));
         const surrogate_points moved{matrix(own.positions.data(), own.n, 3), own.ids.data(),
                                      nullptr, nullptr};
-        domain.move(moved);
+        domain.update_points(moved);
         EXPECT_EQ(run(plan, model, own), run(context, model, own));
     }
 }

@@ -102,7 +102,7 @@ TEST(SequoiaTrainer, LowersTheLossInThreeSteps) {
                        {matrix(points.positions.data(), points.n, points.n_axis), points.ids.data(),
                         nullptr, nullptr},
                        points.features, targets, {{"gradients", "true"}},
-                       {{"learning_rate", "1e-3"}, {"loss", "mean_square"}});
+                       {{"learning_rate", "1e-3"}, {"loss", "mse"}});
     expect_steps_lower_the_loss(own);
 }
 

@@ -149,7 +149,7 @@ TEST(SphereModelBytes, FollowTheFormulas) {
     EXPECT_EQ(sum_of_ranks(attention.bytes, world), (context.size() - 1) * 20 * 12 * 16 * 4);
     EXPECT_EQ(attention.collectives, 1);
     EXPECT_EQ(attention.messages, context.size() - 1);
-    // The verdict on the inputs: one number.
+    // The outcome on the inputs: one number.
     EXPECT_EQ(line_of(table, "status of inputs").bytes, 8);
 }
 

@@ -91,13 +91,13 @@ protected:
 TEST_F(SphereArrays, OfALayerBetweenTwoGridsStandOnTheirDomains) {
     const std::vector<surrogate_port_info> ports = model.ports();
     ASSERT_EQ(ports.size(), 4u);
-    const std::vector<std::pair<std::string, int>> expected = {{"query", SURROGATE_AT_OUTPUT},
-                                                               {"key", SURROGATE_AT_INPUT},
-                                                               {"value", SURROGATE_AT_INPUT},
-                                                               {"y", SURROGATE_AT_OUTPUT}};
+    const std::vector<std::pair<std::string, int>> expected = {{"query", SURROGATE_ON_OUTPUT},
+                                                               {"key", SURROGATE_ON_INPUT},
+                                                               {"value", SURROGATE_ON_INPUT},
+                                                               {"y", SURROGATE_ON_OUTPUT}};
     for (size_t i = 0; i < 4; ++i) {
         EXPECT_EQ(ports[i].name, expected[i].first);
-        EXPECT_EQ(ports[i].place, expected[i].second);
+        EXPECT_EQ(ports[i].location, expected[i].second);
         EXPECT_EQ(ports[i].kind, SURROGATE_REAL);
         EXPECT_EQ(ports[i].is_output, i == 3);
         EXPECT_EQ(ports[i].n_channel, 4);

@@ -165,7 +165,7 @@ void expect_to_turn(const json& network, int64_t n_coarse, int64_t step, double 
     std::vector<std::vector<float>> inputs = wave_inputs(model), shifted;
     std::vector<int64_t> columns;
     for (const surrogate_port_info& port : model.ports())
-        if (!port.is_output) columns.push_back(port.place == SURROGATE_AT_OUTPUT ? out : in);
+        if (!port.is_output) columns.push_back(port.location == SURROGATE_ON_OUTPUT ? out : in);
     for (size_t i = 0; i < inputs.size(); ++i)
         shifted.push_back(turned(inputs[i], columns[i], step * columns[i] / n_coarse));
     for (const Options& options : backends) {

@@ -94,7 +94,7 @@ TEST_P(SphereTraining, HasNoiseOnTheInputsOfBothGrids) {
 TEST_P(SphereTraining, KeepsNoSamplesOfTwoGrids) {
     TwoGridTraining run(context, disk.path(), {.name = ""}, exact, "0");
     try {
-        run.trainer().keep();
+        run.trainer().reservoir_add();
         FAIL() << "a sample with inputs on two grids was kept";
     } catch (const Error& error) {
         EXPECT_EQ(error.status(), SURROGATE_NOT_SUPPORTED);

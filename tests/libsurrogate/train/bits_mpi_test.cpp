@@ -96,7 +96,7 @@ TEST(TrainingBits, OfABadGroupAreLeftOutByAll) {
     for (const char* reproducible : {"false", "true"}) {
         Settings settings = with_buckets("64");
         settings["accumulate"] = "1";
-        settings["max_bad_steps"] = "2";
+        settings["max_nonfinite_steps"] = "2";
         GoldenRun run = in_groups(group, {{"reproducible", reproducible}}, settings);
         const std::vector<double> before = run.weights();
         for (int64_t bad = 0; bad < 2; ++bad) {
@@ -117,7 +117,7 @@ TEST(TrainingBits, OfABadGroupAreLeftOutByAll) {
 std::vector<double> all_weights(GoldenRun& run) {
     std::vector<double> all = run.weights();
     const std::string path = shared_path("restarted");
-    for (const Which which : {Which::average, Which::best}) {
+    for (const WeightSet which : {WeightSet::ema, WeightSet::best}) {
         run.trainer.save_model(path, which);
         MPI_Barrier(world);
         const GoldenFile file(path);
@@ -179,7 +179,7 @@ Settings with_reservoir() {
 void keep(GoldenRun& run, int64_t n) {
     for (int64_t sample = 0; sample < n; ++sample) {
         run.load(sample % 4);
-        EXPECT_EQ(run.trainer.keep(), std::min<int64_t>(sample + 1, 2));
+        EXPECT_EQ(run.trainer.reservoir_add(), std::min<int64_t>(sample + 1, 2));
     }
     // What was kept is not what is bound.
     for (double& value : run.a) value = NAN;
@@ -190,25 +190,25 @@ TEST(TrainingBits, OfKeptSamplesAreTheSameOnAnyRanksAndAfterARestart) {
     GoldenRun alone(exact, with_reservoir());
     GoldenRun run = on_ranks(exact, with_reservoir(), "scattered");
     for (GoldenRun* one : {&alone, &run}) keep(*one, 7);
-    const surrogate_step_report expected = alone.trainer.step_kept(3);
-    const surrogate_step_report found = run.trainer.step_kept(3);
+    const surrogate_step_report expected = alone.trainer.reservoir_step(3);
+    const surrogate_step_report found = run.trainer.reservoir_step(3);
     EXPECT_EQ(found.step, 3);
     EXPECT_EQ(found.samples, 2);
     EXPECT_EQ(found.loss, expected.loss);
     EXPECT_EQ(run.weights(), alone.weights());
     run.trainer.save(path);
-    alone.trainer.step_kept(2);
-    run.trainer.step_kept(2);
+    alone.trainer.reservoir_step(2);
+    run.trainer.reservoir_step(2);
 
     GoldenRun other = on_ranks(exact, with_reservoir(), "uneven");
     other.trainer.restore(path);
-    EXPECT_EQ(other.trainer.counter("kept"), 2);
-    other.trainer.step_kept(2);
+    EXPECT_EQ(other.trainer.counter("samples_stored"), 2);
+    other.trainer.reservoir_step(2);
     EXPECT_EQ(other.weights(), run.weights());
     MPI_Barrier(world);
     GoldenRun restarted(exact, with_reservoir());
     restarted.trainer.restore(path);
-    restarted.trainer.step_kept(2);
+    restarted.trainer.reservoir_step(2);
     EXPECT_EQ(restarted.weights(), alone.weights());
 }
 

@@ -102,7 +102,7 @@ TEST_F(TrainingFaults, ALearningRateThatDivergesStopsAfterItsBadSteps) {
     settings.erase("warmup");
     settings["schedule"] = "constant";
     settings["learning_rate"] = "1e30";  // its first step makes weights that overflow
-    settings["max_bad_steps"] = "1";
+    settings["max_nonfinite_steps"] = "1";
     GoldenRun run = on_ranks({}, settings);
     const std::string path = shared_path("diverging");
     run.trainer.save(path);
@@ -121,7 +121,7 @@ TEST_F(TrainingFaults, ALearningRateThatDivergesStopsAfterItsBadSteps) {
     EXPECT_EQ(run.weights(), last);
     const Answer found = step(nullptr);
     EXPECT_EQ(found.status, SURROGATE_NOT_FINITE);
-    EXPECT_TRUE(found.says("2 steps in a row (max_bad_steps=1)")) << found;
+    EXPECT_TRUE(found.says("2 steps in a row (max_nonfinite_steps=1)")) << found;
     EXPECT_EQ(run.weights(), last);
     run.trainer.restore(path);
     EXPECT_EQ(run.weights(), before);
@@ -144,7 +144,7 @@ TEST_F(TrainingFaults, PlansWithoutGradientsCannotTrain) {
 TEST_F(TrainingFaults, RanksMustAgreeOnSettings) {
     if (size_of(world) < 2) GTEST_SKIP() << "one rank agrees with itself";
     GoldenRun run = on_ranks({});
-    Training training;
+    TrainerOptions training;
     if (is_last) training.set("learning_rate", "0.5");
     surrogate_trainer* trainer = nullptr;
     const Answer found =
@@ -171,14 +171,14 @@ TEST_F(TrainingFaults, ValidationKeepsTheBestWeights) {
         EXPECT_NEAR(found.error[0], found.loss, 1e-14);
         sum += found.loss;
     }
-    Trainer::Judgement judgement = run.trainer.end_validation();
+    Trainer::ValidationSummary judgement = run.trainer.end_validation();
     EXPECT_NEAR(judgement.mean_loss, sum / 3, 1e-14);
     EXPECT_TRUE(judgement.is_best);
     run.golden_step(0);
     run.load(0);
     run.trainer.validate(1);
     EXPECT_FALSE(run.trainer.end_validation().is_best);
-    run.trainer.save_model(path, Which::best);
+    run.trainer.save_model(path, WeightSet::best);
     MPI_Barrier(world);
     const Model best(run.context, path);
     const auto values = std::as_const(*best.get()->model->weights()).values();
@@ -197,12 +197,12 @@ TEST_F(TrainingFaults, RestoringAnotherTrainingListsAllThatDiffers) {
     settings["learning_rate"] = "0.0010";  // the same number
     settings["weight_decay"] = "0.2";
     settings["steps"] = "21";
-    settings["average"] = "0";
+    settings["ema_decay"] = "0";
     GoldenRun other = on_ranks({{"precision", "fp64"}}, settings);
     const std::vector<double> before = other.weights();
     const Answer found = agreed(surrogate_trainer_restore(other.trainer.get(), path.c_str()));
     EXPECT_EQ(found.status, SURROGATE_INVALID_ARGUMENT);
-    for (const char* key : {"weight_decay", "steps", "average", "precision"})
+    for (const char* key : {"weight_decay", "steps", "ema_decay", "precision"})
         EXPECT_TRUE(found.says(std::string("settings.") + key + " is ")) << key << ": " << found;
     EXPECT_FALSE(found.says("learning_rate")) << found;
     EXPECT_EQ(other.weights(), before);
@@ -233,16 +233,17 @@ TEST_F(TrainingFaults, AnEmptyReservoirHasNoSteps) {
     Settings settings = golden_settings();
     GoldenRun without = on_ranks({}, settings);
     without.load(0);
-    EXPECT_TRUE(agreed(surrogate_trainer_keep(without.trainer.get(), nullptr)).says("no room"));
+    EXPECT_TRUE(
+        agreed(surrogate_trainer_reservoir_add(without.trainer.get(), nullptr)).says("no room"));
     settings["reservoir"] = "3";
     GoldenRun run = on_ranks({}, settings);
     EXPECT_TRUE(
-        agreed(surrogate_trainer_step_kept(run.trainer.get(), 1, nullptr)).says("is empty"));
+        agreed(surrogate_trainer_reservoir_step(run.trainer.get(), 1, nullptr)).says("is empty"));
     run.load(0);
     if (is_last) run.b[0] = NAN;
-    const Answer found = agreed(surrogate_trainer_keep(run.trainer.get(), nullptr));
+    const Answer found = agreed(surrogate_trainer_reservoir_add(run.trainer.get(), nullptr));
     EXPECT_EQ(found.status, SURROGATE_NOT_FINITE) << found;
-    EXPECT_EQ(run.trainer.counter("given"), 0);
+    EXPECT_EQ(run.trainer.counter("samples_offered"), 0);
 }
 
 }  // namespace

@@ -41,13 +41,13 @@ using Settings = std::map<std::string, std::string>;
 
 /// The settings of the trace.
 inline Settings golden_settings() {
-    return {{"learning_rate", "1e-3"}, {"weight_decay", "0.1"}, {"clip", "1"},
+    return {{"learning_rate", "1e-3"}, {"weight_decay", "0.1"}, {"max_grad_norm", "1"},
             {"schedule", "one_cycle"}, {"steps", "20"},         {"warmup", "0.1"},
-            {"average", "0.999"},      {"accumulate", "2"}};
+            {"ema_decay", "0.999"},    {"accumulate", "2"}};
 }
 
-inline Training training_of(const Settings& settings) {
-    Training training;
+inline TrainerOptions training_of(const Settings& settings) {
+    TrainerOptions training;
     for (const auto& [key, value] : settings) training.set(key, value);
     return training;
 }

@@ -19,7 +19,7 @@ namespace surrogate::test {
 namespace {
 
 using impl::LossKind;
-using impl::Verdict;
+using impl::SampleOutcome;
 
 impl::FieldCard output(const char* name, double std) {
     return {name, "", false, -1, 0, std, -INFINITY, INFINITY};
@@ -74,12 +74,13 @@ protected:
 TEST_F(Losses, HaveTheSameBitsOnAnyRanksAndThreads) {
     const Rows all(all_rows());
     const auto alone = impl::self_communicator();
-    for (const LossKind kind :
-         {LossKind::relative_l2, LossKind::mean_square, LossKind::weighted_square}) {
+    for (const LossKind kind : {LossKind::relative_l2, LossKind::mse, LossKind::weighted_mse}) {
         impl::Loss one(recipe_of(kind), outputs, queue(1));
-        ASSERT_EQ(one.measure(*alone, all.sample(true), n, Verdict::good), Verdict::good);
+        ASSERT_EQ(one.measure(*alone, all.sample(true), n, SampleOutcome::good),
+                  SampleOutcome::good);
         impl::Loss many(recipe_of(kind), outputs, queue(3));
-        ASSERT_EQ(many.measure(comm, own.sample(true), n, Verdict::good), Verdict::good);
+        ASSERT_EQ(many.measure(comm, own.sample(true), n, SampleOutcome::good),
+                  SampleOutcome::good);
         EXPECT_EQ(one.value(), many.value());
         for (size_t o = 0; o < 2; ++o) EXPECT_EQ(one.error(o), many.error(o));
         std::vector<double> g(2 * n), own_g(own.prediction.size());
@@ -110,20 +111,20 @@ TEST_F(Losses, AreWhatTheFormulasSay) {
     const auto value = [&](LossKind kind) {
         impl::Loss loss(recipe_of(kind), outputs, queue(2));
         loss.set_scale(0, 7);
-        EXPECT_EQ(loss.measure(comm, own.sample(true), n, Verdict::good), Verdict::good);
+        EXPECT_EQ(loss.measure(comm, own.sample(true), n, SampleOutcome::good),
+                  SampleOutcome::good);
         return loss.value();
     };
     EXPECT_NEAR(value(LossKind::relative_l2), std::sqrt(e2 / t2), 1e-12);
-    EXPECT_NEAR(value(LossKind::mean_square) / (normal / (2 * n)), 1, 1e-12);
-    EXPECT_NEAR(value(LossKind::weighted_square) / (weighted / weights / 2), 1, 1e-12);
+    EXPECT_NEAR(value(LossKind::mse) / (normal / (2 * n)), 1, 1e-12);
+    EXPECT_NEAR(value(LossKind::weighted_mse) / (weighted / weights / 2), 1, 1e-12);
 }
 
 TEST_F(Losses, GradientsAreThoseOfDifferences) {
-    for (const LossKind kind :
-         {LossKind::relative_l2, LossKind::mean_square, LossKind::weighted_square}) {
+    for (const LossKind kind : {LossKind::relative_l2, LossKind::mse, LossKind::weighted_mse}) {
         impl::Loss loss(recipe_of(kind), outputs, queue(2));
         Rows rows = own;
-        loss.measure(comm, rows.sample(true), n, Verdict::good);
+        loss.measure(comm, rows.sample(true), n, SampleOutcome::good);
         std::vector<double> g(rows.prediction.size());
         loss.gradient(rows.sample(true), g.data());
         // Along a direction: all predictions move by h times it.
@@ -135,7 +136,7 @@ TEST_F(Losses, GradientsAreThoseOfDifferences) {
                 const double d = std::cos(0.3 * static_cast<double>(own.rows[i % own.rows.size()]));
                 there.prediction[i] += h * d * outputs[o].std;
             }
-            loss.measure(comm, there.sample(true), n, Verdict::good);
+            loss.measure(comm, there.sample(true), n, SampleOutcome::good);
             return loss.value();
         };
         for (size_t i = 0; i < g.size(); ++i)
@@ -148,12 +149,12 @@ TEST_F(Losses, GradientsAreThoseOfDifferences) {
 
 TEST_F(Losses, AgreeingPredictionsHaveNoGradientAndTrapNothing) {
     TrapGuard traps;
-    for (const LossKind kind :
-         {LossKind::relative_l2, LossKind::mean_square, LossKind::weighted_square}) {
+    for (const LossKind kind : {LossKind::relative_l2, LossKind::mse, LossKind::weighted_mse}) {
         impl::Loss loss(recipe_of(kind), outputs, queue(1));
         Rows same = own;
         same.prediction = same.target;
-        EXPECT_EQ(loss.measure(comm, same.sample(false), n, Verdict::good), Verdict::good);
+        EXPECT_EQ(loss.measure(comm, same.sample(false), n, SampleOutcome::good),
+                  SampleOutcome::good);
         EXPECT_EQ(loss.value(), 0);
         std::vector<double> g(same.prediction.size(), NAN);
         loss.gradient(same.sample(false), g.data());
@@ -165,7 +166,7 @@ TEST_F(Losses, ZeroTargetsAreRefusedByRelativeOnes) {
     Rows zero = own;
     for (double& t : zero.target) t = 0;
     impl::Loss loss(recipe_of(LossKind::relative_l2), outputs, queue(1));
-    EXPECT_EQ(loss.measure(comm, zero.sample(false), n, Verdict::good), Verdict::good);
+    EXPECT_EQ(loss.measure(comm, zero.sample(false), n, SampleOutcome::good), SampleOutcome::good);
     const Refusal found = refusal([&] { loss.value(); });
     EXPECT_EQ(found.status, kernels::Status::not_finite);
     EXPECT_TRUE(found.says("target is zero everywhere")) << found.text;
@@ -174,12 +175,14 @@ TEST_F(Losses, ZeroTargetsAreRefusedByRelativeOnes) {
 TEST_F(Losses, TheWorstVerdictIsThatOfAllRanks) {
     impl::Loss loss(recipe_of(LossKind::relative_l2), outputs, queue(1));
     const bool is_last = comm.rank() == comm.size() - 1;
-    EXPECT_EQ(loss.measure(comm, own.sample(false), n, is_last ? Verdict::failed : Verdict::good),
-              Verdict::failed);
+    EXPECT_EQ(loss.measure(comm, own.sample(false), n,
+                           is_last ? SampleOutcome::failed : SampleOutcome::good),
+              SampleOutcome::failed);
     Rows bad = own;
     if (is_last && !bad.rows.empty()) bad.prediction[0] = NAN;
-    EXPECT_EQ(loss.measure(comm, bad.sample(false), n, Verdict::good), Verdict::not_finite);
-    EXPECT_EQ(loss.measure(comm, own.sample(false), n, Verdict::good), Verdict::good);
+    EXPECT_EQ(loss.measure(comm, bad.sample(false), n, SampleOutcome::good),
+              SampleOutcome::not_finite);
+    EXPECT_EQ(loss.measure(comm, own.sample(false), n, SampleOutcome::good), SampleOutcome::good);
 }
 
 /// The official Darcy loss of two samples on 85 x 85 points.
@@ -207,7 +210,8 @@ TEST_F(Losses, GradientL2IsTheGoldenDarcyLoss) {
                 t.push_back(target[static_cast<size_t>(s * n_point + row)]);
             }
             const impl::Sample sample{p.data(), t.data(), nullptr, std::ssize(rows)};
-            ASSERT_EQ(loss.measure(comm, sample, n_point, Verdict::good), Verdict::good);
+            ASSERT_EQ(loss.measure(comm, sample, n_point, SampleOutcome::good),
+                      SampleOutcome::good);
             mean += loss.value() / 2;
             loss.gradient(sample, g.data());
             for (size_t i = 0; i < rows.size(); ++i) {

@@ -13,7 +13,7 @@ namespace {
 
 TEST_F(FaultsMemory, InATrainerIsToldToAllRanks) {
     GoldenRun run = on_ranks({{"reproducible", "true"}});
-    const Training training = training_of(golden_settings());
+    const TrainerOptions training = training_of(golden_settings());
     fail_at_each_allocation([&] {
         surrogate_trainer* trainer = nullptr;
         const surrogate_status status =
@@ -53,7 +53,8 @@ TEST_F(FaultsMemory, InValidationsAndCheckpointsIsToldToAllRanks) {
     GoldenRun run = on_ranks({{"reproducible", "true"}}, settings);
     const std::string path = shared_path("memory");
     run.load(0);
-    fail_at_each_allocation([&] { return surrogate_trainer_keep(run.trainer.get(), nullptr); });
+    fail_at_each_allocation(
+        [&] { return surrogate_trainer_reservoir_add(run.trainer.get(), nullptr); });
     run.golden_step(0);
     for (int64_t sample = 0; sample < 2; ++sample) {
         run.load(sample);

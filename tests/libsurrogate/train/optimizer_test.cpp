@@ -136,7 +136,7 @@ TEST(Optimizer, StepsAreThoseOfPyTorch) {
         recipe.beta2 = 0.95;
         recipe.epsilon = 1e-3;
         recipe.weight_decay = 0.1;
-        recipe.clip = 1.5;
+        recipe.max_grad_norm = 1.5;
         impl::Optimizer optimizer(master, recipe, queue(2));
         std::vector<double> gradients(master.values().size());
         for (int j = 0; j < 6; ++j) {
@@ -161,7 +161,7 @@ TEST(Optimizer, BitsDoNotDependOnThreads) {
         for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i));
         MasterWeights master = one_weight(values);
         Recipe recipe;
-        recipe.average = 0.9;
+        recipe.ema_decay = 0.9;
         impl::Optimizer optimizer(master, recipe, queue(threads));
         std::vector<double> gradients(master.values().size());
         for (int j = 0; j < 3; ++j) {

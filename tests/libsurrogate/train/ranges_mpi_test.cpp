@@ -33,7 +33,7 @@ Ends ends(const Model& model) {
 Settings one_sample() {
     Settings settings = golden_settings();
     settings["accumulate"] = "1";
-    settings["max_bad_steps"] = "9";
+    settings["max_nonfinite_steps"] = "9";
     settings["reservoir"] = "1";
     return settings;
 }
@@ -130,10 +130,10 @@ TEST_F(UncountedRanges, AreThoseOfAFailedSampleInAStepThatGoesOn) {
 
 TEST_F(UncountedRanges, AreThoseOfValidationsAndOfSamplesKeptOnly) {
     load_wide(run, 25, -30, 40);
-    run.trainer.keep();
+    run.trainer.reservoir_add();
     run.trainer.validate(1);
     expect_none();
-    run.trainer.step_kept(1);
+    run.trainer.reservoir_step(1);
     EXPECT_EQ(run.trainer.widen_ranges(), 3);
     EXPECT_EQ(ends(run.model), (Ends{-10, 25, -30, 10, -INFINITY, 40}));
 }

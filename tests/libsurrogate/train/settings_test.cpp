@@ -28,12 +28,12 @@ TEST(TrainingSettings, HaveTheDocumentedDefaults) {
     EXPECT_EQ(recipe.beta1, 0.9);
     EXPECT_EQ(recipe.beta2, 0.999);
     EXPECT_EQ(recipe.epsilon, 1e-8);
-    EXPECT_EQ(recipe.clip, 1);
-    EXPECT_EQ(recipe.average, 0);
+    EXPECT_EQ(recipe.max_grad_norm, 1);
+    EXPECT_EQ(recipe.ema_decay, 0);
     EXPECT_EQ(recipe.warmup, 0);
     EXPECT_EQ(recipe.noise, 0);
     EXPECT_EQ(recipe.accumulate, 1);
-    EXPECT_EQ(recipe.max_bad_steps, 0);
+    EXPECT_EQ(recipe.max_nonfinite_steps, 0);
     EXPECT_FALSE(recipe.adds_decay_to_gradient);
     EXPECT_FALSE(recipe.decays_all);
     EXPECT_TRUE(recipe.cycles_momentum);
@@ -68,14 +68,14 @@ TEST(TrainingSettings, UnknownKeysListNearMisses) {
     const Refusal found = refused("learning_rat", "1");
     EXPECT_EQ(found.status, Status::unknown_name);
     EXPECT_TRUE(found.says("did you mean 'learning_rate'")) << found.text;
-    EXPECT_TRUE(found.says("max_bad_steps")) << found.text;
+    EXPECT_TRUE(found.says("max_nonfinite_steps")) << found.text;
 }
 
 TEST(TrainingSettings, ValuesAreCheckedWhenSet) {
     const char* const bad[][2] = {
         {"learning_rate", "0"},   {"learning_rate", "1e-3x"}, {"learning_rate", ""},
         {"learning_rate", "nan"}, {"learning_rate", "inf"},   {"weight_decay", "-1"},
-        {"beta1", "1"},           {"beta2", "-0.1"},          {"average", "1.01"},
+        {"beta1", "1"},           {"beta2", "-0.1"},          {"ema_decay", "1.01"},
         {"accumulate", "0"},      {"accumulate", "1.5"},      {"loss", "l2"},
         {"decay_all", "yes"},     {"plateau_factor", "0"},    {"seed", "-1"}};
     for (const auto& [key, value] : bad) {
@@ -83,8 +83,7 @@ TEST(TrainingSettings, ValuesAreCheckedWhenSet) {
         EXPECT_EQ(found.status, Status::invalid_argument) << key << "=" << value;
         EXPECT_TRUE(found.says("it takes")) << found.text;
     }
-    EXPECT_TRUE(refused("loss", "l2").says("relative_l2, mean_square"))
-        << refused("loss", "l2").text;
+    EXPECT_TRUE(refused("loss", "l2").says("relative_l2, mse")) << refused("loss", "l2").text;
     EXPECT_TRUE(refused("beta1", "1").says("from 0 to below 1")) << refused("beta1", "1").text;
     EXPECT_TRUE(refused("accumulate", "0").says("a whole number from 1 on"));
 }

@@ -81,7 +81,7 @@ TEST(GoldenTrace, AverageIsTheGoldenOne) {
     GoldenRun run = on_ranks({{"precision", "fp64"}});
     for (int64_t j = 0; j < 5; ++j) run.golden_step(j);
     const std::string path = testing::TempDir() + "/average_" + std::to_string(getpid());
-    run.trainer.save_model(path, Which::average);
+    run.trainer.save_model(path, WeightSet::ema);
     if (rank_of(world) != 0) return;
     const GoldenFile saved(path);
     for (const std::string& name : saved.names()) {

@@ -80,11 +80,11 @@ SURROGATE_API surrogate_status surrogate_dataset_begin(surrogate_dataset* datase
 
 /* Whose points the ranks have in the calls of surrogate_dataset_write that follow. The domain may be
  * destroyed afterwards; call this again when its points have moved. Collective. Errors: those of
- * surrogate_order_create. */
+ * surrogate_ordering_create. */
 SURROGATE_API surrogate_status surrogate_dataset_set_points(surrogate_dataset* dataset,
                                                             const surrogate_domain* domain);
 
-/* Writes one number for each point, in the order of surrogate_order. Collective.
+/* Writes one number for each point, in the order of surrogate_ordering. Collective.
  *   first  where the points begin among the variable's numbers in C order: sample * n_point;
  *          (sample * n_time + time) * n_point; of samples of different sizes offset[sample]
  *   array  [n_local, 1] of float or double, this rank's points in the order of the domain (of a block

@@ -113,13 +113,13 @@ SURROGATE_API PetscErrorCode surrogate_domain_create_dm_sphere(surrogate_context
  *                components 0, 1, .. in alphabetical order
  *   n_component  fields that the Vec interlaces; 0: its block size (1 for a Vec of its own) */
 enum { SURROGATE_ALL_COMPONENTS = -1 };
-typedef struct surrogate_vec {
+typedef struct surrogate_vec_field {
     const char* name;
     const char* unit;
     Vec vec;
     PetscInt component;
     PetscInt n_component;
-} surrogate_vec;
+} surrogate_vec_field;
 
 /* Evaluates the surrogate once, from Vecs to Vecs, without a copy: surrogate_plan_run on the arrays
  * of the Vecs. Called by all ranks of the plan, with the same lists of names. A Vec may be input
@@ -148,8 +148,8 @@ typedef struct surrogate_vec {
  * the rank at fault and its text. The Vecs written are then NaN or untouched, and the next correct
  * run is exact. */
 SURROGATE_API PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscInt n_in,
-                                                    const surrogate_vec in[], PetscInt n_out,
-                                                    const surrogate_vec out[]);
+                                                    const surrogate_vec_field in[], PetscInt n_out,
+                                                    const surrogate_vec_field out[]);
 
 /* Makes the types `surrogate` of KSPGuess and SNES known to PETSc, so that options and
  * KSPGuessSetType, SNESSetType find them (page petsc.md). Programs that are started with -dll_append
@@ -164,16 +164,15 @@ SURROGATE_API PetscErrorCode surrogate_petsc_register(void);
  *   in       fields that are inputs only; read
  *   out      outputs, and fields that are input and output: the state. Unless the step happens they
  *            keep their values
- *   verdict  SURROGATE_ACCEPTED .., or NULL
+ *   outcome  SURROGATE_STEP_ACCEPTED .., or NULL
  * The loop keeps none of the arrays: bind nothing of these names on it, and use PETSc's means to
  * remember and store Vecs (VecCopy, VecView) rather than mark and save.
  * Errors: as surrogate_plan_run_vec, with all Vecs as they were, and those of
  * surrogate_timeloop_step. A rank with a wrong Vec returns its own error, the others its text.
  * Since 0.1 */
-SURROGATE_API PetscErrorCode surrogate_timeloop_step_vec(surrogate_timeloop* loop, PetscReal dt_s,
-                                                         PetscInt n_in, const surrogate_vec in[],
-                                                         PetscInt n_out, const surrogate_vec out[],
-                                                         int32_t* verdict);
+SURROGATE_API PetscErrorCode surrogate_timeloop_step_vec(
+    surrogate_timeloop* loop, PetscReal dt_s, PetscInt n_in, const surrogate_vec_field in[],
+    PetscInt n_out, const surrogate_vec_field out[], int32_t* outcome);
 
 #ifdef __cplusplus
 }

@@ -10,15 +10,15 @@
  *     surrogate_timeloop_set(loop, "range", "fallback");
  *     surrogate_timeloop_bind(loop, "height", "m", &height);       input and output of the card: the
  *     while (time < end) {                                         state, stepped in place
- *         surrogate_timeloop_step(loop, dt_s, &verdict);
- *         if (verdict == SURROGATE_REJECTED) {
+ *         surrogate_timeloop_step(loop, dt_s, &outcome);
+ *         if (outcome == SURROGATE_STEP_REJECTED) {
  *             my_step(dt_s);                                       the solver's own
  *             surrogate_timeloop_advance(loop, dt_s);
  *         }
  *     }
  *
  * A step either happens or leaves every bound array as it was: predictions come into memory of the
- * loop first, and into the solver's arrays when the guard rails have looked at them. The verdict is
+ * loop first, and into the solver's arrays when the guard rails have looked at them. The outcome is
  * the same on all ranks.
  *
  * Guard rails and their policies (surrogate_timeloop_set; page timeloop.md):
@@ -60,13 +60,13 @@ SURROGATE_API surrogate_status surrogate_timeloop_plan(const surrogate_timeloop*
 
 /* Options, at any time between steps, the same on all ranks. Unknown keys list the known ones.
  *   range            policy of the guard of this name; default warn
- *   range_share      0 .. 1: share of the points of all ranks that may lie outside, of one input;
+ *   range_max_fraction      0 .. 1: share of the points of all ranks that may lie outside, of one input;
  *                    default 0. With range=correct all of them are moved, and any is a correction
  *   distance         default warn if the card has `pooled`, else off, and nothing else is possible
  *   distance_factor  > 0: the distance allowed, in units of the card's; default 1
  *   finite           default stop
  *   bounds           default warn: the card's min and max of outputs, and
- *                    surrogate_timeloop_bounds
+ *                    surrogate_timeloop_set_bounds
  *   drift            default warn
  *   retry_after      0, 1, ..: after a step that was not the surrogate's, so many further steps are
  *                    left to the solver before the surrogate is tried again; default 0
@@ -101,7 +101,7 @@ SURROGATE_API surrogate_status surrogate_timeloop_bind_block(surrogate_timeloop*
 
 /* Forgets the fields that were bound: a step before they are bound again is an error. For callers
  * whose arrays are valid only between two calls, such as those taken out of vectors
- * (surrogate_timeloop_step_vec in surrogate_petsc.h). What surrogate_timeloop_feed and _bind_state
+ * (surrogate_timeloop_step_vec in surrogate_petsc.h). What surrogate_timeloop_connect and _bind_state
  * have said stays. Local. */
 SURROGATE_API surrogate_status surrogate_timeloop_unbind(surrogate_timeloop* loop);
 
@@ -109,8 +109,8 @@ SURROGATE_API surrogate_status surrogate_timeloop_unbind(surrogate_timeloop* loo
  * are bound, each to an array of its own or to the same one. Local. Errors: UNKNOWN_NAME,
  * INVALID_ARGUMENT (fed twice; different units), SHAPE (the input is bound to an array whose
  * numbers share memory). */
-SURROGATE_API surrogate_status surrogate_timeloop_feed(surrogate_timeloop* loop, const char* output,
-                                                       const char* input);
+SURROGATE_API surrogate_status surrogate_timeloop_connect(surrogate_timeloop* loop,
+                                                          const char* output, const char* input);
 
 /* Arrays of the solver's own that belong to its state: mark, rewind, save and restore include them,
  * steps do not touch them. name is not on the card; unit may be NULL. [n_local, n_component] of the
@@ -125,9 +125,9 @@ SURROGATE_API surrogate_status surrogate_timeloop_bind_state_block(surrogate_tim
                                                                    const surrogate_block* block);
 
 /* Bounds of an output in place of the card's; -inf, inf: none. Local. */
-SURROGATE_API surrogate_status surrogate_timeloop_bounds(surrogate_timeloop* loop,
-                                                         const char* output, double min,
-                                                         double max);
+SURROGATE_API surrogate_status surrogate_timeloop_set_bounds(surrogate_timeloop* loop,
+                                                             const char* output, double min,
+                                                             double max);
 
 /* Declares an integral that steps must keep: the sum over all points of weight times the output
  * field. Its value is taken from the output's array at the next step, before the surrogate's first
@@ -138,7 +138,7 @@ SURROGATE_API surrogate_status surrogate_timeloop_bounds(surrogate_timeloop* loo
  *              on the sphere the share of the area, else 1
  *   tolerance  allowed change, as a share of the sum of weight times |field| at the start
  * correct adds the same number to every point, which is the nearest field with the right integral
- * in the norm of the weights. Sums are exact whatever the order, so that verdicts and corrections are
+ * in the norm of the weights. Sums are exact whatever the order, so that outcomes and corrections are
  * the same for any number of ranks.
  * One integral an output. It is taken when its field is finite, and again after steps that were not
  * the surrogate's.
@@ -162,36 +162,36 @@ SURROGATE_API surrogate_status surrogate_timeloop_set_fallback(surrogate_timeloo
                                                                surrogate_fallback_function step,
                                                                void* user);
 
-/* Verdicts of a step. */
+/* Outcomes of a step. */
 enum {
-    SURROGATE_ACCEPTED = 0,  /* the surrogate's step; guards with policy warn may have spoken */
-    SURROGATE_CORRECTED = 1, /* the surrogate's step, corrected */
-    SURROGATE_REPLACED = 2,  /* the fallback function has made the step */
-    SURROGATE_REJECTED = 3,  /* nothing has changed: the caller makes the step, and then calls
+    SURROGATE_STEP_ACCEPTED = 0, /* the surrogate's step; guards with policy warn may have spoken */
+    SURROGATE_STEP_CORRECTED = 1, /* the surrogate's step, corrected */
+    SURROGATE_STEP_FALLBACK = 2,  /* the fallback function has made the step */
+    SURROGATE_STEP_REJECTED = 3,  /* nothing has changed: the caller makes the step, and then calls
                                 surrogate_timeloop_advance */
-    SURROGATE_STOPPED = 4    /* nothing has changed: a guard with policy stop */
+    SURROGATE_STEP_STOPPED = 4    /* nothing has changed: a guard with policy stop */
 };
 
-/* One step by dt_s (> 0, seconds). verdict may be NULL. Time and step number go on unless the verdict
+/* One step by dt_s (> 0, seconds). outcome may be NULL. Time and step number go on unless the outcome
  * is REJECTED or STOPPED. On error nothing has changed.
  * Errors: INVALID_ARGUMENT (dt_s; a field that is not bound; no multiple of step_s), SHAPE (arrays
  * that do not fit since the points have moved), and those of surrogate_plan_run that are not
  * NOT_FINITE; the fallback function's. */
 SURROGATE_API surrogate_status surrogate_timeloop_step(surrogate_timeloop* loop, double dt_s,
-                                                       int32_t* verdict);
+                                                       int32_t* outcome);
 
 /* Takes the place of surrogate_timeloop_step on a rank that cannot step, where others do: nothing
  * changes on any rank, and all return the first failure. For adapters that fail before they can bind
  * arrays. status is not SURROGATE_SUCCESS. */
-SURROGATE_API surrogate_status surrogate_timeloop_step_failed(surrogate_timeloop* loop,
-                                                              surrogate_status status,
-                                                              const char* text);
+SURROGATE_API surrogate_status surrogate_timeloop_step_with_error(surrogate_timeloop* loop,
+                                                                  surrogate_status status,
+                                                                  const char* text);
 
-/* Up to n_step steps, until one is rejected or stopped. n_done: steps made; verdict: of the last one
+/* Up to n_step steps, until one is rejected or stopped. n_done: steps made; outcome: of the last one
  * tried. Either may be NULL. */
-SURROGATE_API surrogate_status surrogate_timeloop_roll_out(surrogate_timeloop* loop, int64_t n_step,
-                                                           double dt_s, int64_t* n_done,
-                                                           int32_t* verdict);
+SURROGATE_API surrogate_status surrogate_timeloop_rollout(surrogate_timeloop* loop, int64_t n_step,
+                                                          double dt_s, int64_t* n_done,
+                                                          int32_t* outcome);
 
 /* The caller has made a step itself, after REJECTED or by its own decision: time and step number go
  * on, and integrals are taken anew from the fields. */
@@ -213,14 +213,14 @@ SURROGATE_API surrogate_status surrogate_timeloop_reason(const surrogate_timeloo
  *   n_violations  of the loop so far: steps in which it spoke
  *   field         the input, output or integral that it spoke of, the first of them; "" if it did
  *                 not speak in the last step
- *   share         range, bounds, finite: share of points
+ *   fraction      range, bounds, finite: share of points
  *   value, limit  range, bounds: the worst value, and the end of the range that it passed;
  *                 distance: the distance, and that allowed; drift: change, and that allowed
  * Errors: UNKNOWN_NAME. */
 typedef struct surrogate_guard_info {
     int64_t n_violations;
     const char* field;
-    double share;
+    double fraction;
     double value, limit;
 } surrogate_guard_info;
 SURROGATE_API surrogate_status surrogate_timeloop_guard(const surrogate_timeloop* loop,
@@ -232,7 +232,7 @@ SURROGATE_API surrogate_status surrogate_timeloop_guard(const surrogate_timeloop
 SURROGATE_API surrogate_status surrogate_timeloop_counter(const surrogate_timeloop* loop,
                                                           const char* key, int64_t* value);
 
-/* A table for a log: steps by verdict, and for each guard its policy, how often it spoke, and the
+/* A table for a log: steps by outcome, and for each guard its policy, how often it spoke, and the
  * worst it saw. Local. */
 SURROGATE_API surrogate_status surrogate_timeloop_report(const surrogate_timeloop* loop, char* text,
                                                          int64_t* n_text);
@@ -242,8 +242,8 @@ SURROGATE_API surrogate_status surrogate_timeloop_report(const surrogate_timeloo
  * mark back, to the bit, any number of times: for implicit coupling, whose iterations repeat a step.
  * Inputs that are not outputs are the caller's. Errors: INVALID_ARGUMENT (rewind without a mark;
  * fields bound since), NO_MEMORY (the first mark takes memory). */
-SURROGATE_API surrogate_status surrogate_timeloop_mark(surrogate_timeloop* loop);
-SURROGATE_API surrogate_status surrogate_timeloop_rewind(surrogate_timeloop* loop);
+SURROGATE_API surrogate_status surrogate_timeloop_snapshot(surrogate_timeloop* loop);
+SURROGATE_API surrogate_status surrogate_timeloop_rollback(surrogate_timeloop* loop);
 
 /* A checkpoint: the same as a mark, in a file (HDF5, written by all ranks; layout on page
  * timeloop-checkpoints.md), with the hash of the model, names and units. The file gets its name when it is complete and
@@ -253,7 +253,7 @@ SURROGATE_API surrogate_status surrogate_timeloop_rewind(surrogate_timeloop* loo
  * first looks at the checksum of the whole file. On error nothing has changed.
  * Errors: IO, NOT_SUPPORTED (built without HDF5), BAD_FILE (cut short, altered, not a checkpoint; a
  * newer format), INVALID_ARGUMENT (another model, other fields or points: what differs; ranks that
- * give different paths), and those of surrogate_order_create. */
+ * give different paths), and those of surrogate_ordering_create. */
 SURROGATE_API surrogate_status surrogate_timeloop_save(surrogate_timeloop* loop, const char* path);
 SURROGATE_API surrogate_status surrogate_timeloop_restore(surrogate_timeloop* loop,
                                                           const char* path);

@@ -3,7 +3,7 @@
 #define SURROGATE_TIMELOOP_HPP
 
 // The C interface of surrogate_timeloop.h as an owner and exceptions; header-only, C++17. Guards,
-// verdicts, collectivity and errors are documented there. A call that fails throws surrogate::Error.
+// outcomes, collectivity and errors are documented there. A call that fails throws surrogate::Error.
 //
 //     surrogate::TimeLoop loop(plan);
 //     loop.set("range", "fallback");
@@ -23,13 +23,13 @@
 
 namespace surrogate {
 
-/// SURROGATE_ACCEPTED and its siblings.
-enum class Verdict : int32_t {
-    accepted = SURROGATE_ACCEPTED,
-    corrected = SURROGATE_CORRECTED,
-    replaced = SURROGATE_REPLACED,
-    rejected = SURROGATE_REJECTED,
-    stopped = SURROGATE_STOPPED
+/// SURROGATE_STEP_ACCEPTED and its siblings.
+enum class StepOutcome : int32_t {
+    accepted = SURROGATE_STEP_ACCEPTED,
+    corrected = SURROGATE_STEP_CORRECTED,
+    fallback = SURROGATE_STEP_FALLBACK,
+    rejected = SURROGATE_STEP_REJECTED,
+    stopped = SURROGATE_STEP_STOPPED
 };
 
 /// A surrogate in a solver's time loop. The plan must live as long as the loop.
@@ -65,12 +65,12 @@ public:
         check(surrogate_timeloop_bind_state_block(get(), name, unit, &block));
     }
     void unbind() { check(surrogate_timeloop_unbind(get())); }
-    void feed(const char* output, const char* input) {
-        check(surrogate_timeloop_feed(get(), output, input));
+    void connect(const char* output, const char* input) {
+        check(surrogate_timeloop_connect(get(), output, input));
     }
 
-    void bounds(const char* output, double min, double max) {
-        check(surrogate_timeloop_bounds(get(), output, min, max));
+    void set_bounds(const char* output, double min, double max) {
+        check(surrogate_timeloop_set_bounds(get(), output, min, max));
     }
     void conserve(const char* name, const char* field, double tolerance,
                   const double* weight = nullptr) {
@@ -87,20 +87,20 @@ public:
                                               fallback_.get()));
     }
 
-    Verdict step(double dt_s) {
-        int32_t verdict = 0;
-        check_own(surrogate_timeloop_step(get(), dt_s, &verdict));
-        return static_cast<Verdict>(verdict);
+    StepOutcome step(double dt_s) {
+        int32_t outcome = 0;
+        check_own(surrogate_timeloop_step(get(), dt_s, &outcome));
+        return static_cast<StepOutcome>(outcome);
     }
     /// Takes part in a step that this rank cannot make; throws.
-    void step_failed(surrogate_status status, const char* text) {
-        check(surrogate_timeloop_step_failed(get(), status, text));
+    void step_with_error(surrogate_status status, const char* text) {
+        check(surrogate_timeloop_step_with_error(get(), status, text));
     }
-    /// Returns the verdict of the last step tried; n_done (may be null): steps made.
-    Verdict roll_out(int64_t n_step, double dt_s, int64_t* n_done = nullptr) {
-        int32_t verdict = 0;
-        check_own(surrogate_timeloop_roll_out(get(), n_step, dt_s, n_done, &verdict));
-        return static_cast<Verdict>(verdict);
+    /// Returns the outcome of the last step tried; n_done (may be null): steps made.
+    StepOutcome rollout(int64_t n_step, double dt_s, int64_t* n_done = nullptr) {
+        int32_t outcome = 0;
+        check_own(surrogate_timeloop_rollout(get(), n_step, dt_s, n_done, &outcome));
+        return static_cast<StepOutcome>(outcome);
     }
     void advance(double dt_s) { check(surrogate_timeloop_advance(get(), dt_s)); }
 
@@ -118,8 +118,8 @@ public:
         check(surrogate_timeloop_set_time(get(), time_s, step));
     }
 
-    void mark() { check(surrogate_timeloop_mark(get())); }
-    void rewind() { check(surrogate_timeloop_rewind(get())); }
+    void snapshot() { check(surrogate_timeloop_snapshot(get())); }
+    void rollback() { check(surrogate_timeloop_rollback(get())); }
     void save(const std::string& path) { check(surrogate_timeloop_save(get(), path.c_str())); }
     void restore(const std::string& path) {
         check(surrogate_timeloop_restore(get(), path.c_str()));

@@ -228,7 +228,7 @@ enum {
     SURROGATE_FRAME_SCALE = 2 /* a bar of a round length below: for views without axes */
 };
 enum {
-    SURROGATE_NAN_GREY = 0,    /* NaN is a value that went wrong */
+    SURROGATE_NAN_GRAY = 0,    /* NaN is a value that went wrong */
     SURROGATE_NAN_WHITE = 1,   /* NaN is where nothing is */
     SURROGATE_NAN_OUTLINED = 2 /* the same, and a grey line around what is there */
 };

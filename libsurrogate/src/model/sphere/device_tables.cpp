@@ -36,10 +36,10 @@ void require_device_sizes(const Segformer& config) {
 
 void require_device_grid(const SphereDomain& domain) {
     const surrogate_sphere block = domain.description();
-    if (block.lon_step == 1 && block.lat_step == block.n_lon_local) return;
-    refuse_on_device(family, "steps in memory between points of a block (lat_step " +
-                                 std::to_string(block.lat_step) + ", lon_step " +
-                                 std::to_string(block.lon_step) + "; taken are " +
+    if (block.lon_stride == 1 && block.lat_stride == block.n_lon_local) return;
+    refuse_on_device(family, "steps in memory between points of a block (lat_stride " +
+                                 std::to_string(block.lat_stride) + ", lon_stride " +
+                                 std::to_string(block.lon_stride) + "; taken are " +
                                  std::to_string(block.n_lon_local) + " and 1)");
 }
 

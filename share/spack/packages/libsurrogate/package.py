@@ -11,7 +11,7 @@ class Libsurrogate(CMakePackage, CudaPackage):
     manual_download = True
     license("Apache-2.0")
 
-    version("0.1.0")
+    version("0.2.0")
 
     variant("mpi", default=True, description="Ranks of an MPI communicator")
     variant("fortran", default=True, description="Modules for Fortran")

@@ -2,5 +2,5 @@
 export HOME=$PWD/home
 mkdir -p "$HOME/opt"
 ln -s "$PREFIX" "$HOME/opt/surrogate"
-printf 'cmake_minimum_required(VERSION 3.25)\nproject(solver LANGUAGES C)\nfind_package(surrogate 0.1 REQUIRED)\n' >CMakeLists.txt
+printf 'cmake_minimum_required(VERSION 3.25)\nproject(solver LANGUAGES C)\nfind_package(surrogate 0.2 REQUIRED)\n' >CMakeLists.txt
 @block@

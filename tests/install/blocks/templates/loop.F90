@@ -5,7 +5,7 @@ module given
     type(surrogate_plan) :: plan
     real(8), target :: h(0:n_x + 1, 0:n_y + 1)
     real(8) :: time, end, dt
-    integer(4) :: verdict
+    integer(4) :: outcome
 contains
     subroutine my_step(field, dt_s)
         real(8), intent(inout) :: field(:, :)

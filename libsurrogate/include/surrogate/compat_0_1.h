@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of version 0.1 for sources that are not upgraded yet: include it before or after the other
+ * headers of this library. It goes with version 0.3. Members of structures, options and names of C++
+ * are not in it: share/upgrade-0.2.sed replaces them all.
+ * Made by share/upgrade/upgrade.py from share/upgrade/names-0.2.txt. */
+#ifndef SURROGATE_COMPAT_0_1_H
+#define SURROGATE_COMPAT_0_1_H
+
+#define surrogate_order_backward surrogate_ordering_to_local
+#define surrogate_order_forward surrogate_ordering_to_canonical
+#define surrogate_order_create surrogate_ordering_create
+#define surrogate_order_destroy surrogate_ordering_destroy
+#define surrogate_order_range surrogate_ordering_range
+#define surrogate_order surrogate_ordering
+#define surrogate_timeloop_mark surrogate_timeloop_snapshot
+#define surrogate_timeloop_rewind surrogate_timeloop_rollback
+#define surrogate_timeloop_feed surrogate_timeloop_connect
+#define surrogate_timeloop_roll_out surrogate_timeloop_rollout
+#define surrogate_timeloop_bounds surrogate_timeloop_set_bounds
+#define surrogate_timeloop_step_failed surrogate_timeloop_step_with_error
+#define surrogate_plan_run_failed surrogate_plan_run_with_error
+#define surrogate_training_create surrogate_trainer_options_create
+#define surrogate_training_destroy surrogate_trainer_options_destroy
+#define surrogate_training_set surrogate_trainer_options_set
+#define surrogate_training surrogate_trainer_options
+#define surrogate_trainer_keep surrogate_trainer_reservoir_add
+#define surrogate_trainer_step_kept surrogate_trainer_reservoir_step
+#define surrogate_trainer_set_lattice surrogate_trainer_set_grid_shape
+#define surrogate_model_initialise_scaled surrogate_model_initialize_scaled
+#define surrogate_model_initialise surrogate_model_initialize
+#define surrogate_pooled_info surrogate_input_statistics
+#define surrogate_model_pooled surrogate_model_input_statistics
+#define surrogate_domain_move surrogate_domain_update_points
+#define surrogate_vec surrogate_vec_field
+#define SURROGATE_ACCEPTED SURROGATE_STEP_ACCEPTED
+#define SURROGATE_CORRECTED SURROGATE_STEP_CORRECTED
+#define SURROGATE_REPLACED SURROGATE_STEP_FALLBACK
+#define SURROGATE_REJECTED SURROGATE_STEP_REJECTED
+#define SURROGATE_STOPPED SURROGATE_STEP_STOPPED
+#define SURROGATE_AVERAGE SURROGATE_EMA
+#define SURROGATE_AT_INPUT SURROGATE_ON_INPUT
+#define SURROGATE_AT_OUTPUT SURROGATE_ON_OUTPUT
+#define SURROGATE_AT_CLOUDS SURROGATE_ON_CLOUDS
+#define SURROGATE_AT_NODES SURROGATE_ON_NODES
+#define SURROGATE_POSITIONS SURROGATE_COORDINATES
+#define SURROGATE_NAN_GREY SURROGATE_NAN_GRAY
+
+#endif

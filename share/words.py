@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Counts words and patterns that the project's prose avoids (share/doc/develop/style.md).
+
+    python3 share/words.py [PATH]...           a table of counts by top folder
+    python3 share/words.py --list [PATH]...    each place, as path:line: rule: text
+    python3 share/words.py --check FILE        exits with 1 if a folder named in FILE has such a place
+
+Reads comments, string literals and pages of the files that git tracks. `words.txt` beside the test has one rule a line.
+"""
+import argparse
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+root = pathlib.Path(__file__).resolve().parent.parent
+rules_file = root / "tests/install/vocabulary/rules.txt"
+c_like = {".c", ".h", ".hpp", ".cpp", ".cu", ".cuh", ".H", ".C"}
+hash_like = {".cmake", ".py", ".sh", ".toml"}
+fortran_like = {".F90", ".f90", ".f", ".inc"}
+opening = re.compile(r"(What|Who|Where|How|Whether|Of)\b")
+pointer = re.compile(r"\b(that|those) of\b", re.IGNORECASE)
+
+
+def read_rules():
+    """Returns (expression, replacement) of each line `expression => replacement`."""
+    rules = []
+    for line in rules_file.read_text().splitlines():
+        if not line or line.startswith("#"):
+            continue
+        expression, replacement = (part.strip() for part in line.split(" => "))
+        rules.append((re.compile(expression), replacement))
+    return rules
+
+
+def tracked(paths):
+    names = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", *paths], cwd=root, check=True,
+                           capture_output=True, text=True).stdout.split("\n")
+    return [name for name in names if name and (root / name).is_file() and not (root / name).is_symlink()]
+
+
+def c_parts(text):
+    """Yields (kind, line, text) of comments and string literals; kind is comment or string."""
+    token = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', re.DOTALL)
+    for found in token.finditer(text):
+        kind = "string" if found[0][0] in "\"'" else "comment"
+        yield kind, text.count("\n", 0, found.start()) + 1, found.start(), found[0]
+
+
+def parts_of(name, text):
+    """Yields (kind, line, text) of a file; consecutive comment lines are one part."""
+    suffix = pathlib.Path(name).suffix
+    if suffix == ".md":
+        is_code = False
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.lstrip().startswith("```"):
+                is_code = not is_code
+            elif not is_code:
+                yield "page", number, line
+        return
+    if suffix in c_like:
+        lines = text.split("\n")
+        block, first, last = [], 0, -1
+        for kind, line, start, content in c_parts(text):
+            begins = text[text.rfind("\n", 0, start) + 1:start].strip() == ""
+            if kind == "string":
+                yield kind, line, content[1:-1]
+                continue
+            if content.startswith("/*"):
+                words = re.sub(r"\n[ \t]*\* ?", "\n", content[2:-2]).lstrip("*<! ")
+                yield "comment", line, words
+                continue
+            words = content.lstrip("/<! ")
+            if block and begins and line == last + 1:
+                block.append(words)
+            else:
+                if block:
+                    yield "comment", first, "\n".join(block)
+                block, first = [words], line
+            last = line if begins else -1
+        if block:
+            yield "comment", first, "\n".join(block)
+        return
+    mark = "!" if suffix in fortran_like else "#"
+    if suffix not in hash_like | fortran_like and pathlib.Path(name).name != "CMakeLists.txt":
+        return
+    block, first = [], 0
+    for number, line in enumerate(text.split("\n"), 1):
+        words = line.strip()
+        if words.startswith(mark) and not words.startswith(("#!", "#include", "#if", "#e", "#define")):
+            if not block:
+                first = number
+            block.append(words.lstrip(mark + " "))
+        elif block:
+            yield "comment", first, "\n".join(block)
+            block = []
+    if block:
+        yield "comment", first, "\n".join(block)
+
+
+def findings(name, text, rules):
+    """Yields (line, rule, text)."""
+    suffix = pathlib.Path(name).suffix
+    if suffix in c_like | fortran_like:
+        for number, line in enumerate(text.split("\n"), 1):
+            if len(line) > 100 and suffix in c_like:
+                yield number, "line above 100 columns", line.strip()[:60]
+    for kind, line, words in parts_of(name, text):
+        shown = " ".join(words.split())[:90]
+        if kind == "comment" and opening.match(words):
+            yield line, "opens with " + opening.match(words)[0], shown
+        if kind != "string":
+            for _ in pointer.finditer(words):
+                yield line, "that of, those of", shown
+        for expression, replacement in rules:
+            for found in expression.finditer(words):
+                yield (line + words.count("\n", 0, found.start()), f"'{found[0]}' => {replacement}", shown)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="*")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--check", metavar="FILE", help="folders that must have no place, one a line")
+    arguments = parser.parse_args()
+    paths = arguments.paths
+    if arguments.check:
+        lines = pathlib.Path(arguments.check).read_text().splitlines()
+        paths = [line for line in lines if line and not line.startswith("#")]
+    rules = read_rules()
+    counts = collections.Counter()
+    for name in tracked(paths):
+        if name.startswith(("tests/data/", "tests/install/vocabulary/", "share/words.py")):
+            continue
+        try:
+            text = (root / name).read_text()
+        except UnicodeDecodeError:
+            continue
+        for line, rule, shown in findings(name, text, rules):
+            key = rule if not rule.startswith("'") else "words: " + rule.split(" => ")[1]
+            counts[name.split("/")[0], key] += 1
+            if arguments.list or arguments.check:
+                print(f"{name}:{line}: {rule}: {shown}")
+    if arguments.check:
+        print(f"{sum(counts.values())} places in {', '.join(paths) or 'no folder'}")
+        return 1 if counts else 0
+    if not arguments.list:
+        for (folder, rule), n in sorted(counts.items()):
+            print(f"{n:6}  {folder:14} {rule}")
+        print(f"{sum(counts.values()):6}  in all")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
