@@ -108,7 +108,7 @@ public:
         if (rows.n_byte() == 0) return;
         if (status_ == SURROGATE_SUCCESS)
             status_ = guarded(state_.context(), [&] { read(rows, group); });
-        state_.order(group).backward(rows.row_bytes(), found_.data(), local);
+        state_.order(group).to_local(rows.row_bytes(), found_.data(), local);
     }
 
     /// What has failed on this rank first.

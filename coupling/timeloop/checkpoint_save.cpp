@@ -43,7 +43,7 @@ public:
     /// Collective.
     void write(const Rows& rows, size_t group, const void* local) {
         if (rows.n_byte() == 0) return;
-        state_.order(group).forward(rows.row_bytes(), local, rows_.data());
+        state_.order(group).to_canonical(rows.row_bytes(), local, rows_.data());
         keep([&] {
             file_.write(state_.offset(rows, group), rows_.data(), state_.range_bytes(rows, group));
         });

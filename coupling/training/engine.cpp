@@ -88,7 +88,7 @@ void TrainEngine::make_model(const TrainConfig& config, const nlohmann::json& ca
 
 void TrainEngine::make_trainer(const Context& data_parallel, const TrainConfig& config,
                                const DataStatistics& statistics, int64_t n_step) {
-    const Training settings = settings_of(config, n_step);
+    const TrainerOptions settings = settings_of(config, n_step);
     if (group_.n == 1)
         trainer_.emplace(*plan_, settings);
     else

@@ -16,7 +16,7 @@ namespace surrogate::test {
 
 /// A device without streams, whose kernels do nothing and whose copies are done at once: what is
 /// left is the library's own work. It takes no memory through operator new after it was made.
-class NullDevice final : public kernels::Device {
+class NullDevice : public kernels::Device {
 public:
     const kernels::DeviceProperties& properties() const override { return properties_; }
     void* allocate(int64_t n_byte) override { return std::calloc(1, static_cast<size_t>(n_byte)); }

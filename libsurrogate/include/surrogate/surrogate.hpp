@@ -340,7 +340,7 @@ public:
         check(surrogate_domain_update_points(get(), &points));
     }
     void update_points(const surrogate_array& x, const int64_t* global_id = nullptr) {
-        move(surrogate_points{x, global_id, nullptr, nullptr});
+        update_points(surrogate_points{x, global_id, nullptr, nullptr});
     }
     /// Collective: edges by global ids, each given once, by any rank.
     void set_edges(const std::vector<int64_t>& source, const std::vector<int64_t>& target) {

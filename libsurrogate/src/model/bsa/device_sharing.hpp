@@ -48,7 +48,11 @@ public:
     /// What this rank gives a layer.
     int64_t slot_bytes() const { return 4 * part_slots() * slot_channels(); }
     int64_t block_bytes() const { return 4 * part_blocks() * 2 * widths_.coarse.width; }
-    int64_t turn_bytes() const { return exchanges_[0].given.bytes() + exchanges_[1].given.bytes(); }
+    int64_t turn_bytes() const {
+        int64_t n_byte = 0;
+        for (const DeviceExchange& exchange : exchanges_) n_byte += exchange.given.bytes();
+        return n_byte;
+    }
     std::span<const DeviceGather> gathers() const { return gathers_; }
     std::span<const DeviceExchange> exchanges() const { return exchanges_; }
 
