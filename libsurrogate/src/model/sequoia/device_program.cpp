@@ -2,9 +2,10 @@
 #include "libsurrogate/src/model/sequoia/device_program.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
+#include "libsurrogate/src/layers/linear_pass.hpp"
+#include "libsurrogate/src/model/family/listed_program.hpp"
 #include "libsurrogate/src/model/sequoia/costs.hpp"
 #include "libsurrogate/src/model/sequoia/device_readout.hpp"
 #include "libsurrogate/src/model/sequoia/device_tree.hpp"
@@ -14,46 +15,35 @@
 namespace surrogate::impl::sequoia {
 
 using kernels::DeviceActivation;
-using kernels::DeviceChannels;
-using kernels::LinearArgs;
-using kernels::Stream;
 using kernels::tile_rows;
 using kernels::sequoia::BeginArgs;
 using kernels::sequoia::CutArgs;
 using kernels::sequoia::DeviceKernels;
-using kernels::sequoia::MarkArgs;
 using kernels::sequoia::TreeOperands;
 
 namespace {
 
-/// All nodes pass through a layer together; the tree's own kernels go level by level.
+/// The network on a device: all nodes pass through a layer together, attention goes level by level.
 ///
-/// On one rank the kernels read and write the caller's points in the order of leaves; on many, rows
-/// travel to their leaves over the host. Ranks meet at the cut level only: once for its means, then
-/// where it attends to its children.
-class DevicePasses final : public DeviceProgram {
+/// With one rank kernels read and write the caller's points in leaf order. With several, rows are
+/// scattered to their leaves over the host, and ranks gather rows of the shared level: once its
+/// means, then wherever it attends to its children.
+class SequoiaDeviceProgram final : public ListedProgram {
 public:
-    DevicePasses(const Config& config, std::shared_ptr<const DeviceWeights> weights,
-                 const PointDomain& domain, const PlanRequest& request)
-        : config_(config),
+    SequoiaDeviceProgram(const Config& config, std::shared_ptr<const DeviceWeights> weights,
+                         const PointDomain& domain, const PlanRequest& request)
+        : ListedProgram(request.device->device(), domain.context().comm()),
+          config_(config),
           domain_(domain),
-          comm_(domain.context().comm()),
           request_(request),
-          device_(request.device->device()),
           kernels_(request.device->kernels<DeviceKernels>("sequoia")),
           weights_(std::move(weights)),
           levels_(config),
-          readout_(config, device_, kernels_, *weights_, comm_) {}
-
-    void connect(const DeviceColumns& columns) override;
+          readout_(config, kernels_, *weights_, comm_) {}
 
     RowExchange<float>* rows() override { return rows_ ? &*rows_ : nullptr; }
     /// x, which is made of the features after the columns were read.
-    float* staging() const override { return arena_.at<float>(x_); }
-    std::span<const DeviceGather> gathers() const override { return gathers_; }
-    void enqueue(DeviceSteps& steps) const override;
-
-    int64_t bytes() const override { return arena_.bytes(); }
+    float* staging() const override { return x_; }
     int64_t weight_bytes() const override { return weights_->bytes(); }
     int64_t n_point() const override { return own().size(); }
     int64_t n_output_row() const override { return readout_.n_row(); }
@@ -61,126 +51,114 @@ public:
     std::vector<std::string> notes() const override;
 
 private:
-    static constexpr size_t of_nodes = 0, of_children = 1;  // gathers_; then the read-out's
+    void prepare() override;
+    void list(PassList& passes) override;
 
-    void allocate(std::span<const int64_t> leaves);
-    void add_memory();
-    void fill_memory(std::span<const int64_t> leaves);
-    void add_gathers();
+    void list_memory(PassList& passes);
+    void list_embedding(PassList& passes) const;
+    void list_means(PassList& passes) const;
+    void list_marks(PassList& passes) const;
+    void list_layer(PassList& passes, const DeviceLayer& layer) const;
+    void list_attention(PassList& passes, int l) const;
+    void list_gather(PassList& passes, float* stream, int64_t first_tile,
+                     const kernels::DeviceChannels& channels) const;
     std::vector<float> sinusoid() const;
-    std::vector<int64_t> all_begins() const;
+    std::vector<int64_t> shared_begins() const;
+    std::vector<int64_t> leaf_points() const;
 
-    void embed(Stream stream) const;
-    void average(DeviceSteps& steps) const;
-    void mark(Stream stream) const;
-    void run_layer(const DeviceLayer& layer, DeviceSteps& steps) const;
-    void visit(int l, DeviceSteps& steps) const;
-    void finish(const DeviceLayer& layer, Stream stream) const;
-    void gather(size_t which, DeviceSteps& steps) const;
-    CutArgs cut_args(size_t which) const;
-
-    LinearArgs layer_args(const kernels::DeviceLinear& layer, int64_t n_tile) const;
-    void from_nodes(LinearArgs& args, const kernels::DeviceNorm& norm) const;
-    void run(const LinearArgs& args, Stream stream) const {
-        kernels_.linear(device_.properties(), args, stream);
+    LinearPass linear(const kernels::DeviceLinear& layer) const {
+        return linear_pass(layer, weights_->operand(), levels_.n_tile());
     }
-    TreeOperands operands() const;
-    /// Floats that a rank gives to a gather: a flag, and the rows of its nodes.
+    TreeOperands operands() const {
+        return {weights_->operand(), work_, widths().qkv.width / 8,
+                static_cast<int32_t>(config_.num_head),
+                static_cast<int32_t>(widths().head_groups())};
+    }
+    /// Floats of a rank in a gather: a flag, and the rows of its nodes.
     int64_t part_size(int64_t n_channel) const { return 1 + tree_.most_owned() * n_channel; }
     Range own() const { return tree_.owned(0); }
-    /// Columns that pass over the program's points.
-    int64_t n_staged() const {
-        const bool is_at_points = readout_.n_row() < 0;
-        return std::max(columns_.n_input, is_at_points ? columns_.n_output : 0);
-    }
-    bool is_alone() const { return comm_.size() == 1; }
     bool has_points() const { return is_alone() && own().size() > 0; }
+    /// Bytes of operands of all nodes, or of rows of a stream.
     int64_t operand_bytes() const { return kernels::operand_bytes(weights_->operand()); }
     const DeviceWidths& widths() const { return weights_->widths(); }
 
     const Config& config_;
     const PointDomain& domain_;
-    Communicator& comm_;
     const PlanRequest request_;
-    kernels::Device& device_;
     const DeviceKernels& kernels_;
     std::shared_ptr<const DeviceWeights> weights_;
     Tree tree_;
     DeviceTree levels_;
     DeviceReadout readout_;
     std::vector<int> visits_;
+    std::vector<int64_t> leaves_;             // of this rank's points
     std::optional<RowExchange<float>> rows_;  // more than one rank
-    DeviceColumns columns_;
-    DeviceArena arena_;
-    // In arena_. work_: features, then qkv, then hidden channels; the read-out's at last.
-    int64_t x_ = 0, work_ = 0, children_ = 0, added_ = 0;
-    int64_t points_ = 0, begins_ = 0, parts_ = 0;
-    std::vector<DeviceGather> gathers_;
+    // Device memory. work_: features, then q, k, v, then hidden channels, at last the read-out's.
+    float *x_ = nullptr, *children_ = nullptr, *added_ = nullptr;
+    char *work_ = nullptr, *parts_ = nullptr;
+    int64_t *points_ = nullptr, *begins_ = nullptr;
 };
 
-void DevicePasses::connect(const DeviceColumns& columns) {
-    columns_ = columns;
+void SequoiaDeviceProgram::prepare() {
     std::vector<int64_t> begins;
     comm_.agree([&] {
         tree_ = Tree(domain_.n_global(), config_.k, comm_.rank(), comm_.size());
         require_tree(config_, tree_);
         levels_.resize(tree_);
-        readout_.resize(tree_, levels_, columns);
+        readout_.resize(tree_, levels_, columns_);
         visits_ = visits(config_.schedule, tree_.n_level());
         begins = tree_.begins(0);
+        kernels_.load(request_.device->device().properties(), weights_->operand());
     });
-    const std::vector<int64_t> leaves = leaf_positions(config_, domain_, request_, begins);
-    if (!is_alone()) rows_.emplace(comm_, RowRoute(comm_, leaves, begins), n_staged());
-    comm_.agree([&] { allocate(leaves); });
+    leaves_ = leaf_positions(config_, domain_, request_, begins);
+    if (is_alone()) return;
+    const int64_t n_output = readout_.n_row() < 0 ? columns_.n_output : 0;
+    rows_.emplace(comm_, RowRoute(comm_, leaves_, begins), std::max(columns_.n_input, n_output));
 }
 
-void DevicePasses::allocate(std::span<const int64_t> leaves) {
-    kernels_.load(device_.properties(), weights_->operand());
-    add_memory();
-    fill_memory(leaves);
-    if (!is_alone()) add_gathers();
+void SequoiaDeviceProgram::list(PassList& passes) {
+    list_memory(passes);
+    list_embedding(passes);
+    list_means(passes);
+    list_marks(passes);
+    for (int64_t i = 0; i < config_.num_layers; ++i) list_layer(passes, weights_->layer(i));
+    readout_.list(passes, {x_, work_, points_, parts_, begins_});
 }
 
-void DevicePasses::add_memory() {
+void SequoiaDeviceProgram::list_memory(PassList& passes) {
     const DeviceWidths& w = widths();
     const int64_t n_row = levels_.n_tile() * tile_rows;
-    const int64_t n_leaf_row = levels_.n_leaf_tile() * tile_rows;
-    const int64_t n_upper_row = n_row - n_leaf_row;
-    const int64_t staging = 4 * own().size() * n_staged();
-    const int64_t hidden = operand_bytes() * n_row * w.hidden.width;
-    x_ = arena_.add(std::max(4 * n_row * w.nodes.width, staging));
-    work_ = arena_.add(
-        std::max({4 * n_leaf_row * w.features.width, operand_bytes() * n_row * w.qkv.width, hidden,
-                  readout_.work_bytes()}));
-    if (config_.has_children) children_ = arena_.add(4 * n_upper_row * w.heads.width);
-    if (config_.has_sinusoid) added_ = arena_.add(4 * n_upper_row * w.nodes.width);
-    if (has_points()) points_ = arena_.add(8 * own().size());
+    const int64_t n_leaf_row = levels_.n_leaf_tile() * tile_rows, n_upper = n_row - n_leaf_row;
+    const int64_t n_output = readout_.n_row() < 0 ? columns_.n_output : 0;
+    x_ = passes.memory(
+        4 * std::max(n_row * w.nodes.width, own().size() * std::max(columns_.n_input, n_output)));
+    work_ = passes.memory<char>(
+        std::max({4 * n_leaf_row * w.features.width, operand_bytes() * n_row * w.qkv.width,
+                  operand_bytes() * n_row * w.hidden.width, readout_.work_bytes()}));
+    if (config_.has_children) children_ = passes.memory(4 * n_upper * w.heads.width);
+    if (config_.has_sinusoid)
+        added_ = passes.table<float>(n_upper * w.nodes.width, [&] { return sinusoid(); });
+    if (has_points()) points_ = passes.table<int64_t>(own().size(), [&] { return leaf_points(); });
     if (!is_alone()) {
+        begins_ = passes.table<int64_t>((comm_.size() + 1) * (tree_.cut() + 1),
+                                        [&] { return shared_begins(); });
         const int64_t widest = std::max(config_.dim, config_.inner_dim());
-        begins_ = arena_.add(8 * (comm_.size() + 1) * (tree_.cut() + 1));
-        parts_ = arena_.add(comm_.size() * std::max(4 * part_size(widest), readout_.part_bytes()));
+        parts_ = passes.memory<char>(comm_.size() *
+                                     std::max(4 * part_size(widest), readout_.part_bytes()));
     }
-    readout_.add_memory(arena_);
-    arena_.take(device_);
+    readout_.list_memory(passes);
 }
 
-void DevicePasses::fill_memory(std::span<const int64_t> leaves) {
-    if (arena_.bytes() == 0) return;
-    ArenaWriter put(device_, arena_);
-    if (has_points()) {
-        std::vector<int64_t> points(leaves.size());
-        for (size_t i = 0; i < leaves.size(); ++i)
-            points[static_cast<size_t>(leaves[i])] = static_cast<int64_t>(i);
-        put(points_, points);
-    }
-    if (config_.has_sinusoid) put(added_, sinusoid());
-    if (!is_alone()) put(begins_, all_begins());
-    readout_.fill_memory(put);
-    put.finish();
+/// Returns the point of each leaf of this rank.
+std::vector<int64_t> SequoiaDeviceProgram::leaf_points() const {
+    std::vector<int64_t> points(leaves_.size());
+    for (size_t i = 0; i < leaves_.size(); ++i)
+        points[static_cast<size_t>(leaves_[i])] = static_cast<int64_t>(i);
+    return points;
 }
 
-/// Of each level up to the cut.
-std::vector<int64_t> DevicePasses::all_begins() const {
+/// Returns the first node of each rank, for the levels up to the shared one.
+std::vector<int64_t> SequoiaDeviceProgram::shared_begins() const {
     std::vector<int64_t> all;
     for (int l = 0; l <= tree_.cut(); ++l) {
         const std::vector<int64_t> begins = tree_.begins(l);
@@ -189,8 +167,8 @@ std::vector<int64_t> DevicePasses::all_begins() const {
     return all;
 }
 
-/// The stream of the nodes above the leaves.
-std::vector<float> DevicePasses::sinusoid() const {
+/// Returns the stream that is added to the nodes above the leaves.
+std::vector<float> SequoiaDeviceProgram::sinusoid() const {
     const int64_t width = widths().nodes.width, first = levels_.n_leaf_tile() * tile_rows;
     std::vector<float> added(static_cast<size_t>(levels_.n_upper_tile() * tile_rows * width));
     for (int l = 1; l < tree_.n_level(); ++l) {
@@ -206,189 +184,123 @@ std::vector<float> DevicePasses::sinusoid() const {
     return added;
 }
 
-/// Ranks own as many nodes of the cut level, or one less: parts are as long as the longest.
-void DevicePasses::add_gathers() {
-    for (const int64_t n_channel : {config_.dim, config_.inner_dim()}) {
-        const int64_t size = part_size(n_channel);
-        float* const parts = arena_.at<float>(parts_);
-        gathers_.push_back({parts, 4 * size, parts + comm_.rank() * size});
-    }
-    const DeviceGather of_rows =
-        readout_.gather(arena_.at<void>(parts_), arena_.at<int64_t>(begins_));
-    if (of_rows.n_byte > 0) gathers_.push_back(of_rows);
-}
-
-// ---- what an evaluation enqueues ---------------------------------------------------------------
-
-CutArgs DevicePasses::cut_args(size_t which) const {
+/// Gathers the shared level's rows of a stream, whose first tile is `first_tile`, on all ranks. Ranks
+/// own equally many nodes there or one less: parts are as long as the longest.
+void SequoiaDeviceProgram::list_gather(PassList& passes, float* stream, int64_t first_tile,
+                                       const kernels::DeviceChannels& channels) const {
+    if (is_alone()) return;
     const Range own = tree_.owned(tree_.cut());
-    const bool is_of_nodes = which == of_nodes;
     CutArgs args;
     args.k = config_.k;
     args.level = levels_.level(tree_.cut());
-    args.channels = is_of_nodes ? widths().nodes : widths().heads;
-    args.stream = arena_.at<float>(is_of_nodes ? x_ : children_);
-    args.first_tile = is_of_nodes ? 0 : levels_.n_leaf_tile();
+    args.channels = channels;
+    args.stream = stream;
+    args.first_tile = first_tile;
     args.own_begin = own.begin;
     args.own_end = own.end;
-    args.parts = arena_.at<float>(parts_);
-    args.part_size = gathers_[which].n_byte / 4;
-    args.begins = arena_.at<int64_t>(begins_) + tree_.cut() * (comm_.size() + 1);
+    args.parts = parts_;
+    args.part_size = part_size(channels.n_channel);
+    args.begins = begins_ + tree_.cut() * (comm_.size() + 1);
     args.rank = comm_.rank();
     args.n_rank = comm_.size();
     args.findings = columns_.findings;
-    return args;
+    passes.pass(kernels_.pack, args);
+    passes.gather({parts_, 4 * args.part_size, parts_ + 4 * comm_.rank() * args.part_size});
+    passes.pass(kernels_.unpack, args);
 }
 
-/// Rows of the cut level's nodes, from their owners to all ranks.
-void DevicePasses::gather(size_t which, DeviceSteps& steps) const {
-    if (is_alone()) return;
-    const CutArgs args = cut_args(which);
-    steps.compute([&] { kernels_.pack(device_.properties(), args, steps.stream()); });
-    steps.gather(gathers_[which]);
-    steps.compute([&] { kernels_.unpack(device_.properties(), args, steps.stream()); });
-}
-
-LinearArgs DevicePasses::layer_args(const kernels::DeviceLinear& layer, int64_t n_tile) const {
-    return pass_of(layer, weights_->operand(), n_tile);
-}
-
-void DevicePasses::from_nodes(LinearArgs& args, const kernels::DeviceNorm& norm) const {
-    args.stream = arena_.at<float>(x_);
-    args.norm = norm;
-    args.n_norm = static_cast<int32_t>(config_.dim);
-}
-
-TreeOperands DevicePasses::operands() const {
-    return {weights_->operand(), arena_.at<void>(work_), widths().qkv.width / 8,
-            static_cast<int32_t>(config_.num_head), static_cast<int32_t>(widths().head_groups())};
-}
-
-/// Own leaves from the columns to x.
-void DevicePasses::embed(Stream stream) const {
-    const DeviceLayers& layers = weights_->layers();
-    BeginArgs begin;
+/// x of the own leaves, from the columns.
+void SequoiaDeviceProgram::list_embedding(PassList& passes) const {
     using Encoding = BeginArgs::Features;
-    begin.features = config_.features == Features::fourier  ? Encoding::fourier
-                     : config_.features == Features::linear ? Encoding::linear
-                                                            : Encoding::none;
-    begin.k = config_.k;
-    begin.level = levels_.level(0);
-    begin.own_begin = own().begin;
-    begin.own_end = own().end;
-    begin.points = has_points() ? arena_.at<int64_t>(points_) : nullptr;
-    begin.columns = columns_.inputs;
-    begin.n_column = columns_.n_input;
-    begin.n_position = config_.takes_positions() ? config_.dimensionality : 0;
-    begin.n_skipped = Embedding<float>::n_skipped(config_);
-    begin.weight = layers.encoding;
-    begin.bias = layers.encoding_bias;
-    begin.n_feature = config_.c_in;
-    begin.width = widths().features.width;
-    begin.to = arena_.at<float>(work_);
-    begin.findings = columns_.findings;
-    begin.outside = columns_.outside;
-    kernels_.begin(device_.properties(), begin, stream);
-
-    LinearArgs embedding = layer_args(layers.embedding, levels_.n_leaf_tile());
-    embedding.stream = arena_.at<float>(work_);
-    embedding.to_stream = arena_.at<float>(x_);
-    run(embedding, stream);
+    const DeviceLayers& layers = weights_->layers();
+    auto* const features = reinterpret_cast<float*>(work_);
+    passes.pass(kernels_.begin,
+                BeginArgs{.features = config_.features == Features::fourier  ? Encoding::fourier
+                                      : config_.features == Features::linear ? Encoding::linear
+                                                                             : Encoding::none,
+                          .k = config_.k,
+                          .level = levels_.level(0),
+                          .own_begin = own().begin,
+                          .own_end = own().end,
+                          .points = points_,
+                          .columns = columns_.inputs,
+                          .n_column = columns_.n_input,
+                          .n_position = config_.takes_positions() ? config_.dimensionality : 0,
+                          .n_skipped = Embedding<float>::n_skipped(config_),
+                          .weight = layers.encoding,
+                          .bias = layers.encoding_bias,
+                          .n_feature = config_.c_in,
+                          .width = widths().features.width,
+                          .to = features,
+                          .findings = columns_.findings,
+                          .outside = columns_.outside});
+    passes.pass(kernels_.linear,
+                linear_pass(layers.embedding, weights_->operand(), levels_.n_leaf_tile())
+                    .of(features)
+                    .to(x_)
+                    .args);
 }
 
-void DevicePasses::average(DeviceSteps& steps) const {
-    if (tree_.cut() == 0) gather(of_nodes, steps);
-    for (int l = 1; l < tree_.n_level(); ++l) {
-        kernels::sequoia::AverageArgs args = levels_.average(l);
-        args.width = widths().nodes.width;
-        args.x = arena_.at<float>(x_);
-        steps.compute([&] { kernels_.average(device_.properties(), args, steps.stream()); });
-        if (l == tree_.cut()) gather(of_nodes, steps);
+/// x of the levels above the leaves.
+void SequoiaDeviceProgram::list_means(PassList& passes) const {
+    for (int l = 0; l < tree_.n_level(); ++l) {
+        if (l > 0) {
+            kernels::sequoia::AverageArgs args = levels_.average(l);
+            args.width = widths().nodes.width;
+            args.x = x_;
+            passes.pass(kernels_.average, args);
+        }
+        if (l == tree_.cut()) list_gather(passes, x_, 0, widths().nodes);
     }
 }
 
-/// What nodes of a sequence above its leaves are given beside their means.
-void DevicePasses::mark(Stream stream) const {
+/// What nodes of a sequence above its leaves get beside their means.
+void SequoiaDeviceProgram::list_marks(PassList& passes) const {
     if (!config_.has_sinusoid && !config_.has_marker) return;
     for (int l = 1; l < tree_.n_level(); ++l) {
-        MarkArgs args;
-        args.level = levels_.level(l);
-        if (config_.has_sinusoid) args.added = arena_.at<float>(added_);
-        args.first_tile = levels_.n_leaf_tile();
-        if (config_.has_marker) args.marker = config_.dim - l;
-        args.width = widths().nodes.width;
-        args.x = arena_.at<float>(x_);
-        kernels_.mark(device_.properties(), args, stream);
+        passes.pass(kernels_.mark,
+                    kernels::sequoia::MarkArgs{.level = levels_.level(l),
+                                               .added = added_,
+                                               .first_tile = levels_.n_leaf_tile(),
+                                               .marker = config_.has_marker ? config_.dim - l : -1,
+                                               .width = widths().nodes.width,
+                                               .x = x_});
     }
 }
 
-void DevicePasses::visit(int l, DeviceSteps& steps) const {
+void SequoiaDeviceProgram::list_attention(PassList& passes, int l) const {
     const bool has_children = l > 0 && config_.has_children;
     if (has_children) {
         kernels::sequoia::ChildrenArgs args = levels_.children(l);
         args.nodes = operands();
-        args.to = arena_.at<float>(children_);
-        steps.compute([&] { kernels_.children(device_.properties(), args, steps.stream()); });
-        if (l == tree_.cut()) gather(of_children, steps);
+        args.to = children_;
+        passes.pass(kernels_.children, args);
+        if (l == tree_.cut()) list_gather(passes, children_, levels_.n_leaf_tile(), widths().heads);
     }
     kernels::sequoia::AttendArgs args = levels_.attend(l);
     args.nodes = operands();
-    if (has_children) args.children = arena_.at<float>(children_);
-    steps.compute([&] { kernels_.attend(device_.properties(), args, steps.stream()); });
+    if (has_children) args.children = children_;
+    passes.pass(kernels_.attend, args);
 }
 
-void DevicePasses::run_layer(const DeviceLayer& layer, DeviceSteps& steps) const {
-    steps.compute([&] {
-        LinearArgs project = layer_args(layer.qkv, levels_.n_tile());
-        from_nodes(project, layer.norm1);
-        project.to_pieces = arena_.at<void>(work_);
-        project.out_groups = widths().qkv.width / 8;
-        run(project, steps.stream());
-    });
-    for (const int l : visits_) visit(l, steps);
-    steps.compute([&] { finish(layer, steps.stream()); });
+/// v = attention(norm1(x)), x += ff(v), x += mlp(norm2(x)); hidden channels replace q, k and v.
+void SequoiaDeviceProgram::list_layer(PassList& passes, const DeviceLayer& layer) const {
+    const TreeOperands qkv = operands();
+    const int64_t first_value = 2 * int64_t{qkv.n_head} * qkv.head_groups;  // of groups
+    const int64_t hidden_groups = widths().hidden.width / 8;
+    const char* const values = work_ + first_value * 8 * tile_rows * operand_bytes();
+    const auto pass = [&](const LinearPass& p) { passes.pass(kernels_.linear, p.args); };
+    pass(linear(layer.qkv).of(x_, layer.norm1, config_.dim).to_pieces(work_, qkv.n_group));
+    for (const int l : visits_) list_attention(passes, l);
+    pass(linear(layer.ff).of_pieces(values, qkv.n_group).adds_to(x_));
+    pass(linear(layer.mlp_in)
+             .of(x_, layer.norm2, config_.dim)
+             .then(DeviceActivation::gelu)
+             .to_pieces(work_, hidden_groups));
+    pass(linear(layer.mlp_out).of_pieces(work_, hidden_groups).adds_to(x_));
 }
 
-/// x += ff(v), x += mlp(norm2(x)): the hidden channels lie where q, k and v were.
-void DevicePasses::finish(const DeviceLayer& layer, Stream stream) const {
-    const TreeOperands nodes = operands();
-    const int64_t first_value = 2 * int64_t{nodes.n_head} * nodes.head_groups;
-    LinearArgs ff = layer_args(layer.ff, levels_.n_tile());
-    ff.pieces = arena_.at<char>(work_) +
-                first_value * 8 * tile_rows * operand_bytes();  // of a group of 8 channels
-    ff.in_groups = nodes.n_group;
-    ff.to_stream = arena_.at<float>(x_);
-    ff.adds = true;
-    run(ff, stream);
-
-    LinearArgs in = layer_args(layer.mlp_in, levels_.n_tile());
-    from_nodes(in, layer.norm2);
-    in.activation = DeviceActivation::gelu;
-    in.to_pieces = arena_.at<void>(work_);
-    in.out_groups = widths().hidden.width / 8;
-    run(in, stream);
-
-    LinearArgs out = layer_args(layer.mlp_out, levels_.n_tile());
-    out.pieces = in.to_pieces;
-    out.in_groups = in.out_groups;
-    out.to_stream = arena_.at<float>(x_);
-    out.adds = true;
-    run(out, stream);
-}
-
-void DevicePasses::enqueue(DeviceSteps& steps) const {
-    steps.compute([&] { embed(steps.stream()); });
-    average(steps);
-    steps.compute([&] { mark(steps.stream()); });
-    for (int64_t i = 0; i < config_.num_layers; ++i) run_layer(weights_->layer(i), steps);
-    readout_.enqueue(steps, arena_,
-                     {arena_.at<float>(x_), arena_.at<char>(work_),
-                      has_points() ? arena_.at<int64_t>(points_) : nullptr});
-}
-
-// ---- the table of the plan ---------------------------------------------------------------------
-
-std::vector<LayerCost> DevicePasses::costs() const {
+std::vector<LayerCost> SequoiaDeviceProgram::costs() const {
     Work work{tree_, domain_.n_local(), own().size(), 4, Embedding<float>::n_real(config_) * 4};
     work.is_on_device = true;
     work.n_rank = comm_.size();
@@ -397,14 +309,13 @@ std::vector<LayerCost> DevicePasses::costs() const {
     return costs_of(config_, work);
 }
 
-std::vector<std::string> DevicePasses::notes() const {
+std::vector<std::string> SequoiaDeviceProgram::notes() const {
     std::vector<std::string> list = {description(tree_)};
-    if (!is_alone()) {
-        list.push_back(
-            readout_.n_row() < 0
-                ? "points travel to their leaves and predictions back over the host, once a run"
-                : "points travel to their leaves over the host, once a run");
-    }
+    if (is_alone()) return list;
+    list.push_back(readout_.n_row() < 0
+                       ? "points are scattered to their leaves and predictions back over the host, "
+                         "once per run"
+                       : "points are scattered to their leaves over the host, once per run");
     return list;
 }
 
@@ -414,7 +325,7 @@ std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
                                                    std::shared_ptr<const DeviceWeights> weights,
                                                    const PointDomain& domain,
                                                    const PlanRequest& request) {
-    return std::make_unique<DevicePasses>(config, std::move(weights), domain, request);
+    return std::make_unique<SequoiaDeviceProgram>(config, std::move(weights), domain, request);
 }
 
 }  // namespace surrogate::impl::sequoia

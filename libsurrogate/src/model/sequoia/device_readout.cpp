@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "libsurrogate/src/layers/linear_pass.hpp"
+
 namespace surrogate::impl::sequoia {
 
 using kernels::DeviceActivation;
-using kernels::LinearArgs;
-using kernels::Stream;
 using kernels::tile_rows;
 using kernels::sequoia::CutArgs;
 using kernels::sequoia::EndArgs;
@@ -77,19 +77,16 @@ int64_t DeviceReadout::work_bytes() const {
     return std::max(rows, hidden_bytes() + 4 * n_tile() * tile_rows * widths().outputs.width);
 }
 
-void DeviceReadout::add_memory(DeviceArena& arena) {
-    if (is_mean()) sums_ = arena.add(8 * first_sums_.back());
-    if (place_ == Place::cloud) {
-        const int64_t width = std::max(widths().nodes.width, widths().outputs.width);
-        cloud_ = arena.add(4 * tile_rows * width);
-    }
-}
-
-/// Where nothing is read a prediction is NaN.
-void DeviceReadout::fill_memory(ArenaWriter& put) const {
-    if (place_ != Place::cloud || n_read() > 0) return;
-    put(cloud_, std::vector<float>(static_cast<size_t>(tile_rows * widths().outputs.width),
-                                   std::numeric_limits<float>::quiet_NaN()));
+void DeviceReadout::list_memory(PassList& passes) {
+    if (is_mean()) sums_ = passes.memory<double>(8 * first_sums_.back());
+    if (place_ != Place::cloud) return;
+    const DeviceWidths& w = widths();
+    cloud_ = passes.memory(4 * tile_rows * std::max(w.nodes.width, w.outputs.width));
+    if (n_read() > 0) return;
+    // Where nothing is read a prediction is NaN.
+    const std::vector<float> none(static_cast<size_t>(tile_rows * w.outputs.width),
+                                  std::numeric_limits<float>::quiet_NaN());
+    passes.write(cloud_, std::span<const float>(none));
 }
 
 int64_t DeviceReadout::part_bytes() const {
@@ -99,152 +96,131 @@ int64_t DeviceReadout::part_bytes() const {
     return 4 * (1 + first_numbers_.back());
 }
 
-DeviceGather DeviceReadout::gather(void* parts, const int64_t* begins) {
-    begins_ = begins;
-    gather_ = {parts, part_bytes(), static_cast<char*>(parts) + comm_.rank() * part_bytes()};
-    return gather_;
-}
-
 // ---- what an evaluation enqueues ---------------------------------------------------------------
 
-/// y = head(norm(stream)), or of rows that are normalised already.
-void DeviceReadout::predict(const float* stream, bool is_normed, const ReadoutMemory& memory,
-                            Stream queue) const {
+/// y = head(norm(stream)); without a norm the rows are normalized already.
+void DeviceReadout::list_head(PassList& passes, const float* stream,
+                              const kernels::DeviceNorm& norm, const ReadoutMemory& memory) const {
     const DeviceLayers& layers = weights_.layers();
-    LinearArgs in = pass_of(layers.head_in, weights_.operand(), n_tile());
-    in.stream = stream;
-    if (!is_normed) {
-        in.norm = layers.norm;
-        in.n_norm = static_cast<int32_t>(config_.dim);
-    }
-    in.activation = DeviceActivation::relu;
-    in.to_pieces = memory.work;
-    in.out_groups = widths().hidden.width / 8;
-    kernels_.linear(device_.properties(), in, queue);
-
-    LinearArgs out = pass_of(layers.head_out, weights_.operand(), n_tile());
-    out.pieces = in.to_pieces;
-    out.in_groups = in.out_groups;
-    out.to_stream = y(memory);
-    kernels_.linear(device_.properties(), out, queue);
+    const kernels::Operand operand = weights_.operand();
+    const int64_t n_group = widths().hidden.width / 8;
+    passes.pass(kernels_.linear, linear_pass(layers.head_in, operand, n_tile())
+                                     .of(stream, norm, norm.weight ? config_.dim : 0)
+                                     .then(DeviceActivation::relu)
+                                     .to_pieces(memory.work, n_group)
+                                     .args);
+    passes.pass(kernels_.linear, linear_pass(layers.head_out, operand, n_tile())
+                                     .of_pieces(memory.work, n_group)
+                                     .to(y(memory))
+                                     .args);
 }
 
 /// Nodes of level l to the columns: own leaves, or a level that all ranks hold.
-void DeviceReadout::end(int l, int64_t first_row, const ReadoutMemory& memory, Stream queue) const {
+void DeviceReadout::list_end(PassList& passes, int l, int64_t first_row,
+                             const ReadoutMemory& memory) const {
     const Range own = place_ == Place::leaves ? tree_->owned(l) : tree_->level(l).held;
-    EndArgs end;
-    end.k = config_.k;
-    end.level = levels_->level(l);
-    end.own_begin = own.begin;
-    end.own_end = own.end;
-    end.points = place_ == Place::leaves ? memory.points : nullptr;
-    end.first_row = first_row;
-    end.y = y(memory) + (end.level.first_tile - first_tile()) * tile_rows * widths().outputs.width;
-    end.width = widths().outputs.width;
-    end.columns = columns_.outputs;
-    end.n_column = columns_.n_output;
-    end.findings = columns_.findings;
-    kernels_.end(device_.properties(), end, queue);
+    const int64_t width = widths().outputs.width;
+    const int64_t tile = levels_->level(l).first_tile - first_tile();
+    passes.pass(kernels_.end, EndArgs{.k = config_.k,
+                                      .level = levels_->level(l),
+                                      .own_begin = own.begin,
+                                      .own_end = own.end,
+                                      .points = place_ == Place::leaves ? memory.points : nullptr,
+                                      .first_row = first_row,
+                                      .y = y(memory) + tile * tile_rows * width,
+                                      .width = width,
+                                      .columns = columns_.outputs,
+                                      .n_column = columns_.n_output,
+                                      .findings = columns_.findings});
 }
 
 /// Row 0 of a tile to the columns.
-void DeviceReadout::end_cloud(const float* y, Stream queue) const {
-    EndArgs end;
-    end.k = config_.k;
-    end.level = kernels::sequoia::device_level(config_.k, 1, 0, 1, 0);
-    end.own_end = 1;
-    end.y = y;
-    end.width = widths().outputs.width;
-    end.columns = columns_.outputs;
-    end.n_column = columns_.n_output;
-    end.findings = columns_.findings;
-    kernels_.end(device_.properties(), end, queue);
+void DeviceReadout::list_cloud_end(PassList& passes, const float* y) const {
+    passes.pass(kernels_.end,
+                EndArgs{.k = config_.k,
+                        .level = kernels::sequoia::device_level(config_.k, 1, 0, 1, 0),
+                        .own_end = 1,
+                        .y = y,
+                        .width = widths().outputs.width,
+                        .columns = columns_.outputs,
+                        .n_column = columns_.n_output,
+                        .findings = columns_.findings});
 }
 
-CutArgs DeviceReadout::cut_args(int l) const {
+CutArgs DeviceReadout::cut_args(int l, const ReadoutMemory& memory) const {
     const Range own = tree_->owned(l);
     CutArgs args;
     args.k = config_.k;
     args.level = levels_->level(l);
     args.own_begin = own.begin;
     args.own_end = own.end;
-    args.parts = gather_.values;
-    args.begins = begins_ + l * (comm_.size() + 1);
+    args.parts = memory.parts;
+    args.begins = memory.begins + l * (comm_.size() + 1);
     args.rank = comm_.rank();
     args.n_rank = comm_.size();
     args.findings = columns_.findings;
     return args;
 }
 
-/// Sums of the levels above the leaves; those of the cut level come from their owners.
-void DeviceReadout::add_up(DeviceSteps& steps, const DeviceArena& arena,
-                           const ReadoutMemory& memory) const {
-    auto* const sums = arena.at<double>(sums_);
+/// Sums of the levels above the leaves; those of the shared level come from their owners.
+void DeviceReadout::list_sums(PassList& passes, const ReadoutMemory& memory) const {
     for (int l = 1; l <= top(); ++l) {
         const Range nodes = l > tree_->cut() ? tree_->level(l).held : tree_->owned(l);
-        kernels::sequoia::SumArgs args;
-        args.k = config_.k;
-        args.children = levels_->level(l - 1);
-        args.level = levels_->level(l);
-        args.begin = nodes.begin;
-        args.end = nodes.end;
-        args.reads = reads(l);
-        args.reads_leaves = reads(0);
-        args.rows = reinterpret_cast<const float*>(memory.work);
-        if (l > 1) args.child_sums = sums + first_sums_[static_cast<size_t>(l - 1)];
-        args.sums = sums + first_sums_[static_cast<size_t>(l)];
-        args.n_channel = config_.dim;
-        args.width = widths().nodes.width;
-        steps.compute([&] { kernels_.add_up(device_.properties(), args, steps.stream()); });
+        double* const sums = sums_ + first_sums_[static_cast<size_t>(l)];
+        double* const below = sums_ + first_sums_[static_cast<size_t>(l - 1)];
+        passes.pass(kernels_.add_up,
+                    kernels::sequoia::SumArgs{.k = config_.k,
+                                              .children = levels_->level(l - 1),
+                                              .level = levels_->level(l),
+                                              .begin = nodes.begin,
+                                              .end = nodes.end,
+                                              .reads = reads(l),
+                                              .reads_leaves = reads(0),
+                                              .rows = reinterpret_cast<const float*>(memory.work),
+                                              .child_sums = l > 1 ? below : nullptr,
+                                              .sums = sums,
+                                              .n_channel = config_.dim,
+                                              .width = widths().nodes.width});
         if (l != tree_->cut() || part_bytes() == 0) continue;
-        CutArgs cut = cut_args(l);
+        CutArgs cut = cut_args(l, memory);
         cut.channels = widths().nodes;
-        cut.sums = args.sums;
+        cut.sums = sums;
         cut.part_size = part_bytes() / 8;
-        steps.compute([&] { kernels_.pack(device_.properties(), cut, steps.stream()); });
-        steps.gather(gather_);
-        steps.compute([&] { kernels_.unpack(device_.properties(), cut, steps.stream()); });
+        passes.pass(kernels_.pack, cut);
+        passes.gather(gather(memory));
+        passes.pass(kernels_.unpack, cut);
     }
 }
 
-void DeviceReadout::read_mean(DeviceSteps& steps, const DeviceArena& arena,
-                              const ReadoutMemory& memory) const {
-    steps.compute([&] {
-        kernels::sequoia::NormArgs norm;
-        norm.n_tile = levels_->n_tile();
-        norm.x = memory.x;
-        norm.norm = weights_.layers().norm;
-        norm.n_channel = config_.dim;
-        norm.width = widths().nodes.width;
-        norm.to = reinterpret_cast<float*>(memory.work);
-        kernels_.normalise(device_.properties(), norm, steps.stream());
-    });
-    add_up(steps, arena, memory);
-    steps.compute([&] {
-        kernels::sequoia::MeanArgs mean;
-        if (top() > 0) {
-            mean.sums = arena.at<double>(sums_) + first_sums_[static_cast<size_t>(top())];
-        } else {
-            mean.row = reinterpret_cast<const float*>(memory.work);
-        }
-        mean.n = n_read();
-        mean.n_channel = config_.dim;
-        mean.width = widths().nodes.width;
-        mean.to = arena.at<float>(cloud_);
-        kernels_.mean(device_.properties(), mean, steps.stream());
-        predict(mean.to, true, memory, steps.stream());
-        end_cloud(y(memory), steps.stream());
-    });
+/// The prediction of a cloud from the mean of its nodes.
+void DeviceReadout::list_mean(PassList& passes, const ReadoutMemory& memory) const {
+    const int64_t width = widths().nodes.width;
+    auto* const rows = reinterpret_cast<float*>(memory.work);
+    passes.pass(kernels_.normalise, kernels::sequoia::NormArgs{.n_tile = levels_->n_tile(),
+                                                               .x = memory.x,
+                                                               .norm = weights_.layers().norm,
+                                                               .n_channel = config_.dim,
+                                                               .width = width,
+                                                               .to = rows});
+    list_sums(passes, memory);
+    const double* const sums = sums_ + first_sums_[static_cast<size_t>(top())];
+    passes.pass(kernels_.mean, kernels::sequoia::MeanArgs{.sums = top() > 0 ? sums : nullptr,
+                                                          .row = top() > 0 ? nullptr : rows,
+                                                          .n = n_read(),
+                                                          .n_channel = config_.dim,
+                                                          .width = width,
+                                                          .to = cloud_});
+    list_head(passes, cloud_, {}, memory);
+    list_cloud_end(passes, y(memory));
 }
 
-/// Levels below the cut come from their owners, the others are the same on all ranks.
-void DeviceReadout::read_nodes(DeviceSteps& steps, const ReadoutMemory& memory) const {
-    const int64_t width = widths().nodes.width;
-    steps.compute([&] {
-        predict(memory.x + first_tile() * tile_rows * width, false, memory, steps.stream());
-    });
+/// Predictions of all nodes: levels below the shared one come from their owners, the others are the
+/// same on all ranks.
+void DeviceReadout::list_nodes(PassList& passes, const ReadoutMemory& memory) const {
+    list_head(passes, memory.x + first_tile() * tile_rows * widths().nodes.width,
+              weights_.layers().norm, memory);
     const auto cut_of = [&](int l) {
-        CutArgs args = cut_args(l);
+        CutArgs args = cut_args(l, memory);
         args.channels = widths().outputs;
         args.stream = y(memory);
         args.first_tile = first_tile();
@@ -254,44 +230,33 @@ void DeviceReadout::read_nodes(DeviceSteps& steps, const ReadoutMemory& memory) 
     };
     const bool gathers = part_bytes() > 0;
     if (gathers) {
-        for (int l = first_level(); l < tree_->cut(); ++l)
-            steps.compute([&] { kernels_.pack(device_.properties(), cut_of(l), steps.stream()); });
-        steps.gather(gather_);
-        steps.compute([&] {
-            CutArgs flags = cut_of(first_level());
-            flags.level.n = 0;
-            kernels_.unpack(device_.properties(), flags, steps.stream());
-        });
+        for (int l = first_level(); l < tree_->cut(); ++l) passes.pass(kernels_.pack, cut_of(l));
+        passes.gather(gather(memory));
+        CutArgs flags = cut_of(first_level());
+        flags.level.n = 0;
+        passes.pass(kernels_.unpack, flags);
     }
-    steps.compute([&] {
-        int64_t first_row = 0;
-        for (int l = first_level(); l <= top(); first_row += tree_->level(l++).n) {
-            if (l >= tree_->cut() || !gathers) {
-                end(l, first_row, memory, steps.stream());
-                continue;
-            }
-            const kernels::sequoia::DeliverArgs args{cut_of(l), first_row, columns_.outputs,
-                                                     columns_.n_output};
-            kernels_.deliver(device_.properties(), args, steps.stream());
+    int64_t first_row = 0;
+    for (int l = first_level(); l <= top(); first_row += tree_->level(l++).n) {
+        if (l >= tree_->cut() || !gathers) {
+            list_end(passes, l, first_row, memory);
+            continue;
         }
-    });
+        passes.pass(kernels_.deliver,
+                    kernels::sequoia::DeliverArgs{cut_of(l), first_row, columns_.outputs,
+                                                  columns_.n_output});
+    }
 }
 
-void DeviceReadout::enqueue(DeviceSteps& steps, const DeviceArena& arena,
-                            const ReadoutMemory& memory) const {
-    if (place_ == Place::nodes) return read_nodes(steps, memory);
-    if (is_mean() && n_read() > 0) return read_mean(steps, arena, memory);
-    steps.compute([&] {
-        if (place_ == Place::cloud && n_read() == 0)
-            return end_cloud(arena.at<float>(cloud_), steps.stream());
-        if (place_ == Place::leaves) {
-            predict(memory.x, false, memory, steps.stream());
-            return end(0, 0, memory, steps.stream());
-        }
-        const int64_t first = levels_->level(top()).first_tile * tile_rows;
-        predict(memory.x + first * widths().nodes.width, false, memory, steps.stream());
-        end_cloud(y(memory), steps.stream());
-    });
+void DeviceReadout::list(PassList& passes, const ReadoutMemory& memory) const {
+    if (place_ == Place::nodes) return list_nodes(passes, memory);
+    if (place_ == Place::cloud && n_read() == 0) return list_cloud_end(passes, cloud_);
+    if (is_mean()) return list_mean(passes, memory);
+    const int64_t first =
+        place_ == Place::leaves ? 0 : levels_->level(top()).first_tile * tile_rows;
+    list_head(passes, memory.x + first * widths().nodes.width, weights_.layers().norm, memory);
+    if (place_ == Place::leaves) return list_end(passes, 0, 0, memory);
+    list_cloud_end(passes, y(memory));
 }
 
 }  // namespace surrogate::impl::sequoia

@@ -6,6 +6,7 @@
 
 #include "kernels/sequoia/sequoia_device.hpp"
 #include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/layers/pass_list.hpp"
 #include "libsurrogate/src/model/family/device_program.hpp"
 #include "libsurrogate/src/model/sequoia/device_tree.hpp"
 #include "libsurrogate/src/model/sequoia/device_weights.hpp"
@@ -13,39 +14,35 @@
 
 namespace surrogate::impl::sequoia {
 
-/// Memory of an evaluation that its end finds; all on the device.
+/// Device memory that the layers leave to the read-out.
 struct ReadoutMemory {
     float* x = nullptr;               ///< stream of all levels
     char* work = nullptr;             ///< DeviceReadout::work_bytes(), free
     const int64_t* points = nullptr;  ///< (own leaves) point of each; null: in order
+    char* parts = nullptr;            ///< (ranks, part_bytes())
+    const int64_t* begins = nullptr;  ///< (cut + 1, ranks + 1): of each level up to the shared one
 };
 
-/// Predictions of the probed nodes on a device; what readout.hpp says. Bits are the same on any
-/// number of ranks.
+/// Predictions of the probed nodes on a device; readout.hpp defines them. They are bitwise identical
+/// on any number of ranks.
 class DeviceReadout {
 public:
     /// All must outlive it.
-    DeviceReadout(const Config& config, kernels::Device& device,
-                  const kernels::sequoia::DeviceKernels& kernels, const DeviceWeights& weights,
-                  Communicator& comm)
-        : config_(config), device_(device), kernels_(kernels), weights_(weights), comm_(comm) {}
+    DeviceReadout(const Config& config, const kernels::sequoia::DeviceKernels& kernels,
+                  const DeviceWeights& weights, Communicator& comm)
+        : config_(config), kernels_(kernels), weights_(weights), comm_(comm) {}
 
-    /// For a tree, which must outlive it together with its levels. Local.
+    /// Prepares for a tree, which must outlive it together with its levels. Local.
     void resize(const Tree& tree, const DeviceTree& levels, const DeviceColumns& columns);
 
     int64_t work_bytes() const;
-    void add_memory(DeviceArena& arena);
-    void fill_memory(ArenaWriter& put) const;
-    /// Of a rank, in the one gather that there may be; 0: none.
+    /// Returns the bytes of a rank in the gather of list(); 0: there is none.
     int64_t part_bytes() const;
-    /// The gather over `parts`, (ranks, part_bytes()). begins: of each level up to the cut, (cut +
-    /// 1, ranks + 1).
-    DeviceGather gather(void* parts, const int64_t* begins);
-
-    void enqueue(DeviceSteps& steps, const DeviceArena& arena, const ReadoutMemory& memory) const;
-
-    /// Rows of outputs that all ranks write; -1: outputs are at the leaves.
+    /// Returns the rows of outputs that all ranks write; -1: outputs are at the leaves.
     int64_t n_row() const;
+
+    void list_memory(PassList& passes);
+    void list(PassList& passes, const ReadoutMemory& memory) const;
 
 private:
     bool is_mean() const { return place_ == Place::cloud && config_.probe != Probe::root; }
@@ -61,17 +58,19 @@ private:
         return reinterpret_cast<float*>(memory.work + hidden_bytes());
     }
 
-    void predict(const float* stream, bool is_normed, const ReadoutMemory& memory,
-                 kernels::Stream queue) const;
-    void end(int l, int64_t first_row, const ReadoutMemory& memory, kernels::Stream queue) const;
-    void end_cloud(const float* y, kernels::Stream queue) const;
-    kernels::sequoia::CutArgs cut_args(int l) const;
-    void add_up(DeviceSteps& steps, const DeviceArena& arena, const ReadoutMemory& memory) const;
-    void read_mean(DeviceSteps& steps, const DeviceArena& arena, const ReadoutMemory& memory) const;
-    void read_nodes(DeviceSteps& steps, const ReadoutMemory& memory) const;
+    void list_head(PassList& passes, const float* stream, const kernels::DeviceNorm& norm,
+                   const ReadoutMemory& memory) const;
+    void list_end(PassList& passes, int l, int64_t first_row, const ReadoutMemory& memory) const;
+    void list_cloud_end(PassList& passes, const float* y) const;
+    void list_sums(PassList& passes, const ReadoutMemory& memory) const;
+    void list_mean(PassList& passes, const ReadoutMemory& memory) const;
+    void list_nodes(PassList& passes, const ReadoutMemory& memory) const;
+    kernels::sequoia::CutArgs cut_args(int l, const ReadoutMemory& memory) const;
+    DeviceGather gather(const ReadoutMemory& memory) const {
+        return {memory.parts, part_bytes(), memory.parts + comm_.rank() * part_bytes()};
+    }
 
     const Config& config_;
-    kernels::Device& device_;
     const kernels::sequoia::DeviceKernels& kernels_;
     const DeviceWeights& weights_;
     Communicator& comm_;
@@ -79,11 +78,10 @@ private:
     const Tree* tree_ = nullptr;
     const DeviceTree* levels_ = nullptr;
     DeviceColumns columns_;
-    DeviceGather gather_;
-    const int64_t* begins_ = nullptr;
     std::vector<int64_t> first_sums_;     // (levels): numbers before those of a level
     std::vector<int64_t> first_numbers_;  // (levels below the cut): of a part, before the level's
-    int64_t sums_ = 0, cloud_ = 0;        // in the arena
+    double* sums_ = nullptr;              // device memory
+    float* cloud_ = nullptr;              // device memory
 };
 
 }  // namespace surrogate::impl::sequoia
