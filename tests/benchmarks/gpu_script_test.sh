@@ -12,7 +12,7 @@ fail() {
     echo "FAILED: $*"
     exit 1
 }
-# What comes home: a handful of files, of these names, whatever happened.
+# The script leaves these few files in every case.
 expect_results() {
     found=$(cd "$OUT" && echo *)
     case $found in
@@ -105,7 +105,7 @@ driver)
         "$folder/said" || fail "$(cat "$folder/said")"
     ;;
 build)
-    # What the part `build` compiles for, by what, and with which host compiler.
+    # The part `build` reports its architectures, nvcc and host compiler.
     export PATH=$folder/tools/bin:$PATH PARTS=build
     stand_in cmake 'case "$1" in --version) echo "cmake version $(cat '"$folder"'/cmake_version)" ;; *) echo "cmake $* with $CUDAHOSTCXX" ;; esac'
     stand_in nvcc 'case "$*" in --version) ;; --list-gpu-arch) echo compute_90; echo compute_100 ;;
@@ -128,7 +128,7 @@ build)
     expect_log build.log "cmake .*-DSURROGATE_CUDA_ARCHITECTURES=100-real with $folder/tools/bin/g++-12"
     run 4.0.2 12.0 "-allow-unsupported-compiler"
     expect_log build.log "cmake .*-DSURROGATE_CUDA_ARCHITECTURES=80 with"
-    # Where no nvcc is on the path, that of a Python package.
+    # Without nvcc on the path, the nvcc of a Python package is used.
     mkdir -p "$folder/python/nvidia/cu13/bin"
     mv "$folder/tools/bin/nvcc" "$folder/python/nvidia/cu13/bin"
     export PYTHONPATH=$folder/python CUDA_HOME=$folder/nowhere PATH=$folder/tools/bin:/usr/bin:/bin

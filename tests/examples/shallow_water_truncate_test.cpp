@@ -23,7 +23,7 @@ protected:
         shallow_water::perturbed_jet(solver_, 3, &state);
         solver_.to_grid(state, &before_);
     }
-    /// What an emulator might make of it: short waves, and other means.
+    /// A field that an emulator might predict: short waves, and other means.
     Fields emulated() const {
         Fields fields = before_;
         const auto n = static_cast<std::size_t>(layout_.n_point());

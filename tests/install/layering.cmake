@@ -12,7 +12,7 @@ cmake_minimum_required(VERSION 3.25)
 set(public "surrogate/surrogate[a-z_]*\\.(h|hpp)")
 set(base "kernels/(base|device|grid)/")
 set(src "libsurrogate/src/")
-# What families share of kernels and library; a family adds its own folder of the same name to each.
+# Kernels and library folders that all families share; a family adds its own folder of the same name to each.
 set(shared_kernels "kernels/(base|device|grid|linear|mlp|norm|activation|attention|embedding)/")
 set(shared_source "${src}(core|device|context|ranks|file|domain|layers|model/family)/")
 set(rules

@@ -8,7 +8,7 @@
 
 namespace surrogate::test {
 
-/// What a call of the C interface answered.
+/// Result of a call of the C interface.
 struct Answer {
     surrogate_status status = SURROGATE_SUCCESS;
     std::string text;

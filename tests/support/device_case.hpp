@@ -23,7 +23,7 @@
 
 namespace surrogate::test {
 
-/// Where device code of a test comes from: the emulation, or the plug-in of this build.
+/// Source of a test's device code: the emulation, or the plug-in of this build.
 struct DeviceKind {
     const char* name;
     const impl::DevicePlugin& (*plugin)();
@@ -76,7 +76,7 @@ protected:
     std::unique_ptr<kernels::Device> device;
 };
 
-/// What a plan with backend cuda answers; it must not be made.
+/// Returns the error of a plan with backend cuda, which must not be created.
 inline Answer refusal_on_device(const Model& model, const Domain& domain) {
     surrogate_plan* plan = nullptr;
     const Options options{{"backend", "cuda"}};

@@ -35,7 +35,7 @@ namespace {
 
 constexpr int max_rank = 16;
 constexpr size_t chunk_bytes = 16384;
-/// How long ncclCommAbort waits for graphs here. NCCL's waits for ever.
+/// Time limit of ncclCommAbort for graphs here. NCCL's waits forever.
 constexpr std::chrono::seconds abort_limit{20};
 
 static_assert(std::atomic<int64_t>::is_always_lock_free, "between processes");
@@ -47,7 +47,7 @@ struct Channel {
     unsigned char data[chunk_bytes];
 };
 
-/// What one rank shows the others. Zeros are the start.
+/// State of one rank that the others see. It starts with zeros.
 struct Slot {
     std::atomic<int64_t> n_written;  // chunks whose data may be read
     std::atomic<int64_t> n_read;     // chunks read of all ranks
@@ -111,7 +111,7 @@ struct Group {
     std::vector<Transfer> transfers;
 };
 
-/// Of the calling thread, as NCCL's.
+/// Nesting of groups in the calling thread, as in NCCL.
 thread_local Group group;
 
 struct World {
@@ -199,7 +199,7 @@ void reduce(Comm& comm, T* to, int64_t count, NcclOperation operation) {
     }
 }
 
-/// Whether all ranks are at the same operation: NCCL has undefined behavior if not.
+/// Returns whether all ranks are at the same operation: NCCL has undefined behavior if not.
 bool is_agreed(const Comm& comm, const Operation& op) {
     for (int r = 0; r < comm.n_rank; ++r) {
         const Slot& slot = comm.board->slots[r];
@@ -285,7 +285,7 @@ void carry_out(Comm& comm, std::vector<Transfer> transfers) {
     });
 }
 
-/// Whether the operation that begins on the stream's thread ends here.
+/// Returns whether the operation that begins on the stream's thread ends here.
 bool is_faulty(Comm& comm, const NcclFaults& faults) {
     const int index = comm.n_begun++;
     if (index == faults.failing_operation) {

@@ -9,12 +9,12 @@
 
 namespace surrogate::test {
 
-/// What goes wrong on this rank. Calls are counted from 0; -1 means never.
+/// Faults of this rank. Calls are counted from 0; -1 means never.
 struct NcclFaults {
     int version = 22703;
     impl::NcclResult unique_id = impl::NcclResult::success;  ///< of ncclGetUniqueId
     impl::NcclResult init = impl::NcclResult::success;       ///< of ncclCommInitRankConfig, at once
-    /// What ncclCommGetAsyncError says once the ranks have met.
+    /// Result of ncclCommGetAsyncError once the ranks have synchronized.
     impl::NcclResult late_init = impl::NcclResult::success;
     bool is_missing_at_init = false;  ///< returns in_progress and never joins the others
     int failing_enqueue = -1;         ///< of a reduction, gather or group: returns system_error
@@ -50,7 +50,7 @@ public:
     int n_call(const std::string& name) const;
     /// Communicators that are not destroyed, and not aborted to the end.
     int n_live() const;
-    /// What NCCL's manual forbids: use of a communicator that is gone, a blocking configuration,
+    /// Uses that NCCL's manual forbids: use of a communicator that is gone, a blocking configuration,
     /// calls made while an earlier one was in progress or another device was current; empty if
     /// nothing.
     std::string misuse() const;

@@ -33,7 +33,7 @@ inline void expect_gradients_on_one_rank(const GoldenFile& file, int64_t n_axis,
         << found.text;
 }
 
-/// What the refusal advises: a context for each rank, and samples of all of them in each step. The
+/// The remedy of the error: a context for each rank, and samples of all of them in each step. The
 /// same bits as one rank that takes these samples in turn.
 inline void expect_groups_of_one_rank(const GoldenFile& file, int64_t n_axis,
                                       const surrogate_points& points,

@@ -42,7 +42,7 @@ public:
 
     bool has(const std::string& name) const { return header_.contains(name); }
 
-    /// Of all tensors.
+    /// Returns the names of all tensors.
     std::vector<std::string> names() const {
         std::vector<std::string> list;
         for (const auto& [name, entry] : header_.items())

@@ -21,7 +21,7 @@
 
 namespace surrogate::test {
 
-/// What a network on points is given besides their positions: an array of doubles, or words.
+/// Inputs of a network on points besides their coordinates: an array of doubles, or words.
 struct GivenInputs {
     std::vector<double> values;
     std::vector<int64_t> words;
@@ -78,7 +78,7 @@ public:
     }
     impl::MasterWeights& weights() const { return *model_.get()->model->weights(); }
 
-    /// What a plan without gradients predicts.
+    /// Returns the predictions of a plan without gradients.
     std::vector<double> prediction_without_gradients(const GradientWay& way) {
         const std::unique_ptr<impl::Program> plain = network_.program(request(way));
         plain->connect();
@@ -100,7 +100,7 @@ private:
                                .is_constant = true});
         return columns;
     }
-    /// Of all ports.
+    /// Channels of all ports.
     std::vector<impl::Column> inputs() {
         std::vector<impl::Column> columns = coordinates();
         if (!given_.words.empty())

@@ -18,7 +18,7 @@ struct PlanRequest;
 
 namespace surrogate::test {
 
-/// How gradients are computed.
+/// Options of a gradient computation.
 struct GradientWay {
     std::string precision = "fp64";
     bool reproducible = false, saves_less = false;

@@ -22,7 +22,7 @@
 
 namespace surrogate::test {
 
-/// What a library must leave in its host as it was, by name.
+/// State of the host that a library must not change, by name.
 using HostState = std::map<std::string, std::string>;
 
 inline int count_entries(const char* folder) {

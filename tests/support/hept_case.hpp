@@ -91,7 +91,7 @@ inline int64_t n_out_of(const Model& model) {
     return 0;
 }
 
-/// What a plan computes for all points of this rank. Collective.
+/// Returns the results of a plan for all points of this rank. Collective.
 inline std::vector<double> run(const Context& context, const Model& model, const Hits& own,
                                const Options& options) {
     const Domain domain(context, own.points());

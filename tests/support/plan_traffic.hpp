@@ -29,7 +29,7 @@ inline Traffic traffic_of_table(const Plan& plan) {
     return traffic;
 }
 
-/// Of the last run, as counted.
+/// Returns the traffic of the last run, as counted.
 inline Traffic traffic_of_run(const Plan& plan) {
     return {plan.counter("bytes_sent"), plan.counter("collectives")};
 }

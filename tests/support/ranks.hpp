@@ -31,7 +31,7 @@ inline std::vector<int64_t> own_rows(const char* kind, int64_t n, MPI_Comm comm)
     return rows;
 }
 
-/// Whether the ranks of `comm` can still talk: what a caller needs after any failure of ours.
+/// Returns whether the ranks of `comm` can still communicate, as callers need after a failure.
 inline bool ranks_still_talk(MPI_Comm comm) {
     int sum = 0, one = 1;
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);

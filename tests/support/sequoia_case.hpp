@@ -42,7 +42,7 @@ struct SequoiaCase {
     Domain domain(const Context& context) const;
 };
 
-/// What a plan computes for all points of a case on this rank. Collective.
+/// Returns the results of a plan for all points of a case on this rank. Collective.
 std::vector<double> run(Plan& plan, const Model& model, const SequoiaCase& own);
 std::vector<double> run(const Context& context, const Model& model, const SequoiaCase& own,
                         const Options& options = {});

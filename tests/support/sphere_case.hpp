@@ -9,7 +9,7 @@
 
 namespace surrogate::test {
 
-/// How a solver keeps a grid on the sphere.
+/// Memory layout of a solver's grid on the sphere.
 struct SphereLayout {
     std::string name;
     std::string partition = "contiguous";
@@ -140,7 +140,7 @@ public:
         });
         return list;
     }
-    /// Whether something was written between the points.
+    /// Returns whether something was written between the points.
     bool has_clean_ghosts() const {
         std::vector<T> rest = values_;
         for_points([&](int64_t c, int64_t place, int64_t) { rest[at(place, c)] = T(NAN); });

@@ -50,7 +50,7 @@ private:
     std::string path_;
 };
 
-/// What one rank alone computes: inputs in the order of the ports, each (n_channel, n_lat, n_lon);
+/// Returns the results of one rank: inputs in the order of the ports, each (n_channel, n_lat, n_lon);
 /// the output likewise.
 std::vector<double> evaluate(const std::string& path, const std::vector<std::vector<float>>& inputs,
                              const Options& options = {});

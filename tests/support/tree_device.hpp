@@ -84,7 +84,7 @@ protected:
         EXPECT_EQ(ordered, reversed);
     }
 
-    /// Of a network of 16 given features: arrays on the device are read and written where they lie,
+    /// For a network of 16 given features, arrays on the device are read and written where they lie,
     /// NaN is named and leaves no trace.
     void expect_device_arrays(const std::string& bytes, const SequoiaCase& points) {
         const ModelOnDisk disk(bytes);

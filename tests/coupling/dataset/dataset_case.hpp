@@ -36,7 +36,7 @@ public:
         }
     }
 
-    /// What every rank says of the file.
+    /// Returns the call result, which is the same on every rank.
     void describe(NewDataset* set) const {
         set->set("title", "samples");
         set->add_axis("sample", n_sample);

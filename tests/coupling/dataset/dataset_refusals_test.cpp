@@ -14,7 +14,7 @@ namespace {
 
 class DatasetRefusals : public testing::Test {
 protected:
-    /// What work answers, which is the same on all ranks.
+    /// Returns the result of work(), which is the same on all ranks.
     Answer refusal(const std::function<void()>& work) {
         Answer found;
         try {

@@ -252,7 +252,7 @@ contains
         call check_status(status, surrogate_shape, "y: expected an array whose first dimension runs over columns")
     end subroutine
 
-    ! What cannot be used is named.
+    ! Arrays that cannot be used are named.
     subroutine refused()
         integer(c_int), target :: whole(n)
         complex(dp), target :: z(n)

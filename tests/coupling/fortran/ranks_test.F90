@@ -49,7 +49,7 @@ contains
         end do
     end subroutine
 
-    ! What every rank finds by itself.
+    ! Each rank finds these numbers by itself.
     subroutine one_rank()
         type(surrogate_plan) :: plan
         real(dp), target :: x(2, n, n), a(n, n)

@@ -65,7 +65,7 @@ TEST(HostileMesh, NamesAreDifferent) {
     EXPECT_GE(names.size(), 60u);
 }
 
-// What the cases above are made of is fine without its fault.
+// The meshes of the cases above are valid without their fault.
 TEST(HostileMesh, WithoutItsFaultIsRead) {
     const std::string pieces = R"(<Piece Source="m.vtu"/><Piece Source="m.vtu"/>)";
     const std::string extent = R"(WholeExtent="0 1 0 1 0 0")";

@@ -56,7 +56,7 @@ std::string ids_problem(vtkDataSet* mesh) {
         mesh->GetNumberOfPoints());
 }
 
-/// Of the mesh as its reader has it, by another loop than that of the reader.
+/// Computes the numbers of the mesh by another loop than the reader's.
 std::string ids_problem(const std::string& path) {
     const vtk::MeshName name = vtk::parse_mesh_name(path);
     if (vtk::has_extents(name.kind)) return "";
@@ -100,7 +100,7 @@ std::string outcome(const std::string& path, int size, Tally& tally) {
         if (!is_status) return "wrong status: " + text;
         const bool is_named =
             text.find(std::filesystem::path(path).parent_path().filename()) != std::string::npos;
-        // What has no centre is found where the name of the file is not known.
+        // A cell without a center is found where the name of the file is not known.
         if (!is_named && error.status() != SURROGATE_NOT_SUPPORTED) return "no name: " + text;
     } catch (const std::exception& error) {
         return std::string("not an Error: ") + error.what();
@@ -116,7 +116,7 @@ std::string write(const MeshFiles& mesh, const std::string& folder) {
     return folder + "/" + mesh.files.front().first;
 }
 
-/// What is damaged is sound before: "" or what was not read.
+/// Checks that a file is valid before it is damaged: returns "" or what was not read.
 std::string sound_problem(const std::string& folder) {
     for (const MeshFiles& mesh : sound_meshes()) {
         Tally tally;

@@ -107,7 +107,7 @@ void MeshMutator::replace_number(std::string& bytes) {
     bytes.replace(begin, end - begin, pick(numbers));
 }
 
-/// Of the binary data, if there are any, where they begin at a multiple of 4 from the "_".
+/// Mutates the binary data, if there are any, at a multiple of 4 bytes from the "_".
 void MeshMutator::replace_word(std::string& bytes) {
     static const std::vector<uint64_t> words{0,
                                              1,

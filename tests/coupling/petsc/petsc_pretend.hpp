@@ -7,7 +7,7 @@
 
 namespace surrogate::test {
 
-/// What Vecs say of their memory, and how often somebody asked and gave back.
+/// Memory type that Vecs report, and counts of arrays taken and restored.
 struct Pretended {
     std::map<Vec, PetscMemType> memory;
     int n_asked = 0, n_given_back = 0;

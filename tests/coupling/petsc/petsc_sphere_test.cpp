@@ -29,7 +29,7 @@ double value_of(int field, PetscInt row, PetscInt col) {
     return 2e-6 * std::sin(4 * x) * std::sin(y) * std::sin(2 * y);
 }
 
-/// How a DMDA holds the sphere.
+/// Layout of the sphere in a DMDA.
 struct Form {
     bool is_south_first = false;
     bool has_coordinates = false;

@@ -71,7 +71,7 @@ inline std::string shared_text(std::string text) {
     return text;
 }
 
-/// What `print` writes to a viewer, on all ranks. Collective.
+/// Returns the text that `print` writes to a viewer, on all ranks. Collective.
 template <class Print>
 std::string printed(Print print) {
     const std::string path =
@@ -258,7 +258,7 @@ inline PetscReal mean_of(Vec vec) {
     return sum / PetscReal(n);
 }
 
-/// How many iterations lie in a history, which begins with the start.
+/// Returns the number of iterations in a history, which begins with the start.
 inline size_t n_iteration(const std::vector<PetscReal>& history) {
     return history.size() - 1;
 }

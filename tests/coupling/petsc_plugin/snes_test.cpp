@@ -271,7 +271,7 @@ PetscErrorCode constants(DM, PetscInt, PetscInt, MatNullSpace* space) {
     return MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, nullptr, space);
 }
 
-/// Where a SNES finds the null space.
+/// Object to which the null space is attached.
 enum class Holder { jacobian, dm, composed };
 
 class NullSpaceOfSnes : public testing::TestWithParam<Holder> {

@@ -30,7 +30,7 @@ protected:
         EXPECT_EQ(loop_.save(path_).text, "");
         return path_;
     }
-    /// What all ranks answer; nothing has been restored.
+    /// Returns the result on all ranks; nothing has been restored.
     Answer refusal(PointsLoop& loop, const std::string& path) {
         const Answer found = loop.restore(path);
         EXPECT_EQ(found, answer_of_rank_0(found, world));
@@ -77,7 +77,7 @@ protected:
         EXPECT_EQ(found.status, status) << found;
         EXPECT_TRUE(found.says(text)) << found;
     }
-    /// Of what a loop asks for that is changed in one point.
+    /// A loop whose requirements differ in one point.
     void expect_other(const PointsLoop::Kind& kind, const std::string& text,
                       const std::function<void(Snapshot&)>& change = {}) {
         PointsLoop other(world, kind);

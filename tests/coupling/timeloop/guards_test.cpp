@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t bad_row = 17;  // on the last of 2 and 3 ranks
 
-/// What makes one guard speak, and what it then says.
+/// A change that triggers one guard, and the report of the guard.
 struct Cause {
     const char* guard;
     void (*prepare)(HeightLoop&);

@@ -134,7 +134,7 @@ inline bool same_bits(const std::vector<double>& a, const std::vector<double>& b
            (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
 }
 
-/// Whether a number is the same on all ranks.
+/// Returns whether a number is the same on all ranks.
 inline bool is_same_everywhere(double value, MPI_Comm comm) {
     const std::vector<double> all = gathered(std::vector<double>{value}, comm);
     return std::ranges::all_of(

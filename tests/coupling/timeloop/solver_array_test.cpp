@@ -44,7 +44,7 @@ surrogate_block block_of(const Shape& shape, T* memory) {
     return block;
 }
 
-/// Where each point lies.
+/// Index of each point in memory.
 std::vector<size_t> places(const Shape& shape) {
     std::vector<size_t> list;
     const int64_t n = std::accumulate(shape.extents.begin(), shape.extents.end(), int64_t{1},

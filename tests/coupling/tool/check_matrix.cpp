@@ -63,7 +63,7 @@ protected:
             << settings.partition << ", " << result.threads << " threads, " << result.vector;
     }
 
-    /// Whether this machine has the vector level; asked with a plan, as a user would.
+    /// Returns whether this machine has the vector level, which a plan tells as to a user.
     bool has_vector(const std::string& level) const {
         try {
             const double none = 0;

@@ -4,7 +4,7 @@
 #include "coupling/job/job.hpp"
 #include "tests/coupling/tool/check_hashes.hpp"
 
-/// What the programs share that run check cases on the ranks of a launch.
+/// Helpers of the programs that run check cases on the ranks of a launch.
 namespace surrogate::tool {
 
 inline const char* const partitions[] = {"contiguous", "scattered", "uneven"};

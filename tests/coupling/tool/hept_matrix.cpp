@@ -98,7 +98,7 @@ public:
         SURROGATE_HASH_FILE "." + std::to_string(job().size()) + ".safetensors";
 };
 
-/// What a check of such a file is refused with, on this rank.
+/// Returns the error of a check of such a file on this rank.
 std::string refusal_of(const std::string& bytes) {
     const CaseOnDisk disk(bytes);
     const Context context = job().make_context();

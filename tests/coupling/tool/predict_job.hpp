@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What tests of `surrogate predict` on ranks share: a job, a folder with meshes, a folder of a test's
+// Helpers of the tests of `surrogate predict` on ranks: a job, a folder with meshes, a folder of a test's
 // own, refusals.
 
 #include <gtest/gtest.h>

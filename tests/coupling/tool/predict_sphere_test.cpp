@@ -56,7 +56,7 @@ double value_of(int field, int row, int col) {
     return 2e-6 * std::sin(4 * x) * std::cos(y) * std::sin(2 * y);
 }
 
-/// How a file holds the sphere.
+/// Layout of the sphere in a file.
 struct Form {
     const char* name;
     bool is_map = false;
@@ -241,7 +241,7 @@ size_t node_at(const Form& form, const double* x) {
     return row * n_lon + static_cast<size_t>(column_at(lon));
 }
 
-/// What the file must have at x: the prediction, or the mean of the row beside a cap.
+/// Returns the value that the file must have at x: the prediction, or the mean of the row beside a cap.
 double wanted_at(const Form& form, const double* x, const std::vector<double>& wanted) {
     if (!form.has_caps || x[0] != 0 || x[1] != 0) return wanted[node_at(form, x)];
     const size_t row = x[2] > 0 ? 0 : n_lat - 1;

@@ -178,7 +178,7 @@ const std::string escapes =
     "31m\xe2\x80\xaegnp\xe2\x81\xa6"
     "\n  result  passed";
 
-/// Whether a terminal could be told something by it.
+/// Returns whether the text contains control sequences of a terminal.
 bool is_quiet(const std::string& text) {
     for (const char* bidi : {"\xe2\x80\xae", "\xe2\x81\xa6", "\xc2\x9b"})
         if (text.find(bidi) != std::string::npos) return false;

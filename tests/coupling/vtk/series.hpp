@@ -109,7 +109,7 @@ inline surrogate_image block_image(int x_first, int x_last, int y_first, int y_l
         {0, 5, 0, 4, 0, 0}, {x_first, x_last, y_first, y_last, 0, 0}, {1, 2, 0}, {0.5, 0.25, 1}};
 }
 
-/// What a refused call must answer and say.
+/// Status and text that a rejected call must return.
 struct Refusal {
     surrogate_status status;
     const char* word;

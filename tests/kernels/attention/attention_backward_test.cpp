@@ -48,7 +48,7 @@ struct Gradients {
     std::vector<double> dfactor;
 };
 
-/// What backward needs of the forward pass.
+/// Results of the forward pass that the backward pass needs.
 template <class T>
 class Backward {
 public:
@@ -244,7 +244,7 @@ TEST_P(AttentionBackwardOn, AnySplitOfKeysAgrees) {
         expect_gradients(step, gradients<float>(step, queue(), n_a_call));
 }
 
-/// Where scores are far apart the largest takes all: its gradient is that of its value.
+/// If scores are far apart, the softmax selects the largest: its gradient is that of its value.
 TEST_P(AttentionBackwardOn, HugeScoresAreHarmless) {
     auto random = generator();
     const Step step({2, 4, 4}, 20, 130, false, random, 1e30);

@@ -29,7 +29,7 @@ struct Row {
     double weight;
 };
 
-/// What a kernel is given, in its own precision and in awkward memory.
+/// Inputs of a kernel, in its own precision and in unaligned memory.
 template <class T>
 struct RowMemory {
     explicit RowMemory(const Row& row)

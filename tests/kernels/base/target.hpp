@@ -13,7 +13,7 @@
 
 namespace surrogate::kernels::test {
 
-/// What a kernel test runs on. All targets are parameters; those that this machine lacks are
+/// Backend and vector level of a kernel test. All targets are parameters; those that this machine lacks are
 /// skipped by name.
 struct Target {
     Backend backend;

@@ -30,7 +30,7 @@ private:
     int before_ = 0;
 };
 
-/// How a tile lies in memory: rows longer than needed, data off every alignment by some elements.
+/// Memory layout of a tile: rows longer than needed, data off every alignment by some elements.
 struct Layout {
     int64_t extra_row = 0;  ///< in units of lane_count
     int64_t offset = 0;     ///< elements

@@ -8,7 +8,7 @@ namespace {
 class SelectedBackwardOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(SelectedBackwardOn);
 
-/// What backward needs and gives, of one problem.
+/// Inputs and outputs of the backward pass of one problem.
 template <class T>
 struct Gradients {
     Gradients(const SelectedCase& size)

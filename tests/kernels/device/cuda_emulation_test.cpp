@@ -16,7 +16,7 @@ namespace {
 using namespace kernels::cuda;
 using emulation::Product;
 
-/// What a launch ends with, "" if with success.
+/// Returns the error of a launch, "" for success.
 template <class Launch>
 std::string failure(Launch launch) {
     try {

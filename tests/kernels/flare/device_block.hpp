@@ -55,7 +55,7 @@ std::vector<float> block_inputs(const BlockCase& c);
 std::vector<double> reference_block(const BlockCase& c, const BlockWeights& weights,
                                     const std::vector<float>& inputs, int n_bit = 0);
 
-/// Where device memory comes from: the runtime, or the host under emulation.
+/// Source of device memory: the runtime, or the host under emulation.
 struct DeviceMemory {
     void* (*allocate)(int64_t n_byte);
     void (*release)(void* memory);

@@ -6,7 +6,7 @@
 
 namespace surrogate::kernels::test {
 
-/// What the second pass knows of latents, in memory of its own. Padding holds 0.75.
+/// Data of latents in the second pass, in memory of its own. Padding holds 0.75.
 template <class T>
 class LatentSideBox {
 public:

@@ -144,7 +144,7 @@ TEST_P(HeptAttendBackwardOn, LargeRowsAtSmallDistancesKeepTheirSlopes) {
     expect_gradients(queue(), p, some_given<float>(p.size, random));
 }
 
-/// Where den is epsilon alone, given is dy / den of size 1e20.
+/// If den is epsilon alone, the input is dy / den of size 1e20.
 TEST_P(HeptAttendBackwardOn, KeysThatAreFarGiveZeros) {
     auto random = generator();
     BlockProblem<float> p({{6, 3}, 20, 20, 0}, random);

@@ -170,7 +170,7 @@ TEST_P(HeptAugmentOn, SquaresThatMayOverflowAreReported) {
     }
 }
 
-/// What augment_backward() adds up, each beginning at 0.5.
+/// Gradients that augment_backward() accumulates, each starting at 0.5.
 template <class T>
 struct AugmentGradient {
     explicit AugmentGradient(const AugmentProblem<T>& p)

@@ -147,7 +147,7 @@ TEST(HeptCudaOrder, IsThatOfTheHost) {
     }
 }
 
-/// What becomes of NaN in a layer; places after it must still be tokens.
+/// NaN in a layer must leave the orders permutations of the tokens.
 TEST(HeptCudaOrder, TakesAnyBits) {
     auto random = generator();
     CellProblem problem({7, 200, 5000}, 1, random);
@@ -221,7 +221,7 @@ struct RowProblem {
         cuda::kernels().augment(device, args(), nullptr);
     }
 
-    /// Of a token: channel c of part 0 (q), 1 (k) or 2 (v), and s x.
+    /// Returns numbers of a token: channel c of part 0 (q), 1 (k) or 2 (v), and s x.
     float channel(int64_t h, int64_t token, int64_t part, int64_t c) const {
         return qkv[fragment_index(token, (3 * h + part) * head.channel_width + c, width)];
     }

@@ -134,7 +134,7 @@ TEST(ClassScores, AreThoseOfTheDefinitions) {
     const std::vector<uint8_t> y = {1, 0, 1, 1, 0, 0};
     const ClassScore score = class_score<double>(p, y, {});
     EXPECT_NEAR(score.average_precision, (1 + 2.0 / 3 + 3.0 / 5) / 3, 1e-15);
-    // Of 9 pairs of both classes: 0.9 beats 3, 0.7 beats 2, 0.4 beats 1 and ties with one.
+    // There are 9 pairs of both classes: 0.9 beats 3, 0.7 beats 2, 0.4 beats 1 and ties with one.
     EXPECT_NEAR(score.roc_auc, (3 + 2 + 1.5) / 9, 1e-15);
     EXPECT_NEAR(score.f1, 2 * 2.0 / (3 + 3), 1e-15);
     EXPECT_EQ(score.n_point, 6);

@@ -158,7 +158,7 @@ public:
     std::vector<float> x, weight, bias, scale, shift, before;
 };
 
-/// What the pass gives, (n_row, n_given()). first_row: where the rows begin in their tiles.
+/// Returns the output of the pass, (n_row, n_given()). first_row: where the rows begin in their tiles.
 std::vector<float> run(const LayerCase& c, const Layer& layer, Operand operand,
                        int64_t first_row = 0,
                        const kernels::DeviceProperties& device = small_device()) {

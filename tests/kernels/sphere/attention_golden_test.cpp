@@ -7,7 +7,7 @@
 namespace surrogate::kernels::sphere::test {
 namespace {
 
-/// What attention makes of projected fields, and what backward makes of the gradient of its result.
+/// Attention of projected fields, and backward of the gradient of its result.
 struct Averages {
     Field y, sums;
 };

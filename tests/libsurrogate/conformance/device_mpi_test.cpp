@@ -20,7 +20,7 @@ const OptionList by_cuda = {{"backend", "cuda"}, {"threads", "1"}};
 
 class DeviceLaws : public testing::TestWithParam<Tested> {
 protected:
-    /// Whether a plan can be made of points so divided; a refusal names what else would do.
+    /// Returns whether a plan can be made for this partition; an error names an alternative.
     /// Collective.
     bool takes(const std::string& partition, const Options& options) const {
         const FamilyDomains domains(context, model, GetParam(), partition);

@@ -11,7 +11,7 @@
 
 namespace surrogate::test {
 
-/// What one rank owns of the points of a domain, and where its solver keeps their values.
+/// The points of a domain that one rank owns, and their indices in the solver's memory.
 struct Share {
     std::vector<int64_t> points =
         {};  ///< numbers of the points in the whole, in the library's order
@@ -47,7 +47,7 @@ struct NetworkCase {
     /// and outputs there. The others obey the laws on numbers.
     bool is_small = false;
     bool is_divided = false;  ///< enough points for the work of three threads
-    /// What it sends depends on the data: the table of a plan says the most there can be, and after
+    /// The bytes that it sends depend on the data: the table of a plan says the most there can be, and after
     /// a run what that run has sent.
     bool sends_by_data = false;
     int64_t n_point = 0;  ///< if the model does not say on how many points it works
@@ -82,7 +82,7 @@ struct FamilyCase {
     std::string name;
     std::vector<NetworkCase> networks = {};
     std::vector<Mode> modes = {};
-    /// Of which "uneven" leaves rank 0 without points, and "first", "middle" and "last" all ranks but one.
+    /// Names of partitions: "uneven" leaves rank 0 without points, "first", "middle" and "last" all ranks but one.
     std::vector<std::string> partitions = {};
     /// The share of a rank. `domain` is what the model says of its domain; `n_point` counts the
     /// points if it says nothing.

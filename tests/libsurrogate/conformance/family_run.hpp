@@ -41,7 +41,7 @@ public:
     FamilyRun& operator=(const FamilyRun&) = delete;
 
     bool has_points() const { return domains.in.n() > 0 && domains.out.n() > 0; }
-    /// What this rank has of the rows of outputs: those of its points, or all of clouds or nodes.
+    /// Returns this rank's rows of outputs: of its points, or all rows of clouds or nodes.
     const Share& out() const { return has_rows_ ? rows_ : domains.out; }
     bool has_fields() const { return !outputs.empty(); }
 
@@ -81,14 +81,14 @@ private:
     Share rows_;                                     ///< these
 };
 
-/// What one rank alone computes, of all points.
+/// Results of one rank for all points.
 struct Whole {
     std::vector<double> values;  ///< (points, columns)
     std::vector<double> scale;   ///< largest number of each column
 
     /// The rows of a share.
     std::vector<double> of(const Share& share) const;
-    /// Of one that has all rows.
+    /// Returns the share that has all rows.
     Share all() const;
     /// Largest difference of `found`, the rows of a share, relative to the scale of the column. NaN
     /// if a value is, infinity if sizes differ.

@@ -26,7 +26,7 @@ auto variant(const json& network, const json& changes) {
     const json card = {{"format", 1}, {"family", "flare"}, {"network", changed(network, changes)}};
     return filled(card, sphere_model);
 }
-/// Of at most 200 tokens, and 11 words, as the laws give them.
+/// A network of at most 200 tokens and 11 words, as the properties use them.
 auto sequence(const json& changes) {
     return variant({{"model", "ModelWrapper"},
                     {"task", "listops"},

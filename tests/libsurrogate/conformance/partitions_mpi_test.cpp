@@ -54,7 +54,7 @@ protected:
         EXPECT_EQ(run.run_all(), SURROGATE_SUCCESS);
         return run.results();
     }
-    /// Of the last run: what the table says, and what it said when the plan was made.
+    /// Traffic of the last run: from the table now, and from the table when the plan was made.
     void expect_traffic(const Plan& plan, const Traffic& planned) const {
         const Traffic sent = traffic_of_run(plan);
         EXPECT_EQ(sent, traffic_of_table(plan)) << plan.describe();

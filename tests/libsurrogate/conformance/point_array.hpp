@@ -9,7 +9,7 @@
 
 namespace surrogate::test {
 
-/// How a solver keeps the channels of its points.
+/// Memory layout of a solver's channels.
 struct Format {
     const char* name = "Float";
     bool is_double = false;
@@ -29,7 +29,7 @@ public:
     void set(size_t point, int64_t channel, double value);
     double get(size_t point, int64_t channel) const;
     void set_all(double value);
-    /// Whether nothing was written beside the points.
+    /// Returns whether nothing was written beside the points.
     bool has_clean_gaps() const;
 
     surrogate_array all();                     ///< (n, n_channel)

@@ -8,7 +8,7 @@
 #include "tests/libsurrogate/conformance/family_case.hpp"
 #include "tests/support/model_writer.hpp"
 
-/// What the families on scattered points have in common for the laws.
+/// Parts that the cases of families on scattered points share.
 namespace surrogate::test {
 
 /// With modes, partitions and shares, and a plan refused for two domains; no networks. The network

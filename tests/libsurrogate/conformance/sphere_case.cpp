@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-/// How a solver keeps its block: with every partition another way.
+/// Memory layout of a solver's block, another one for each partition.
 SphereLayout layout_of(const std::string& partition) {
     if (partition == "scattered")
         return {.name = "", .partition = partition, .with_nodes = true, .ghosts = 1};

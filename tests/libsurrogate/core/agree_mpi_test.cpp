@@ -97,7 +97,7 @@ TEST_F(Agree, RankAtFaultIsFoundFromTextsHandedOverToo) {
     EXPECT_TRUE(all.says("input 'mobility' is nan")) << all;
 }
 
-// Whether values are outside of a range is a matter of each rank; the agreement makes it one of all.
+// Each rank decides whether values are outside of a range; the agreement makes it one of all.
 TEST_F(Agree, ValuesOutsideTheRangeOfOneRankAreHeardByAll) {
     const Model model(context, darcy_model);
     for (const char* agrees : {"false", "true"}) {

@@ -28,7 +28,7 @@ std::string content_of(const char* path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Where models are saved; each process of the test has its own.
+/// Path of saved models; each process of the test has its own.
 std::string saved_model() {
     return testing::TempDir() + "surrogate_guest_" + std::to_string(getpid()) + ".safetensors";
 }

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What one rank by itself computes of all points.
+/// Returns the results of one rank for all points.
 std::vector<double> alone(const std::string& path, const SequoiaCase& points,
                           const Options& options) {
     const Context context = device_context(emulated_kind, impl::self_communicator());
@@ -47,7 +47,7 @@ const std::vector<json>& networks() {
     return list;
 }
 
-/// Of the first n_network networks. Few points on one partition: what differs is who has none.
+/// Uses the first n_network networks. Few points on one partition: what differs is who has none.
 void expect_bits_of_one_rank(const Context& context, size_t n_network,
                              const std::vector<const char*>& precisions) {
     for (const json& network : std::span(networks()).first(n_network)) {
@@ -152,7 +152,7 @@ TEST(BsaRanks, TheTableSaysWhatWasSent) {
     }
 }
 
-// What a rank cannot compute reaches all that depend on it: with full and sparse attention everybody.
+// A failure of one rank reaches all ranks that depend on it: with full and sparse attention everybody.
 TEST(BsaRanks, BadInputOfOneRankIsSeenByAllAndLeavesNoTrace) {
     for (const bool by_nccl : {false, true}) {
         FakeNccl nccl;

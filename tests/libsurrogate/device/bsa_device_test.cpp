@@ -82,7 +82,7 @@ TEST_P(BsaDevice, StoredCasesAreAsCloseAsPyTorch) {
                 "bsa_no_group", "bsa_paper_width_2d", "bsa_small_grad", "full_baseline"});
 }
 
-// Where all blocks are chosen no rounding changes a choice.
+// If all blocks are chosen, rounding changes no choice.
 TEST_P(BsaDevice, NarrowOperandsCostWhatRoundingCosts) {
     for (const json& changes : {json::object(), json{{"c_hidden", 48}, {"num_heads", 1}}}) {
         SCOPED_TRACE(changes.dump());

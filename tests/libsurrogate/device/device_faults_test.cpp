@@ -16,7 +16,7 @@ namespace {
 
 const Options by_cuda{{"backend", "cuda"}};
 
-/// What is alive on the device.
+/// Handles that exist on the device.
 std::vector<int64_t> alive(const EmulatedDevice& device) {
     const EmulatedDevice::Counts c = device.counts();
     return {c.allocations, c.bytes, c.pinned_allocations, c.streams, c.events, c.graphs, c.n_wrong};
@@ -102,7 +102,7 @@ TEST_F(DeviceFaults, AnyCallThatFailsAtPlanningIsToldAndLeaksNothing) {
     }
 }
 
-/// Where the fields of a run lie.
+/// Memory spaces of the fields of a run.
 struct Place {
     const char* name;
     bool is_there, is_on_stream;

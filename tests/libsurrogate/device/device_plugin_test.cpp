@@ -14,7 +14,7 @@
 namespace surrogate::impl {
 namespace {
 
-/// What `work` is refused with, which must be not_supported.
+/// Returns the text of the error that `work` throws, which must be not_supported.
 std::string refusal(const std::function<void()>& work) {
     const test::Refusal refusal = test::refusal(work);
     EXPECT_EQ(refusal.status, kernels::Status::not_supported) << refusal.text;

@@ -16,7 +16,7 @@ protected:
     Context own_context() const { return device_context(GetParam(), impl::self_communicator()); }
 };
 
-/// Of sum dy y, all weights in one vector. Narrow operands: what a prediction may err, and as much
+/// Gradients of sum dy y, all weights in one vector. Narrow operands: what a prediction may err, and as much
 /// again on the way back.
 TEST_P(FlareTrainingOnDevice, GradientsAreThoseOfTheHost) {
     for (const auto& [file, n] :

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What one rank by itself computes of all points.
+/// Returns the results of one rank for all points.
 std::vector<double> alone(const std::string& path, const Hits& hits, const Options& options) {
     const Context context = device_context(emulated_kind, impl::self_communicator());
     return run(context, Model(context, path), hits, options);
@@ -40,7 +40,7 @@ const std::vector<json>& networks() {
     return list;
 }
 
-/// Of the first n_network networks: everybody has points, or not, or one has most of them.
+/// Uses the first n_network networks: all ranks have points, or some none, or one most of them.
 void expect_bits_of_one_rank(const Context& context, size_t n_network,
                              const std::vector<const char*>& precisions) {
     for (const json& network : std::span(networks()).first(n_network)) {
@@ -127,7 +127,7 @@ TEST(HeptRanks, TheTableSaysWhatWasSent) {
     }
 }
 
-// What a rank cannot compute reaches those whose blocks it shares: with three blocks everybody.
+// A failure of one rank reaches the ranks whose blocks it shares: with three blocks everybody.
 TEST(HeptRanks, BadInputOfOneRankIsSeenByAllAndLeavesNoTrace) {
     for (const bool by_nccl : {false, true}) {
         FakeNccl nccl;
@@ -154,7 +154,7 @@ TEST(HeptRanks, BadInputOfOneRankIsSeenByAllAndLeavesNoTrace) {
     }
 }
 
-// Where rows travel the rank that has the point names it.
+// If rows are redistributed, the rank that owns the point names it.
 TEST(HeptRanks, ClassesThatDoNotExistAreNamedAtHome) {
     const Context context = ranks_context(false);
     const json network = small_hept(pileup);

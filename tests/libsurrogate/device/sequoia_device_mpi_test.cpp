@@ -13,7 +13,7 @@
 namespace surrogate::test {
 namespace {
 
-/// What one rank by itself computes of all points.
+/// Returns the results of one rank for all points.
 std::vector<double> alone(const std::string& path, const SequoiaCase& points,
                           const Options& options) {
     const Context context = device_context(emulated_kind, impl::self_communicator());
@@ -150,7 +150,7 @@ TEST(SequoiaRanks, BadInputOfOneRankSpoilsTheRowsOfAll) {
     }
 }
 
-// What a rank cannot compute reaches all that depend on it: everybody.
+// A failure of one rank reaches all ranks.
 TEST(SequoiaRanks, BadInputOfOneRankIsSeenByAllAndLeavesNoTrace) {
     for (const bool by_nccl : {false, true}) {
         if (by_nccl && size_of(world) == 1) continue;

@@ -30,7 +30,7 @@ const std::vector<SphereLayout>& layouts() {
     return list;
 }
 
-/// What one rank by itself computes, (n_channel, n_lat, n_lon).
+/// Returns the results of one rank, (n_channel, n_lat, n_lon).
 std::vector<double> alone(const std::string& path, const Inputs& inputs, const Options& options) {
     const Context context = device_context(emulated_kind, impl::self_communicator());
     const Model model(context, path);
@@ -62,7 +62,7 @@ void expect_bits_of_one_rank(const Context& context, const json& network,
     }
 }
 
-/// Of each way in which rows meet other rows.
+/// One network for each kind of exchange between rows.
 const std::vector<json>& networks() {
     const json transformer = small_transformer(), segformer = small_segformer();
     static const std::vector<json> list = {

@@ -126,7 +126,7 @@ Found<T> expected(const Column& column, int64_t n) {
         ++found.outside.n;
         const auto distance = [&](double v) { return std::max(column.min - v, v - column.max); };
         const double now = distance(value), before = distance(found.outside.worst);
-        // Of values as far outside, the larger.
+        // Among values equally far outside, the larger one.
         if (found.outside.n == 1 || now > before || (now == before && value > found.outside.worst))
             found.outside.worst = value;
     }

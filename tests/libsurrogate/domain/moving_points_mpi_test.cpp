@@ -26,7 +26,7 @@ surrogate_status move(const Domain& domain, const surrogate_points& points) {
     return surrogate_domain_update_points(domain.get(), &points);
 }
 
-/// What all ranks answer alike.
+/// Returns the result, which is the same on all ranks.
 Answer same_answer(surrogate_status status) {
     const Answer found = answer(status);
     EXPECT_EQ(found, answer_of_rank_0(found, world));

@@ -48,7 +48,7 @@ protected:
         return load_model_file(*comm_, layer, "model", select, any);
     }
 
-    /// What every rank must say, in the words of rank 0's own check.
+    /// The error of every rank, in the words of rank 0's own check.
     void expect_same_refusal(const Refusal& found, Status status, const std::string& part) {
         EXPECT_EQ(found.status, status) << found.text;
         EXPECT_TRUE(found.says(part)) << found.text;

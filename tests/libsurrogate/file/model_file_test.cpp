@@ -252,7 +252,7 @@ TEST(DamagedFile, EveryTruncationIsRefusedWithoutChecksumsToo) {
             << length;
 }
 
-/// What a user of a model can see of it.
+/// Everything that a user can query from a model.
 bool same_content(const ModelFile& a, const ModelFile& b) {
     if (a.card_text != b.card_text || a.tensors.size() != b.tensors.size()) return false;
     for (size_t i = 0; i < a.tensors.size(); ++i) {

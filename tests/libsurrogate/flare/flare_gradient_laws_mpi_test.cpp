@@ -241,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(Files, FlareGradientMemory,
                                          "lra_tokens_mask", "sequence_max_rope"),
                          [](const auto& name) { return name.param; });
 
-/// What a block adds is what its streams take: at C = 64, less than 1.5 KB a point in float.
+/// A block adds the memory of its activations: at C = 64, less than 1.5 KB a point in float.
 TEST(FlareGradientStreams, GrowWithPoints) {
     const Context self;
     const Model model(self, stored_case("flare/mid"));  // C = 64, H = 8, two blocks
@@ -280,7 +280,7 @@ TEST(FlareGradientTraffic, IsWhatTheNoteSays) {
     }
 }
 
-/// Of one prediction with the largest of all tokens: ranks ask each other who has it.
+/// Backward of the maximum over all tokens: ranks determine which of them has it.
 TEST(FlareGradientTraffic, OfASequenceIsWhatTheNoteSays) {
     const Context context = mpi_context(world);
     const Model model(context, stored_case("flare/sequence_max_rope"));  // two blocks
@@ -378,7 +378,7 @@ TEST(FlareGradientEdges, TheMeanOfNoTokenHasNoGradient) {
     EXPECT_TRUE(alone.run());
 }
 
-/// What a mask hides learns from its own prediction, and not through others.
+/// A masked token gets gradients from its own prediction only.
 TEST(FlareGradientEdges, HiddenTokensAlone) {
     const Context context = mpi_context(world);
     const Model model(context, stored_case("flare/lra_tokens_mask"));

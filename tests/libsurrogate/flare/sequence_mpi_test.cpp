@@ -214,7 +214,7 @@ TEST_F(SequenceOnRanks, IsBoundByTheFieldsOfACard) {
     for (size_t i = 0; i < 3; ++i) EXPECT_FLOAT_EQ(static_cast<float>(y[i]), 2 * bare[i] + 1);
 }
 
-/// Of tokens that have targets of their own: the same losses as on one rank, to the bit.
+/// Tokens with targets of their own give losses that are bitwise identical to one rank's.
 TEST_F(SequenceOnRanks, IsLearntWhereEachTokenHasARow) {
     ModelParts<float> parts(SURROGATE_TEST_DATA "/flare/lra_tokens_mask.safetensors");
     parts.card["inputs"] = {{{"name", "word"}, {"unit", ""}, {"mean", 0}, {"std", 1}},

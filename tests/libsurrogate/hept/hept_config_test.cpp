@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ---- files ----
 
-/// How a file of the network is refused that `change` has changed; status success if it is not.
+/// Returns the error of a file of the network after `change`; status success if it is not.
 Answer load(const json& network, const std::function<void(ModelWriter&)>& change) {
     ModelWriter writer = hept_network(network);
     change(writer);

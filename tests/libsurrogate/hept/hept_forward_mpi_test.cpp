@@ -22,7 +22,7 @@ HeptCase distributed(const std::string& name, const char* partition, double scal
     return {name, impl::mpi_communicator(world), &rows, 0, scale};
 }
 
-/// Of all ranks: each point is predicted by one.
+/// Gathers the predictions of all ranks: each point is predicted by one.
 std::vector<double> joined(const std::vector<double>& own) {
     std::vector<double> all(own.size());
     MPI_Allreduce(own.data(), all.data(), static_cast<int>(own.size()), MPI_DOUBLE, MPI_SUM, world);

@@ -86,7 +86,7 @@ protected:
         ++n_compared;
     }
 
-    /// What attention adds to the tokens h of layer l.
+    /// Returns the output of attention for the tokens h of layer l.
     OwnTiles<double> attention_of(const hept::Layers<double>& layers,
                                   const Tiles<const double>& coordinates, int64_t l,
                                   const Tiles<const double>& h) const {

@@ -66,7 +66,7 @@ std::vector<double> run(const Context& context, const Model& model, const Hits& 
     return run(plan, own);
 }
 
-/// What `work` is refused with on this rank.
+/// Returns the error of `work` on this rank.
 Answer answer_of(const std::function<void()>& work) {
     try {
         work();

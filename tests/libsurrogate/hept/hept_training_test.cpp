@@ -44,7 +44,7 @@ protected:
     MakeRun maker() const {
         return [this](const GradientWay& way) { return hits.make(GetParam(), way); };
     }
-    /// Of sum_n (sin(0.7 n) y_n + y_n^2 / 2); relative to the largest entry of each gradient.
+    /// Gradients of sum_n (sin(0.7 n) y_n + y_n^2 / 2); relative to the largest entry of each gradient.
     void expect_stored(const GradientWay& way, double tolerance) const {
         const auto run = hits.make(GetParam(), way);
         ASSERT_TRUE(run->run(

@@ -37,7 +37,7 @@ HomeOrder home_of(const HeptPoints& points, const char* partition, bool is_repro
     return std::move(plan.home);
 }
 
-/// Of all ranks, in their order.
+/// Gathers the points of all ranks, in the order of ranks.
 std::vector<Place> all_places(const HomeOrder& home) {
     return gathered(std::vector<Place>(home.places.begin(), home.places.end()), world);
 }

@@ -79,7 +79,7 @@ protected:
         return points;
     }
 
-    /// Of each token its number in the file: cloud by cloud, points before copies.
+    /// Returns the number of each token in the file: cloud by cloud, points before copies.
     void set_numbers() {
         int64_t first = 0;
         std::vector<int64_t> firsts, ends;  // of clouds: the first token, the end of its points

@@ -88,7 +88,7 @@ TEST_F(GradientsOnRanks, WithNaNOrPoisonOnOneAreReportedOnAllAndThenForgotten) {
 
 // ---- buckets ----
 
-// Of the tensors of 3, 20 and 1 elements the second is complete first, then the others.
+// Among tensors of 3, 20 and 1 elements, the second is complete first, then the others.
 const std::vector<int> stages = {1, 0, 2};
 
 TEST_F(GradientsOnRanks, InBucketsTravelWhileBackwardGoesOn) {

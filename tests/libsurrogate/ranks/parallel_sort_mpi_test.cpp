@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Partitions, ParallelSort,
 
 class ParallelSortMemory : public testing::Test {
 protected:
-    /// What the header promises for n items of keys of `words` words, and a little more.
+    /// The bound of the header for n items of keys of `words` words, with some margin.
     static int64_t bound(int64_t words) { return n * (32 + 16 * words) * 9 / 8 + 32768; }
     static constexpr int64_t n = 20000;
     const std::unique_ptr<impl::Communicator> comm_ = impl::mpi_communicator(world);

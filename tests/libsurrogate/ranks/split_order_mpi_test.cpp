@@ -27,7 +27,7 @@ std::vector<int64_t> rows_of(const std::string& partition, int64_t n) {
 
 class SplitOrderRanks : public testing::TestWithParam<std::string> {
 protected:
-    /// Of this rank's rows; the leaves are distributed in blocks.
+    /// Returns the leaves of this rank's rows; leaves are distributed in blocks.
     std::vector<int64_t> positions(const Cloud& own, int64_t n, const impl::SplitRule& rule,
                                    int64_t block = 8, int n_thread = 1) {
         const kernels::Queue queue(kernels::Backend::ref, kernels::VectorLevel::scalar, n_thread);

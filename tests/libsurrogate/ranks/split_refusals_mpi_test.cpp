@@ -24,7 +24,7 @@ protected:
         for (int64_t i = 0; i < n; ++i) all_.ids[static_cast<size_t>(i)] = i;
     }
 
-    /// What the ranks say of their shares of all_; they must agree.
+    /// Returns the error for the local parts of all_, on which ranks must agree.
     Refusal refused(const char* partition = "contiguous") {
         const Cloud own = all_.rows(own_rows(partition, n, world));
         const Refusal found = refusal([&] {

@@ -221,7 +221,7 @@ TEST_P(SequoiaGradientSelfCheck, GivesTheNormsOfTheSpecification) {
 INSTANTIATE_TEST_SUITE_P(Table, SequoiaGradientSelfCheck, testing::ValuesIn(self_checks()),
                          [](const auto& check) { return check.param.name; });
 
-/// What neither a stored case nor the table has.
+/// Cases that neither the stored files nor the table contain.
 struct Variant {
     std::string name;
     nlohmann::json changes;

@@ -42,7 +42,7 @@ protected:
         for (const std::string& part : parts)
             EXPECT_TRUE(found.says(part)) << part << ": " << found;
     }
-    /// Of a small network with some keys changed.
+    /// Returns the card of a small network with some keys changed.
     void expect_change_refused(const json& base, const json& changes,
                                const std::vector<std::string>& parts,
                                surrogate_status status = SURROGATE_BAD_FILE) {

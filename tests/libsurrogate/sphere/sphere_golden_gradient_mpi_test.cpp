@@ -53,7 +53,7 @@ protected:
             }
             const std::vector<double> expected = file.tensor(name).values;
             ++n_compared;
-            // Of single layers the bias of k has no slope, it moves all scores of a query alike; what is
+            // In single layers the bias of k has no gradient, since it shifts all scores of a query alike; what is
             // published of it is the rounding of sums in single precision.
             if (is_layer() && largest(expected) <= 1e-6 * of_all) {
                 for (int64_t i = 0; i < entry.size; ++i)

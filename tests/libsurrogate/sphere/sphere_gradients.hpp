@@ -13,7 +13,7 @@
 
 namespace surrogate::test {
 
-/// How gradients are computed.
+/// Options of a gradient computation.
 struct SphereWay {
     std::string precision = "fp64";
     bool reproducible = false;

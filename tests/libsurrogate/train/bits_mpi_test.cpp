@@ -181,7 +181,7 @@ void keep(GoldenRun& run, int64_t n) {
         run.load(sample % 4);
         EXPECT_EQ(run.trainer.reservoir_add(), std::min<int64_t>(sample + 1, 2));
     }
-    // What was kept is not what is bound.
+    // The stored sample is not the bound one.
     for (double& value : run.a) value = NAN;
 }
 

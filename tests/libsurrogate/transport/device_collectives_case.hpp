@@ -79,7 +79,7 @@ private:
     T *pinned_, *data_;
 };
 
-/// How a call ended: its status, and the text if it threw.
+/// Result of a call: its status, and the text if it threw.
 struct Ended {
     Status status = Status::success;
     std::string text;
@@ -156,7 +156,7 @@ protected:
     Ended wait() {
         return ended([&] { collectives->wait(stream); });
     }
-    /// What every test of a failure ends with: our ranks and the caller's can still talk.
+    /// Last check of every failure test: our ranks and the caller's can still communicate.
     void expect_ranks_to_talk() {
         int64_t one = 1;
         comm->all_reduce_sum(std::span(&one, 1));

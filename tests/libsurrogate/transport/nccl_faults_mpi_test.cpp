@@ -90,7 +90,7 @@ TEST_P(NcclAsynchronousErrors, BreakEveryRankSoon) {
         (fault.is_death ? faults.dying_operation : faults.failing_operation) = fault.operation;
         faults.is_death_heard = fault.is_heard;
         set(rank == culprit, faults);
-        // Who hears of it needs no limit.
+        // A rank that receives the error needs no time limit.
         const bool is_told = rank == culprit || fault.is_heard;
         make(is_told ? 0 : timeout_s);
         DeviceNumbers<float> numbers(device, {1.0F}, stream);

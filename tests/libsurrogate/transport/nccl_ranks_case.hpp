@@ -14,7 +14,7 @@
 
 namespace surrogate::test {
 
-/// What NCCL must do between several devices of one process, a thread for each: with real devices,
+/// Collectives of NCCL between several devices of one process, a thread for each: with real devices,
 /// and with emulated ones, where the test itself is tested.
 class NcclRank {
 public:
@@ -28,7 +28,7 @@ public:
           collectives_(impl::make_nccl_collectives(comm, *device_, nccl, "a test", limit_s)) {
         host_ = static_cast<float*>(device_->allocate_pinned(n_byte));
         memory_ = static_cast<float*>(device_->allocate(n_byte));
-        // What goes from rank r to rank s: sizes differ, some are 0.
+        // Returns the bytes from rank r to rank s: sizes differ, some are 0.
         for (int other = 0; other < n_rank_; ++other) {
             const auto n_bytes = [&](int from, int to) {
                 return from == to ? int64_t{0} : int64_t{4} * ((from + 2 * to) % 3) * 100;

@@ -57,7 +57,7 @@ if [ -n "$make_sets" ]; then
         { echo "FAILED: what is said of four axes"; exit 1; }
 fi
 
-# What is wrong must be seen: a missing piece, a cut file, a value that is no number, no file.
+# Faults must be reported: a missing piece, a cut file, a value that is no number, no file.
 cp -r "$folder/good/ranks_3_cells" "$folder/good/ranks_3_cells.pvd" "$folder/bad"
 rm "$folder/bad/ranks_3_cells/step_000001_0002.vtu"
 head -c 700 "$folder/good/ranks_1_plane/step_000000.vti" > "$folder/bad/cut.vti"

@@ -118,7 +118,7 @@ def export_sphere(folder, say=print, **changes):
     values = numbers(2 * 2 * 13 * 24, 5).reshape(2, 2, 13, 24)  # (sample, channel, n_lat, n_lon)
     fields = [{"name": "depth", "unit": "m"}, {"name": "vorticity", "unit": "1/s"}]
     path = os.path.join(folder, "sphere_transformer_f16.safetensors")
-    # What the module does not keep under its constructor's names.
+    # Arguments that the module does not keep under its constructor's names.
     told = {key: sphere_network[key] for key in ("num_heads", "bias", "filter_basis_type")} | changes
     sphere_card = {"network": told, "inputs": fields, "outputs": fields, "conventions": "torch-harmonics 0.9.3",
                    "provenance": {"data": "made up", "license": "Apache-2.0"}}

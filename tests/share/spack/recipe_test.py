@@ -92,7 +92,7 @@ for choice in itertools.product([False, True], repeat=len(names)):
     expect(arch == ("80-real;90a-real" if "cuda" in on else None), f"{on}: architectures {arch}")
     n_choice += 1
 
-# What install.md names in the column of Spack is what the recipe depends on.
+# The packages in install.md's Spack column are the recipe's dependencies.
 dependencies = {re.match(r"[a-z0-9]+(-[a-z0-9]+)*", spec).group() for spec, _ in found["depends_on"]}
 rows = [line.split("|") for line in (source / "share/doc/install.md").read_text().splitlines() if line.startswith("| ")]
 page = {}

@@ -15,7 +15,7 @@
 #include "emulated_device.hpp"
 #include "threads.hpp"
 
-/// What handles of an EmulatedDevice share; for EmulatedDevice itself.
+/// State that the handles of an EmulatedDevice share; for EmulatedDevice itself.
 namespace surrogate::test {
 
 using kernels::Error;
@@ -31,7 +31,7 @@ struct Block {
     bool is_pinned;
 };
 
-/// How often it was recorded, and how many of these records its stream has passed.
+/// Number of records, and of records that its stream has passed.
 struct EventState {
     int64_t n_record = 0, n_passed = 0;
     const void* captured_in = nullptr;  ///< recording that it belongs to
@@ -97,7 +97,7 @@ struct EmulatedDevice::State {
     void end_failing_recording() {
         if (std::exchange(fail_in_recording, 0) > 0) fail_in = 0;
     }
-    /// What work on a stream brought up, once; from then on the device is broken.
+    /// Error of the work on a stream, reported once; the device is broken from then on.
     void report_fault(const std::string& call) {
         if (fault.empty()) return;
         is_broken_known = true;

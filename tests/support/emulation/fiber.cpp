@@ -26,7 +26,7 @@ constexpr size_t stack_bytes = size_t{512} * 1024;
 constexpr size_t stack_bytes = size_t{128} * 1024;
 #endif
 
-/// Who changed last, in this OS thread.
+/// The fiber that ran last in this OS thread.
 thread_local Fiber* left = nullptr;
 
 size_t page_bytes() {

@@ -10,7 +10,7 @@
 #include "fiber.hpp"
 #include "threads.hpp"
 
-/// How the threads of a block take turns; for the emulation itself.
+/// Schedule of the threads of a block; for the emulation itself.
 namespace surrogate::emulation {
 
 /// Something that threads do together. combine: for all lanes of a mask, from their operands.

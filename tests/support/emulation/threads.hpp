@@ -50,7 +50,7 @@ struct PendingCopy {
     const void* from;
 };
 
-/// What a thread knows about itself.
+/// State of a thread.
 struct Thread {
     uint3 thread_index, block_index;
     dim3 block_size, grid_size;
@@ -64,7 +64,7 @@ extern constinit thread_local Thread* current;  ///< null outside of kernels
 /// Ends the launch with this text.
 [[noreturn]] void fail(const std::string& text);
 
-/// What a stream pointer other than null points to.
+/// Target of a stream pointer other than null.
 class Queue {
 public:
     virtual ~Queue() = default;
@@ -96,7 +96,7 @@ void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_
           {grid, block, shared_bytes, [kernel, values] { std::apply(kernel, values); }});
 }
 
-// What the lanes of a warp, or all threads of a block, do together.
+// Operation that the lanes of a warp, or all threads of a block, do together.
 void synchronize_block(Place place);
 void synchronize_warp(uint32_t mask, Place place);
 /// `bits` of lane `source`.
