@@ -25,7 +25,7 @@ struct Heads {
     int64_t n_value_channel() const { return n_head * n_value_dim; }
 };
 
-/// What is added to scores: factor(h) * distance(j, i), in base 2 as they are. No factor: nothing.
+/// Term added to scores: factor(h) * distance(j, i), in base 2 as they are. No factor: nothing.
 template <class T>
 struct DistanceBias {
     const T* factor = nullptr;  ///< (H)
@@ -87,7 +87,7 @@ template <class T>
 void attend_delta(const Queue& queue, const Heads& heads, Tile<const T> y, Tile<const T> dy,
                   Tile<T> delta);
 
-/// What backward knows of a tile of queries.
+/// Results of the forward pass for a tile of queries, read by backward.
 template <class T>
 struct AttendGradient {
     Tile<const T> q;               ///< (H*d, n_query)

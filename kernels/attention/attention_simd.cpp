@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 namespace {
 
-/// Whether all |x| < 2^50, padding included: scores of such numbers neither overflow nor are NaN.
+/// Returns whether all |x| < 2^50, padding included: scores of such numbers neither overflow nor are NaN.
 bool are_moderate(Tile<const float> x) {
     auto largest = hn::Zero(Bits());
     for (int64_t c = 0; c < x.shape[0]; ++c) {

@@ -44,7 +44,7 @@ inline Rows rows_of_head(Tile<const float> tile, int64_t h, int64_t n_dim) {
     return {tile.data + h * n_dim * tile.stride[0], tile.stride[0], n_dim};
 }
 
-/// What is added to scores of one head: factor * distance(r, lane), in front of their sums. Null
+/// Term added to scores of one head: factor * distance(r, lane), in front of their sums. Null
 /// distance: nothing.
 struct Bias {
     float factor;
@@ -94,7 +94,7 @@ HWY_INLINE void start_scores(const Bias& bias, Vector (&sum)[n_row][n_vector]) {
     }
 }
 
-/// What gather() makes of sums and of what was there:
+/// Result of gather(), from the sums and the earlier values:
 /// value(c, lane) = rescale(lane) value(c, lane) + w sum(c, lane); rescale null: 1.
 struct Sums {
     float* value;

@@ -32,7 +32,7 @@ __device__ inline void probabilities(int index, float maximum_first, float maxim
     }
 }
 
-/// Where a sum over any number of points puts its largest probability: 2^14 in fp16, whose smallest
+/// Scale of the largest probability in a sum over any number of points: 2^14 in fp16, whose smallest
 /// is 2^-24. At 1 a point 26 (log2) below the largest would be lost, and a million of them together
 /// are 1.5 % of what counts. The other operands have the range of float.
 constexpr float peak_of_points(Operand operand) {
@@ -61,7 +61,7 @@ __device__ inline void exponentiate(float maximum_first, float maximum_second,
     sum_second += sums[2];
 }
 
-/// What exponentiate() added up, over all lanes of a row.
+/// Returns the sum of exponentiate() over all lanes of a row.
 template <Operand operand>
 __device__ inline float whole_sum(float sum) {
     return Products<operand>::sums_rows ? sum : sum_of_quad(sum);

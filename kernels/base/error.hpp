@@ -6,7 +6,7 @@
 
 namespace surrogate::kernels {
 
-/// What went wrong, as a caller can act on it. The values are those of `surrogate_status` in
+/// Category of an error, for callers to act on. The values are those of `surrogate_status` in
 /// surrogate.h.
 enum class Status : int {
     success = 0,

@@ -22,7 +22,7 @@ VectorLevel best_vector_level();
 /// (omp_set_num_threads). Without either it is the number of cores.
 int openmp_threads();
 
-/// Where work runs: backend, instruction set and number of threads. First argument of everything
+/// Execution context of kernels: backend, instruction set and number of threads. First argument of everything
 /// that computes. A value: it owns nothing, and two queues may be used at once.
 class Queue {
 public:

@@ -8,7 +8,7 @@
 #include "kernels/base/queue.hpp"
 #include "kernels/base/tiles.hpp"
 
-/// What Ball Sparse Attention computes beyond softmax attention (kernels/attention): distances in a
+/// Kernels of Ball Sparse Attention beyond softmax attention (kernels/attention): distances in a
 /// ball, coarse blocks, the choice of blocks, attention to chosen blocks, gates. Points are slots of
 /// a ball tree, in tiles. Source: arXiv:2506.12541; the specification of the family.
 namespace surrogate::kernels::bsa {
@@ -125,7 +125,7 @@ struct HeadRange {
     int64_t first = 0, end = 0;
 };
 
-/// Of the heads of `range`: dq (H*d, n_query) +=, and the gradients of keys and values += in
+/// Adds the gradients of the heads of `range`: dq (H*d, n_query) +=, and the gradients of keys and values += in
 /// `gradients`, which lie as `chosen`, with its l, g and n_choice. The formulas are those of
 /// attend_backward_queries(). A group adds to each of its blocks once, the sum over its queries in
 /// ascending order, and groups follow in ascending order. Groups may share blocks, so that only

@@ -19,7 +19,7 @@ constexpr int most_warps = 8;        // of a block: heads of the same queries
 constexpr int chunk_distances = 64;  // keys whose distances the warps of a block share
 constexpr int distance_row = chunk_distances + 8;  // lanes read 8 rows of pairs: other banks
 
-/// Of a query and a key: what is added to their score, and whether they see each other.
+/// Bias of the score of a query and a key, and whether they attend to each other.
 struct Pair {
     float added = 0;
     bool sees = true;
@@ -100,7 +100,7 @@ struct Pass {
         }
     }
 
-    /// Where this lane's rows of n_key keys lie, and of their values; -1: no such key.
+    /// Offsets of this lane's rows of n_key keys and of their values; -1: no such key.
     struct Places {
         int64_t keys[key_tiles][2], values[key_tiles][2];
     };
@@ -308,7 +308,7 @@ __device__ void attend_ball(const AttendArgs& args, Pass& pass, float* shared) {
     const int64_t begin = first_query / args.ball * args.ball;
     const int64_t end = ((end_query - 1) / args.ball + 1) * args.ball;
     const auto n_ball = static_cast<int>(args.ball), n_slot = static_cast<int>(end - begin);
-    // Where the balls of this lane's rows begin, behind `begin`.
+    // First slots of the balls of this lane's rows, relative to `begin`.
     int row_begin[Pass::n_row];
 #pragma unroll
     for (int row = 0; row < Pass::n_row; ++row) {

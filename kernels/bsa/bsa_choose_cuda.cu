@@ -12,7 +12,7 @@ namespace {
 constexpr int n_warp = 2;  // of a block
 constexpr int chunk_blocks = 32;
 
-/// Of one warp: keys (chunk_blocks, n_dim), then what all lanes have side by side: queries (n_dim),
+/// Shared memory of one warp: keys (chunk_blocks, n_dim), then what all lanes have side by side: queries (n_dim),
 /// scores and blocks (n_choice).
 int64_t warp_floats(const ChooseArgs& args) {
     return int64_t{chunk_blocks} * args.n_dim + 32 * (args.n_dim + 2 * int64_t{args.n_choice});

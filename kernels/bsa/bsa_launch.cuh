@@ -4,12 +4,12 @@
 #include "kernels/bsa/bsa_device.hpp"
 #include "kernels/device/launch.cuh"
 
-/// What the kernels of Ball Sparse Attention share: where heads stand, and the launches of each file.
+/// Helpers of the kernels of Ball Sparse Attention: offsets of heads, and the launches of each file.
 namespace surrogate::kernels::bsa::cuda {
 
 using namespace surrogate::kernels::cuda;
 
-/// Where a lane's two channels (2t, 2t + 1) of group 0 of a row begin.
+/// Returns the offset of a lane's two channels (2t, 2t + 1) in group 0 of a row.
 __device__ inline int64_t place_in(int64_t row, int64_t width, int t) {
     const auto tile = static_cast<int64_t>(static_cast<uint64_t>(row) / tile_rows);
     const int r = static_cast<int>(row) & (static_cast<int>(tile_rows) - 1);

@@ -40,7 +40,7 @@ HWY_INLINE Vector join_halves(Vector a, Vector b) {
 }
 #endif
 
-/// Where join_rows() leaves the sum of row r: what the shuffles give, not put in order.
+/// Returns the lane in which join_rows() leaves the sum of row r: the order of the shuffles.
 HWY_INLINE int joined_place(int64_t r) {
     constexpr int place[3][n_joined] = {
         {0, 1, 2, 3, 4, 5, 6, 7}, {0, 4, 8, 12, 2, 6, 10, 14}, {0, 8, 4, 12, 2, 10, 6, 14}};

@@ -59,7 +59,7 @@ HWY_NOINLINE void weigh_all(int64_t n_query, int64_t row, float* scores, float* 
     join_rows(part, 1, sums);
 }
 
-/// Where the results of some queries of one head go: channel 0 of the first query, and its log sum.
+/// Destination of the results of some queries of one head: channel 0 of the first query, and its log sum.
 struct Results {
     float* y;
     int64_t y_row;

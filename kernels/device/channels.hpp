@@ -5,7 +5,7 @@
 
 namespace surrogate::kernels {
 
-/// Where a device puts the channels of a model among `width`: heads of n_dim channels get
+/// Positions of a model's channels among `width` on a device: heads of n_dim channels get
 /// n_dim_padded each (4, or a power of two from 8); padded channels are zero everywhere.
 struct DeviceChannels {
     int64_t n_channel = 0;

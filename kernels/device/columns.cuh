@@ -41,7 +41,7 @@ __device__ inline void count_outside(uint64_t above, uint64_t below, DeviceOutsi
     if (below != 0) raise_to(&outside.below, below);
 }
 
-/// Whether the run has failed on this rank, or its results are lost on all.
+/// Returns whether the run has failed on this rank, or its results are lost on all ranks.
 __device__ inline bool is_lost(const DeviceFindings& findings) {
     return findings.poisoned != 0 || findings.not_finite != 0 ||
            findings.bad_input != DeviceFindings::no_place;

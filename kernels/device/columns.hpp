@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-/// How the caller's numbers reach a device's passes, and what the passes find out about them.
+/// Descriptions of the caller's columns for a device's passes, and the errors that passes report.
 namespace surrogate::kernels {
 
 /// The caller's memory on the device: network input = (value - mean) / std, prediction = value *
@@ -35,7 +35,7 @@ constexpr int64_t column_of_place(uint64_t place) {
     return static_cast<int64_t>(place % max_columns);
 }
 
-/// What a run finds out on the device. A place is that of the smallest bad point, or no_place.
+/// Errors that a run detects on the device. A place is that of the smallest bad point, or no_place.
 struct DeviceFindings {
     static constexpr uint64_t no_place = ~uint64_t{0};
     uint64_t bad_input = no_place;   ///< not finite once normalised

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What device code uses beyond plain CUDA C++: tensor-core products, transposes inside a warp,
+/// Device functions beyond plain CUDA C++: tensor-core products, transposes inside a warp,
 /// asynchronous copies and fast functions, one wrapper each. Tests compile the same kernels for the
 /// host: there surrogate_emulation.hpp offers CUDA's own words (__global__, threadIdx, shuffles,
 /// barriers) and another version of everything below, with the same fragment layouts.

@@ -38,7 +38,7 @@ struct State {
     State from(int64_t lane) const { return {maximum + lane, sum + lane, value + lane, row}; }
 };
 
-/// Where keys and values lie: element (i, d) at keys[i * step() + d * key_dim_step()], values
+/// Memory layout of keys and values: element (i, d) at keys[i * step() + d * key_dim_step()], values
 /// likewise. Known at compile time wherever it matters: with steps in variables the compiler runs
 /// out of registers for addresses.
 template <int64_t dim>

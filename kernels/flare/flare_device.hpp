@@ -42,7 +42,7 @@ struct DeviceShape {
     constexpr int64_t head_groups() const { return n_dim_padded < 8 ? 1 : n_dim_padded / 8; }
 };
 
-/// How the encode pass is cut, for one device and model.
+/// Partition of the encode pass into chunks, for one device and model.
 struct EncodeGeometry {
     int64_t n_block = 0;         ///< blocks, and partials of the fast mode
     int64_t n_pass = 1;          ///< launches; each takes some latents and computes k and v again

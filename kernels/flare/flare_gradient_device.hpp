@@ -24,7 +24,7 @@ struct RowsArgs {
     float* rows = nullptr;     ///< (n_point, C)
 };
 
-/// What the reductions of the fast mode have left (LatentArgs) as the way back wants it:
+/// Converts the results of the fast mode's reductions (LatentArgs) for the backward pass:
 ///   z = values / sum,   log_sum = maximum + log2(sum)
 struct KeptLatentsArgs {
     Sizes sizes;

@@ -11,7 +11,7 @@
 #include "kernels/mlp/mlp_cuda.cuh"
 #include "kernels/norm/norm_cuda.cuh"
 
-/// What the passes of FLARE share: who holds which points, loads and stores of pieces, launches.
+/// Helpers of FLARE's passes: assignment of points to lanes, loads and stores of pieces, launches.
 namespace surrogate::kernels::flare::cuda {
 
 using namespace surrogate::kernels::cuda;

@@ -30,7 +30,7 @@ void taint_sums(float taint, int64_t n_lane, float* sum) {
         store(hn::Add(load(sum + m), broadcast(taint)), sum + m);
 }
 
-/// What is done with one head. k and v are its rows of the tiles, both with their own distance of
+/// Work on one head. k and v are its rows of the tiles, both with their own distance of
 /// rows.
 struct Head {
     LaneQueries queries;

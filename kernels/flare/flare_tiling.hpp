@@ -6,11 +6,11 @@
 #include "kernels/device/operand.hpp"
 #include "kernels/flare/flare_device.hpp"
 
-/// How a block of the device's passes is cut: the same numbers for kernels, geometry and tests.
+/// Tile sizes of a block in the device's passes: the same numbers for kernels, geometry and tests.
 /// Reasons and the table of resources stand in flare_cuda.md.
 namespace surrogate::kernels::flare {
 
-/// How the warps of a block share points and latents.
+/// Assignment of points and latents to the warps of a block.
 struct Tiling {
     int n_warp;           ///< of a block, at most; a launch may take fewer (for_points())
     int tiles_per_warp;   ///< of 16 points, through a chain at once: two share a load of a weight

@@ -37,7 +37,7 @@ template <class T>
 void decode_backward(const Queue& queue, const Queries<T>& queries, Tile<const T> k, const T* z,
                      Tile<const T> dy, Tile<T> y, Tile<T> of_points, LatentSums<T> dz);
 
-/// What the second pass knows of the latents when dz is complete. Padding is never read as a result,
+/// Data of the latents in the second pass, when dz is complete. Padding is never read as a result,
 /// but must be finite.
 ///   z        (H, M, D)
 ///   dz       (H, D, n_row) and gamma[h,m] = <dz[h,m], z[h,m]> (H, n_row)

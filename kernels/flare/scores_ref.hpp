@@ -5,7 +5,7 @@
 
 #include "kernels/flare/flare.hpp"
 
-/// What the reference versions of the mixer's passes, forward and backward, are made of.
+/// Building blocks of the mixer's reference passes, forward and backward.
 namespace surrogate::kernels::flare::ref {
 
 /// 2^(a - b) for a <= b. Halved first: the difference of two finite scores may overflow.

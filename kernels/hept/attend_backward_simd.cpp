@@ -25,7 +25,7 @@ HWY_NOINLINE void weigh_and_slope(int64_t n, const float* delta, float* squares,
     });
 }
 
-/// What a strip of queries has beyond its lanes.
+/// Data of a strip of queries besides its lanes.
 template <int n_vector>
 struct StripGradient : Strip<n_vector> {
     using Strip<n_vector>::n_lane;

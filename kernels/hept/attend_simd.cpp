@@ -11,7 +11,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::hept::HWY_NAMESPACE {
 namespace {
 
-/// Where the sums of queries go, or what they are added to.
+/// Destination of the sums of queries, which may be added to it.
 struct SumRows {
     float* data;
     int64_t row;

@@ -65,7 +65,7 @@ HWY_INLINE void write_hashes(DoubleVector sum, int64_t n, uint32_t* to) {
     for (int64_t l = 0; l < n; ++l) to[l] = ordered_bits(static_cast<float>(hash[l]));
 }
 
-/// Whether the squares of all n points are small enough. Quiet: a NaN does not trap.
+/// Returns whether the squares of all n points are small enough. Quiet: a NaN does not trap.
 HWY_INLINE bool are_good(DoubleVector square, int64_t n) {
     double value[double_width];
     hn::StoreU(square, Double(), value);

@@ -18,7 +18,7 @@ struct PointSums {
     const float* data;
     int64_t row, table_stride, n_table;
 
-    /// Of channels first .. first + n - 1 to lanes(c, l), of all tables.
+    /// Combines channels first .. first + n - 1 of all tables into lanes(c, l).
     HWY_INLINE void add(int64_t first, int64_t n, float* lanes) const {
         alignas(64) float more[lane_count * width];
         for (int64_t t = 0; t < n_table; ++t) {

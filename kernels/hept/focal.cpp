@@ -10,7 +10,7 @@
 namespace surrogate::kernels::hept {
 namespace {
 
-/// Of one point: b, 1 - c, and how b changes with the value.
+/// Terms of one point: b, 1 - c, and the derivative of b with respect to the value.
 struct Entropy {
     double b, miss, slope;
 };

@@ -25,7 +25,7 @@ struct FocalSum {
     int64_t n_point = 0;  ///< selected
 };
 
-/// What the loss compares: `values` are probabilities p or logits z with p = 1 / (1 + exp(-z)), y is 0
+/// Inputs of the loss: `values` are probabilities p or logits z with p = 1 / (1 + exp(-z)), y is 0
 /// or 1, and a point is selected where mask is not 0, or everywhere if mask is empty. Spans of one
 /// length, the number of points; they may be empty.
 template <class T>

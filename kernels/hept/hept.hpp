@@ -9,7 +9,7 @@
 #include "kernels/base/view.hpp"
 #include "kernels/linear/linear.hpp"
 
-/// What the Locality-Sensitive Hashing-Based Efficient Point Transformer computes beyond shared
+/// Kernels of the Locality-Sensitive Hashing-Based Efficient Point Transformer beyond shared
 /// layers: queries and keys with coordinates in them, their hashes, the order of the tokens of a
 /// cell, attention in blocks of tokens that hash alike. Source: arXiv:2402.12535; the specification
 /// of the family, sections 1.2 to 1.6 and 5.
@@ -31,7 +31,7 @@ struct RowShape {
     int64_t n_query() const { return n_channel + n_coordinate; }  ///< E
     int64_t n_used() const { return 3 * n_channel + n_coordinate; }
     int64_t stride() const { return round_up(n_used(), lane_count); }
-    /// Of the sums of a token: num (d), then den.
+    /// Number of sums of a token: num (d), then den.
     int64_t n_sum() const { return n_channel + 1; }
 };
 
@@ -41,7 +41,7 @@ inline uint32_t ordered_bits(float value) {
     return bits & 0x80000000U ? ~bits : bits | 0x80000000U;
 }
 
-/// What a head makes rows of. Memory belongs to the caller.
+/// Inputs from which a head makes rows. Memory belongs to the caller.
 template <class T>
 struct Head {
     RowShape shape;
@@ -51,7 +51,7 @@ struct Head {
     int64_t n_table = 0;           ///< C, at least 1
 };
 
-/// Where the hashes of tokens go, as ordered_bits(): of token i in table c that of the query to
+/// Destination of the hashes of tokens, as ordered_bits(): of token i in table c that of the query to
 /// data[c * stride + i], that of the key to data[(n_table + c) * stride + i].
 struct Hashes {
     uint32_t* data = nullptr;
@@ -98,7 +98,7 @@ struct Block {
     std::span<const int32_t> queries;  ///< tokens
     std::span<const int32_t> keys;     ///< tokens, at most block_limit
     int64_t n_zero_key = 0;
-    /// Of the block that comes next, if it has the same rows: they are fetched into the cache
+    /// Tokens of the next block, if it has the same rows: they are fetched into the cache
     /// meanwhile. Results do not depend on them.
     std::span<const int32_t> next_queries = {}, next_keys = {};
 };
@@ -107,7 +107,7 @@ constexpr int64_t block_limit = 1024;
 /// Added to den, so that it is never zero.
 constexpr double epsilon = 1e-20;
 
-/// Of query i and all keys j of the block, a_ij = exp(-|Q_i - K_j|^2 / 2):
+/// For query i and all keys j of the block, with a_ij = exp(-|Q_i - K_j|^2 / 2):
 ///   sums(i) = [ sum_j a_ij v_j | sum_j a_ij + n_zero_key exp(-|Q_i|^2 / 2) + epsilon ]
 ///   sums (.., d + 1): of query i to row to[i], or to row i where `to` is empty; is_added: they are
 ///   added to what lies there

@@ -15,7 +15,7 @@ constexpr int64_t largest_strip = 128;  // queries that a block of threads takes
 constexpr int64_t most_queries = 320;   // of a block of threads; three blocks of 100 are 300
 constexpr int64_t most_keys = 64;       // of a block of tokens, in shared memory
 
-/// How blocks of tokens share blocks of threads: short ones stand side by side, long ones are cut
+/// Assignment of blocks of tokens to blocks of threads: short ones stand side by side, long ones are cut
 /// into strips of queries.
 struct Packing {
     int n_pack = 1;   // blocks of tokens side by side
@@ -63,7 +63,7 @@ __device__ inline float weight_of(float square) {
     return fast_exp2(square * -0.72134752F);  // -log2(e) / 2
 }
 
-/// Of each a.
+/// Products of each a.
 template <int n_query, int n>
 __device__ inline void squares_of(const float4 (&a)[n_query][n], const float4* b,
                                   float (&sums)[n_query]) {
@@ -221,7 +221,7 @@ constexpr int64_t key_bytes(int64_t chunk) {
     return chunk * RowVectors<channels, coordinates>::key * int64_t{sizeof(float4)};
 }
 
-/// What a block of threads may take without asking for more.
+/// Shared memory that a block of threads may use without opting in to more.
 constexpr int64_t most_shared = 48 * 1024;
 
 int whole_warps(int64_t n_thread) {

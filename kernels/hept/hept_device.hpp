@@ -30,7 +30,7 @@ constexpr int64_t most_coordinates = 8;  ///< D, channels of the coordinates' st
 constexpr int64_t warp_cell = 32;        ///< tokens of a cell that a warp sorts
 constexpr int64_t largest_chunk = 4096;  ///< tokens that a block of threads sorts at once
 
-/// Where a head finds the numbers of a token, each part padded with zeros to what kernels are
+/// Layout of a head's numbers of a token, each part padded with zeros to what kernels are
 /// compiled for:
 ///   row (stride)    [ s x | q | k | v ]
 ///   sums (n_sum)    [ num | den, and three numbers that nobody reads ]
@@ -151,7 +151,7 @@ struct DeviceSum {
 
     constexpr bool operator==(const DeviceSum&) const = default;
 };
-/// Where another rank's share of them lies in memory.
+/// Location of another rank's partial sum in memory.
 struct DeviceShare {
     DeviceSum sum;
     int32_t from = 0;

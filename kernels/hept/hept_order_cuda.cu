@@ -26,7 +26,7 @@ struct Row {
           hashes(args.hashes + (which * args.n_row + row) * args.n_token),
           orders(args.orders + (which * args.n_row + row) * args.n_place) {}
 
-    /// Of a place among the members.
+    /// Sort key of a position among the members.
     __device__ uint64_t entry(int place) const {
         return uint64_t{hashes[members[place]]} << 32 | static_cast<uint32_t>(place);
     }

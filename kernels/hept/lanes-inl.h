@@ -102,7 +102,7 @@ HWY_INLINE void weigh(Vector (&square)[n]) {
 /// Vectors whose exponentials are computed together.
 constexpr int n_power = width == 1 ? 1 : 4;
 
-/// What a pair of a row and a lane gives.
+/// Result for a pair of a row and a lane.
 enum class Pair { product, square, weight };
 
 /// Squares of a block become weights, and are added to `total` row by row.
@@ -130,7 +130,7 @@ HWY_INLINE void weigh_block(Vector (&square)[n_row][n_vector], float* total) {
     for (int j = 0; j < n_vector; ++j) store(sum[j], total + j * width);
 }
 
-/// Of n_row rows x and all lanes, in order of c from 0:
+/// For n_row rows x and all lanes, in order of c from 0:
 ///   to(r, lane) = sum_c (lanes(c, lane) - x(r, c))^2   or   sum_c lanes(c, lane) x(r, c)
 /// or, of such squares, exp(-square / 2), which are also added to total (n_lane).
 template <int n_row, int n_vector, Pair kind>
@@ -241,7 +241,7 @@ struct NumberRows {
     T* from(int64_t r, int64_t c) const { return data + r * row + c; }
 };
 
-/// Of n_row rows t and n_vector vectors of numbers c, in order of s = 0 .. n - 1:
+/// For n_row rows t and n_vector vectors of numbers c, in order of s = 0 .. n - 1:
 ///   to(t, c) += sum_s w(s, t) x(s, c)   or   sum_s w(s, t) (x(s, c) - own(t, c))
 /// `is_first`: to what lies there counts as zero.
 template <int n_row, int n_vector, bool is_difference>

@@ -8,10 +8,10 @@
 #include "kernels/base/queue.hpp"
 #include "kernels/base/view.hpp"
 
-/// How good embeddings and probabilities are. Source: the specification of the family, section 7.
+/// Quality measures of embeddings and probabilities. Source: the specification of the family, section 7.
 namespace surrogate::kernels::hept {
 
-/// What is known of hits, (n_point) each.
+/// Labels of hits, (n_point) each.
 struct HitTruth {
     std::span<const int64_t> id;  ///< of the particle; 0: of none
     std::span<const uint8_t> is_reconstructable;

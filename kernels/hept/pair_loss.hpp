@@ -22,7 +22,7 @@
 /// their PairSums from there; pair_gradient().
 namespace surrogate::kernels::hept {
 
-/// Of two embeddings at distance r, or with the angle a between them:
+/// Similarity of two embeddings at distance r, or with angle a between them:
 ///   l2_rbf      exp(-r / (2 sigma^2)): the distance itself, not its square
 ///   l2_inverse  1 / (1 + r)
 ///   cosine      cos(a). The pieces below read unit vectors, which normalize() makes of embeddings.
@@ -44,7 +44,7 @@ using Embedding = View<T, 2>;
 /// The pieces refuse wider embeddings (not_supported): sums of a row lie on the stack.
 constexpr int64_t most_channels = 256;
 
-/// What the loss keeps of points, (n_point) each, memory of the caller. A point that is only second
+/// Data of points that the loss keeps, (n_point) each, memory of the caller. A point that is only second
 /// in pairs has its numbers from the rank that has its row.
 template <class T>
 struct PairSums {

@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 
-/// What multiplies the input: element (r, c) lies at data[r * row + c * column], so that weights are
+/// Matrix that multiplies the input: element (r, c) lies at data[r * row + c * column], so that weights are
 /// read as PyTorch stores them or transposed. Sums start at bias (n_row), or at 0 where it is null.
 struct Matrix {
     const float* data;

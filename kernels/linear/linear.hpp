@@ -32,7 +32,7 @@ template <class T>
 void linear_backward(const Queue& queue, const Linear<T>& layer, Tile<const T> dy,
                      Tile<const T> residual, bool accumulate, Tile<T> dx);
 
-/// Where gradients of a layer's parameters are added up: weight (n_out, n_in), bias (n_out) or null,
+/// Sums of the gradients of a layer's parameters: weight (n_out, n_in), bias (n_out) or null,
 /// laid out as in Linear. Memory belongs to the caller.
 /// Double for both precisions: the sums of a step have as many terms as the mesh has points, and a
 /// float that has taken n tiles is wrong by up to n 2^-24 of the sum of sizes.

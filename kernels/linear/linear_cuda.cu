@@ -241,13 +241,13 @@ struct Inputs {
     }
 };
 
-/// What a warp computed of a tile of rows, to where the next pass reads it.
+/// Stores a warp's results of a tile of rows for the next pass.
 template <Operand operand>
 __device__ void store(const LinearArgs& args, int64_t tile, int first_group, int lane,
                       const float (&y)[n_group][4]) {
     using P = Products<operand>;
     const int n_out_group = args.layer.n_out / 8;
-    // Of pairs the first holds what comes out.
+    // In pairs, the first element holds the output.
     const int per_group = args.activation == DeviceActivation::swiglu ? 2 : 1;
 #pragma unroll
     for (int group = 0; group < n_group; ++group) {

@@ -27,14 +27,14 @@ struct ResidualMlp {
     int64_t n_in() const { return layers.front().n_in; }
     int64_t n_out() const { return layers.back().n_out; }
     int64_t n_hidden() const { return layers.size() > 1 ? layers.front().n_out : 0; }
-    /// Whether x is added to the first layer's result, and what enters the last layer to its own.
+    /// Residual connections: x is added to the first layer's result, the last layer's input to its result.
     bool adds_input() const {
         return layers.size() > 1 ? residual_in && n_in() == n_hidden()
                                  : residual_in && residual_out && n_in() == n_out();
     }
     bool adds_hidden() const { return layers.size() > 1 && residual_out && n_hidden() == n_out(); }
 
-    /// What backward needs of a tile besides x lies in a tile of n_saved() channels: for each layer j
+    /// Backward reads a tile of n_saved() channels besides x: for each layer j
     /// but the last the sum u_j = W_j a + b_j and the result a_j, in the order u_0, a_0, u_1, a_1, ..
     /// That is 8 n_hidden (n_layer - 1) bytes a point in float: 2048 for 5 layers of 64.
     int64_t n_saved() const { return 2 * n_hidden() * (static_cast<int64_t>(layers.size()) - 1); }

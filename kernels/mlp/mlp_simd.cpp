@@ -12,7 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 namespace {
 
-/// Where layer j leaves its result and, unless null, its sum.
+/// Destination of layer j's result and, unless null, of its sum.
 struct Place {
     Tile<float> sum, result;
 };

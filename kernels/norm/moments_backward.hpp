@@ -10,14 +10,14 @@ namespace surrogate::kernels {
 // (x - mean) r:
 //   dweight = sum_i dy h,  dbias = sum_i dy,  dx = r weight (dy - mean(dy) - h mean(dy h))
 
-/// What a row of points adds to the sums: sum[c] = sum_i dy(c, i), product[c] = sum_i dy(c, i) x(c,
+/// Contributions of a row of points to the sums: sum[c] = sum_i dy(c, i), product[c] = sum_i dy(c, i) x(c,
 /// i), in double, in the order of channel_moments().  x, dy (n_channel, n_point) tiles of any
 /// n_point; sum, product (n_channel) are overwritten.
 template <class T>
 void channel_products(const Queue& queue, Tile<const T> x, Tile<const T> dy, double* sum,
                       double* product);
 
-/// What a channel of backward is made of: dx = scale dy - slope (x - mean) - shift, which is the
+/// Coefficients of a channel in backward: dx = scale dy - slope (x - mean) - shift, which is the
 /// formula above with scale = r weight, slope = scale r mean(dy h), shift = scale mean(dy).
 template <class T>
 struct ChannelSlope {

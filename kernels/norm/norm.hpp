@@ -27,7 +27,7 @@ struct Norm {
 template <class T>
 void normalise(const Queue& queue, const Norm<T>& norm, Tile<const T> x, Tile<T> y);
 
-/// Where gradients of a norm's parameters are added up, in double as in LinearGradient: weight, bias
+/// Sums of the gradients of a norm's parameters, in double as in LinearGradient: weight, bias
 /// (n_channel); bias is null for rms. Memory belongs to the caller.
 struct NormGradient {
     double* weight = nullptr;

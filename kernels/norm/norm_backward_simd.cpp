@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 namespace {
 
-/// What the formula needs of tile_points points besides their values: `slope` is mean(g h).
+/// Statistics of tile_points points in the formula: `slope` is mean(g h).
 struct Points {
     float mean[tile_points], scale[tile_points], mean_g[tile_points], slope[tile_points];
 };

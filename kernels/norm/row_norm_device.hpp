@@ -27,7 +27,7 @@ struct RowNormArgs {
     float* moments = nullptr;  ///< (n_row, 2) written: mean, 1 / sqrt(var + eps)
 };
 
-/// Of each part of `rows_per_part` rows, with h = (x - mean) r from `moments`:
+/// Sums over each part of `rows_per_part` rows, with h = (x - mean) r from `moments`:
 ///   parts(p, 0, c) = sum over rows of dy h,   parts(p, 1, c) = sum over rows of dy
 struct RowNormGradientArgs {
     int64_t n_row = 0, n_channel = 0, rows_per_part = 0;

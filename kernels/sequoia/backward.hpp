@@ -20,7 +20,7 @@ namespace surrogate::kernels::sequoia {
 template <class T>
 void take_thirds(const Queue& queue, Tile<T> dy, Tile<T> g);
 
-/// Where gradients of a node elsewhere are added up, as Node.
+/// Destination of the gradients of another node, as Node.
 template <class T>
 struct NodeGradient {
     T* k = nullptr;
@@ -28,7 +28,7 @@ struct NodeGradient {
     int64_t row = 0;
 };
 
-/// Of attend_tree(), for ancestors and siblings; the gradient of `children` is g itself.
+/// Backward pass of attend_tree(), for ancestors and siblings; the gradient of `children` is g itself.
 ///   q, k, v, around  as forward read them (v before it was overwritten)
 ///   g         (H*e, n_node) tile, from take_thirds()
 ///   ancestors (n_group, n_ancestor): where each group's share of the gradients of its ancestors' keys
@@ -43,8 +43,7 @@ void attend_tree_backward(const Queue& queue, const Heads& heads, Tile<const T> 
                           std::span<const NodeGradient<T>> ancestors, T* scratch, Tile<T> dq,
                           Tile<T> dk, Tile<T> dv);
 
-/// Of attend_children().
-///   q, k, v as forward read them; g (H*e, n_parent) tile: the gradient of its result
+/// Backward pass of attend_children(). q, k, v as forward read them; g (H*e, n_parent) tile: the gradient of its result
 ///   dq (H*d, n_parent), dk (H*d, n_child), dv (H*e, n_child) tiles, added to
 template <class T>
 void attend_children_backward(const Queue& queue, const Heads& heads, int64_t k_branch,

@@ -83,7 +83,7 @@ void transpose(int64_t n, const float* from, int64_t to_row, float* to) {
     }
 }
 
-/// Where the gradients of one head and group go, at the first channel of the head.
+/// Destination of the gradients of one head and group, at the first channel of the head.
 struct Gradients {
     const NodeGradient<float>* ancestors;  ///< (n_ancestor), at channel 0
     float *dq, *dk, *dv;                   ///< at the first query, at the first sibling

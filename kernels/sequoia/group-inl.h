@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sequoia::HWY_NAMESPACE {
 namespace {
 
-/// What the queries of one group attend to, of one head: its ancestors and `count` siblings, the last
+/// Keys and values of the queries of one group, for one head: its ancestors and `count` siblings, the last
 /// of which adds `bonus` to its score.
 struct Group {
     const Node<float>* ancestors;  ///< (n_ancestor)

@@ -124,7 +124,7 @@ HWY_NOINLINE void weigh(int64_t n_key, float* scores) {
     }
 }
 
-/// What a register block adds up: n_row channels x n_vector vectors of lanes.
+/// Accumulators of a register block: n_row channels x n_vector vectors of lanes.
 template <int n_row>
 struct Sums {
     Vector at[n_row][n_vector];

@@ -32,7 +32,7 @@ struct Node {
     int64_t row = 0;
 };
 
-/// What surrounds a tile of nodes of one level: groups of k siblings from its first column on; the
+/// Neighborhood of a tile of nodes of one level: groups of k siblings from its first column on; the
 /// last group may be shorter (the end of the level).
 template <class T>
 struct Surroundings {

@@ -15,12 +15,12 @@ namespace {
 constexpr int n_warp = 4;  // of a block
 constexpr int most_groups = static_cast<int>(largest_head / 8);
 
-/// Of a warp: one head of rows of operands.
+/// One head of rows of operands, read by a warp.
 template <Operand operand>
 struct Head {
     using P = Products<operand>;
     using Piece = typename P::Piece;
-    /// What a lane has of one row of a piece.
+    /// Elements of one row of a piece that a lane holds.
     using Half = std::conditional_t<is_wide(operand), uint2, uint32_t>;
 
     const TreeOperands& nodes;
@@ -38,7 +38,7 @@ struct Head {
           key(query + static_cast<int64_t>(nodes_.n_head) * n_group),
           value(key + static_cast<int64_t>(nodes_.n_head) * n_group) {}
 
-    /// Where a lane's halves of two rows begin, those of group 0; -1: no such row.
+    /// Offsets of a lane's halves of two rows in group 0; -1: no such row.
     struct Rows {
         int64_t first, second;
     };
@@ -47,7 +47,7 @@ struct Head {
         const int64_t r = row % tile_rows;
         return (row / tile_rows * nodes.n_group * 32 + r % 8 * 4 + t) * 2 + r / 8;
     }
-    /// Of the rows that the lane holds: g and g + 8 of 16 given by row_at(0 .. 15).
+    /// Returns the offsets of the rows that the lane holds: g and g + 8 of 16 given by row_at(0 .. 15).
     template <class RowAt>
     __device__ Rows rows(const RowAt& row_at) const {
         return {place(row_at(g)), place(row_at(g + 8))};

@@ -85,7 +85,7 @@ struct AverageArgs {
     float* x = nullptr;  ///< stream of all levels
 };
 
-/// Of a sequence, after all means: x += added, then channel `marker` = 0.
+/// Marks the nodes of a sequence, after all means: x += added, then channel `marker` = 0.
 struct MarkArgs {
     DeviceLevel level;
     const float* added = nullptr;  ///< stream of the nodes above the leaves; null: nothing
@@ -183,7 +183,7 @@ struct NormArgs {
     float* to = nullptr;
 };
 
-/// What nodes and their descendants add up to, of a level above the leaves, in double, ascending: a
+/// Sums of nodes and their descendants, for a level above the leaves, in double, ascending: a
 /// node's own row and then what its children have summed.
 struct SumArgs {
     int64_t k = 2;

@@ -4,7 +4,7 @@
 #include "kernels/device/launch.cuh"
 #include "kernels/sequoia/sequoia_device.hpp"
 
-/// What the kernels of Sequoia share: which node stands in a row, and the launches of each file.
+/// Helpers of Sequoia's kernels: the node of a row, and the launches of each file.
 namespace surrogate::kernels::sequoia::cuda {
 
 using namespace surrogate::kernels::cuda;

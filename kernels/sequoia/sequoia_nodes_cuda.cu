@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(n_thread) mark_kernel(const MarkArgs args) {
 
 // ---- ranks ---------------------------------------------------------------------------------------
 
-/// Where channel c of a node stands: in the stream, or among sums.
+/// Returns the location of channel c of a node, in the stream or among sums.
 template <class Number>
 __device__ Number& at(const CutArgs& args, int64_t node, int64_t c) {
     if constexpr (std::is_same_v<Number, double>) {

@@ -57,7 +57,7 @@ struct KeyGradientRow {
     Tile<T> dk, dv;
 };
 
-/// What backward knows of the queries: rings of the rows that the strips name, ends filled.
+/// Results of the forward pass for the queries: rings of the rows that the strips name, ends filled.
 ///   q, dy  H*d and H*e channels
 ///   sums   2*H channels: log_sum of every head, then delta of every head
 /// All layouts have the same ends.

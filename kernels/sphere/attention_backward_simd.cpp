@@ -25,7 +25,7 @@ struct PairRows {
     int64_t point_step[2], gradient_step[2];
 };
 
-/// Where a call computes. What lanes meet: k and v, or q and dy.
+/// Location of a call's work. The operands of lanes are k and v, or q and dy.
 struct Place {
     int64_t column, n_lane;  ///< first column, columns rounded up to vectors
     int64_t head;
@@ -83,7 +83,7 @@ void clear(const PairSums& sums, int64_t n_dim, int64_t n_lane) {
 
 constexpr float ln_2 = 0.6931471806f;
 
-/// What all sums are multiplied by in the end.
+/// Factor of all sums at the end.
 struct Factor {
     alignas(64) float of_lane[lane_count];
 
@@ -144,7 +144,7 @@ QueryPair query_pair(const Heads& heads, std::span<const QueryGradientRow<float>
     return pair;
 }
 
-/// What queries meet.
+/// Operands of queries.
 struct Keys {
     Rings<const float> k, v;
     const float* weight;

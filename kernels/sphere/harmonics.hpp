@@ -61,7 +61,7 @@ public:
 
     // Gradients of a number L, the other way; that of a coefficient is dL/dRe + i dL/dIm.
 
-    /// What row `row` of df, of f = inverse(c), adds to dc: (n_degree, n_degree) [l][m], written.
+    /// Contribution of row `row` of df, for f = inverse(c), to dc: (n_degree, n_degree) [l][m], written.
     void inverse_gradient(const double* df, int64_t row, Complex* dc) const;
     /// No number of it is larger than this times the sum of |df| in the row.
     double inverse_gradient_bound() const;
@@ -73,7 +73,7 @@ private:
     template <class Factor>
     void to_rows(const Complex* c, int64_t first_row, int64_t end_row, const Factor& factor,
                  double* f) const;
-    /// How often an order is counted in a row.
+    /// Multiplicity of an order in a row.
     double times(int64_t order) const { return order == 0 || 2 * order == grid_.n_lon ? 1 : 2; }
     const double* triangle(int64_t row) const;
     double sign(int64_t order) const { return order % 2 == 1 ? odd_sign_ : 1; }

@@ -51,7 +51,7 @@ struct Chunk {
     static constexpr int64_t enough_entries = 40;
     /// Longer bands are continued in the next chunk: pieces of 64 are 2 % slower, of 32 5 %.
     static constexpr int64_t most_band = 160;
-    /// What a chunk holds at most.
+    /// Capacity of a chunk.
     static constexpr int64_t most_of_all = enough_entries - 1 + most_band;
 
     Run runs[most_runs];

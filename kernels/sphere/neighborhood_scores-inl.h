@@ -17,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sphere::HWY_NAMESPACE {
 
-/// Of n_line rows: the largest scores so far, and 0 or NaN if a score is none. The exponential alone
+/// Maxima of n_line rows: the largest scores so far, and 0 or NaN if a score is none. The exponential alone
 /// would not carry every NaN on (flare.md).
 template <int n_line>
 struct Extent {
@@ -29,7 +29,7 @@ struct Extent {
     }
 };
 
-/// What a block of scores reads and writes: some channels. Queries are packed (c, row of the pair,
+/// Operands of a block of scores, for some channels. Queries are packed (c, row of the pair,
 /// lane); `ahead` is what the next block will read: it is called into the cache.
 struct ScoreBlock {
     const float* q;
@@ -137,7 +137,7 @@ struct PackedRows {
     }
 };
 
-/// What scores of a group of columns read and write: some channels. Vector j of columns has its queries
+/// Operands of the scores of a group of columns, for some channels. Vector j of columns has its queries
 /// at packed + j * packed_step, its scores at scores + j * score_step.
 struct ScoreGroup {
     const float* packed;

@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sphere::HWY_NAMESPACE {
 namespace {
 
-/// Of each column: see Extent and Weights.
+/// Extents and weights of each column; see Extent and Weights.
 struct LaneState {
     alignas(64) float maximum[2][group_columns];
     alignas(64) float sum[2][group_columns];
@@ -32,7 +32,7 @@ struct Pair {
     LaneState state;
 };
 
-/// Where a call computes.
+/// Location of a call's work.
 struct Place {
     int64_t column, n_lane;  ///< first column, columns rounded up to vectors
     Rings<const float> k, v;
@@ -70,7 +70,7 @@ void score_pair(Pair& pair, const Place& place) {
     }
 }
 
-/// Of one vector of columns.
+/// Attention of one vector of columns.
 int64_t count_scores(const Pair& pair) {
     int64_t n = 0;
     for (PairWalk walk(pair.strips[0], pair.strips[1]); !walk.is_at_end(); walk.step()) {

@@ -17,7 +17,7 @@ namespace surrogate::kernels::sphere::HWY_NAMESPACE {
 /// lanes in the padding and pairs that nobody sees come to this limit.
 constexpr float lowest_half = lowest_power / 2, highest_half = 32;
 
-/// Where the log_sum and delta of queries are for one vector of columns.
+/// Location of the queries' log_sum and delta for one vector of columns.
 ///   queries in lanes: those of each row of the pair
 ///   keys in lanes: those of the entries, in a chunk over the ring of sums, delta so many rows of
 ///   the ring further; and quadrature weights of the two rows
@@ -144,7 +144,7 @@ HWY_NOINLINE void slope_band(const Run& run, const Sums& of, float* scores, floa
         slope_entries<1, n_line>(sums, masked, t, scores + t * step, slopes + t * step);
 }
 
-/// Of one vector of columns of run r of a chunk.
+/// Derivatives of one vector of columns of run r of a chunk.
 template <int n_line>
 HWY_INLINE void slope_lines(const Chunk& chunk, int r, const SumsOfLanes& of, float* scores,
                             float* slopes) {

@@ -11,7 +11,7 @@ namespace surrogate::kernels::sphere {
 
 enum class Interpolation { bilinear, bilinear_spherical };
 
-/// How a grid is interpolated to another one: latitude first, then longitude.
+/// Interpolation of one grid to another: latitude first, then longitude.
 ///   row ho:   between extended input rows above[ho] and above[ho] + 1 with weights (a, b). If
 ///             has_poles, extended row 0 is the north pole, 1 .. n_lat_in the input rows, n_lat_in
 ///             + 1 the south pole, where every column holds the mean of the nearest row; otherwise

@@ -10,7 +10,7 @@
 
 namespace surrogate::kernels::sphere {
 
-/// Where the phase rows of some consecutive grid rows lie in one block of memory, each with room
+/// Layout of the phase rows of consecutive grid rows in one block of memory, each with room
 /// for the columns that strips reach beyond both ends of the ring, so that kernels never wrap an
 /// index.
 ///   element (phase row p, channel c, column j):  data[begin(p) + c * step(p) + j],

@@ -80,7 +80,7 @@ private:
     int first_tile_ = 0, n_tile_ = 0;
 };
 
-/// What a warp knows of the block's queries: n_value groups of values are its part of the head.
+/// Data of the block's queries in a warp: n_value groups of values are its part of the head.
 template <Operand operand, int n_value>
 struct Part {
     using P = Products<operand>;
@@ -211,7 +211,7 @@ private:
     }
 };
 
-/// What the warps of a block found, in shared memory.
+/// Results of the warps of a block, in shared memory.
 template <int n_value>
 struct Joined {
     float4 y[n_warp][n_value][32];

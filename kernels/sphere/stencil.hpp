@@ -8,7 +8,7 @@
 
 #include "kernels/grid/grid.hpp"
 
-/// Who sees whom on the sphere. Rotating the sphere about its axis maps a grid onto itself, so that
+/// Neighborhoods on the sphere. Rotating the sphere about its axis maps a grid onto itself, so that
 /// a row of outputs needs one list for all its columns.
 ///
 /// Phases. If one grid has p times as many longitudes as the other, its rows are split into p phase
@@ -44,7 +44,7 @@ struct Stencil {
         const auto i = static_cast<size_t>(((row - first_row) * n_phase_out + phase) * n_basis + k);
         return {strips.data() + begin[i], static_cast<size_t>(begin[i + 1] - begin[i])};
     }
-    /// Where in `values` the weights of a list begin.
+    /// Returns the offset of a list's weights in `values`.
     int64_t value_of(int64_t row, int64_t phase, int64_t k) const {
         return value_begin[static_cast<size_t>(((row - first_row) * n_phase_out + phase) * n_basis +
                                                k)];
@@ -79,7 +79,7 @@ Stencil neighborhood(const Grid& out, const Grid& in, double theta_cutoff, int64
 /// has all that reach [first_row, end_row). A list may be empty.
 Stencil transpose(const Stencil& stencil, int64_t first_row, int64_t end_row);
 
-/// Who sees the points of rows [first_row, end_row) of `in`: transpose() of neighborhood(out, in,
+/// Returns the points that see rows [first_row, end_row) of `in`: transpose() of neighborhood(out, in,
 /// theta_cutoff, ..) over all output rows that reach them. The same lists for any choice of rows.
 /// Throws as neighborhood() does.
 Stencil transposed_neighborhood(const Grid& out, const Grid& in, double theta_cutoff,

@@ -6,7 +6,7 @@
 
 #include "kernels/sphere/stencil.hpp"
 
-/// What neighborhoods and filters share: distances, which columns of a row lie in a disk, phases.
+/// Helpers of neighborhoods and filters: distances, which columns of a row lie in a disk, phases.
 namespace surrogate::kernels::sphere {
 
 /// Reach of a layer: official code widens every cutoff by this factor.
@@ -32,7 +32,7 @@ public:
 
     /// Columns of row `point` within the disk around row `centre`: [-w, w] or a full ring.
     Run columns(int64_t centre, int64_t point) const;
-    /// Of the column |column| steps east of the centre. Where the centre or its antipode is met,
+    /// Returns the offset of the column |column| steps east of the center. If the center or its antipode is met,
     /// the direction is rounding noise: 0 by decree, so that all machines agree.
     Sighting sight(int64_t centre, int64_t point, int64_t column) const;
     double distance(int64_t centre, int64_t point, int64_t column) const;
