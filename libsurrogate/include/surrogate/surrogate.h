@@ -354,7 +354,7 @@ SURROGATE_API surrogate_status surrogate_model_input(const surrogate_model* mode
 SURROGATE_API surrogate_status surrogate_model_output(const surrogate_model* model, int32_t index,
                                                       surrogate_field_info* info);
 
-/* How the inputs of the training samples were distributed, as far as the card says (key `pooled`,
+/* Distribution of the inputs of the training samples, as the card gives it (key `pooled`,
  * page model-file.md): what a guard rail compares a step with. Pooling makes 2 numbers of each input
  * that is a field, in the card's order: mean and standard deviation over all points of the network's
  * value, (value - mean) / std. Points count with the domain's weights, on the sphere with their
@@ -381,7 +381,7 @@ SURROGATE_API surrogate_status surrogate_model_input_statistics(const surrogate_
  * does not count. Reads all weights, once until they change. Local. Since 0.1 */
 SURROGATE_API surrogate_status surrogate_model_hash(const surrogate_model* model, uint64_t* hash);
 
-/* What kind of domain a model works on, and for grids which one.
+/* Kind of domain that a model works on, and the grid if it is one.
  *   kind          SURROGATE_POINTS: scattered points; grid is then "" and the counts are 0
  *                 SURROGATE_SPHERE: the grid `grid` of n_lat x n_lon points, see surrogate_sphere
  *   keeps_clouds  1: points of different clouds (surrogate_points) do not see each other
@@ -476,7 +476,7 @@ SURROGATE_API surrogate_status surrogate_check_case_tensor(const surrogate_check
                                                            int32_t index, surrogate_tensor* tensor);
 SURROGATE_API void surrogate_check_case_destroy(surrogate_check_case** check_case);
 
-/* How far the prediction of a check case may be from its truth, as |y - truth| / |truth| (L2 norm):
+/* Allowed difference between the prediction of a check case and its truth, as |y - truth| / |truth| (L2 norm):
  * the bound of `surrogate check` (page model-file.md). It depends on the model, because official
  * runs of some families are less exact than those of others. Local.
  *   precision  of the plan: "fp32", ..; see surrogate_options_set
@@ -518,7 +518,7 @@ SURROGATE_API surrogate_status surrogate_domain_create_points(surrogate_context*
                                                               const surrogate_points* points,
                                                               surrogate_domain** domain);
 
-/* What a domain of scattered points keeps of this rank's share: x as double, axis by axis. The
+/* Data of this rank's points in a domain of scattered points: x as double, axis by axis. The
  * memory belongs to the domain, must not be written, and is valid until the points move. Local. Errors: NOT_SUPPORTED (a grid).
  * Since 0.1 */
 SURROGATE_API surrogate_status surrogate_domain_points(const surrogate_domain* domain,
@@ -595,7 +595,7 @@ SURROGATE_API surrogate_status surrogate_domain_create_sphere(surrogate_context*
                                                               const surrogate_sphere* sphere,
                                                               surrogate_domain** domain);
 
-/* What a spherical domain keeps of this rank's block, with the steps in force; latitude and longitude
+/* Data of this rank's block in a spherical domain, with the steps in force; latitude and longitude
  * are NULL. Local. Errors: NOT_SUPPORTED (scattered points). Since 0.1 */
 SURROGATE_API surrogate_status surrogate_domain_sphere(const surrogate_domain* domain,
                                                        surrogate_sphere* sphere);
@@ -688,7 +688,7 @@ SURROGATE_API surrogate_status surrogate_plan_open(const char* path, const surro
                                                    const surrogate_options* options,
                                                    surrogate_plan** plan);
 
-/* What a plan was made from, for wrappers that hold only the plan. Each gives a new handle of the
+/* Objects from which a plan was created, for wrappers that hold only the plan. Each gives a new handle of the
  * same object, which the caller destroys, before or after the plan. is_output 0: the input domain,
  * 1: the output domain. Local. Since 0.1 */
 SURROGATE_API surrogate_status surrogate_plan_context(const surrogate_plan* plan,

@@ -256,7 +256,7 @@ public:
         return is_optional != 0;
     }
     std::string family() const { return detail::text_of(get(), surrogate_model_family); }
-    /// What `surrogate check` allows; see surrogate_model_check_bound.
+    /// Returns the error that `surrogate check` allows; see surrogate_model_check_bound.
     double check_bound(const std::string& precision, bool is_double, double official) const {
         double bound = 0;
         check(surrogate_model_check_bound(get(), precision.c_str(), is_double, official, &bound));
@@ -329,7 +329,7 @@ public:
         check(surrogate_domain_n_clouds(get(), &n));
         return n;
     }
-    /// Of scattered points: what the domain keeps; see surrogate_domain_points.
+    /// Returns the data of a domain of scattered points; see surrogate_domain_points.
     surrogate_points points() const {
         surrogate_points points{};
         check(surrogate_domain_points(get(), &points));
@@ -407,7 +407,7 @@ public:
     /// Takes a handle over.
     explicit Plan(surrogate_plan* handle) : handle_(handle) {}
 
-    /// What the plan was made from; they share the objects with it.
+    /// Returns the objects from which the plan was created; they share ownership with it.
     Context context() const {
         return Context(detail::made<surrogate_context>(
             [&](auto handle) { return surrogate_plan_context(get(), handle); }));

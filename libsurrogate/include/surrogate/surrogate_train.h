@@ -138,7 +138,7 @@ SURROGATE_API surrogate_status surrogate_trainer_set_grid_shape(surrogate_traine
 SURROGATE_API surrogate_status surrogate_trainer_accumulate(surrogate_trainer* trainer,
                                                             double* loss);
 
-/* What a step did. */
+/* Result of a step. */
 typedef struct surrogate_step_report {
     int64_t step;         /* optimiser steps so far, this one included */
     int64_t samples;      /* samples in it, over all groups */

@@ -15,7 +15,7 @@
 #include "libsurrogate/src/plan/plan.hpp"
 #include "surrogate/surrogate.h"
 
-/// What stands behind the opaque handles. Each shares what it needs, so that handles may be
+/// Objects behind the opaque handles. Each shares ownership of the objects that it uses, so that handles may be
 /// destroyed in any order.
 
 /// A fixed buffer: keeping the text of a failure must not fail. Nothing in it moves a terminal's

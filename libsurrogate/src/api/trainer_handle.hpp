@@ -7,7 +7,7 @@
 #include "libsurrogate/src/train/trainer.hpp"
 #include "surrogate/surrogate_train.h"
 
-/// What stands behind the opaque handles of training.
+/// Objects behind the opaque handles of training.
 
 struct surrogate_trainer_options {
     surrogate::impl::TrainingSettings settings;

@@ -14,7 +14,7 @@
 
 namespace surrogate::impl {
 
-/// Who shares the cores of this node.
+/// Number of ranks that share the cores of this node, and the cores.
 struct Placement {
     int ranks_on_node = 1;
     int cores_on_node = 1;  ///< cores that these ranks together may use

@@ -105,7 +105,7 @@ void Communicator::begin_ring_shift(const void* to_next, int64_t n_send, void* f
         begin_exchange({}, {});
         return;
     }
-    // What is sent is not written to: Message serves both directions.
+    // Sent data is not written to: Message serves both directions.
     const Message send{(rank() + 1) % size(), const_cast<void*>(to_next), n_send};
     const Message receive{(rank() + size() - 1) % size(), from_previous, n_receive};
     begin_exchange(std::span(&send, 1), std::span(&receive, 1));
@@ -140,7 +140,7 @@ struct AgreedStatus {
     }
 };
 
-/// Whether a text begins as "rank 12: ".
+/// Returns whether a text begins as "rank 12: ".
 bool names_a_rank(std::string_view text) {
     if (!text.starts_with("rank ")) return false;
     const size_t end = text.find_first_not_of("0123456789", 5);

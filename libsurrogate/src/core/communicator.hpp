@@ -20,7 +20,7 @@ public:
     using Error::Error;
 };
 
-/// What families need of the other ranks, and the seam where tests inject delays and faults.
+/// Communication between the ranks of a context, and the interface where tests inject delays and faults.
 /// Implementations: one rank (here), MPI (transport/mpi_communicator.hpp). All functions are
 /// collective and blocking, except rank(), size(), transport(), the counters, and those whose
 /// comment says otherwise. share/doc/communication.md lists them and the rules of their use.

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
     throw Error(what, path, std::generic_category().message(code));
 }
 
-/// Where a chain of symbolic links ends, also if nothing is there yet.
+/// Returns the end of a chain of symbolic links, which need not exist.
 std::string without_links(const std::string& path) {
     fs::path target = path;
     std::error_code none;
@@ -34,7 +34,7 @@ std::string without_links(const std::string& path) {
     return target.string();
 }
 
-/// What a new file replaces: the end of a chain of links, or the name itself.
+/// Returns the path that a new file replaces: the end of a chain of links, or the name itself.
 std::string target_of(const std::string& path, Links links) {
     return links == Links::followed ? without_links(path) : path;
 }

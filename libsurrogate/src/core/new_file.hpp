@@ -24,7 +24,7 @@ private:
     std::string reason_;
 };
 
-/// What happens to a symbolic link that has the name of a new file.
+/// Treatment of a symbolic link that has the name of a new file.
 enum class Links {
     followed,  ///< the file that it points to is replaced, the link stays
     replaced   ///< the new file takes the place of the link, and the file that it points to stays
@@ -79,11 +79,11 @@ void write_atomically(const std::string& path, const std::string& text,
 /// Returns the name of the temporary of `path`.
 std::string temporary_of(const std::string& path, Links links = Links::followed);
 
-/// Whether the name stands for an open file of this process (/dev/stdout), which a shell may have
+/// Returns whether the name refers to an open file of this process (/dev/stdout), which a shell may have
 /// redirected to a file.
 bool is_stream(const std::string& path);
 
-/// What a name stands for, links followed. Two names of one file (other spellings, symbolic and
+/// The file that a name refers to, links followed. Two names of one file (other spellings, symbolic and
 /// hard links) have equal identities.
 struct Identity {
     bool exists = false;

@@ -14,7 +14,7 @@
 
 namespace surrogate::impl {
 
-/// What a rank gives the others, or takes from them: a part for each rank, side by side in device
+/// Data that a rank sends to the others, or receives from them: a part for each rank, side by side in device
 /// memory in the order of ranks. The own part is empty.
 struct DeviceParts {
     void* data = nullptr;
@@ -46,7 +46,7 @@ public:
     /// Why this one was chosen, one line for the table of a plan.
     virtual std::string reason() const = 0;
 
-    /// Whether calls are enqueued on the stream only and may be recorded in a graph, which must go
+    /// Returns whether calls are enqueued on the stream only and may be recorded in a graph, which must go
     /// before this object does, and after a failure when before_abort() says so. If not, they wait
     /// on the host for what the stream was given before.
     virtual bool is_enqueued() const = 0;
@@ -113,7 +113,7 @@ protected:
     virtual void do_all_gather(void* values, int64_t n_byte, kernels::Stream stream) = 0;
     virtual void do_exchange(const DeviceParts& given, const DeviceParts& taken,
                              kernels::Stream stream) = 0;
-    /// Whether these go through the communicator, which counts.
+    /// Returns whether these go through the communicator, which counts them.
     virtual bool is_counted_by_communicator() const { return false; }
     void release_graphs() noexcept {
         if (release_graphs_) release_graphs_();

@@ -31,7 +31,7 @@ public:
 
     kernels::Device& device() const { return *device_; }
     DeviceCollectives& collectives() const { return *collectives_; }
-    /// What a rank that has failed gives the others; nothing on one rank.
+    /// NaN that a failed rank sends to the others; empty with one rank.
     const PinnedNan& nan() const { return nan_; }
     /// The kernels of a family, as its own header declares them. Local; throws not_supported if the
     /// plug-in has none.

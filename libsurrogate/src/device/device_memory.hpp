@@ -12,7 +12,7 @@
 
 namespace surrogate::impl {
 
-/// What a device hands out, owned: given back by `give_back`. The device must outlive it.
+/// Owns a handle of a device, which is released by `give_back`. The device must outlive it.
 template <void (kernels::Device::*give_back)(void*) noexcept>
 class DeviceOwned {
 public:
@@ -55,7 +55,7 @@ inline PinnedMemory pinned_memory(kernels::Device& device, int64_t n_byte) {
 /// Memory of one owner on its device, in one allocation: pieces are added, then it is taken.
 class DeviceArena {
 public:
-    /// Where the piece will begin.
+    /// Returns the offset of the piece.
     int64_t add(int64_t n_byte) {
         const int64_t offset = size_;
         size_ += (n_byte + 255) / 256 * 256;

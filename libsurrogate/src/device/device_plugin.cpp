@@ -10,7 +10,7 @@
 namespace surrogate::impl {
 namespace {
 
-/// What the loader has to say about its last failure.
+/// Returns the loader's text about its last failure.
 std::string loader_words() {
     const char* words = dlerror();
     return words ? words : "the loader gave no reason";
@@ -33,7 +33,7 @@ const DevicePlugin* open_plugin(const std::string& file, std::string& reason) {
     return entry();
 }
 
-/// Where this code lies, with the slash at the end; empty if the loader knows only a bare name, as
+/// Returns the folder of this code, with the slash at the end; empty if the loader knows only a bare name, as
 /// of a program found by PATH.
 std::string own_folder() {
     Dl_info info{};

@@ -11,7 +11,7 @@
 
 namespace surrogate::impl {
 
-/// What device code offers the library. It lies in a shared object of its own, so that the library
+/// Interface of device code to the library. Device code is a shared object of its own, so that the library
 /// itself needs nothing of a vendor's; tests offer an emulated device in the same form.
 struct DevicePlugin {
     /// Device `index`, or with -1 the one that is current in the calling thread. Throws

@@ -14,7 +14,7 @@ struct DeviceReduction {
     Kind kind = Kind::sum_float;
     void* values = nullptr;  ///< (count)
     int64_t count = 0;
-    /// What a rank that has failed gives instead, as many bytes in pinned memory: something that
+    /// Data that a failed rank sends instead, as many bytes in pinned memory: a value that
     /// the other ranks recognise.
     const void* poison = nullptr;
 
@@ -72,7 +72,7 @@ public:
     void gather(const DeviceGather& gather);
     void exchange(const DeviceExchange& exchange);
 
-    // Of the reductions, gathers and exchanges so far.
+    // Counts of the reductions, gathers and exchanges so far.
     int64_t n_collective() const { return n_collective_; }
     int64_t n_byte() const { return n_byte_; }
 

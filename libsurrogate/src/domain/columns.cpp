@@ -109,7 +109,7 @@ Interior interior_of(const Column& column) {
     return {std::clamp(column.min, low, high), std::clamp(column.max, low, high)};
 }
 
-/// Whether values pass as they are: contiguous, in the network's type, not normalised.
+/// Returns whether values are copied unchanged: contiguous, in the network's type, not normalized.
 template <class T>
 bool is_plain(const Column& column) {
     return column.stride == 1 && column.is_double == std::is_same_v<T, double> &&
@@ -127,7 +127,7 @@ struct Keys {
 };
 constexpr float largest_float = std::numeric_limits<float>::max();
 
-/// Of floats that lie in the interior of a plain column.
+/// Reads floats in the interior of a plain column.
 Keys keys_of(const Interior& interior) {
     // Zero of either sign: -0 comes before 0 here.
     const float low = interior.low == 0 ? -0.0f : static_cast<float>(interior.low);

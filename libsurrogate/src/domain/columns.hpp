@@ -51,7 +51,7 @@ inline double load(const Column& column, int64_t i) {
                : static_cast<double>(static_cast<const float*>(column.data)[i * column.stride]);
 }
 
-/// Of a column of integers.
+/// Requirement on a column of integers.
 inline int64_t load_integer(const Column& column, int64_t i) {
     return column.is_double ? static_cast<const int64_t*>(column.data)[i * column.stride]
                             : static_cast<const int32_t*>(column.data)[i * column.stride];
@@ -65,13 +65,13 @@ inline void store(const Column& column, int64_t i, double value) {
     }
 }
 
-/// Where a value that is not finite was met; column < 0: nowhere.
+/// Location of the first value that is not finite; column < 0: there is none.
 struct BadValue {
     int column = -1;
     int64_t point = 0;
     double value = 0;
     bool is_value_known = true;  ///< a device reports the place only
-    /// What it must be, "a whole number from 0 to 6", where finite is not enough; lives for ever.
+    /// Required value, such as "a whole number from 0 to 6", if finite is not enough; a static string.
     const char* required = nullptr;
 };
 
@@ -85,7 +85,7 @@ public:
     void note(int64_t share, const BadValue& bad) {
         if (bad.column >= 0 && found_[share].column < 0) found_[share] = bad;
     }
-    /// Of the lowest share that has one.
+    /// Returns the value of the lowest thread that has one.
     BadValue first() const {
         for (const BadValue& bad : found_) {
             if (bad.column >= 0) return bad;

@@ -12,7 +12,7 @@
 
 namespace surrogate::impl {
 
-/// Where the points of a plan are, as the solver has them: this rank's share. It changes only when
+/// Points of a plan in the solver's ordering, on this rank. It changes only when
 /// points move; whoever depends on it compares revisions.
 class Domain {
 public:
@@ -85,7 +85,7 @@ public:
     std::string point_text(int64_t local) const override;
 
 private:
-    /// What all ranks together give.
+    /// Properties of the points of all ranks.
     struct Arrays {
         bool has_points = false;  ///< otherwise nothing else is known
         int n_axis = 0;

@@ -42,7 +42,7 @@ std::vector<Row> sent(Communicator& comm, const std::vector<Row>& rows, const Ra
     return received;
 }
 
-/// Where the point of an id is.
+/// Owner rank and row of the point with an id.
 struct Place {
     int64_t id = 0, rank = 0, row = 0;
 };

@@ -52,7 +52,7 @@ double circle_distance(double a, double b) {
 
 }  // namespace
 
-/// What a rank says of its block and of the whole grid; plain bytes.
+/// A rank's description of its block and of the whole grid; plain bytes.
 struct SphereDomain::Facts {
     int64_t kind = 0, n_lat = 0, n_lon = 0;
     GridBlock block;

@@ -39,7 +39,7 @@ public:
 
     /// Model rows that `rank` owns some columns of.
     Range model_rows(int rank) const;
-    /// Whether every rank owns whole rows.
+    /// Returns whether every rank owns whole rows.
     bool has_whole_rows() const;
 
     /// Model row of a row of the solver, and model column of one of its columns.

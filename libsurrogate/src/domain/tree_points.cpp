@@ -35,7 +35,7 @@ kernels::Buffer<float> positions_of(const PointDomain& domain,
                     ", which is no finite single-precision number once normalised");
 }
 
-/// Of a domain without ids.
+/// Numbers the points of a domain without ids.
 std::vector<int64_t> made_ids(const PointDomain& domain, bool is_reproducible, bool keeps_clouds) {
     if (is_reproducible) return canonical_positions(domain, "reproducible mode", keeps_clouds);
     Communicator& comm = domain.context().comm();

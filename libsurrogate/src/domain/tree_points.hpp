@@ -10,14 +10,14 @@
 
 namespace surrogate::impl {
 
-/// What a tree of points is made of: their positions as the network sees them, and numbers that
+/// Input of a tree of points: their coordinates as the network sees them, and numbers that
 /// settle ties.
 struct TreePoints {
     kernels::Buffer<float> x;      ///< (n_axis, n_local): normalised in double, rounded once
     kernels::Buffer<int64_t> ids;  ///< (n_local), distinct over all ranks
 };
 
-/// Who asks for points, and what it takes.
+/// Requirements of a caller on the points.
 struct TreeRules {
     const char* asker = "a tree of points";
     int64_t min_axis = 1, max_axis = 3;

@@ -30,7 +30,7 @@ struct Card {
     std::vector<FieldCard> inputs, outputs;  ///< empty for a bare network
     PooledCard pooled;                       ///< empty if the card has none
     JsonTree provenance;
-    /// What the card says of the mathematics beyond the network's hyperparameters: those of the
+    /// Numerical conventions of the card beyond the network's hyperparameters: those of the
     /// card's keys `conventions`, `theta_cutoff_rule` and `basis_norm_mode` that are present. A
     /// family refuses what it does not know.
     JsonTree conventions;

@@ -10,7 +10,7 @@ namespace surrogate::impl {
 /// Bytes at the beginning of a file that foreign_file() wants to see; fewer if the file is shorter.
 constexpr int64_t foreign_file_bytes = 128;
 
-/// What a file that is no safetensors file seems to be, and what to do about it; "" if nothing is
+/// Returns the likely format of a file that is not a safetensors file, and the remedy; "" if nothing is
 /// recognised. `begin`: its first bytes. Nothing of it is believed: the answer is only advice in
 /// the text of an error.
 std::string foreign_file(std::string_view begin);

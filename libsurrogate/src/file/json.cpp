@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What the parser would otherwise find too late: pieces it would copy before anyone can refuse
+/// Checks that the parser would do too late: pieces that it would copy before they can be refuse
 /// them, and zero bytes, which it takes for the end of the text. A piece is a string, or all
 /// between two strings: the parser keeps the characters of the current string or number and of all
 /// that follows it up to the next.

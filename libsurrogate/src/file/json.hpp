@@ -77,7 +77,7 @@ double number_of(const nlohmann::json& value, const std::string& where);
 /// An integral, non-negative number of at most `largest`; 1.0 and 1e3 are not integral.
 int64_t count_of(const nlohmann::json& value, const std::string& where, int64_t largest);
 
-/// What stands there, for messages: "an object", "\"abc\"".
+/// Describes a value for messages: "an object", "\"abc\"".
 std::string found_text(const nlohmann::json& value);
 
 }  // namespace surrogate::impl

@@ -29,7 +29,7 @@ using Select = std::function<bool(std::string_view)>;
 using Accept = std::function<void(const Card&, std::span<const TensorEntry>)>;
 using Rename = std::function<void(const Card&, std::vector<TensorEntry>&)>;
 
-/// What follows from the header alone, on every rank alike.
+/// Results that follow from the header alone, the same on every rank.
 struct Contents {
     ModelFile model;                  // tensors empty
     std::vector<uint64_t> checksums;  // of model.entries; empty if the card has none

@@ -28,7 +28,7 @@ struct Tensor {
     std::span<const float> floats() const;
 };
 
-/// What was read of a model file, the same on every rank.
+/// Contents of a model file, the same on every rank.
 struct ModelFile {
     std::string card_text;
     Card card;

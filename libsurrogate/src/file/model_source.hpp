@@ -11,7 +11,7 @@
 
 namespace surrogate::impl {
 
-/// Where the bytes of a model file come from. Made on every rank, without taking memory; opened on
+/// Source of the bytes of a model file. Made on every rank, without taking memory; opened on
 /// rank 0, within an agreement.
 class ModelSource {
 public:

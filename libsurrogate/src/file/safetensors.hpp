@@ -32,7 +32,7 @@ enum class DType {
 int64_t width(DType dtype);
 const char* name(DType dtype);
 
-/// Where a tensor lies in the file: bytes [begin, end) counted from the start of the file.
+/// Location of a tensor in the file: bytes [begin, end) counted from the start of the file.
 struct TensorEntry {
     std::string name;
     DType dtype = DType::float32;

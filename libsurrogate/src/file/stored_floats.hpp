@@ -17,7 +17,7 @@ bool is_float(DType dtype);
 /// under any rounding mode, flushing or trap that the host has set. No overlap.
 void to_float(DType dtype, const std::byte* from, int64_t n, float* to);
 
-/// How the numbers come out of it: "as stored", "widened exactly", "rounded to single".
+/// Describes the conversion of the numbers: "as stored", "widened exactly", "rounded to single".
 const char* how_read(DType dtype);
 
 }  // namespace surrogate::impl

@@ -14,7 +14,7 @@
 
 namespace surrogate::impl {
 
-/// How gradients of weights are added up over threads and ranks.
+/// Summation of the gradients of weights over threads and ranks.
 ///   single  ranks exchange floats: 4 bytes a parameter
 ///   real    ranks exchange doubles: 8 bytes a parameter, for plans in double precision
 ///   exact   the same bits for any number of ranks and threads and any order, as long as the chunks
@@ -87,7 +87,7 @@ public:
     int64_t bytes() const;
 
 private:
-    /// Of one thread: a tensor's numbers are upper * 2^(40 top) + lower * 2^(40 (top - 1)).
+    /// Sums of one thread: a tensor's numbers are upper * 2^(40 top) + lower * 2^(40 (top - 1)).
     struct Pieces {
         kernels::Buffer<int64_t> top;           // (tensor); no_top: nothing yet
         kernels::Buffer<int64_t> upper, lower;  // (size)
@@ -110,7 +110,7 @@ private:
     void send_pieces(size_t b);
     bool receive_floats(size_t b);
     bool receive_pieces(size_t b);
-    /// Where the tops of a bucket stand in tops_, and its flag behind them.
+    /// Returns the offset of a bucket's tops in tops_; its flag follows them.
     std::span<int64_t> tops_of(size_t b);
 
     const MasterWeights& master_;
@@ -126,7 +126,7 @@ private:
     kernels::Buffer<int64_t> words_;               // exact: of each bucket upper pieces, lower ones
     kernels::Buffer<int64_t> tops_;                // exact: of each bucket its tops, and a flag
 
-    // Of the step under way.
+    // State of the current step.
     Communicator* comm_ = nullptr;
     int stage_ = 0;       // stages that have ended
     size_t n_begun_ = 0;  // buckets

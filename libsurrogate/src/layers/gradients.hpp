@@ -38,7 +38,7 @@ private:
     size_t size_ = 0;
 };
 
-/// Where gradients of a master's weights are added up, by name. A view: master and arena belong to
+/// Sums of the gradients of a master's weights, by name. A view: master and arena belong to
 /// the caller. Takes no memory.
 class Gradients {
 public:

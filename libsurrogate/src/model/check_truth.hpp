@@ -10,7 +10,7 @@
 
 namespace surrogate::impl {
 
-/// What the check case of a file judges a prediction by: its check/output64, the official run in
+/// Reference of a file's check case: its check/output64, the official run in
 /// double precision; or its check/output alone, the run in single precision; or nothing, because the
 /// file has no check case.
 enum class CheckTruth { none, single_precision, double_precision };
@@ -27,13 +27,13 @@ CheckTruth check_truth(std::span<const TensorEntry> entries, std::span<const Por
 /// "none", "single", "double"
 const char* name(CheckTruth truth);
 
-/// How far a prediction may be from the truth of a check case, as |y - truth| / |truth|.
+/// Allowed difference between a prediction and the truth of a check case, as |y - truth| / |truth|.
 ///   official  the same distance between the official runs in single and double precision; NaN where
 ///             there are not both
 ///   accuracy  of the official run in double precision (Network::truth_accuracy)
 double check_bound(std::string_view precision, CheckTruth truth, double official, double accuracy);
 
-/// What a host should know of a file that is not fully checked; "" for double precision.
+/// Note for the log about a file that is not fully checked; "" for double precision.
 std::string check_note(CheckTruth truth);
 
 }  // namespace surrogate::impl

@@ -82,7 +82,7 @@ void match_fields(const Card& card, const Network& network) {
 // Parts of the description are made in their place: trees that go on the way would be destroyed by
 // nlohmann's destructor, which ends the program if there is no memory (see clear_tree).
 
-/// How the weights are stored and what reading made of them, by type.
+/// Describes the stored types of the weights and their conversion.
 void describe_weights(std::span<const TensorEntry> entries, nlohmann::json& types) {
     types = nlohmann::json::object();
     for (const TensorEntry& entry : entries) {
@@ -97,7 +97,7 @@ void describe_weights(std::span<const TensorEntry> entries, nlohmann::json& type
     }
 }
 
-/// What there is to say of a file beside its card, once its network is known.
+/// Description of a file besides its card, once its network is known.
 std::string describe(const ModelFile& file, int64_t n_parameter, CheckTruth truth) {
     JsonTree tree(nlohmann::json::object());
     nlohmann::json& text = tree.root();

@@ -27,9 +27,9 @@ public:
     /// See surrogate_model_describe.
     const std::string& description() const { return description_; }
 
-    /// Of the inputs, then of the outputs.
+    /// Returns the ranges of the inputs, then of the outputs.
     std::vector<FieldRange> ranges() const;
-    /// How often ranges have changed.
+    /// Returns how often ranges have changed.
     int64_t revision() const { return revision_; }
 
     /// Both texts with other ranges, in the order of ranges(). Throws bad_alloc.

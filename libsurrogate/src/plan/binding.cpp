@@ -76,7 +76,7 @@ void Plan::set_slots() {
     set_coordinates();
 }
 
-/// Where the coordinates of the domain lie now, and how many of them are outside of their ranges.
+/// Reads the domain's present coordinates, and counts those outside of their ranges.
 void Plan::set_coordinates() {
     n_input_point_ = input_->n_local();
     for (size_t i = 0; i < inputs_.size(); ++i) {

@@ -61,7 +61,7 @@ public:
     /// Runs are to be enqueued on a stream of the caller's. Local; throws not_supported.
     virtual void set_stream(kernels::Stream stream);
 
-    /// What runs that were only enqueued have found, and which of them: the earliest that is not
+    /// Returns the result of enqueued runs, and which of them has it: the earliest that is not
     /// good, if any. `wait`: on the host until all are done; otherwise nothing is reported before.
     /// Local.
     struct Late {
@@ -69,7 +69,7 @@ public:
         Result result;
     };
     virtual std::optional<Late> collect(bool) { return {}; }
-    /// What the last run handed to other ranks, where the communicator's own counters do not tell.
+    /// Traffic of the last run, if the communicator's own counters do not contain it.
     struct Traffic {
         int64_t bytes = 0, collectives = 0;
     };

@@ -134,7 +134,7 @@ void Plan::evaluate(std::span<const Column> inputs, std::span<const Column> outp
     require_in_range(result.outside_column, result.outside, "");
 }
 
-/// Of inputs that are the same in every run.
+/// Values of inputs that are the same in every run.
 void Plan::require_ranges() const {
     for (size_t i = 0; i < inputs_.size(); ++i) {
         if (inputs_[i].is_constant) require_in_range(static_cast<int>(i), outside_[i], "");

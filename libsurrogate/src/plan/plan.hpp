@@ -75,7 +75,7 @@ public:
     /// See GradientProgram::weight_stages, and backward.
     std::vector<int> weight_stages() const;
     bool backward(std::span<const Column> doutputs, bool alive, GradientSums& sums);
-    /// What the ranks of the context have exchanged so far, by its device's transport too.
+    /// Returns the traffic of the context's ranks so far, including its device's transport.
     Execution::Traffic traffic() const;
 
     /// See surrogate_plan_set_stream and surrogate_plan_wait. Local.

@@ -23,7 +23,7 @@ public:
     uint64_t number(int64_t row) const {
         return is_in_rows() ? static_cast<uint64_t>(row) : numbers_[static_cast<size_t>(row)];
     }
-    /// How many ids are smaller.
+    /// Returns how many ids are smaller.
     uint64_t n_below(int64_t id) const;
 
 private:

@@ -17,7 +17,7 @@ struct Segment {
     int64_t row = 0, first = 0, count = 0;
 };
 
-/// Who needs what of whom, planned once from what every rank says it reads, then one packed message
+/// Sparse neighbor exchange. Each rank declares the segments it reads; connect() plans the messages once, then one packed message
 /// per neighbor and step. Neighbors may be any ranks, any number of rows away. What a rank wants of
 /// itself is copied without a message.
 ///
@@ -61,7 +61,7 @@ public:
     int64_t n_item_sent() const;
     int64_t collectives() const { return has_messages_ ? 1 : 0; }
     int64_t bytes() const;
-    /// What others, and this rank, take of this rank.
+    /// Segments that this and other ranks read from this rank.
     const std::vector<Segment>& sent() const { return send_.segments; }
 
     /// Collective. pack(segment, to) writes n_channel x segment.count values, channel by channel,

@@ -17,14 +17,14 @@ struct Range {
 /// The smallest range that holds both; empty ranges do not count.
 Range hull(Range a, Range b);
 
-/// What both hold; its size is 0 if they hold nothing in common.
+/// Returns the common part of two ranges; its size is 0 if there is none.
 Range intersection(Range a, Range b);
 
 /// Share of `rank` when n items are dealt in order and balanced: the first n mod size ranks get one
 /// more.
 Range balanced_range(int64_t n, int rank, int size);
 
-/// Where the share of each rank begins, and n at the end (size + 1), when n rows are cut into blocks
+/// Returns the first row of each rank, and n at the end (size + 1), when n rows are divided into blocks
 /// of block_rows rows, the last one shorter, and the blocks are distributed by balanced_range.
 std::vector<int64_t> block_begins(int64_t n, int64_t block_rows, int size);
 

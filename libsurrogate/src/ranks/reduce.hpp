@@ -7,14 +7,14 @@
 
 namespace surrogate::impl {
 
-/// What a caller's values are reduced by; the numbers are those of surrogate.h.
+/// Operation of a reduction of the caller's values; numbers as in surrogate.h.
 enum class ReduceBy : int32_t { sum = 0, max = 1, min = 2 };
 
 /// See surrogate_context_reduce. Collective; takes no memory. Throws on all ranks if the arguments of
 /// any of them are wrong, or differ.
 void reduce(Communicator& comm, ReduceBy by, int64_t n, double* values);
 
-/// Whether it holds on all ranks. Collective: one maximum.
+/// Returns whether it holds on all ranks. Collective: one maximum.
 bool on_all_ranks(Communicator& comm, bool holds);
 
 }  // namespace surrogate::impl

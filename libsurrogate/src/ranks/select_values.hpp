@@ -9,7 +9,7 @@
 
 namespace surrogate::impl {
 
-/// Where the values of all ranks are cut in two, `n_left` smaller ones and the others.
+/// Cut of the values of all ranks into the `n_left` smallest and the others.
 struct Selection {
     std::span<uint64_t> values;  ///< of this rank; left in another order, some overwritten
     int n_bit = 64;              ///< the values of all ranks are below 2^n_bit

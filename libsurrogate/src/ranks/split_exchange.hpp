@@ -104,7 +104,7 @@ private:
         }
     }
 
-    /// What arrived stands by rank; records stand by node.
+    /// Received data is sorted by rank; records are sorted by node.
     void unpack(SplitShare<Record>& share) {
         sent_ = {};
         const int64_t n = arrived_.size();

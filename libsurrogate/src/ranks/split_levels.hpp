@@ -128,7 +128,7 @@ private:
         return {values_.data() + node.begin, static_cast<size_t>(n)};
     }
 
-    /// Whether points at the bound lie on both sides of the cut.
+    /// Returns whether points at the bound are on both sides of the cut.
     bool is_tied(size_t c) const { return by_coordinate_[c].n_below < cuts_[c].n_left; }
 
     void find_tied() {
@@ -203,7 +203,7 @@ private:
         return n_left;
     }
 
-    /// What a thread finds in its share of a node; where its points go.
+    /// Counts of a thread's part of a node, and the destination of its points.
     struct Part {
         Box<Record> box;
         int64_t left = 0, right = 0;

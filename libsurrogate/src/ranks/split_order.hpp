@@ -10,7 +10,7 @@
 
 namespace surrogate::impl {
 
-/// Where the nodes of a tree of median splits are cut.
+/// Split rule of the nodes of a k-d tree with median splits.
 class SplitRule {
 public:
     virtual ~SplitRule() = default;

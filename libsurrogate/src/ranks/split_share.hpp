@@ -25,7 +25,7 @@ struct SplitShare {
         return (node.is_in_spare ? records : spare).data() + node.begin;
     }
 
-    /// What belongs to the numbers of the ids, by row.
+    /// Data that belongs to the ids, by row.
     std::vector<int64_t> in_rows(const kernels::Queue& queue,
                                  std::vector<int64_t> by_number) const {
         if (ids.is_in_rows()) return by_number;

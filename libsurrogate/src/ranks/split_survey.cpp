@@ -23,7 +23,7 @@ bool is_bad(uint64_t bits) {
     return exponent_of(bits) >= 2046;
 }
 
-/// Whether the number is a normal number of single precision, or zero.
+/// Returns whether the number is a normal number of single precision, or zero.
 bool is_single(uint64_t bits) {
     constexpr uint64_t below_single = (uint64_t{1} << 29) - 1;
     const bool is_normal = exponent_of(bits) - 897 <= 1150 - 897;  // 2^-126 .. 2^127

@@ -8,7 +8,7 @@
 
 namespace surrogate::impl {
 
-/// What all ranks know of all points.
+/// Properties of all points, known to all ranks.
 struct SplitSurvey {
     int64_t n_point = 0;
     bool is_single =

@@ -52,7 +52,7 @@ TensorEntry entry_of(const std::string& name, DType dtype, std::vector<int64_t> 
     return {name, dtype, std::move(shape)};
 }
 
-/// Of all steps: least and greatest value of each field. Older checkpoints have none.
+/// Ranges observed in all steps: least and greatest value of each field. Older checkpoints have none.
 TensorEntry ranges_entry(size_t n_field) {
     static_assert(sizeof(FieldRange) == 2 * sizeof(double));
     return entry_of("ranges", DType::float64, {static_cast<int64_t>(n_field), 2});
@@ -79,7 +79,7 @@ void set_note(const char* note, nlohmann::json& about) {
     }
 }
 
-/// What of a card is the same for all of a training. `model` may be any JSON.
+/// Keeps the parts of a card that are the same in all of a training. `model` may be any JSON.
 void keep_same(nlohmann::json& model) {
     if (!model.is_object()) return;
     for (const char* key : {"checksums", "provenance"}) model.erase(key);
@@ -139,7 +139,7 @@ std::vector<std::pair<std::string, std::span<double>>> Trainer::state() {
     return arenas;
 }
 
-/// What a checkpoint says of the training it belongs to.
+/// Writes a checkpoint's description of its training.
 void Trainer::describe_to(nlohmann::json& about) const {
     about = nlohmann::json::object();
     about["format"] = 1;

@@ -33,7 +33,7 @@ class CheckpointFile {
 public:
     CheckpointFile(const FileLayer& files, const std::string& path);
 
-    /// What the writer gave, with `checksums`.
+    /// Returns the writer's description, with `checksums`.
     const nlohmann::json& about() const { return *about_; }
     const std::vector<TensorEntry>& entries() const { return entries_; }
 

@@ -10,7 +10,7 @@ namespace surrogate::impl {
 
 namespace {
 
-/// Where the lines of each rank begin, as points.
+/// First point of each rank's lines.
 std::vector<int64_t> point_begins(Communicator& comm, int64_t n_x, int64_t n_y) {
     std::vector<int64_t> begins;
     comm.agree([&] {

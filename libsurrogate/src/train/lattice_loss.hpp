@@ -35,7 +35,7 @@ public:
     /// sends zeros.
     void bring(const kernels::Queue& queue, const Sample& sample, bool alive);
 
-    /// Of what was brought. bounds (n_sum): largest squares of this rank; false if one is not
+    /// Bounds of the gathered values. bounds (n_sum): largest squares of this rank; false if one is not
     /// finite. limbs: sums on the grids, the second limb `stride` behind.
     bool find_bounds(double* bounds) const;
     void add_up(std::span<const ExactGrid> grids, int64_t* limbs, int64_t stride) const;

@@ -16,7 +16,7 @@
 
 namespace surrogate::impl {
 
-/// How far predictions of a sample are from its targets, over all ranks that share it, and the
+/// Loss of a sample's predictions over all ranks that share it, and the
 /// gradient. Sums over points do not depend on the order of points, ranks and threads: see
 /// ExactGrid. With e = prediction - target at a point, in units of the fields, w its weight:
 ///   relative_l2      sqrt(sum w e^2) / sqrt(sum w target^2), all outputs together
@@ -38,7 +38,7 @@ public:
     SampleOutcome measure(Communicator& comm, const Sample& sample, int64_t n_global,
                           SampleOutcome own);
 
-    /// Of the last sample whose outcome was good. Throws not_finite, on all ranks alike, if a
+    /// Returns the loss of the last sample whose outcome was good. Throws not_finite, on all ranks alike, if a
     /// relative loss has nothing to divide by.
     double value() const;
     /// sqrt(sum w e^2) / sqrt(sum w target^2) of one output; infinite if only the target is zero.

@@ -13,7 +13,7 @@
 
 namespace surrogate::impl {
 
-/// Whether weight decay applies to a weight unless the recipe decays all: not to names that end in
+/// Returns whether weight decay applies to a weight unless the recipe decays all: not to names that end in
 /// `bias`, not to weights of norms, which have one axis, and not to embeddings, whose names say so.
 /// Source: spec of FLARE, section 7.
 bool decays(const MasterWeights::Entry& entry);
@@ -58,7 +58,7 @@ private:
         int64_t first = 0, size = 0;
         bool decays = false;
     };
-    /// What the elements of a step share.
+    /// Factors that are common to the elements of a step.
     struct Factors {
         double gradient, first_rest, second_rest, step, second_root;
     };

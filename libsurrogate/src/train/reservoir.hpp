@@ -26,7 +26,7 @@ public:
         int64_t revision = 0;             // of the points
     };
 
-    /// Where the next sample goes; -1: it is not kept.
+    /// Slot of the next sample; -1: it is not stored.
     int64_t next_slot() const;
     /// The sample was written to the slot of next_slot(), or was not kept.
     void note_given(int64_t slot);

@@ -15,7 +15,7 @@ struct Sample {
     double weight_of(int64_t point) const { return weight ? weight[point] : 1; }
 };
 
-/// What ranks know against a sample. The larger number is worse.
+/// Errors of a sample that ranks know. The larger number is worse.
 ///   not_finite  a prediction is not finite, although all inputs are: the step is left out
 ///   failed      a rank has an error
 enum class SampleOutcome { good, not_finite, failed };

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// What a key takes: one of some words, a number, or a whole number.
+/// Type of a key's value: one of some words, a number, or a whole number.
 enum class Takes { word, number, whole };
 
 struct Key {

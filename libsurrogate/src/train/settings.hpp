@@ -11,7 +11,7 @@ namespace surrogate::impl {
 enum class LossKind { relative_l2, mse, weighted_mse, gradient_l2 };
 enum class ScheduleKind { constant, one_cycle, cosine, plateau };
 
-/// What the settings of a training come to. The comments of surrogate_train.h say what they mean.
+/// Values of a training's settings. The comments of surrogate_train.h say what they mean.
 struct Recipe {
     LossKind loss = LossKind::relative_l2;
     double gradient_weight = 0.1;

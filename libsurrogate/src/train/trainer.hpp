@@ -62,7 +62,7 @@ public:
     double validate(double* error);
 
 private:
-    /// Where a sample comes from: what is bound, or a slot of the reservoir.
+    /// Source of a sample: the bound arrays, or a slot of the reservoir.
     struct Source {
         std::span<const Column> inputs, targets;
         bool is_bound = true;

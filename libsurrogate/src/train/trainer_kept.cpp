@@ -70,7 +70,7 @@ int64_t Trainer::keep() {
     return reservoir_.n_kept();
 }
 
-/// What is bound to a slot. Throws not_finite.
+/// Copies the bound arrays to a slot. Throws not_finite.
 void Trainer::copy_sample(Reservoir::Slot& to) {
     const std::span<const Column> inputs = plan_.inputs();
     const int64_t n = plan_.input()->n_local();

@@ -20,7 +20,7 @@ void Trainer::note_ranges(const Source& source) {
     }
 }
 
-/// Of all ranks. ends: (2 * n_field), changed. Collective, without agreement.
+/// Reduces the ranges over all ranks. ends: (2 * n_field), changed. Collective, without agreement.
 void Trainer::join_ranges(std::span<FieldRange> ranges, std::span<double> ends) const {
     for (size_t i = 0; i < ranges.size(); ++i) {
         ends[2 * i] = ranges[i].max;

@@ -74,7 +74,7 @@ private:
     double timeout_s_;
 };
 
-/// What each rank tells the others before a transport is chosen.
+/// Data that ranks exchange before a transport is chosen.
 struct Presence {
     std::array<uint8_t, 16> uuid{};
     int32_t nccl_version = 0;  // 0: none

@@ -114,7 +114,7 @@ public:
         placement.cores_on_node = count_bits(all, n_word);
         return placement;
     }
-    /// What all_gather_v() needs.
+    /// Counts and offsets of all_gather_v().
     void reserve_counts() {
         counts_.resize(static_cast<size_t>(size_));
         offsets_.resize(static_cast<size_t>(size_));
@@ -368,7 +368,7 @@ private:
     const char* failed_call_ = nullptr;  // the first one; null: not broken
     int failed_code_ = MPI_SUCCESS;
     int64_t piece_ = max_count;  // longest part of a message, reduction or broadcast
-    // Of one call, reserved at planning: runs do not allocate.
+    // Buffers of one call, reserved at planning: runs do not allocate.
     Posted rows_, exchange_;
     std::vector<Begun> reductions_;  // under way
     int64_t n_begun_ = 0;

@@ -10,7 +10,7 @@
 
 namespace surrogate::impl {
 
-/// Whether MPI has been initialised; it stays so after MPI_Finalize.
+/// Returns whether MPI has been initialized; true also after MPI_Finalize.
 bool has_mpi_started();
 
 /// Throws invalid_argument unless MPI is initialised and not yet finalised.

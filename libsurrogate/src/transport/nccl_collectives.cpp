@@ -138,7 +138,7 @@ public:
             [&] { return nccl_.comm_init_rank_config(&comm_, n_rank, id, rank_, &config); });
         complete(result, "ncclCommInitRankConfig", timeout_s_ > 0 ? timeout_s_ : start_limit_s);
     }
-    /// Whether the failure was that others did not come in time.
+    /// Returns whether the failure is that other ranks did not arrive in time.
     bool was_late() const { return was_late_; }
 
     void check() override {

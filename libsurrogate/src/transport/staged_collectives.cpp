@@ -40,7 +40,7 @@ public:
     void hold(kernels::Stream stream) {
         if (is_set_) device_.wait(stream, event_);
     }
-    /// Whether the device passes the mark within limit_s seconds (0: no limit). Throws.
+    /// Returns whether the device passes the mark within limit_s seconds (0: no limit). Throws.
     bool is_passed_within(double limit_s) {
         if (!is_set_) return true;
         device_.wait(stream_, event_);
@@ -89,7 +89,7 @@ public:
         reserve((comm_.size() + 1) * (n_byte + flag_bytes));
     }
 
-    /// What is given, then what is taken.
+    /// Sent data, then received data.
     void reserve_exchange(int64_t n_given, int64_t n_taken) override {
         reserve(n_given + n_taken);
         sent_.reserve(static_cast<size_t>(comm_.size()));
@@ -161,7 +161,7 @@ private:
                                           " reserved");
     }
 
-    /// Whether any rank's flag was up.
+    /// Returns whether any rank's flag was set.
     bool reduce_flag(bool has_failed) {
         int64_t flag = has_failed ? 1 : 0;
         try {
@@ -172,7 +172,7 @@ private:
         return flag != 0;
     }
 
-    /// What is given, at the begin of memory_, for what is taken, which then begins there.
+    /// Exchanges the sent data at the start of memory_ for the received data, which then starts there.
     void exchange(const DeviceParts& given, const DeviceParts& taken) {
         char* const from = static_cast<char*>(memory_);
         char* const to = from + given.bytes();
@@ -194,7 +194,7 @@ private:
         std::memmove(from, to, static_cast<size_t>(taken.bytes()));
     }
 
-    /// What the ranks have agreed on: the first n_byte bytes of memory_ to the device, or the end.
+    /// Copies the agreed result, the first n_byte bytes of memory_, to the device, or the end.
     void finish(const std::exception_ptr& failure, bool has_any_failed, const char* operation,
                 void* values, int64_t n_byte, kernels::Stream stream) {
         if (failure) break_by(failure);

@@ -14,7 +14,7 @@
 
 namespace surrogate::impl::bsa {
 
-/// What attention leaves for its gradients. Tiles of slots, except those of groups, which are there if
+/// Results of attention that its backward pass reads. Tiles of slots, or of groups, which are there if
 /// blocks of queries are compressed: tiles of tile_points groups.
 template <class T>
 struct BranchOutputs {

@@ -22,7 +22,7 @@ enum class AttentionType {
     full,    ///< all slots
 };
 
-/// What the features of a point are made of.
+/// Source of the features of a point.
 enum class Features {
     fourier,  ///< cosines and sines of its coordinates
     linear,   ///< an affine map of its coordinates

@@ -10,7 +10,7 @@
 
 namespace surrogate::impl::bsa {
 
-/// What the table of a plan depends on besides the model. Of this rank, unless it says otherwise.
+/// Quantities of the plan's table besides the model. They count this rank, unless it says otherwise.
 struct Work {
     struct Traffic {
         int64_t bytes = 0, collectives = 0;

@@ -8,7 +8,7 @@
 
 namespace surrogate::impl::bsa {
 
-/// What a layer works on: n_slot rows in its order, main or rotated. Pointers are device memory.
+/// Operands of a layer: n_slot rows in its ordering, main or rotated. Pointers are device memory.
 struct LayerRows {
     int64_t n_slot = 0, ball = 1;
     const int32_t* order = nullptr;   ///< main slot in each place; null: x stands in that order

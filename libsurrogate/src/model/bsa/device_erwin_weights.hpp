@@ -42,7 +42,7 @@ public:
     /// Rows of a point and the mean of its messages, side by side.
     const kernels::DeviceChannels& pair() const { return pair_; }
     kernels::DeviceChannels features() const { return kernels::plain_channels(config_.n_feature); }
-    /// What pooling from a level reads, what its reverse reads and gives.
+    /// Channels that pooling from a level reads, and that its reverse reads and writes.
     kernels::DeviceChannels pooled(size_t level) const;
     kernels::DeviceChannels unpooled(size_t level) const;
     kernels::DeviceChannels children(size_t level) const;

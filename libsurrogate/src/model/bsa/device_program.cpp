@@ -68,7 +68,7 @@ public:
     std::vector<std::string> notes() const override;
 
 private:
-    /// Where coarse vectors come from and go to.
+    /// Source and destination of coarse vectors.
     struct Compression {
         const DeviceCoarse& by;
         int64_t part;  ///< of qkv

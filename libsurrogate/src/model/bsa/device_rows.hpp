@@ -25,7 +25,7 @@ struct SlotMoves {
 SlotMoves slot_moves(std::span<const int64_t> targets, std::span<const int64_t> sources,
                      std::span<const int64_t> begins, int rank);
 
-/// Where rows of all ranks stand in memory in which each rank has a part of part_rows rows: rank r
+/// Offsets of the rows of all ranks in memory in which each rank has a part of part_rows rows: rank r
 /// has rows begins[r] .. begins[r + 1] - 1, times `n_each`.
 std::vector<int32_t> rows_of_parts(std::span<const int64_t> begins, int64_t n_each,
                                    int64_t part_rows);

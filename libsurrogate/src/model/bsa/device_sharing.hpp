@@ -15,7 +15,7 @@
 
 namespace surrogate::impl::bsa {
 
-/// What crosses device ranks in a layer: keys and values of all slots and of all blocks, gathered on
+/// Data that device ranks exchange in a layer: keys and values of all slots and of all blocks, gathered on
 /// every rank into one memory for all layers, and the rows of rotated layers, there and back. Counts
 /// are those of planning, whatever is chosen. On one rank there is nothing of it.
 ///
@@ -45,7 +45,7 @@ public:
     bool turns() const { return plan_.is_rotated() && !is_alone(); }
     bool has_slots() const { return !is_alone() && (config_.is_sparse() || !config_.has_balls()); }
     bool has_blocks() const { return !is_alone() && config_.is_sparse(); }
-    /// What this rank gives a layer.
+    /// Bytes that this rank sends in a layer.
     int64_t slot_bytes() const { return 4 * part_slots() * slot_channels(); }
     int64_t block_bytes() const { return 4 * part_blocks() * 2 * widths_.coarse.width; }
     int64_t turn_bytes() const {
@@ -58,7 +58,7 @@ public:
 
     /// Channels of a slot's keys and values, which are as many.
     int64_t slot_channels() const { return 2 * config_.n_head * widths_.heads.n_dim_padded; }
-    // What was shared. Streams: keys and values of slots side by side, slot_channels(); keys and values
+    // Gathered data. Streams: keys and values of slots side by side, slot_channels(); keys and values
     // of blocks as they are on one rank.
     float* slots() const { return arena_.at<float>(all_slots_); }
     float* block_keys() const { return arena_.at<float>(all_k_); }

@@ -10,7 +10,7 @@
 
 namespace surrogate::impl::bsa::erwin {
 
-/// What the table of a plan depends on besides the model, of this rank.
+/// Quantities of the plan's table besides the model, for this rank.
 struct Work {
     struct Level {
         int64_t n_slot = 0, ball = 1;

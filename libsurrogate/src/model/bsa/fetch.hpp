@@ -37,7 +37,7 @@ public:
     /// Keys and values of a chosen block, wherever they come from.
     kernels::bsa::KeyBlock<const T> block(int64_t head, int64_t block) const;
 
-    /// What the last exchange sent, and before the first one the most that an exchange may send.
+    /// Traffic of the last exchange; before the first one the maximum of an exchange.
     const Traffic& traffic() const { return traffic_; }
     int64_t bytes() const;
 

@@ -34,7 +34,7 @@ public:
     bool run_layer(int64_t layer);
     void head();
 
-    /// What attention leaves for its gradients; see Branches::keep().
+    /// Sets the destination of results that the backward pass reads; see Branches::keep().
     void keep(const BranchOutputs<T>& outputs);
 
     const TreePlan<T>& plan() const { return plan_; }
@@ -43,7 +43,7 @@ public:
     const Coarse<T>& coarse() const { return coarse_; }
     const Fetch<T>& fetch() const { return fetch_; }
     const Ring<T>& ring() const { return ring_; }
-    /// Of each layer, the chosen blocks of other ranks: the last run, or the most there can be.
+    /// Traffic of chosen blocks from other ranks in each layer: of the last run, or the maximum.
     const std::vector<typename Fetch<T>::Traffic>& fetched() const { return fetched_; }
     int64_t n_choice() const;
     int64_t bytes() const;

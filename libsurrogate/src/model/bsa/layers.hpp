@@ -37,7 +37,7 @@ struct GateRows {
     }
 };
 
-/// What a gate is before the sigmoid if the gate is 1: exp(-64) vanishes beside 1, also in double.
+/// Input of the sigmoid for which a gate is 1: exp(-64) vanishes beside 1, also in double.
 constexpr double open_gate = 64;
 
 /// Weights of a layer as the kernels want them. Queries come multiplied by log2(e) / sqrt(D), and
@@ -69,7 +69,7 @@ struct Layers {
     std::vector<LayerWeights<T>> layers;
 };
 
-/// What queries are multiplied by.
+/// Factor of the queries.
 double query_scale(const Config& config);
 
 /// Prefix of the names of a layer's tensors, and of its attention's.

@@ -11,7 +11,7 @@
 
 namespace surrogate::impl::bsa {
 
-/// What programs of Ball Sparse Attention share. Base: Program or GradientProgram.
+/// Common part of the programs of Ball Sparse Attention. Base: Program or GradientProgram.
 template <class T, class Base>
 class PointProgram : public Base {
 public:

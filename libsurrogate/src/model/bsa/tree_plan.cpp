@@ -48,7 +48,7 @@ RowRoute TreePlan<T>::build(std::span<const Column> coordinates, bool is_reprodu
     return route;
 }
 
-/// What follows from the number of points.
+/// Shapes that follow from the number of points.
 template <class T>
 void TreePlan<T>::set_shape() {
     const int64_t n = domain_.n_global();

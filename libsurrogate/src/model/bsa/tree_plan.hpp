@@ -15,7 +15,7 @@
 
 namespace surrogate::impl::bsa {
 
-/// Where the points of a plan stand in its ball trees: the main order of slots, the rotated order,
+/// Slots of the points of a plan in its ball trees: the main order of slots, the rotated order,
 /// the ways between them, and what layers need of positions.
 template <class T>
 class TreePlan {

@@ -11,7 +11,7 @@
 
 namespace surrogate::impl::bsa {
 
-/// What lives of this rank's slots during a run: tiles of values, shared by the passes of a layer.
+/// Activations of this rank's slots during a run: tiles of values, shared by the passes of a layer.
 ///   x     what the layers pass on
 ///   res   x at the last block residual
 ///   q, k, v, y   of the layer under way; y is what attention gives. Between layers, and y before

@@ -34,9 +34,9 @@ public:
         ports.allocate();
     }
 
-    /// What an evaluation has ended with: true if it may go back.
+    /// Records the result of an evaluation: true if a backward pass may follow.
     bool evaluated(bool is_good) { return waits_ = is_good; }
-    /// Whether this rank can go back: it is alive, and its last evaluation waits. Not twice.
+    /// Returns true if a backward pass may run: inputs were valid and an evaluation is pending. Clears the pending flag.
     bool begin(bool alive) { return std::exchange(waits_, false) && alive; }
     /// Local: reads doutputs; whether all are finite.
     bool gather(std::span<const Column> doutputs) {

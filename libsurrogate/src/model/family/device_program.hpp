@@ -37,7 +37,7 @@ public:
     /// The way of rows between the solver's points and the program's; null: they are the same.
     virtual RowExchange<float>* rows() { return nullptr; }
 
-    /// What numbers of an input must be besides finite, as BadValue::required; null: nothing more.
+    /// Returns the requirement on the numbers of an input besides finite, as BadValue::required; null: none.
     virtual const char* required_of(int) const { return nullptr; }
     /// The first of the solver's rows (n_point of the solver, n_input) of rows() that is not.
     virtual BadValue find_bad(std::span<const float>) const { return {}; }
@@ -62,7 +62,7 @@ public:
     /// Rows of outputs at clouds or nodes, which every rank writes; -1: outputs are at points.
     virtual int64_t n_output_row() const { return -1; }
     virtual std::vector<LayerCost> costs() const = 0;
-    /// What else the table of the plan should say, a line each.
+    /// Returns further lines of the plan's table.
     virtual std::vector<std::string> notes() const = 0;
 };
 

@@ -18,7 +18,7 @@
 /// device code), and adds one line to the table in model/families.cpp.
 namespace surrogate::impl {
 
-/// What the rows of a tensor stand for:
+/// Meaning of the rows of a tensor:
 ///   input_points, output_points   the points of one of the plan's domains
 ///   clouds        the clouds of the input domain, of which every rank has all: read-outs
 ///   nodes         what the network makes of the points (Program::n_node); every rank has all
@@ -66,7 +66,7 @@ public:
     virtual std::vector<Port> outputs() const = 0;
     virtual DomainKind domain_kind() const { return {}; }
 
-    /// How exact the official run in double precision is, relative: what fp64 is checked to.
+    /// Returns the relative accuracy of the official run in double precision, to which fp64 is checked.
     virtual double truth_accuracy() const { return 1e-10; }
 
     /// Makes the program on the host. Local; throws not_supported, shape, no_memory. The network

@@ -5,7 +5,7 @@
 
 #include "libsurrogate/src/model/family/network.hpp"
 
-/// What families on scattered points refuse in the same words. `family`: how a message calls one.
+/// Checks of families on scattered points with common messages. `family`: name in a message for one.
 namespace surrogate::impl {
 
 /// The points of a request. Throws not_supported unless its domains are points, and one domain.

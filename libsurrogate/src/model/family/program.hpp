@@ -15,7 +15,7 @@ namespace surrogate::impl {
 
 class DeviceContext;
 
-/// What a plan asks of a network.
+/// Requirements of a plan on a network.
 struct PlanRequest {
     const Domain& input;
     const Domain& output;
@@ -37,7 +37,7 @@ struct PlanRequest {
 
 /// One line of surrogate_plan_describe: what a layer costs this rank and run.
 struct LayerCost {
-    /// What a line stands for; `name` is for display only.
+    /// Kind of a line; `name` is for display only.
     enum class Kind {
         layer,       ///< arithmetic, with what its ranks exchange for it
         error_flag,  ///< ranks agree whether all inputs are valid
@@ -106,7 +106,7 @@ public:
     virtual int64_t n_node() const { return 0; }  ///< rows of ports at nodes, the same on all ranks
     virtual std::vector<LayerCost> costs() const = 0;
 
-    /// What else the table of the plan should say, a line each: how rows were distributed, what the
+    /// Returns further lines of the plan's table: how rows were distributed, what the
     /// reproducible mode does.
     virtual std::vector<std::string> notes() const = 0;
 };

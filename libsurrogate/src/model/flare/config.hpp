@@ -21,14 +21,14 @@ struct MlpShape {
     double flops() const;  ///< a point
 };
 
-/// How a sequence becomes one prediction; none: each token has its own.
+/// Reduction of a sequence to one prediction; none: each token has its own.
 enum class Pool { none, mean, max, cls };
 
-/// What tells tokens where they stand: a table of sines and cosines with a learned factor, a learned
+/// Position code of tokens: a table of sines and cosines with a learned factor, a learned
 /// table, or a turn of the keys.
 enum class PositionCode { sinusoid, learned, rotary };
 
-/// What ModelWrapper has besides the blocks of a FLAREModel.
+/// Parts of ModelWrapper besides the blocks of a FLAREModel.
 struct SequenceConfig {
     int64_t n_word = 0;      ///< rows of the table of tokens, that of padding included
     int64_t padding = -1;    ///< the word that fills up; its row does not learn. < 0: there is none
@@ -72,7 +72,7 @@ Config parse_config(const nlohmann::json& network);
 /// All weights in the order of the official state_dict.
 std::vector<TensorSpec> layout(const Config& config);
 
-/// What the variants call the parts that all have.
+/// Names of the common parts in the variants.
 struct TensorNames {
     std::string norm1, norm2, out_norm, out_proj;
     std::string out_proj_layers[2];  ///< of an out_proj of two layers

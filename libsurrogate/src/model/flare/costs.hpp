@@ -9,7 +9,7 @@
 
 namespace surrogate::impl::flare {
 
-/// What the table of a FLARE plan depends on besides the model.
+/// Quantities of a FLARE plan's table besides the model.
 struct Work {
     int64_t n_point = 0;   ///< computed by this rank
     int64_t n_solver = 0;  ///< of the solver on this rank

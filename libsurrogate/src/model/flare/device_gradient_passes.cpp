@@ -42,7 +42,7 @@ private:
     std::vector<std::pair<float**, int64_t>> list_;
 };
 
-/// Of chains that take turns: as many hidden layers, and as wide, as any of them has.
+/// Returns a shape for chains that share memory: the largest number and width of hidden layers.
 void add_chain(std::span<const MlpShape* const> shapes, int64_t n_point, Pieces& pieces,
                ChainMemory& memory) {
     int64_t n_layer = 0, width = 0;

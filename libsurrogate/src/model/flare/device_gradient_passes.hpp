@@ -11,7 +11,7 @@
 
 namespace surrogate::impl::flare {
 
-/// What a run forward keeps of a block for the way back: floats on the device.
+/// Results of a block that the forward pass keeps for the backward pass: floats on the device.
 struct KeptBlock {
     float* x = nullptr;        ///< (n_point, C) before the block
     float* z = nullptr;        ///< (H, M, D)
@@ -34,7 +34,7 @@ public:
     const KeptBlock& kept(int64_t block) const { return kept_[static_cast<size_t>(block)]; }
     /// (n_point, C) behind the last block.
     float* last() const { return arena_.at<float>(last_); }
-    /// What the caller fills before enqueue(), and reads after it: (n_point, n_input) network
+    /// Memory that the caller fills before enqueue() and reads after it: (n_point, n_input) network
     /// inputs; (n_point, n_output) gradients of outputs; (n_point, n_input) gradients of inputs.
     float* inputs() const { return arena_.at<float>(inputs_); }
     float* doutputs() const { return arena_.at<float>(doutputs_); }
@@ -46,7 +46,7 @@ public:
     /// Nonzero: some dz was not finite.
     const int32_t* lost() const { return arena_.at<int32_t>(lost_); }
 
-    /// Of one block; empty without blocks.
+    /// Results of one block; empty without blocks.
     std::span<const DeviceReduction> reductions() const {
         return {&reduction_, config_.num_blocks > 0 ? size_t{1} : size_t{0}};
     }

@@ -13,12 +13,12 @@
 
 namespace surrogate::impl::flare {
 
-/// How points are cut on the way back.
+/// Partition of points in the backward pass.
 struct RowCut {
     /// Taken through a block at once: enough for every multiprocessor, and their scratch is
     /// bounded.
     int64_t slab_points = 65536;
-    /// Of one sum of floats; such sums are then added in double.
+    /// Rows of one sum of floats; such sums are then added in double.
     int64_t part_points = 1024;
 };
 
@@ -47,7 +47,7 @@ private:
     Refresh refresh_;
 };
 
-/// What the layers of a chain leave for its way back, of up to n_point points.
+/// Results of the layers of a chain that its backward pass reads, for up to n_point points.
 struct ChainMemory {
     std::vector<float*> sums, results;  ///< (hidden layer): (n_point, n_hidden)
     std::array<float*, 2> slopes = {};  ///< (n_point, n_hidden)
@@ -75,7 +75,7 @@ public:
         arena_ = arena;
         parts_ = parts;
     }
-    /// Where, and for how many points, what follows is enqueued.
+    /// Stream and number of points of the passes that follow.
     void begin(kernels::Stream stream, int64_t n_point) {
         stream_ = stream;
         n_ = n_point;

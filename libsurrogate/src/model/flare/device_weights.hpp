@@ -39,7 +39,7 @@ public:
     const DeviceLayers& layers() const { return on_device_; }
     int64_t bytes() const { return packed_.bytes(); }
 
-    // What a block's passes take of its weights; points and their memory are still to be said.
+    // Arguments of a block's passes that come from its weights; points and their memory are still to be set.
     kernels::flare::EncodeArgs encode_args(const DeviceBlock& block) const;
     kernels::flare::DecodeArgs decode_args(const DeviceBlock& block) const;
 

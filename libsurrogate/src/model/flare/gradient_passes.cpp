@@ -104,7 +104,7 @@ void GradientPasses<T>::sweep(int64_t s, bool wants_inputs, GradientSums& sums) 
     });
 }
 
-/// Of a block whose dz is complete: through its latent blocks, gamma, and its queries before their
+/// Backpropagates a block whose dz is complete through its latent blocks, gamma, and its queries before their
 /// norm. Returns whether dz is finite: the same on all ranks, which compute the same.
 template <class T>
 bool GradientPasses<T>::set_latents(int64_t block, GradientSums& sums) {
@@ -153,7 +153,7 @@ void GradientPasses<T>::set_raw_queries(int64_t block) {
     });
 }
 
-/// What a chunk adds to the gradients of latent_q and q_norm. Both are linear in dq: so chunks add up
+/// Contribution of a chunk to the gradients of latent_q and q_norm. Both are linear in dq: so chunks add up
 /// as those of all other weights do, in GradientSums, and dq needs no reduction of its own.
 template <class T>
 void GradientPasses<T>::add_queries(int64_t i, LatentSums<T> dq, double* arena) const {

@@ -22,14 +22,14 @@ namespace surrogate::impl::flare {
 template <class T>
 class GradientPasses {
 public:
-    /// What a run of a sequence has besides; null: points are none. readout: null if tokens have
+    /// Parts of a sequence; null: points are not a sequence. readout: null if tokens have
     /// outputs of their own.
     struct OfSequence {
         const Sequence<T>* tokens = nullptr;
         const SequenceReadout<T>* readout = nullptr;
     };
 
-    /// What `forward` has kept is used up. All must outlive it. Points come in the tiles of `ports`,
+    /// Consumes the results that `forward` has kept. All must outlive it. Points come in the tiles of `ports`,
     /// or, if there is a sequence, in its.
     GradientPasses(const Config& config, const Layers<T>& layers, Communicator& comm,
                    const kernels::Queue& queue, bool reproducible, PointPorts<T>& ports,
@@ -47,7 +47,7 @@ public:
     /// and the sums are poisoned.
     bool run(bool alive, bool wants_inputs, GradientSums& sums);
 
-    /// Of each entry of the master, the sweep after which it is complete.
+    /// Returns, for each entry of the master, the sweep after which it is complete.
     std::vector<int> stages() const { return places_.stages(layers_.weights.master()); }
 
     /// Payload and calls of one run, without those of the sums of weights.

@@ -37,7 +37,7 @@ public:
         return place;
     }
 
-    /// What was found since the last call: ranges in ascending order, of neighbors one.
+    /// Returns the ranges found since the last call: ranges in ascending order, of neighbors one.
     std::vector<PlaceRange> take_ranges() {
         std::ranges::sort(found_);  // entries of one array
         const MasterWeights::Entry* const entries = master_.entries().data();
@@ -61,7 +61,7 @@ private:
     std::vector<const MasterWeights::Entry*> found_;
 };
 
-/// What attention needs before its scores.
+/// Offsets of the weights that attention uses before its scores.
 void find_first_half(Finder& find, const Config& config, const std::string& name,
                      BlockPlaces& block) {
     block.norm1 = find.norm(name + "." + names_of(config.variant).norm1);
@@ -93,7 +93,7 @@ void find_second_half(Finder& find, const Config& config, const std::string& nam
     block.ffn = find.mlp(name + ".mlp", config.ffn);
 }
 
-/// Of a sequence.
+/// Offsets of a sequence.
 MlpPlace find_head(Finder& find, const Config& config, const TensorNames& names) {
     if (config.out_proj.n_inner < 0) return {{find.linear(names.out_proj)}};
     return {{find.linear(names.out_proj_layers[0]), find.linear(names.out_proj_layers[1])}};
@@ -161,7 +161,7 @@ std::vector<int> Places::stages(const MasterWeights& master) const {
                    (s < blocks.size() && std::ranges::any_of(blocks[s].latent_blocks, is_in,
                                                              &LatentBlockPlaces::written));
         };
-        // What no sweep writes is complete from the start.
+        // Entries that no sweep writes are complete from the start.
         size_t s = 0;
         while (s + 1 < written_.size() && !is_written(s)) ++s;
         stages.push_back(static_cast<int>(written_.size() - 1 - s));

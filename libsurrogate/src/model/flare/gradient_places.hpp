@@ -11,7 +11,7 @@
 
 namespace surrogate::impl::flare {
 
-// Where gradients of layers lie in an arena of the shape of MasterWeights::values(): elements, known
+// Offsets of the gradients of layers in an arena of the shape of MasterWeights::values(): elements, known
 // when a plan is made. in(arena) makes pointers of them; a bias < 0 is none.
 
 struct LinearPlace {
@@ -60,7 +60,7 @@ struct BlockPlaces {
     std::vector<LatentBlockPlaces> latent_blocks;
 };
 
-/// What a sequence has besides; < 0: it has none of it.
+/// Offsets of the parts of a sequence; < 0: it has no such part.
 struct SequencePlaces {
     int64_t words = -1, class_token = -1, position_scale = -1, positions = -1;
     NormPlace head_norm;
@@ -78,11 +78,11 @@ public:
     std::vector<BlockPlaces> blocks;
     SequencePlaces sequence;
 
-    /// Of sweep s of GradientSweep, num_blocks >= s >= 0; gaps between tensors included.
+    /// Returns the ranges of sweep s of GradientSweep, num_blocks >= s >= 0; gaps between tensors included.
     std::span<const PlaceRange> written(int64_t s) const {
         return written_[static_cast<size_t>(s)];
     }
-    /// Of each entry of the master, the last sweep that writes it, counted from the first one,
+    /// Returns, for each entry of the master, the last sweep that writes it, counted from the first one,
     /// num_blocks. Latent blocks of block s are written just before sweep s.
     std::vector<int> stages(const MasterWeights& master) const;
 

@@ -102,7 +102,7 @@ void for_heads(int64_t n_head, int64_t n_channel, const Body& body) {
 
 }  // namespace
 
-/// Where all tokens have one prediction.
+/// Used if all tokens have one prediction.
 template <class T>
 void GradientSweep<T>::leave_sequence(int64_t tile, Scratch& scratch, double* arena) {
     const Tile<T> x = dx_of(tile);

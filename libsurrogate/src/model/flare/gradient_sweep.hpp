@@ -37,7 +37,7 @@ namespace surrogate::impl::flare {
 template <class T>
 class GradientSweep {
 public:
-    /// What makes a sequence of points; null: they are none. readout: null if tokens have outputs of
+    /// Parts of a sequence; null: points are not a sequence. readout: null if tokens have outputs of
     /// their own.
     struct OfSequence {
         const Sequence<T>* tokens = nullptr;
@@ -53,7 +53,7 @@ public:
     /// Takes over the number of points of the ports. Takes memory for more than ever before.
     void resize();
 
-    /// What a sweep knows of the latents, and where its sums over points go.
+    /// Data of the latents in a sweep, and the destination of its sums over points.
     struct Latents {
         kernels::flare::LatentSide<T> of_block = {};  ///< s, with dz complete; unused in the first
         const T* z_before = nullptr;                  ///< of block s - 1; unused in the last

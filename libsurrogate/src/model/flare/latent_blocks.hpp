@@ -42,7 +42,7 @@ public:
     const kernels::Heads& heads() const { return heads_; }
     double query_scale() const;  ///< log2(e) / sqrt(D), in the queries of qkv()
 
-    /// Of one block of the network.
+    /// Results of one block of the network.
     double flops() const;
     double exponentials() const;
     int64_t bytes() const;

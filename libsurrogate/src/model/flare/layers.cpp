@@ -36,7 +36,7 @@ public:
         return mlp;
     }
 
-    /// Of a sequence: one layer, or two with PyTorch's GELU between.
+    /// Embedding of a sequence: one layer, or two with PyTorch's GELU between.
     MlpWeights<T> head(const TensorNames& names) const {
         MlpWeights<T> head{{}, kernels::Activation::gelu, false, false};
         if (config_.out_proj.n_inner < 0) {

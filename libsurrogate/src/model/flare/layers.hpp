@@ -42,7 +42,7 @@ struct BlockWeights {
     kernels::flare::Queries<T> queries;
 };
 
-/// What a sequence has before and behind its blocks; null: it has none of it.
+/// Parts of a sequence before and after its blocks; null: it has no such part.
 template <class T>
 struct SequenceWeights {
     const T* words = nullptr;  ///< (n_word, C)

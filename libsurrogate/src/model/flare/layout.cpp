@@ -42,7 +42,7 @@ void add_block(Layout& layout, const std::string& name, const Config& c) {
     add_mlp(layout, name + ".mlp", c.ffn);
 }
 
-/// What comes before the blocks of a sequence.
+/// Tensors before the blocks of a sequence.
 void add_embeddings(Layout& layout, const Config& c) {
     const SequenceConfig& s = c.sequence;
     if (s.has_class_token()) layout.push_back({"cls_token", {c.channel_dim}});

@@ -38,7 +38,7 @@ public:
     int64_t n_chunk() const { return n_chunk_; }
     int64_t chunk_tiles() const { return chunk_tiles_; }
 
-    /// What the last run has kept of its blocks: z (H, M, D) and log_sum (H, n_row) of
+    /// Results of the last run's blocks: z (H, M, D) and log_sum (H, n_row) of
     /// Reduction::reduce().
     Streams<T>& streams() { return sweep_->streams(); }
     const T* z(int64_t block) const { return z_.data() + slot(block) * n_z(); }
@@ -49,10 +49,10 @@ public:
     LatentBlocks<T>& latent_blocks() { return latent_blocks_; }
     const T* log_sum(int64_t block) const { return log_sum_.data() + block * n_log_sum(); }
 
-    /// What the reductions and the latents cost in a block.
+    /// Cost of the reductions and the latents in a block.
     void describe(Work& work) const;
     int64_t bytes() const;
-    /// Of which the blocks that are kept take so many.
+    /// Bytes among them of the kept blocks.
     int64_t kept_bytes() const {
         return sweep_->kept_bytes() + z_.bytes() + encoded_.bytes() + log_sum_.bytes();
     }

@@ -10,7 +10,7 @@
 
 namespace surrogate::impl::flare {
 
-/// What programs of FLARE on a domain of points share. Base: Program or GradientProgram.
+/// Common part of FLARE's programs on a domain of points. Base: Program or GradientProgram.
 template <class T, class Base>
 class PointProgram : public Base {
 public:

@@ -67,7 +67,7 @@ public:
                             double* arena) const;
     /// dk from the gradient of turned keys to that of keys; `head` has room for a head's channels.
     void turn_backward(int64_t tile, kernels::Tile<T> dk, T* head) const;
-    /// What visible() put side by side goes back to its tokens; zeros at hidden ones.
+    /// Scatters the rows that visible() gathered to their tokens; zeros at hidden ones.
     void spread(int64_t tile, kernels::Tile<T> data) const;
 
     int64_t bytes() const;

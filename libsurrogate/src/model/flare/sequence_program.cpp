@@ -45,7 +45,7 @@ public:
     }
 
 private:
-    /// Whether they are finite.
+    /// Returns whether they are finite.
     bool gather_back(std::span<const Column> doutputs) {
         if (this->is_by_token()) return back_.gather(doutputs);
         return impl::gather<T>(doutputs, 0, 1, backward_.dlogits(), this->config_.out_dim, 1,

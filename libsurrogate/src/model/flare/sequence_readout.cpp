@@ -57,7 +57,7 @@ void SequenceReadout<T>::take_class_token(Tile<const T> x) {
     for (int64_t c = 0; c < n(); ++c) maxima_[c] = static_cast<double>(x(c, 0));
 }
 
-/// Of a tile's sum: a norm leaves |x| <= sqrt(C) |weight| + |bias|, to rounding.
+/// Bound of a tile's sum: a norm gives |x| <= sqrt(C) |weight| + |bias|, to rounding.
 template <class T>
 double SequenceReadout<T>::bound(int64_t channel) const {
     const kernels::Norm<T>& norm = layers_.out_norm;

@@ -38,7 +38,7 @@ public:
     /// (out_dim), on every rank. NaN: the mean or the largest of no token.
     const T* logits() const { return logits_.data(); }
 
-    // What backward needs of the last run.
+    // Results of the last run that backward reads.
     int64_t n_token() const { return n_token_; }
     kernels::Tile<const T> pooled() const {
         return {pooled_.data(), {n(), 1}, {kernels::lane_count, 1}};

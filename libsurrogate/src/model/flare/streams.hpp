@@ -9,13 +9,13 @@
 
 namespace surrogate::impl::flare {
 
-/// What a forward pass leaves of its blocks for backward.
+/// Activations of the blocks that a forward pass stores for backward.
 ///   nothing      no backward
 ///   streams      x alone: backward computes k and what attention added again, a block at a time
 ///   everything   what it does not have to compute more than once
 enum class Keeps { nothing, streams, everything };
 
-/// What lives between sweeps, in tiles (C, tile_points):
+/// Activations between sweeps, in tiles (C, tile_points):
 ///   x     the stream before block i, for i = num_blocks behind the last one
 ///   mid   the stream of block i between attention and ffn
 ///   k     keys of block i, normed where there is a norm

@@ -32,7 +32,7 @@ namespace surrogate::impl::flare {
 template <class T>
 class Sweep {
 public:
-    /// What makes a sequence of points; null: they are none. readout: null if tokens have outputs of
+    /// Parts of a sequence; null: points are not a sequence. readout: null if tokens have outputs of
     /// their own.
     struct OfSequence {
         Sequence<T>* tokens = nullptr;

@@ -14,7 +14,7 @@
 
 namespace surrogate::impl::flare {
 
-/// What programs of the sequence classifier share. Base: Program or GradientProgram. Tokens travel
+/// Common part of the sequence classifier's programs. Base: Program or GradientProgram. Tokens travel
 /// to contiguous shares of the sequence, in whole tiles; each tile is a chunk of the reproducible
 /// mode. The class token is on rank 0.
 template <class T, class Base>

@@ -16,7 +16,7 @@ int64_t n_token_of(const Config& config, int64_t n);
 /// last ranks, and without copies.
 int64_t n_ranked_of(const Config& config, int64_t n);
 
-/// Where the blocks of a row are cut for the ranks, by balanced_range: the first block of each rank,
+/// Partition of the blocks of a row over the ranks, by balanced_range: the first block of each rank,
 /// the first place, and the point whose number is nearest to it (size + 1 each; the last entries are
 /// the numbers of all).
 struct BlockCuts {

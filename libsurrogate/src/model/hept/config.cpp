@@ -79,7 +79,7 @@ void read_padding(Hyperparameters& read, Config& c) {
     c.has_beta = c.padding == Padding::zero;
 }
 
-/// What has no weights and changes no prediction, or is not offered.
+/// Checks keys that have no weights and change no prediction, or that are not supported.
 void read_training(Hyperparameters& read) {
     const double dropout = read.number("dropout", 0.1);
     if (!(dropout >= 0 && dropout < 1))

@@ -11,7 +11,7 @@
 
 namespace surrogate::impl::hept {
 
-/// What fills the last block of a cloud whose size is no multiple of block_size.
+/// Padding of the last block of a cloud whose size is not a multiple of block_size.
 ///   zero       keys of zeros (the authors' research code; one cloud)
 ///   duplicate  copies of points of the cloud (the authors' example)
 ///   masked     nothing: the block is short (ours; the default of new models)
@@ -53,7 +53,7 @@ Config parse_config(const nlohmann::json& network);
 /// All weights in the order of the state_dict.
 std::vector<TensorSpec> layout(const Config& config);
 
-/// Of a card that does not name its padding: zero if the file has beta, otherwise duplicate. Throws
+/// Returns the padding mode. If the card does not set it: zero if the file has beta, otherwise duplicate. Throws
 /// bad_file if some layers have it and others have not.
 void settle_padding(Config& config, const MasterWeights& weights);
 

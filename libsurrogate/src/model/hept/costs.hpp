@@ -11,7 +11,7 @@
 
 namespace surrogate::impl::hept {
 
-/// What the table of a HEPT plan depends on besides the model.
+/// Quantities of a HEPT plan's table besides the model.
 struct Work {
     const TokenPlan& plan;
     int64_t n_solver = 0;  ///< points of the solver on this rank

@@ -11,7 +11,7 @@ using kernels::hept::largest_chunk;
 
 namespace {
 
-/// Where a cell would begin if all its places were here.
+/// Returns the position at which a cell would begin if all its positions were on this rank.
 int64_t begin_of(const TokenPlan::Cell& cell) {
     return int64_t{cell.to} - cell.first;
 }

@@ -14,7 +14,7 @@
 
 namespace surrogate::impl::hept {
 
-/// What device ranks have for each other, in the order of ranks; two of them agree on the order of
+/// Rows that device ranks exchange, in the order of ranks; two ranks agree on the order of
 /// what one gives and the other takes.
 struct VisitLists {
     std::vector<int32_t> tokens;                    ///< given; visitors are taken as they stand
@@ -27,7 +27,7 @@ struct VisitLists {
     VisitLists(const Config& config, const TokenPlan& plan, int n_rank);
 };
 
-/// What crosses device ranks in a run: streams of tokens to the ranks that they visit, and sums of
+/// Data that device ranks exchange in a run: streams of ghost tokens, and sums of
 /// their attention back home, all heads together. Counts are those of planning. Nothing where no
 /// token of any rank visits another one.
 ///
@@ -69,7 +69,7 @@ public:
 private:
     /// Kinds of rows, in the order of exchanges_.
     enum Way { coordinate_way, token_way, sum_way, n_way };
-    /// Of a kind of rows: bytes (ranks).
+    /// Bytes of a kind of rows (ranks).
     struct Bytes {
         std::vector<int64_t> given, taken;
     };

@@ -15,7 +15,7 @@ namespace surrogate::impl::hept {
 /// Throws not_supported, with the limit, for networks that kernels/hept does not take on a device.
 void require_device_sizes(const Config& config);
 
-/// Where a device puts a model's channels: widths are multiples of 16, those of a head are
+/// Positions of a model's channels on a device: widths are multiples of 16, those of a head are
 /// DeviceHead's.
 struct DeviceWidths {
     kernels::hept::DeviceHead head;

@@ -81,7 +81,7 @@ Tile<const T> Forward<T>::features(const Tiles<const T>& x, int64_t tile, Scratc
     return copied;
 }
 
-/// What follows the tile's h of the network's beginning (is_first), or of layer l: its share of e,
+/// Adds the contribution of the tile's h, at the network's start (is_first) or after layer l: its part of e,
 /// and u of the next layer.
 template <class T>
 void Forward<T>::leave(int64_t l, int64_t tile, const kernels::Linear<T>& states, bool is_first) {

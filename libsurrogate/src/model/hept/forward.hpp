@@ -43,8 +43,7 @@ public:
     /// if not, y and what other ranks are given is NaN. Takes no memory.
     bool run(Communicator& comm, const kernels::Tiles<const T>& x, const kernels::Tiles<T>& y);
 
-    /// Where runs leave h before each layer and after the last, (L + 1) times (d, n_own): what
-    /// backward starts from. Empty: nowhere. The tiles belong to the caller.
+    /// Sets the destination of h before each layer and after the last, (L + 1) times (d, n_own): what backward starts from. Empty: nowhere. The tiles belong to the caller.
     void keep(std::span<const kernels::Tiles<T>> states) { kept_ = states; }
 
     const TokenExchange<T>& exchange() const { return exchange_; }

@@ -103,7 +103,7 @@ void NetworkGradient<T>::encode_backward(int64_t tile, const Tiles<const T>& x,
     const Tile<T> saved = scratch(saved_, 2 * config_.h_dim, dh);
     const Tile<T> hidden = scratch(hidden_, 2 * config_.h_dim, dh);
     copy_tokens<T>(*plan_, x, tile, features);
-    // What it makes of them is known.
+    // Its results are known.
     kernels::residual_mlp_forward<T>(queue_, layers_.encoder.view(), features, saved, false,
                                      kernels::channels(hidden, 0, config_.h_dim));
     const std::array encoder = {gradients.linear("feat_encoder.0"),

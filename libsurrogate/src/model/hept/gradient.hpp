@@ -12,7 +12,7 @@
 
 namespace surrogate::impl::hept {
 
-/// Where gradients of what a network is given go, of the points in tiles; written. data null: not
+/// Destination of the gradients of a network's inputs, points in tiles; overwritten. data null: not
 /// wanted.
 template <class T>
 struct InputGradients {
@@ -40,7 +40,7 @@ public:
     /// otherwise there is no backward.
     bool forward(const kernels::Tiles<const T>& x, const kernels::Tiles<T>& y);
 
-    /// Of the last forward: from dy to the gradients of all weights but pids_enc, added to
+    /// Backward pass of the last forward pass: from dy to the gradients of all weights but pids_enc, added to
     /// `gradients`, and of the inputs.
     void backward(const kernels::Tiles<const T>& x, const kernels::Tiles<const T>& dy,
                   const Gradients& gradients, const InputGradients<T>& inputs);

@@ -21,7 +21,7 @@ struct Place {
     int64_t rank[2] = {0, 0};
 };
 
-/// Where a plan computes its points: sorted by (cloud, coordinate 1, id), a range on every rank.
+/// Ordering in which a plan computes its points: sorted by (cloud, coordinate 1, id), a range on every rank.
 /// Blocks of all tables and heads lie close to there, because all of them order by coordinate 1
 /// first. Move a point home once and only those near the ends of a range travel in a run.
 struct HomeOrder {

@@ -111,7 +111,7 @@ void LayerGradient<T>::finish_backward(const LayerWeights<T>& weights, const Wei
     kernels::linear_gradient<T>(queue_, heads, dh, gradients.linear(name + "attn.out_linear"));
 }
 
-/// What the blocks of head h need of each query.
+/// Terms of each query that the blocks of head h read.
 template <class T>
 void LayerGradient<T>::give(const kernels::Linear<T>& out, int64_t h, const Tiles<T>& dh) {
     for_all([&](int64_t tile) {

@@ -36,7 +36,7 @@ Derived<T> derive_projections(const Config& config, const Weights<T>& weights,
     });
 }
 
-/// Of n_part parts of the columns of `layer`, d each: (n_part, n_out, d).
+/// Splits the columns of `layer` into n_part parts of d each: (n_part, n_out, d).
 template <class T>
 Derived<T> derive_columns(const Weights<T>& weights, const Linear<T>& layer, int64_t first,
                           int64_t n_part, int64_t d) {

@@ -7,7 +7,7 @@ namespace surrogate::impl::hept {
 
 namespace {
 
-/// Where files have what is no parameter: random tables that training leaves as they are.
+/// Tensors of files that are not parameters: random tables that training does not change.
 constexpr const char* tables = "check/tables/";
 
 void add_layer(Layout& layout, const Config& c, int64_t l) {

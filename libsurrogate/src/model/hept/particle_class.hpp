@@ -10,7 +10,7 @@
 /// Classes of particles: the last feature of pile-up.
 namespace surrogate::impl::hept {
 
-/// What it must be, as BadValue::required.
+/// Required value, as BadValue::required.
 inline constexpr const char* class_text = "a whole number from 0 to 6";
 
 /// The first class that does not exist among rows (n_row, n_number), whose last number it is; for the

@@ -21,7 +21,7 @@
 
 namespace surrogate::impl::hept {
 
-/// What programs of HEPT share: points on their way to their homes, classes of particles as rows,
+/// Common part of HEPT's programs: scatter of points to their owners, classes of particles as rows,
 /// and predictions on their way back. Base: Program or GradientProgram.
 template <class T, class Base>
 class PointProgram : public Base {
@@ -102,7 +102,7 @@ protected:
         if (config_.is_pileup) resize_tiles(features_, ports_.n_tile(), config_.n_feature());
     }
 
-    /// Of a tile of points: their classes, for rows of the table.
+    /// Classes of a tile of points, as rows of the table.
     void classes(int64_t tile, int64_t (&rows)[kernels::tile_points]) {
         const kernels::Tile<T> x = ports_.input(tile);
         for (int64_t p = 0; p < x.shape[1]; ++p)
@@ -154,7 +154,7 @@ private:
         set_coordinates(tiles);
     }
 
-    /// What enters the encoder: a class of particles comes as a number, and its row follows the other
+    /// Input of the encoder: a class of particles comes as a number, and its row follows the other
     /// features.
     kernels::Tiles<const T> features() {
         const kernels::Tiles<T> x{ports_.input(0).data, config_.in_dim, n_point()};

@@ -38,7 +38,7 @@ public:
 
 private:
     static constexpr size_t n_norm = 4;
-    /// What forward made of a tile: sums and results of the layers that have a norm.
+    /// Results of the forward pass for a tile: sums and results of the layers that have a norm.
     struct Saved {
         std::array<kernels::Tile<T>, n_norm> sums, results;
     };

@@ -93,7 +93,7 @@ void RowCells::set_cells() {
     }
 }
 
-/// Of the first and the last slab of this rank.
+/// Sizes of the first and the last slab of this rank.
 std::vector<RowCells::Share> RowCells::shares() const {
     std::vector<Share> list;
     const uint64_t n_slab = slabs_.size();

@@ -64,7 +64,7 @@ private:
         int64_t cloud = 0, number = 0;
         bool operator==(const Slab&) const = default;
     };
-    /// What a rank has of a cell of its first or last slab.
+    /// Part of a cell in a rank's first or last slab.
     struct Share {
         Slab slab;
         uint64_t number = 0;  ///< along coordinate 0

@@ -59,7 +59,7 @@ struct SharedCells::Letter {
     Parcel<int32_t> members;
 };
 
-/// Who is told what, and which tokens visit whom.
+/// Requests between ranks, and the ranks at which tokens are ghosts.
 void SharedCells::list_receivers(int size, int64_t n_own) {
     told_.assign(static_cast<size_t>(size), {});
     sent_.assign(static_cast<size_t>(size), {});

@@ -14,7 +14,7 @@ namespace surrogate::impl::hept {
 /// which tokens it has there.
 class SharedCells {
 public:
-    /// What one rank has of a cell.
+    /// Part of a cell on one rank.
     struct Part {
         int64_t row = 0;
         int64_t place = 0, size = 0;  ///< of the cell

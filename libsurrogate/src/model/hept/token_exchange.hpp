@@ -13,7 +13,7 @@
 
 namespace surrogate::impl::hept {
 
-/// What crosses ranks in a layer, packed, one message to each neighbor and step: tokens to the ranks
+/// Data that ranks exchange in a layer, packed, one message to each neighbor and step: tokens to the ranks
 /// that they visit, and sums of their attention back home.
 ///
 ///   visit()         (tokens sent) n_channel numbers

@@ -49,12 +49,12 @@ public:
         int32_t n = 0;
         int32_t n_zero_key = 0;
     };
-    /// What another rank and this one exchange. Two ranks agree on the order of both lists.
+    /// Data that another rank and this one exchange. Two ranks agree on the order of both lists.
     struct Neighbor {
         int rank = 0;
         std::vector<int32_t> sent;                   ///< tokens of this rank that visit it
         int64_t visitor_begin = 0, visitor_end = 0;  ///< its tokens here
-        /// Of a head: (token, table) whose place may be there, or (visitor, table) whose place may be
+        /// Parts of a head: (token, table) whose position may be there, or (visitor, table) whose place may be
         /// here; ascending by token, then table.
         struct Part {
             int32_t token = 0, table = 0;
@@ -81,7 +81,7 @@ public:
     std::span<const Block> blocks() const { return blocks_; }
     std::span<const Neighbor> neighbors() const { return neighbors_; }  ///< ascending ranks
 
-    /// Of row table * H + head; cells in no order.
+    /// Returns the cells of row table * H + head, in no order.
     std::span<const Cell> cells(int64_t row) const { return rows_[static_cast<size_t>(row)].cells; }
     std::span<const int32_t> members(int64_t row) const {
         return rows_[static_cast<size_t>(row)].members;

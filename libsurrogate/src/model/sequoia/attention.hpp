@@ -53,7 +53,7 @@ public:
     /// children() of the parents of a tile of level l.
     void attend_of_parents(int l, int64_t tile, kernels::Tile<const T> qkv, Scratch& scratch) const;
 
-    /// What surrounds a tile of level l now. It lies in `scratch`.
+    /// Returns the neighborhood of a tile of level l, in `scratch`.
     kernels::sequoia::Surroundings<T> around(int l, int64_t tile, Scratch& scratch) const;
 
     /// body(level, node) for the ancestors of each group of a tile, from the parent upwards.

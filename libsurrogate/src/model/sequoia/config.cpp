@@ -70,7 +70,7 @@ void read_layers(Hyperparameters& read, Config& c) {
     c.probe = static_cast<Probe>(read.choice("probe_layer", {"true", "root", "virtual", "all"}, 0));
 }
 
-/// What two keys must agree on.
+/// Checks keys that must agree.
 void check(const Config& c) {
     if (c.inner_dim() > max_width) {
         refuse("num_head (" + std::to_string(c.num_head) + ") times head_dim (" +

@@ -10,7 +10,7 @@
 
 namespace surrogate::impl::sequoia {
 
-/// What the table of a Sequoia plan depends on besides the model.
+/// Quantities of a Sequoia plan's table besides the model.
 struct Work {
     const Tree& tree;
     int64_t n_solver = 0;  ///< points of the solver on this rank
@@ -24,7 +24,7 @@ struct Work {
     int n_rank = 1;
 
     bool sends() const { return !is_on_device || n_rank > 1; }
-    /// What this rank gives when `n` gathers of the cut level carry n_channel channels.
+    /// Returns the bytes that this rank sends in `n` gathers of the shared level with n_channel channels.
     int64_t gather_bytes(int64_t n, int64_t n_channel) const {
         if (!is_on_device) return n * tree.owned(tree.cut()).size() * n_channel * value_bytes;
         return gathers(n) * (tree.most_owned() * n_channel + 1) * value_bytes;

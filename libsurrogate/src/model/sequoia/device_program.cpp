@@ -254,7 +254,7 @@ void SequoiaDeviceProgram::list_means(PassList& passes) const {
     }
 }
 
-/// What nodes of a sequence above its leaves get beside their means.
+/// Marks of a sequence's nodes above the leaves, added to their means.
 void SequoiaDeviceProgram::list_marks(PassList& passes) const {
     if (!config_.has_sinusoid && !config_.has_marker) return;
     for (int l = 1; l < tree_.n_level(); ++l) {

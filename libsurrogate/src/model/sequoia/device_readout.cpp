@@ -83,7 +83,7 @@ void DeviceReadout::list_memory(PassList& passes) {
     const DeviceWidths& w = widths();
     cloud_ = passes.memory(4 * tile_rows * std::max(w.nodes.width, w.outputs.width));
     if (n_read() > 0) return;
-    // Where nothing is read a prediction is NaN.
+    // Without nodes to read, a prediction is NaN.
     const std::vector<float> none(static_cast<size_t>(tile_rows * w.outputs.width),
                                   std::numeric_limits<float>::quiet_NaN());
     passes.write(cloud_, std::span<const float>(none));

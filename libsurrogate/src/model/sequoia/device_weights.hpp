@@ -10,7 +10,7 @@
 
 namespace surrogate::impl::sequoia {
 
-/// Where a device puts a model's channels: widths are multiples of 16, heads multiples of 8.
+/// Positions of a model's channels on a device: widths are multiples of 16, heads multiples of 8.
 struct DeviceWidths {
     kernels::DeviceChannels features, nodes, qkv, heads, hidden, outputs;
 

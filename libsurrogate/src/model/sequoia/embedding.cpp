@@ -123,7 +123,7 @@ void Embedding<T>::average(int l, const NodeTiles<T>& x) {
     });
 }
 
-/// What nodes of level l of a sequence are given beside their mean.
+/// Adds the marks of a sequence's nodes in level l to their means.
 template <class T>
 void Embedding<T>::mark(int l, const NodeTiles<T>& x) {
     queue_.parallel_for(tree_->n_tile(l), [&](int64_t tile, int) {
@@ -140,7 +140,7 @@ void Embedding<T>::mark(int l, const NodeTiles<T>& x) {
 template <class T>
 void Embedding<T>::run(const LeafInputs<T>& inputs, Communicator& comm, CutGather<T>& gather,
                        const NodeTiles<T>& x) {
-    // Where leaves are the cut level there is one, of the first rank.
+    // If the leaves are the shared level, the first rank has one.
     const int64_t n_own = tree_->owned(0).size();
     const int64_t n_tile = tree_->cut() > 0 ? tree_->n_tile(0) : std::min<int64_t>(n_own, 1);
     queue_.parallel_for(

@@ -13,7 +13,7 @@
 
 namespace surrogate::impl::sequoia {
 
-/// What the leaves of a rank are made of, in their order, counted from the rank's first own leaf.
+/// Inputs of a rank's leaves, in their order, counted from the rank's first own leaf.
 template <class T>
 struct LeafInputs {
     kernels::Tiles<const T> real = {};  ///< positions, then features

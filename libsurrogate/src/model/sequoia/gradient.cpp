@@ -131,7 +131,7 @@ void NetworkGradient<T>::read_cloud_backward(const T* dy, const Gradients& gradi
     }
 }
 
-/// What nodes owe to the children whose mean they were. All means were taken first: then sinusoids
+/// Adds the gradients of nodes to the children of which they are the mean. All means were taken first: then sinusoids
 /// were added, which are constants, and marked channels were overwritten.
 template <class T>
 void NetworkGradient<T>::means_backward() {

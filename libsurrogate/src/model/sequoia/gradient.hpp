@@ -36,7 +36,7 @@ public:
     /// `inputs` stay in place for backward.
     void forward(const LeafInputs<T>& inputs, const Predictions<T>& y);
 
-    /// Of the last forward: from dy to the gradients of all weights, added to `gradients`, and of the
+    /// Backward pass of the last forward pass: from dy to the gradients of all weights, added to `gradients`, and of the
     /// real inputs (n_real, leaves), if wanted; those of positions of which only the tree is made are
     /// zeros.
     void backward(const LeafInputs<T>& inputs, const Predictions<const T>& dy,

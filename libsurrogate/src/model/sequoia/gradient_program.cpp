@@ -56,7 +56,7 @@ private:
         return this->config_.features == Features::none ? Embedding<T>::n_real(this->config_) : 0;
     }
 
-    /// Whether they are finite.
+    /// Returns whether they are finite.
     bool gather_back(std::span<const Column> doutputs) {
         if (is_at_leaves()) {
             if (!back_.gather(doutputs)) return false;

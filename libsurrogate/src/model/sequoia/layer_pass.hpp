@@ -34,7 +34,7 @@ public:
     /// Collective: layer i of the network, in place. Takes no memory.
     void run(int64_t i, Communicator& comm, CutGather<T>& gather, const NodeTiles<T>& x);
 
-    /// How often ranks meet in a layer.
+    /// Number of gathers in a layer.
     static int64_t n_gather(const Config& config, const Tree& tree);
 
     int64_t bytes() const;

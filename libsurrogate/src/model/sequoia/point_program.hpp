@@ -17,7 +17,7 @@
 
 namespace surrogate::impl::sequoia {
 
-/// What programs of Sequoia share: points on their way to leaves, and predictions on their way back.
+/// Common part of Sequoia's programs: scatter of points to leaves, and of predictions on their way back.
 /// Base: Program or GradientProgram.
 template <class T, class Base>
 class PointProgram : public Base {

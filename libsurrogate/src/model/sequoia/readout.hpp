@@ -12,7 +12,7 @@
 
 namespace surrogate::impl::sequoia {
 
-/// Where predictions are: at the leaves, or as rows that every rank has.
+/// Location of predictions: at the leaves, or in rows that every rank has.
 enum class Place { leaves, nodes, cloud };
 Place place_of(const Config& config);
 
@@ -37,13 +37,13 @@ public:
     const T* rows() const { return rows_.data(); }
     int64_t n_row() const { return n_row_; }
 
-    /// Whether nodes of a level are read, and how many nodes are, over all ranks.
+    /// Returns whether nodes of a level are read, and how many over all ranks.
     bool reads(int l) const;
     int64_t n_read() const;
     /// (C, 1): the row of a cloud before the head.
     kernels::Tile<T> cloud() { return {cloud_.data(), {config_.dim, 1}, {kernels::lane_count, 1}}; }
 
-    /// What this rank sends, and calls of the communicator.
+    /// Returns the bytes that this rank sends, and calls of the communicator.
     int64_t bytes_sent() const;
     int64_t collectives() const;
 

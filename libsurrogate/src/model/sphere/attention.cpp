@@ -42,7 +42,7 @@ int64_t most_neighbors(const Stencil& stencil) {
     return most;
 }
 
-/// Whether the queries of a row reach only keys of `own`.
+/// Returns whether the queries of a row reach only keys of `own`.
 bool is_interior(const Stencil& stencil, int64_t row, Range own) {
     for (int64_t phase = 0; phase < stencil.n_phase_out; ++phase) {
         for (const auto& strip : stencil.list(row, phase)) {
@@ -107,7 +107,7 @@ AttentionLayer<T>::AttentionLayer(const Frame& frame, const Attention& config,
     }
 }
 
-/// Who holds which keys. A rank averages over ws.key_rows and projects ws.own_keys; it holds both,
+/// Distribution of keys. A rank averages over ws.key_rows and projects ws.own_keys; it holds both,
 /// because rows that others need must be here even if this rank has no queries of its own.
 template <class T>
 void AttentionLayer<T>::prepare(const Frame& frame, const Attention& config, Range out_rows,

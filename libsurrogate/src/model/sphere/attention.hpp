@@ -101,7 +101,7 @@ private:
     Tile<T> block_row(Workspace& ws, const Work& work, int64_t i, int thread) const;
     Tile<T> sums_row(Workspace& ws, const Work& work, int64_t i, int thread) const;
     void attend_block(Workspace& ws, const Work& work, int64_t phase, int thread) const;
-    /// Where averages go: to y through the output projection.
+    /// Destination of averages: y, through the output projection.
     struct Sink {
         Field<T>& y;
         bool accumulate;
@@ -126,7 +126,7 @@ private:
 /// Input rows that the strips reach.
 Range rows_of_strips(const Stencil& stencil);
 
-/// What a column of a row costs: its projections, and each of its pairs.
+/// Cost of a column of a row: its projections, and each of its pairs.
 RowWork attention_work(const Attention& config);
 
 }  // namespace surrogate::impl::sphere

@@ -9,7 +9,7 @@ namespace surrogate::impl::sphere {
 
 namespace {
 
-// What the choice of bands assumes of a machine: a core's sustained matrix product, and what a rank
+// Machine parameters of the band partition: a core's sustained matrix product, and what a rank
 // sends and receives a second. Only their ratio matters, and only to a factor of two.
 constexpr double flops_a_second = 3e10;
 constexpr double bytes_a_second = 2e9;

@@ -36,7 +36,7 @@ constexpr BasisNorm norms[] = {BasisNorm::nodal,     BasisNorm::mean,     BasisN
                                BasisNorm::geometric, BasisNorm::modal,    BasisNorm::none,
                                BasisNorm::nodal,     BasisNorm::geometric};
 
-/// What changed between the releases of the official code, and is not in the weights.
+/// Conventions that changed between releases of the official code and are not in the weights.
 struct Conventions {
     bool old_scale = false;     ///< before 0.9.1: 1 / sqrt(Ck), on the input of the q projection
     bool old_cutoff = false;    ///< before 0.9.3: pi / (n_lat - 1)

@@ -12,7 +12,7 @@
 #include "libsurrogate/src/file/card.hpp"
 #include "libsurrogate/src/model/family/tensor_layout.hpp"
 
-/// What the card of a sphere model says, resolved: every size, grid and cutoff that the network is
+/// Resolved card of a sphere model: every size, grid and cutoff that the network is
 /// built from. Names and defaults are those of the official constructors.
 /// Source: specs of the sphere and of its models; NVIDIA/torch-harmonics 0.9.
 namespace surrogate::impl::sphere {

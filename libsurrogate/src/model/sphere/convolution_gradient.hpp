@@ -35,7 +35,7 @@ public:
                         const Convolution& config, const MasterWeights& master,
                         const std::string& prefix);
 
-    /// Of a layer whose weights are derived from others: only sum_weights() for them.
+    /// Gradients of a layer whose weights are derived from others: only sum_weights() for them.
     ConvolutionGradient(const Frame& frame, const ConvolutionLayer<T>& layer,
                         const Convolution& config);
 

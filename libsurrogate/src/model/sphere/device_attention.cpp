@@ -26,7 +26,7 @@ void append(std::vector<float>& to, const float* values, int64_t n, double facto
         to.push_back(static_cast<float>(static_cast<double>(values[i]) * factor));
 }
 
-/// Of the weights that the host multiplies by, in the order of the official code.
+/// Products of weights that the host precomputes, in the order of the official code.
 std::vector<float> log_weights(const Grid& grid) {
     std::vector<float> list;
     for (const double node : kernels::latitudes(grid.kind, grid.n_lat).weight) {

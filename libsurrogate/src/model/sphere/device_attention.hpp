@@ -37,7 +37,7 @@ public:
     RingExchange exchange(const Bands& bands, const Wanted& wanted, int rank) const;
     /// Keys and values in the queries, keys and values at `qkv`.
     RingMemory rings(void* qkv) const;
-    /// Where the layer writes queries, keys and values of own rows.
+    /// Destination of queries, keys and values of own rows.
     void* own(void* qkv) const;
 
     /// Adds room; before the arena is taken.
@@ -59,7 +59,7 @@ public:
     LayerCost cost(const std::string& name) const;
 
 private:
-    /// Of the queries of a tile, and of its keys, and of its values.
+    /// Bytes of a tile's queries, of its keys and of its values.
     int64_t query_words() const {
         return kernels::operand_bytes(operand_) * kernels::tile_rows * attention_.n_head *
                heads_.n_dim_padded / 4;

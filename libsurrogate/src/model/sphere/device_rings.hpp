@@ -14,16 +14,16 @@ namespace surrogate::impl::sphere {
 
 /// Rows of a grid that each rank reads: one range, around its own rows where those are needed.
 using Wanted = std::vector<Range>;
-/// Of all ranks, from that of each. Collective.
+/// Gathers the row range of each rank. Collective.
 Wanted wanted_of_all(Communicator& comm, Range own);
 
 /// Rows that a stencil reads, of its input.
 Range rows_read(const kernels::sphere::Stencil& stencil);
 
-/// Of each ring of a grid, its place among parts of most_rows rings of each rank.
+/// Returns the index of each row of a grid among parts of most_rows rows per rank.
 std::vector<int64_t> places_of(const Bands& bands, int64_t most_rows);
 
-/// Where rings lie: `words` begins with ring `first`.
+/// Location of rows: `words` begins with row `first`.
 struct RingMemory {
     uint32_t* words = nullptr;
     int64_t first = 0;  ///< ring
@@ -51,7 +51,7 @@ public:
         put(given_at_, relative(given_rings_, own_.begin));
         put(taken_at_, relative(taken_rings_, wanted_.begin));
     }
-    /// What planning reserves, and an evaluation enqueues. This object must outlive it.
+    /// Returns the exchange that planning reserves and an evaluation enqueues. This object must outlive it.
     DeviceExchange exchange(const RingStaging& staging) const;
 
     /// Own rings of `from` to all that want them, also to `to` of this rank unless both are the

@@ -102,7 +102,7 @@ struct LevelTables {
         mix.emplace(stencil_of(level.mix, own), own, is_alone);
     }
 
-    /// What this rank reads, in the order of make_exchanges().
+    /// Rows that this rank reads, in the order of make_exchanges().
     std::array<Range, 4> held() const {
         return {merge.held, attention ? attention->held() : own, mix ? mix->held : own,
                 upsample.held};

@@ -8,7 +8,7 @@
 
 namespace surrogate::impl::sphere {
 
-/// Where a device puts a Transformer's channels.
+/// Positions of a Transformer's channels on a device.
 struct DeviceWidths {
     kernels::DeviceChannels gathered, points, hidden, expanded;
 

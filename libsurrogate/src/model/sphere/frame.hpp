@@ -11,7 +11,7 @@
 #include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/ranks/partition.hpp"
 
-/// What the layers of a sphere model share: where they run, fields on rows, scratch tiles, and how
+/// Common parts of the layers of a sphere model: execution context, fields on rows, scratch tiles, and how
 /// rows are distributed over threads.
 namespace surrogate::impl::sphere {
 
@@ -20,7 +20,7 @@ using kernels::round_up;
 using kernels::Tile;
 using kernels::tile_points;
 
-/// Where a plan runs. Layers keep a reference.
+/// Execution context of a plan. Layers keep a reference.
 struct Frame {
     Communicator& comm;
     kernels::Queue queue;

@@ -103,7 +103,7 @@ bool SegformerGradient<T>::go_back(bool wants_inputs, GradientSums& sums) {
         ups_[i].back(this->scratch_, dy, fine, levels_[i].slopes(), sums);
     for (size_t i = levels_.size(); i-- > 0;) {
         sums.finish_stage();
-        // What the level above reads of its features is left by forward until its own back().
+        // The forward pass keeps the features that the level above reads until its own back().
         levels_[i].back(this->scratch_, sums);
         if (i > 0) {
             levels_[i].merge_back(this->scratch_, &forward_.levels_[i - 1].features(), true,

@@ -11,7 +11,7 @@ namespace surrogate::impl::sphere {
 
 namespace {
 
-/// Who computes which rows of the input's gradient. Local, the same on all ranks.
+/// Returns the partition of the rows of the input's gradient. Local, the same on all ranks.
 Bands input_bands(const Frame& frame, const ProgramRequest& request, const Grid& grid,
                   int64_t n_channel, std::vector<std::string>& notes) {
     return choose_bands(frame, request.input, row_costs(grid, grid, 0, {1.0, 0}), n_channel, notes);
@@ -21,7 +21,7 @@ Bands input_bands(const Frame& frame, const ProgramRequest& request, const Grid&
 
 // ---- attention ----
 
-/// Who computes which rows of the gradients of key and value between two grids, and a note. Local, the
+/// Returns the partition of the rows of key and value gradients between two grids, and a note. Local, the
 /// same on all ranks.
 Bands key_bands(const Frame& frame, const ProgramRequest& request, const Attention& config,
                 std::vector<std::string>& notes) {

@@ -7,7 +7,7 @@ namespace surrogate::impl::sphere {
 
 namespace {
 
-/// What a norm makes of a field.
+/// Norm of a field.
 template <class T>
 class NormalisedTiles final : public TileSource<T> {
 public:

@@ -147,7 +147,7 @@ void UpsamplerGradient<T>::back_from_convolution(Scratch<T>& scratch, Field<T>& 
     });
 }
 
-/// What the folded weights are made of: folded(o, e) = sum_u head(o, u) weight(u, e).
+/// Definition of the folded weights: folded(o, e) = sum_u head(o, u) weight(u, e).
 template <class T>
 void UpsamplerGradient<T>::unfold(const double* folded, int thread, GradientSums& sums) const {
     double* const head = head_.open(sums, thread);

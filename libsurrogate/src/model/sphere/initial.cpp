@@ -10,7 +10,7 @@ namespace {
 
 using Kind = InitialValues::Kind;
 
-/// Of a linear layer at each point, (n_out, n_in, 1, 1).
+/// Distribution for a linear layer at each point, (n_out, n_in, 1, 1).
 InitialValues of_points(const std::string& name, double n_out, double n_in) {
     if (name.ends_with("proj_weights")) return {Kind::uniform, 0, std::sqrt(3 / n_in)};
     if (name.ends_with("_weights")) return {Kind::uniform, 0, std::sqrt(6 / (n_in + n_out))};

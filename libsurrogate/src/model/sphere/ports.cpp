@@ -31,7 +31,7 @@ BadValue shifted(BadValue found, size_t first_column, int64_t first_point) {
     return found;
 }
 
-/// What `rank` wants of the others to hold the rows `rows`.
+/// Requests of `rank` to hold the rows `rows`.
 std::vector<NeighborExchange::Want> wants_of_domain(const SphereDomain& domain, Range rows) {
     std::vector<NeighborExchange::Want> wants;
     std::vector<Segment> owned;
@@ -46,7 +46,7 @@ std::vector<NeighborExchange::Want> wants_of_domain(const SphereDomain& domain, 
     return wants;
 }
 
-/// What this rank's block wants of those who compute rows.
+/// Requests of this rank's block to the ranks that compute rows.
 std::vector<NeighborExchange::Want> wants_of_block(const SphereDomain& domain, const Bands& bands) {
     std::vector<NeighborExchange::Want> wants;
     std::vector<Segment> owned;

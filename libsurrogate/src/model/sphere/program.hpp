@@ -13,7 +13,7 @@
 
 namespace surrogate::impl::sphere {
 
-/// What a program is made from.
+/// Arguments of a program's constructor.
 struct ProgramRequest {
     const SphereDomain& input;
     const SphereDomain& output;

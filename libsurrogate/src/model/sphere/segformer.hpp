@@ -73,7 +73,7 @@ private:
     typename AttentionLayer<T>::Workspace attention_;
     Field<T> x_, hidden_;
     Schedule tiles_;
-    /// Of backward: the stream in front of every repetition, of the first norm, and of the last.
+    /// Activations for backward: the stream before every repetition, the first norm, and the last.
     std::vector<Field<T>> borders_;
     Field<T> merged_, last_;
 };
@@ -118,7 +118,7 @@ private:
     typename ConvolutionLayer<T>::Workspace rows_;
 };
 
-/// Who computes which rows of each level, and of the image.
+/// Partition of the rows of each level, and of the image.
 struct SegformerBands {
     std::vector<Bands> levels;
     Bands fine;

@@ -15,7 +15,7 @@
 /// The Spherical Transformer. Source: spec of the sphere's models, sections 1 to 3.
 namespace surrogate::impl::sphere {
 
-/// What is added to the encoder's output, for the rows of this rank.
+/// Position code that is added to the encoder's output, for the rows of this rank.
 template <class T>
 class PositionEmbedding {
 public:
@@ -36,7 +36,7 @@ private:
 template <class T>
 class TransformerGradient;
 
-/// Who computes which rows of the internal grid, and of the image.
+/// Partition of the rows of the internal grid, and of the image.
 struct TransformerBands {
     Bands inner, fine;
 };

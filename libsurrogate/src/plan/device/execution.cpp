@@ -207,7 +207,7 @@ Execution::Result DeviceExecution::run(int64_t run, std::span<const Column> inpu
     recording_.enqueue(*program_, stream, failure);
     failure.guard([&] { records_->bring(run, stream); });
     failure.guard([&] { recording_.mark_end(stream); });
-    // What is known to be bad is told at once, and only once.
+    // Errors that are known already are reported at once, and only once.
     if (is_enqueued && !is_dead && !failure) {
         Result pending;
         pending.is_pending = true;
@@ -216,14 +216,14 @@ Execution::Result DeviceExecution::run(int64_t run, std::span<const Column> inpu
     return finish(outputs, is_dead, bad, run, stream, failure);
 }
 
-/// Of rows that the program takes on their way; what the passes find would be named by its place
+/// Checks rows that are scattered to the program; errors of the passes would be named by their place
 /// there.
 BadValue DeviceExecution::find_bad() const {
     const int64_t n = n_solver_ * columns_.n_input;
     return program_->find_bad({program_->rows()->solver(), static_cast<size_t>(n)});
 }
 
-/// What the records say, and what the program knows of a bad input that is only named by its place.
+/// Returns the recorded error, completed by the program if a bad input is only named by its place.
 Execution::Result DeviceExecution::result_of(int64_t run) {
     Result result = records_->result(run);
     if (result.bad_input.column >= 0)

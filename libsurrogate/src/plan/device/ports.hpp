@@ -40,7 +40,7 @@ public:
     virtual BadValue give(std::span<const Column> outputs, bool alive, kernels::Stream stream,
                           FirstFailure& failure) = 0;
 
-    /// Whether nothing is left for give() to do, so that a run may be enqueued only.
+    /// Returns whether give() has nothing to do, so that a run may be enqueued only.
     virtual bool is_enqueued(std::span<const Column> inputs,
                              std::span<const Column> outputs) const = 0;
 

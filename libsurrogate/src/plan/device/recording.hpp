@@ -30,7 +30,7 @@ public:
     void hold(kernels::Stream stream) { runs_.hold(stream); }
 
     bool is_recorded() const { return runs_.is_recorded(); }
-    // Of the collectives that the last enqueue() made or replayed.
+    // Counts of the collectives that the last enqueue() made or replayed.
     int64_t n_collective() const { return n_collective_; }
     int64_t n_byte() const { return n_byte_; }
 

@@ -18,7 +18,7 @@ BadValue bad_value_at(uint64_t place) {
             false};
 }
 
-/// What a device counted in a column.
+/// Count of a column on a device.
 Outside outside_of(const DeviceOutside& found, const Column& column) {
     Outside outside;
     if (found.above != 0)

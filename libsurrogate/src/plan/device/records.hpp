@@ -13,7 +13,7 @@
 
 namespace surrogate::impl {
 
-/// What runs find out on the device, a record each: findings, and behind them the inputs outside
+/// Records of runs on the device: errors, and behind them the inputs outside
 /// their ranges. Records of the last max_pending runs lie in pinned memory, where the device brings
 /// them. After construction nothing takes memory.
 class DeviceRecords {
@@ -36,7 +36,7 @@ public:
     /// Enqueued, after the passes: the device's record to the host.
     void bring(int64_t run, kernels::Stream stream);
 
-    /// What the record of a run that has ended says. Of the run opened last the host may have seen
+    /// Returns the record of a run that has ended. Of the run opened last the host may have seen
     /// inputs too; earlier ones were only enqueued, and it has not.
     Execution::Result result(int64_t run);
 
