@@ -9,13 +9,13 @@
 
 namespace surrogate::tool {
 
-/// What the tensors of a case have in common, as far as it is known; -1: not yet.
+/// Common sizes of the tensors of a case, as far as they are known; -1: unknown.
 struct CaseCounts {
     int64_t n_sample = -1;
     int64_t n_point[2] = {-1, -1};  ///< of the input and the output domain
 };
 
-/// Where the numbers of a port's tensor lie.
+/// Memory layout of a port's tensor.
 struct CaseShape {
     int64_t n_row = 0;  ///< of a sample
     TensorLayout layout;

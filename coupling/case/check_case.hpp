@@ -12,7 +12,7 @@
 
 namespace surrogate::tool {
 
-/// How a check case is run. Empty texts leave the choice to the plan; values are those of
+/// Options of a check case. Empty texts leave the choice to the plan; values are those of
 /// surrogate_options_set.
 struct CheckSettings {
     std::string partition = "contiguous";  ///< of surrogate_partition(_sphere)
@@ -20,7 +20,7 @@ struct CheckSettings {
     std::string backend, precision, threads, vector;
 };
 
-/// Where an element of a tensor lies, counted in elements: sample, point, channel. Points of a grid
+/// Strides of a tensor, in elements: sample, point, channel. Points of a grid
 /// on the sphere are numbered row by row from the north, longitude fastest.
 struct TensorLayout {
     int64_t sample = 0, point = 0, channel = 0;
@@ -85,7 +85,7 @@ struct LoadedCase {
 /// Errors: Failure no_case (no check case, family not built), bad_usage (file).
 LoadedCase load_case(const Job& job, const Context& context, const std::string& file);
 
-/// What one run of a check case gave. Texts are the choices in force on rank 0, numbers are over
+/// Result of one run of a check case. Texts are the choices in force on rank 0, numbers are over
 /// all ranks.
 struct CheckResult {
     std::string family, backend, precision, vector;

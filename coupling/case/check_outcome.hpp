@@ -6,7 +6,7 @@
 
 namespace surrogate::tool {
 
-/// What a prediction is judged by: tensors of n numbers in one order.
+/// Prediction and reference: tensors of n numbers in one order.
 struct Evidence {
     const float* official =
         nullptr;                    ///< check/output, the official run in single precision, or null
@@ -32,7 +32,7 @@ struct CheckOutcome {
 /// Two runs of one model are nearer than this: the case that says otherwise contradicts itself.
 constexpr double largest_official_error = 0.1;
 
-/// What the model allows: see surrogate_model_check_bound.
+/// Error that the model allows: see surrogate_model_check_bound.
 using Bound = std::function<double(bool is_double, double official)>;
 
 /// Judges y by the rules of share/doc/model-file.md.

@@ -27,7 +27,7 @@ struct Variable {
     int64_t number_bytes() const { return dtype == SURROGATE_FLOAT32 ? 4 : 8; }
 };
 
-/// What a data set says but for its numbers. Functions throw Error. Local.
+/// Description of a data set without its numbers. Functions throw Error. Local.
 struct Content {
     std::vector<std::pair<std::string, std::string>> attributes;
     std::vector<Axis> axes;

@@ -31,7 +31,7 @@ std::string shown_place(const StoredForm& form, const Box& box, size_t at) {
     return text;
 }
 
-/// What makes this file a data set.
+/// Checks the attributes that identify a data set.
 void check_head(hid_t file) {
     if (H5Aexists(file, "surrogate_dataset") <= 0)
         coupling::fail(SURROGATE_BAD_FILE,

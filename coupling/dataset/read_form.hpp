@@ -23,7 +23,7 @@ struct StoredVariable {
     Kind kind = Kind::real;
 };
 
-/// How the points of a data set lie (the table of page dataset.md).
+/// Layout of a data set's points (see the table of dataset.md).
 enum class PointForm { lattice, cloud, moving_cloud, rows, sphere };
 
 /// A coordinate of scattered points or lattices.
@@ -33,7 +33,7 @@ struct StoredCoordinate {
     int32_t axis = 0;  ///< 0: X, 1: Y, 2: Z
 };
 
-/// What all fields of a data set have in common.
+/// Common properties of all fields of a data set.
 struct StoredForm {
     PointForm points = PointForm::cloud;
     std::string grid;  ///< of the sphere, else ""

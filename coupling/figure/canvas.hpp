@@ -20,7 +20,7 @@ public:
     int width() const { return width_; }
     int height() const { return height_; }
 
-    /// Where a text lies beside its place.
+    /// Alignment of a text relative to its anchor.
     enum class Align { left, center, right };
 
     void fill(int x, int y, int width, int height, const Rgb& color);

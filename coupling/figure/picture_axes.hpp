@@ -13,7 +13,7 @@ struct Sizes {
     int row() const { return text * 8 / 5; }  ///< a line of text
 };
 
-/// Where a panel's field lies on the canvas.
+/// Rectangle of a panel's field on the canvas.
 struct Box {
     int x, y, width, height;  ///< x, y: its lower left corner
 };
@@ -25,7 +25,7 @@ int below_frame(const PictureLabel& label, Sizes sizes);
 /// Axes with numbers, or a bar of a round length, around the field in `box`.
 void draw_frame(Canvas& canvas, const PictureLabel& label, const Box& box, Sizes sizes);
 
-/// What a colour bar goes from and to; logarithms to base 10 if is_log10.
+/// Range of a color bar; logarithms to base 10 if is_log10.
 struct BarRange {
     double low, high;
     bool is_log10;

@@ -9,7 +9,7 @@
 
 enum { view_axes = 5 };
 
-/* What the modules know of an array: the twin of type(surrogate_array). Element (i1, i2, ..), counted from 0, lies at data + sum of i_k stride[k], counted in elements of
+/* Description of an array in the modules: the twin of type(surrogate_array). Element (i1, i2, ..), counted from 0, lies at data + sum of i_k stride[k], counted in elements of
  * n_byte bytes; the first axis is Fortran's first.
  *   n_dim   0 (a scalar) .. 5
  *   dtype   SURROGATE_FLOAT32, ..; -1: a type that the library does not take, or elements between

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 #include "macros.inc"
-! What all parts of module surrogate share: status codes, texts, handles and arrays.
+! Common parts of module surrogate: status codes, texts, handles and arrays.
 module surrogate_fortran_base
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: error_unit
@@ -25,7 +25,7 @@ module surrogate_fortran_base
         generic :: assignment(=) => refuse_assignment
     end type
 
-    ! Where an array lies. Element (i1, i2, ..), counted from 0, is at data + sum of i_k stride(k), counted in elements. Made
+    ! Location of an array. Element (i1, i2, ..), counted from 0, is at data + sum of i_k stride(k), counted in elements. Made
     ! by surrogate_array_of and surrogate_make_array, and accepted wherever an array is.
     integer, parameter :: max_rank = 5
     integer(c_int64_t), parameter :: view_mark = 8319681722223587961_c_int64_t   ! VIEW_MARK of arrays.h
@@ -64,7 +64,7 @@ module surrogate_fortran_base
     end interface
 
 #ifndef SURROGATE_FORTRAN_FALLBACK
-    ! Where an array lies. For components of arrays of derived types: gfortran copies cells%h for every procedure of Fortran,
+    ! Returns the location of an array. For components of arrays of derived types: gfortran copies cells%h for every procedure of Fortran,
     ! and not for this one, which is of C.
     interface
         function surrogate_array_of(array) bind(c, name="surrogate_fortran_array_of") result(view)

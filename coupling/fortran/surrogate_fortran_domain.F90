@@ -228,7 +228,7 @@ contains
         call finish(found, "surrogate_domain_create_points", status)
     end subroutine
 
-    ! What a domain keeps of this rank's share, in memory of the domain, not to be written: x(n_local, n_axis), and
+    ! Data of this rank's points in a domain, in memory of the domain, not to be written: x(n_local, n_axis), and
     ! pointers that are null where nothing was given.
     subroutine surrogate_domain_points(domain, x, global_id, cloud, weight, status)
         type(surrogate_domain), intent(in) :: domain
@@ -348,7 +348,7 @@ contains
         address = c_loc(kept(1))
     end subroutine
 
-    ! What a spherical domain keeps of this rank's block, with the steps in force.
+    ! Data of this rank's block in a spherical domain, with the steps in force.
     subroutine surrogate_domain_sphere(domain, info, status)
         type(surrogate_domain), intent(in) :: domain
         type(surrogate_sphere_info), intent(out) :: info
@@ -465,7 +465,7 @@ contains
         call finish(found, "surrogate_ordering_to_local", status)
     end subroutine
 
-    ! Where rows lie; null, which the library refuses where there are rows, if they are not contiguous.
+    ! Location of rows; null, which the library rejects if there are rows, if they are not contiguous.
     function rows_of(array) result(address)
         ANY_ARRAY, intent(in), target :: array
         type(c_ptr) :: address

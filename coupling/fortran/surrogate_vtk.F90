@@ -52,7 +52,7 @@ module surrogate_vtk
         integer(c_int) :: color_map = surrogate_color_sequential
     end type
 
-    ! What a panel says of itself: surrogate_png_label(title="solver", quantity="pressure", unit="Pa").
+    ! Text of a panel: surrogate_png_label(title="solver", quantity="pressure", unit="Pa").
     type, public :: surrogate_png_axis
         character(len=128) :: name = "", unit = ""
         real(c_double) :: first = 0, last = 0

@@ -15,7 +15,7 @@ namespace surrogate::h5 {
 
 namespace {
 
-/// What HDF5 holds of an open file; the first member is HDF5's own.
+/// State of an open file in HDF5; the first member is HDF5's own.
 struct OpenFile {
     H5FD_t base;
     Driver::State* state;

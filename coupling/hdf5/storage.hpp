@@ -13,7 +13,7 @@
 
 namespace surrogate::h5 {
 
-/// What HDF5 reads and writes instead of a file that it opens itself. Functions may throw.
+/// Storage that HDF5 reads and writes instead of a file that it opens itself. Functions may throw.
 class Storage {
 public:
     virtual ~Storage() = default;

@@ -12,7 +12,7 @@
 
 namespace surrogate::tool {
 
-/// What the shell sees (see `surrogate check --help`).
+/// Exit status (see `surrogate check --help`).
 enum class Exit : int {
     success = 0,
     not_passed = 1,  ///< it ran, and the result is not right

@@ -16,7 +16,7 @@ struct InputFile {
     std::string path;
 };
 
-/// What a command may do with a file that has the name of an output before the command writes it.
+/// Treatment of a file that has the name of an output before the command writes it.
 enum class Earlier {
     stays,    ///< the command is refused
     report,   ///< a regular file is replaced: report files that the command line names, files of a

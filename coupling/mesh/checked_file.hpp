@@ -28,7 +28,7 @@
 
 namespace surrogate::vtk {
 
-/// What all readers share: the parser, and failures that name the file.
+/// Common part of all readers: the parser, and failures that name the file.
 template <class Reader>
 class Checked : public Reader {
 protected:
@@ -104,7 +104,7 @@ public:
 protected:
     void CreateXMLParser() override { this->make_parser(FileRole::data); }
 
-    /// Of one file: in a mesh of several, a corner out of range could be a point of another.
+    /// Checks one file: in a mesh of several, a corner out of range could be a point of another.
     void ReadXMLData() override {
         Reader::ReadXMLData();
         if (this->DataError != 0) this->fail("VTK says: " + ReadErrors::text());

@@ -89,7 +89,7 @@ bool has_all(const FieldRequest& request, const std::vector<ArrayInfo>& arrays,
     });
 }
 
-/// Where to evaluate; if no place has all arrays, the one that is asked for or the points, so that
+/// Location of the evaluation; if neither has all arrays, the requested one or the points, so that
 /// the error names it.
 int choose_location(const FieldRequest& request, const MeshArrays& arrays,
                     const std::vector<surrogate_field_info>& inputs, bool& other_would_do) {
@@ -101,7 +101,7 @@ int choose_location(const FieldRequest& request, const MeshArrays& arrays,
     return at_cells && !at_points ? SURROGATE_CELL : SURROGATE_POINT;
 }
 
-/// Whether positions come from arrays of the mesh, see plan_fields().
+/// Returns whether coordinates come from arrays of the mesh; see plan_fields().
 bool reads_coordinates(const FieldRequest& request,
                        const std::vector<surrogate_field_info>& inputs) {
     return std::ranges::any_of(inputs, [&](const surrogate_field_info& info) {

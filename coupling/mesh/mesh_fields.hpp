@@ -21,7 +21,7 @@ struct MeshArrays {
     static MeshArrays unpacked(const std::string& text);
 };
 
-/// Where a field of the card comes from.
+/// Source of a field of the card.
 struct FieldSource {
     surrogate_field_info field;
     vtk::ArrayInfo array;
@@ -33,7 +33,7 @@ struct FieldPlan {
     int location = 0;             ///< SURROGATE_POINT or SURROGATE_CELL
     bool other_would_do = false;  ///< the arrays are at both
     std::vector<FieldSource> inputs;
-    /// Where positions come from, if not from the mesh: a source for each coordinate of the card.
+    /// Source of coordinates, if not the mesh: a source for each coordinate of the card.
     std::vector<FieldSource> coordinates;
     std::vector<std::pair<surrogate_field_info, std::string>> outputs;  ///< and array names
     bool is_float = false;  ///< type of the outputs: float if every input is

@@ -41,7 +41,7 @@ public:
     /// A part of a mesh that another rank has read from the file.
     MeshFile(const std::string& path, Part part);
 
-    /// Whether each of `size` ranks can read its share without reading the whole file. Local; opens
+    /// Returns whether each of `size` ranks can read its part without reading the whole file. Local; opens
     /// the file. Throws as the constructor.
     static bool can_share(const std::string& path, int size);
 
@@ -83,7 +83,7 @@ public:
     /// Writes the share; nothing if it has no points.
     void write(const std::string& path, Compression compression) const;
 
-    /// What a summary needs: the arrays, origin and so on of this share, without pieces; and its
+    /// Metadata for a summary: arrays and origin of this part, without pieces; and its
     /// own extent.
     SummaryInfo summary() const;
     PieceInfo piece(const std::string& file) const;

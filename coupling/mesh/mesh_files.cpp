@@ -75,7 +75,7 @@ Parsed names_in(const std::string& path, const char* element, const char* attrib
     for (auto& [name, value] : names->found)
         if (name.rfind('/', 0) != 0) name = directory_of(path) + name;
     const std::vector<std::string> series = {"VTKFile", "Collection"};
-    // Of "Error parsing XML in stream at line 1, column 80, ..".
+    // Line and column in "Error parsing XML in stream at line 1, column 80, ..".
     std::string text = ReadErrors::text();
     text.erase(0, std::min(text.find("line "), text.size()));
     return {names->found, names->first_names == series && names->root_type == "Collection",

@@ -26,7 +26,7 @@ bool MeshHead::is_in_key() const {
     return std::find(open_.begin(), open_.end(), Kind::key) != open_.end();
 }
 
-/// Where VTK looks for what: the grid in the root (whatever that is called), pieces in the grid,
+/// Elements that VTK reads: the grid in the root (under any name), pieces in the grid,
 /// lists of arrays in both, and every element of a list is an array, whatever its name.
 MeshHead::Kind MeshHead::kind_of(const std::string& name, Kind parent) const {
     struct Word {

@@ -10,7 +10,7 @@ namespace surrogate::vtk {
 
 struct XmlAttributes;
 
-/// What the XML of a mesh file may ask for. VTK's reader believes every number in it: it allocates
+/// Limits on the XML of a mesh file. VTK's reader believes every number in it: it allocates
 /// what counts say, descends as deep as elements nest, and searches lists from their beginning.
 struct HeadLimits {
     int64_t depth = 16;                       ///< of nested elements; VTK writes up to 8
@@ -28,7 +28,7 @@ struct HeadLimits {
     int64_t sharing = 4;
 };
 
-/// How often larger data may be than their compressed form, at most. Deflate cannot do more than
+/// Largest ratio of data to their compressed form. Deflate cannot do more than
 /// 1,032, LZ4 255; LZMA could, but not in blocks of 32 KiB as VTK writes them. 1 without
 /// compression, 0 for a compressor that VTK has not.
 int64_t largest_ratio(const std::string& compressor);

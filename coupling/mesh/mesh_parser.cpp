@@ -155,7 +155,7 @@ std::string MeshParser::check_sizes(vtkXMLDataElement* array) {
     return check_blocks();
 }
 
-/// Of what ReadCompressionHeader() has found.
+/// Checks the result of ReadCompressionHeader().
 std::string MeshParser::check_blocks() {
     const auto room = static_cast<uint64_t>(head_->room());
     const auto n_byte = static_cast<uint64_t>(head_->n_byte());

@@ -61,7 +61,7 @@ private:
     Arrays<float> floats_;
     Arrays<double> doubles_;
     std::vector<double> of_all_;
-    // Of the last sample.
+    // Data of the last sample.
     std::vector<double> x_;
     int64_t n_axis_ = 0, n_made_ = 0, n_followed_ = 0;
     bool is_float_ = false, has_ids_ = false;

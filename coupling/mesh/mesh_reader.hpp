@@ -13,7 +13,7 @@ class vtkXMLReader;
 
 namespace surrogate::vtk {
 
-/// What kind of mesh a file name says: ".vtu" and ".pvtu", ".vti" and ".pvti", ".vtp" and ".pvtp",
+/// Kind of mesh by file name: ".vtu" and ".pvtu", ".vti" and ".pvti", ".vtp" and ".pvtp",
 /// ".vts" and ".pvts".
 struct MeshName {
     GridKind kind;
@@ -27,11 +27,11 @@ MeshName parse_mesh_name(const std::string& path);
 /// file), BAD_FILE (with what VTK says).
 vtkSmartPointer<vtkXMLReader> open_mesh(const std::string& path, const MeshName& name);
 
-/// Whether `path` is a file whose XML any parser may go through: nothing in it is without end. Not
+/// Returns whether any parser may read the XML of `path`: nothing in it is without end. Not
 /// whether it is a mesh, or sound.
 bool has_bounded_xml(const std::string& path);
 
-/// Of an image or structured grid. Throws BAD_FILE.
+/// Reads an image or structured grid. Throws BAD_FILE.
 Extent whole_extent(vtkXMLReader* reader, const std::string& path);
 
 /// Runs a step of reading and turns what VTK reports into BAD_FILE.

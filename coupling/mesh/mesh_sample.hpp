@@ -17,7 +17,7 @@
 
 namespace surrogate::tool {
 
-/// What a mesh file gives a model on this rank: the chosen rows, each point of the mesh on one rank.
+/// Inputs of a model from a mesh file on this rank: the selected rows, each point of the mesh on one rank.
 struct MeshSample {
     std::optional<vtk::MeshFile> mesh;  ///< this rank's share, with all its rows
     FieldPlan plan;

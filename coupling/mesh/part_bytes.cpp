@@ -17,7 +17,7 @@ namespace surrogate::vtk {
 
 namespace {
 
-/// What stands behind the mesh and the numbers of its rows, where no copy has to make room for it.
+/// Serialized after the mesh and the numbers of its rows, where no copy has to make room for it.
 struct Tail {
     int64_t n_points, n_cells;
     int64_t is_surface;

@@ -121,7 +121,7 @@ private:
             all[static_cast<size_t>(row_at(cap, j))] = sum / static_cast<double>(n_lon());
     }
 
-    /// What the owner of the shared last row has there; empty if there is no such row.
+    /// Returns the values of the shared last row from its owner; empty if there is no such row.
     std::vector<double> first_row_of_next(const Job& job, const std::vector<double>& all) const {
         std::vector<std::vector<std::byte>> to_rank(static_cast<size_t>(job.size()));
         const int before = owner_of(job, first_lat_ + file_.n_cap_before - 1);

@@ -27,7 +27,7 @@ public:
     virtual Domain make_domain(const Context& context, const std::vector<double>& x,
                                int64_t n_axis) const = 0;
 
-    /// Whether a domain of another mesh's rows can become that of these, by move(): scattered points.
+    /// Returns whether a domain of another mesh's rows can be updated to these by move(): scattered points.
     virtual bool can_move() const { return false; }
     /// The points of the domain have numbers.
     virtual bool has_ids() const { return false; }

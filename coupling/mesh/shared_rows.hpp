@@ -8,7 +8,7 @@
 
 namespace surrogate::tool {
 
-/// What says whether two rows (points or cells of a mesh file, on any ranks) are the same one.
+/// Identity of a row (point or cell of a mesh file, on any rank): two rows are the same one.
 struct RowKeys {
     /// With ids, equal ids are one row. Without: equal coordinates and equal `values`; a ghost
     /// needs equal coordinates only. Points that coincide but hold different values (both sides of

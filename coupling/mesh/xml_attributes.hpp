@@ -9,7 +9,7 @@
 
 namespace surrogate::vtk {
 
-/// Of an element, as the XML library gives them: pairs of name and value, ended by a null pointer.
+/// Attributes of an element, as the XML library returns them: pairs of name and value, ended by a null pointer.
 struct XmlAttributes {
     const char** pairs;
 

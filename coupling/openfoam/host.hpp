@@ -26,7 +26,7 @@ void call(const Work& work) {
 /// This rank's cells by their centres, without ids: these are not known to a decomposed case.
 surrogate_points cells_of(const fvMesh& mesh);
 
-/// What the dictionary `names` calls a field of the card; without an entry the field's own name.
+/// Returns the name of a card field in the dictionary `names`; without an entry the field's own name.
 word host_name(const dictionary& names, const std::string& card_name);
 
 /// The numbers of a volScalarField, or with ".x", ".y", ".z" of a component of a volVectorField, where they lie; ghost values

@@ -55,7 +55,7 @@ constexpr std::array<Option<PetscBool>, 3> flag_options = {{
 
 constexpr std::size_t n_option = text_options.size() + flag_options.size();
 
-/// What the database says of one option: the value, or "" if it says nothing.
+/// Returns the value of an option in the database, or "" if it is not set.
 struct Given {
     const char* key = nullptr;
     std::array<char, 256> value{};

@@ -10,10 +10,10 @@ namespace surrogate::petsc {
 // runs go to the stream of PETSc's current device context. A PETSc older than 3.20 does not show
 // its stream: there each side waits on the host for the other.
 
-/// What the plan is told to do from here on comes after what PETSc has done so far.
+/// Orders the plan's further work after PETSc's work so far.
 PetscErrorCode follow_petsc(surrogate_plan* plan);
 
-/// What PETSc does from here on comes after the plan's run.
+/// Orders PETSc's further work after the plan's run.
 PetscErrorCode let_petsc_follow(surrogate_plan* plan);
 
 }  // namespace surrogate::petsc

@@ -25,9 +25,9 @@ public:
     virtual ~Borrower() = default;
 
     virtual const surrogate_plan* plan() const = 0;
-    /// Where it takes arrays.
+    /// Memory space in which it takes arrays.
     virtual VecPlace place() const = 0;
-    /// Whether outputs may keep the values they had.
+    /// Whether outputs may keep their previous values.
     virtual bool keeps_outputs() const = 0;
     virtual surrogate_status bind(bool is_input, const surrogate_vec_field& field,
                                   const surrogate_array& array) = 0;

@@ -9,7 +9,7 @@
 
 namespace surrogate::petsc {
 
-/// Where the array of a Vec is asked for.
+/// Memory space of a Vec's array.
 enum class VecPlace {
     host,       ///< on the host: PETSc copies what is newer on a device, and -log_view shows it
     as_it_lies  ///< where PETSc keeps it: no copy

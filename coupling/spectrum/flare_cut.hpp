@@ -11,7 +11,7 @@
 
 namespace surrogate::tool {
 
-/// What the spectrum needs of a FLARE's hyperparameters, with the defaults of its class.
+/// Hyperparameters of a FLARE that the spectrum uses, with the defaults of its class.
 struct FlareShape {
     bool is_ablation = false;  ///< BigFLAREModel, which has other names for some parts
     int64_t channel_dim = 0, num_blocks = 0, num_heads = 0, num_latents = 0;

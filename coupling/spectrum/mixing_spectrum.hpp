@@ -24,7 +24,7 @@ std::vector<std::vector<double>> mixing_spectrum(const Job& job, const Context& 
                                                  const FlareKeys& block, const FlareShape& shape,
                                                  const Eigen::MatrixXd& keys);
 
-/// How many eigenvalues count: exp of the entropy of w / sum w.
+/// Effective number of eigenvalues: exp of the entropy of w / sum w.
 double effective_rank(const std::vector<double>& eigenvalues);
 
 }  // namespace surrogate::tool

@@ -57,7 +57,7 @@ void check_outputs(const SpectrumArguments& arguments) {
 #endif
 }
 
-/// What enters the block, of one sample; in the precision of the plan. Collective.
+/// Returns the input of the block for one sample, in the precision of the plan. Collective.
 template <class T>
 MatrixXd stream_of(const Job& job, Plan& plan, const MatrixXd& x, int64_t n_channel) {
     using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;

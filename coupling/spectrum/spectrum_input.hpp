@@ -10,7 +10,7 @@
 
 namespace surrogate::tool {
 
-/// What a bare network is given: this rank's points, and its inputs (in_dim, n) of each sample.
+/// Input of a bare network: this rank's points, and its inputs (in_dim, n) of each sample.
 struct SpectrumInput {
     Domain domain;
     std::vector<Eigen::MatrixXd> samples;

@@ -61,7 +61,7 @@ void lay_out(CheckpointContent* content, h5::SparseFile* file);
 /// Reads the content of a file whose seal is right. Throws Error. Local.
 CheckpointContent read_content(h5::Storage* file);
 
-/// What differs between a checkpoint and what a loop expects, a line each; "" if nothing does. Times,
+/// Returns the differences between a checkpoint and a loop's expectation, a line each; "" if there are none. Times,
 /// values of integrals and places in the file are not compared.
 std::string differences(const CheckpointContent& found, const CheckpointContent& expected);
 

@@ -22,11 +22,11 @@ struct PlanPoints {
 
     /// Coordinates of this rank's points, (n_local, n_axis).
     std::vector<double> x() const;
-    /// Whether this rank's part of two domains is the same memory.
+    /// Returns whether this rank's part of two domains is the same memory.
     bool is(const PlanPoints& other) const;
     /// A number that tells whether points have moved, come or gone on this rank.
     uint64_t fingerprint() const;
-    /// What a file says of these points, but where their rows lie. n_axis and has_id are those of all
+    /// Description of these points in a file, without the location of their rows. n_axis and has_id are those of all
     /// ranks.
     PointsContent content(const std::string& group, int64_t n_axis, bool has_id) const;
 };

@@ -111,7 +111,7 @@ public:
         state_.order(group).to_local(rows.row_bytes(), found_.data(), local);
     }
 
-    /// What has failed on this rank first.
+    /// First error of this rank.
     surrogate_status status() const { return status_; }
 
 private:

@@ -36,7 +36,7 @@ uint64_t word_at(const std::byte* at) {
     fail(SURROGATE_BAD_FILE, "'" + name + "' " + why);
 }
 
-/// Of n pieces, `rank` of `size` reads those from its first to that of the next rank.
+/// Returns the first of n pieces that `rank` of `size` reads; it reads up to the next rank's first.
 uint64_t first_piece(uint64_t n, int32_t rank, int32_t size) {
     const auto r = static_cast<uint64_t>(rank), s = static_cast<uint64_t>(size);
     return n / s * r + std::min(n % s, r);

@@ -14,7 +14,7 @@
 
 namespace surrogate::timeloop {
 
-/// What saving and restoring have in common: a snapshot of the points of a plan as a file has it, and
+/// Common part of saving and restoring: a snapshot of the points of a plan as a file has it, and
 /// the way of rows into the order of the file.
 class CheckpointState {
 public:
@@ -42,7 +42,7 @@ public:
             n = std::max(n, order(group).n());
         return static_cast<size_t>(n * row_bytes_);
     }
-    /// Where this rank's range of rows of a group begins in the file.
+    /// Returns the offset of this rank's rows of a group in the file.
     uint64_t offset(const Rows& rows, size_t group) const {
         return rows.offset + static_cast<uint64_t>(order(group).first() * rows.row_bytes());
     }
@@ -54,7 +54,7 @@ public:
     void share_content();
 
 private:
-    /// Of all ranks: columns of coordinates and of ids of both domains, whether their orders must be
+    /// Gathers from all ranks: columns of coordinates and of ids of both domains, whether their orders must be
     /// made anew, and whether there are fields at a second domain.
     enum { n_axis, has_id = 2, is_moved = 4, is_second_used = 6, n_common };
 

@@ -20,7 +20,7 @@ struct Field {
     SolverArray array;
     bool is_bound = false;
     std::vector<double> work;  ///< (n_local)
-    /// Where the plan has the numbers, if the domain says that they do not lie side by side.
+    /// Location of the numbers in the plan, if the domain does not store them side by side.
     std::vector<double> stepped;
     SolverArray stepped_points;
     int64_t n() const { return static_cast<int64_t>(work.size()); }

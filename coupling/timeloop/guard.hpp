@@ -8,11 +8,11 @@
 
 namespace surrogate::timeloop {
 
-/// What follows when a guard speaks, in the order of weight.
+/// Actions of a guard that triggers, in order of severity.
 enum class Policy : int32_t { off, warn, correct, fallback, stop };
 const char* name_of(Policy policy);
 
-/// What a guard has found in one evaluation, over all ranks.
+/// Result of a guard in one evaluation, over all ranks.
 struct Finding {
     Policy action = Policy::off;  ///< off: the guard has not spoken
     const char* field = "";

@@ -16,7 +16,7 @@ namespace {
 /// Products of numbers up to here are doubles; a field beyond has no integral worth keeping.
 constexpr double largest_size = 1e150;
 
-/// Whether a number, which may be NaN, is at most `largest_size` in size.
+/// Returns whether a number, which may be NaN, is at most `largest_size` in magnitude.
 bool is_small(double value) {
     constexpr uint64_t without_sign = ~uint64_t{0} >> 1;
     return (std::bit_cast<uint64_t>(value) & without_sign) <= std::bit_cast<uint64_t>(largest_size);

@@ -8,7 +8,7 @@
 
 namespace surrogate::timeloop {
 
-/// What guards that compare fields with intervals have in common: an interval for each field, and
+/// Common part of guards that compare fields with intervals: an interval for each field, and
 /// the one that was spoken of.
 class LimitsGuard : public Guard {
 public:

@@ -60,7 +60,7 @@ void Loop::rewind() {
     ++counters_.rollbacks;
 }
 
-/// What save and restore begin with: the path, and room for the state. Collective, and agreed.
+/// Common start of save and restore: checks the path and allocates the state. Collective, and agreed.
 std::string Loop::prepare(const char* path, Snapshot* snapshot) {
     std::string name;
     agreed(context_, [&] {

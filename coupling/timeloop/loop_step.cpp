@@ -71,7 +71,7 @@ surrogate_status Loop::step(Problem problem, double dt_s, int32_t* outcome) {
     return status;
 }
 
-/// Where integrals have no value yet, before the first evaluation.
+/// Initializes integrals that have no value yet, before the first evaluation.
 surrogate_status Loop::take_integrals(const Problem& problem) {
     DriftGuard& drift = rails_->drift();
     if (!drift.needs_values()) return SURROGATE_SUCCESS;

@@ -5,7 +5,7 @@
 
 namespace surrogate::timeloop {
 
-// What a plan that somebody else owns was made from. Local; throw surrogate::Error.
+// Objects from which a borrowed plan was created. Local; throw surrogate::Error.
 
 inline Context context_of(const surrogate_plan* plan) {
     return Context(detail::made<surrogate_context>(

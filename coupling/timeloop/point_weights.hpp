@@ -12,7 +12,7 @@
 
 namespace surrogate::timeloop {
 
-/// How much each point of a domain counts: by the domain's weights, on the sphere by its share of
+/// Weight of each point of a domain: by the domain's weights, on the sphere by its share of
 /// the area, else by 1.
 class PointWeights {
 public:

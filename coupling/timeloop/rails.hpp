@@ -51,7 +51,7 @@ public:
     /// Slots of a sum over the ranks: n_sum() numbers, and n_worst() of a maximum.
     int64_t n_sum() const;
     void write_sums(double* sums);
-    /// What follows from the sums. `worst` is asked for if a guard has spoken.
+    /// Evaluates the sums. `worst` is called if a guard has triggered.
     ///   only_inputs  before an evaluation: guards of predictions are not asked
     Policy judge(const double* sums, bool only_inputs);
     /// Returns whether the last judge() has found inputs for which the surrogate makes no step. The

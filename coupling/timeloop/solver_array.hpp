@@ -9,7 +9,7 @@
 
 namespace surrogate::timeloop {
 
-/// How the points of a domain lie in bound arrays: one behind the other, or, of a block of a grid with
+/// Layout of a domain's points in bound arrays: one behind the other, or, of a block of a grid with
 /// steps of its own, by latitude and longitude (surrogate_sphere).
 struct Placement {
     int64_t n_point = 0;

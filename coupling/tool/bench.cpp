@@ -142,7 +142,7 @@ private:
     std::vector<surrogate_named_array> inputs_, outputs_;
 };
 
-/// What was measured, over all ranks.
+/// Measurements over all ranks.
 struct Measured {
     int64_t n_point = 0, n_thread = 1;  ///< threads of a rank
     double plan_s = 0, best_s = 0, median_s = 0;

@@ -63,7 +63,7 @@ ModelBytes read_bytes(const Job& job, const Context& context, const std::string&
     fail(problem);
 }
 
-/// What rank 0 makes.
+/// Work of rank 0.
 struct Converted {
     std::string bytes;
     std::string report;  ///< what has changed, a line each

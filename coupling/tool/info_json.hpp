@@ -10,13 +10,13 @@
 
 namespace surrogate::tool {
 
-/// What `info` says of a file's check case.
+/// Description of a file's check case in `info`.
 struct CaseSummary {
     bool is_usable = false;
     std::string text;
 };
 
-/// What `info --json` prints: JSON in ASCII, indented, with a newline at its end. Numbers that are not
+/// Returns the output of `info --json`: JSON in ASCII, indented, with a newline at its end. Numbers that are not
 /// finite (no range, memory that was not found out) are null. `about`: of Model::describe(). Local.
 std::string model_json(const Job& job, const std::string& file, const Model& model,
                        const nlohmann::json& about, const CaseSummary& check,

@@ -9,7 +9,7 @@
 
 namespace surrogate::tool {
 
-/// What a run does in one layer, on all ranks together.
+/// Work of a run in one layer, on all ranks together.
 struct LayerWork {
     std::string name;
     double flops = 0, exponentials = 0, bytes = 0, collectives = 0;

@@ -27,7 +27,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::ScalableTag<float>;
 
-/// Of numbers in the first cache, below 0 as in a softmax.
+/// Computes exponentials of numbers in the first cache, below 0 as in a softmax.
 double exponentials(float start, float* kept) {
     constexpr size_t n = 4096;
     constexpr int n_round = 1000;

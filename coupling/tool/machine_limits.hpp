@@ -7,7 +7,7 @@
 
 namespace surrogate::tool {
 
-/// What bare loops reach on the threads of all ranks at the same time: sums over ranks, best of some
+/// Throughput of bare loops on the threads of all ranks at the same time: sums over ranks, best of some
 /// runs. Single precision, the widest vectors of the machine.
 struct MachineLimits {
     double multiply_adds = 0;  ///< a second; two flops each

@@ -78,7 +78,7 @@ void work(const std::shared_ptr<Trial>& trial, const std::string& file, int64_t 
     trial->is_over.notify_one();
 }
 
-/// What the thread has worked, reading the file included.
+/// Processor time of the thread, reading the file included.
 double seconds_of(std::thread& thread) {
     clockid_t clock{};
     timespec now{};

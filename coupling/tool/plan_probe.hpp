@@ -8,7 +8,7 @@
 
 namespace surrogate::tool {
 
-/// What planning for a model of unknown origin may take to find out what a plan takes.
+/// Limits of a trial plan for a model of unknown origin, which measures the memory of a plan.
 constexpr int64_t trial_bytes = 256'000'000;
 constexpr double trial_seconds = 0.4;  ///< of a core: a busy machine changes nothing
 

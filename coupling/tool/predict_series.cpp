@@ -19,7 +19,7 @@ namespace {
 
 using vtk::SeriesStep;
 
-/// What must be the same for all steps of a series.
+/// Properties that must be the same for all steps of a series.
 std::string fingerprint_of(const Model& model, const PredictArguments& arguments) {
     const nlohmann::json fingerprint = {{"model", hex(model.hash())},
                                         {"at", arguments.at},

@@ -6,7 +6,7 @@
 
 namespace surrogate::tool {
 
-/// Whether --mesh or --out names a series (.pvd).
+/// Returns whether --mesh or --out names a series (.pvd).
 bool is_series(const PredictArguments& arguments);
 
 /// `predict` of every step of a series, into a series with the same times. OUT.pvd gets each step when

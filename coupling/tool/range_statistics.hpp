@@ -8,7 +8,7 @@
 
 namespace surrogate::tool {
 
-/// How the values of one input compare with the range that the model has been trained on.
+/// Comparison of one input's values with the range on which the model was trained.
 struct RangeCount {
     surrogate_field_info field;
     int64_t n_outside = 0;  ///< points, over all ranks; NaN is outside

@@ -36,7 +36,7 @@ std::string folder_of(const std::string& out, const std::vector<SeriesStep>& ste
     return folder;
 }
 
-/// Whether a program that made this series began in the folder: its note says so.
+/// Returns whether this series was begun in the folder, by its note.
 bool is_begun(const std::string& folder, const std::string& fingerprint) {
     const std::string note = folder + fingerprint_file;
     return fs::is_regular_file(fs::symlink_status(note)) && read_text(note) == fingerprint;
@@ -47,7 +47,7 @@ bool is_within(const std::string& file, const std::string& folder) {
     return fs::path(file).lexically_normal().string().rfind(inside, 0) == 0;
 }
 
-/// Whether the text is a note of this program, of any series.
+/// Returns whether the text is a note of this program, of any series.
 bool is_note(const std::optional<std::string>& text) {
     if (!text) return false;
     const auto note = nlohmann::json::parse(*text, nullptr, false);

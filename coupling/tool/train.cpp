@@ -84,7 +84,7 @@ void check_data_sets(const TrainConfig::Data& data, const OneOf& one_of) {
     }
 }
 
-/// What a training reads, checked against each other.
+/// Inputs of a training, checked against each other.
 struct Sources {
     std::unique_ptr<TrainData> data;
     std::optional<Model> start;  ///< of the configuration's file

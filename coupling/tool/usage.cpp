@@ -33,7 +33,7 @@ const CLI::App* find_subcommand(const CLI::App& app, const Words& words) {
     return nullptr;
 }
 
-/// What the options that a command does not have were meant to be, a line each.
+/// Suggestions for options that a command does not have, a line each.
 std::string suggestions(const CLI::App& app, const Words& words) {
     const CLI::App* subcommand = find_subcommand(app, words);
     if (subcommand == nullptr) return "";

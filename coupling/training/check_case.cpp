@@ -31,7 +31,7 @@ public:
     bool is_sphere() const { return file_.form().points == dataset::PointForm::sphere; }
     int64_t n_point() const { return file_.n_point(pair_.input.sample); }
 
-    /// What the network takes of this rank's points, a row a point.
+    /// Inputs of the network at this rank's points, a row per point.
     std::vector<float> read(const ModelChannels& channels) const {
         const auto infos = model_.inputs();
         const auto n_channel = channels.inputs.size();

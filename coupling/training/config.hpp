@@ -15,10 +15,10 @@ struct Setting {
     std::string key, value, place;
 };
 
-/// How samples are changed at random while a model learns from them, so that it learns a symmetry.
+/// Random symmetry operations on samples in training, so that a model learns a symmetry.
 enum class Symmetry { none, square, longitude };
 
-/// What `surrogate train CONFIG` reads (page training.md says what each key means).
+/// Configuration of `surrogate train CONFIG` (see training.md for each key).
 struct TrainConfig {
     struct Network {
         std::string file;             ///< a model to go on from; "": a new one of

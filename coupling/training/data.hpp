@@ -11,7 +11,7 @@
 
 namespace surrogate::tool {
 
-/// What a model learns from at once: a state and the one that follows from it. For data without
+/// Sample of a training: a state and the one that follows from it. For data without
 /// time both are the same state.
 struct Pair {
     size_t file = 0;
@@ -45,9 +45,9 @@ public:
     /// coordinate is one only as an input. Throws Failure with near misses.
     Channel channel(const std::string& name, bool is_input) const;
 
-    /// Whether the points are the same in every sample of a file.
+    /// Returns whether the points are the same in every sample of a file.
     bool has_fixed_points() const;
-    /// Whether they are the same in every sample of all files.
+    /// Returns whether they are the same in every sample of all files.
     bool has_one_place() const;
 
 private:

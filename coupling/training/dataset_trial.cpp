@@ -51,7 +51,7 @@ void limit(__rlimit_resource resource, rlim_t most) {
     ::setrlimit(resource, &now);
 }
 
-/// Of the program itself; sanitizers reserve terabytes.
+/// Address space of the program itself; sanitizers reserve terabytes.
 rlim_t address_bytes() {
     const std::string pages = read_text("/proc/self/statm").value_or("0");
     return std::strtoull(pages.c_str(), nullptr, 10) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
@@ -84,7 +84,7 @@ private:
     int number_;
 };
 
-/// What the process has left behind.
+/// Result that the process has written.
 struct Ended {
     std::string text;  ///< of its standard output
     int signal = 0;    ///< that ended it

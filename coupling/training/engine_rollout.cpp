@@ -7,7 +7,7 @@
 
 namespace surrogate::tool {
 
-/// Where the model writes what it steps from. Local.
+/// Binds the model's outputs to the inputs of its next step. Local.
 void TrainEngine::bind_own_outputs() {
     own_.resize(channels_.outputs.size());
     for (size_t i = 0; i < own_.size(); ++i) {

@@ -158,7 +158,7 @@ void TrainFolder::checkpoint_is_complete() {
         if (!job_.is_root()) return;
         next_fingerprint_->commit();
         next_fingerprint_.reset();
-        // What the earlier one learnt must not be taken for this one's.
+        // Files of the earlier training must not be mistaken for this one's.
         for (const std::string& old :
              {last(), best(), average(), file("loss.csv"), file("loss.png")})
             fs::remove(old);

@@ -11,7 +11,7 @@
 
 namespace surrogate::tool {
 
-/// What a training does with one that is in its folder.
+/// Treatment of an earlier training in the folder.
 enum class EarlierTraining {
     /// The training is refused, unless it is the same one, killed before its first checkpoint.
     stays,
@@ -49,7 +49,7 @@ public:
     /// Leaves the configuration and the fingerprint, now or with the first checkpoint.
     void begin(const std::string& config);
 
-    /// Whether an earlier training is still there: only its checkpoint may be replaced then.
+    /// Returns whether an earlier training is still there: only its checkpoint may be replaced then.
     bool has_earlier() const { return has_earlier_; }
 
     /// Call before a checkpoint is written, and when it is complete. The first one that replaces an
@@ -72,7 +72,7 @@ private:
     // On rank 0:
     bool must_be_same_ = false;  ///< files are there that only the same training may replace
     std::optional<file::FileLock> lock_;
-    std::vector<std::string> made_;              ///< folders, the innermost first
+    std::vector<std::string> made_;                  ///< folders, the innermost first
     std::optional<file::NewFile> next_fingerprint_;  ///< gets its name behind the first checkpoint
 };
 

@@ -8,7 +8,7 @@
 
 namespace surrogate::tool {
 
-/// What an epoch brought.
+/// Results of an epoch.
 struct EpochRow {
     int64_t epoch = 0;  ///< from 1
     int64_t step = 0;   ///< optimiser steps so far

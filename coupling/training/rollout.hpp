@@ -15,7 +15,7 @@ int64_t input_of(const ModelChannels& channels, const Channel& output);
 /// output that is no input.
 void check_rollout(int64_t rollout, const TrainData& data, const ModelChannels& channels);
 
-/// How many leads before a pair's input a model begins, to come to that input by itself: 0 ..
+/// Number of leads before a pair's input at which a model starts to predict that input itself: 0 ..
 /// rollout - 1 at random, as far as the sample goes back; the same for the same numbers.
 int64_t random_own_leads(int64_t rollout, const Pair& pair, int64_t seed, int64_t epoch,
                          int64_t index);

@@ -38,7 +38,7 @@ TrainRun::TrainRun(const TrainParts& parts)
       date_(parts.provenance.value("date", "")),
       n_batch_(static_cast<int64_t>(parts.data.training().size()) / parts.config.batch) {}
 
-/// Whether a signal has come, to any rank.
+/// Returns whether any rank has received a signal.
 bool TrainRun::must_stop() const {
     return parts_.job.max(int64_t{stop_.have_come() ? 1 : 0}) > 0;
 }

@@ -78,7 +78,7 @@ private:
     TrainHistory history_;
     std::string date_;  ///< of the beginning: models written again have the same bytes
     int64_t n_batch_;   ///< of an epoch
-    // Where the training is: epochs that are complete, batches of the next one.
+    // Progress of the training: complete epochs, batches of the next one.
     int64_t epoch_ = 0, batch_ = 0, step_ = 0;
     double loss_sum_ = 0;
     int64_t n_loss_ = 0;

@@ -37,7 +37,7 @@ std::vector<double> cut(const std::vector<double>& values, const Box& box,
     return {begin, begin + range.n};
 }
 
-/// Where the point (i, j) of the changed sample lies in the stored one.
+/// Returns the index in the stored sample of point (i, j) of the changed one.
 struct Turn {
     Change change;
     int64_t n_x, n_y;

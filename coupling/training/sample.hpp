@@ -20,7 +20,7 @@ struct PointRange {
 /// The range of `rank` of `size`: balanced; on the sphere whole rows.
 PointRange share_of(const dataset::ReadFile& file, int64_t sample, int rank, int size);
 
-/// How a sample is changed before a model learns from it.
+/// Operation on a sample before it is used in a step.
 struct Change {
     /// One of the eight symmetries of a square lattice: bit 0 exchanges its axes, bit 1 turns the
     /// first round, bit 2 the second.

@@ -66,7 +66,7 @@ struct Record {
     }
 };
 
-/// What is gathered: inputs, outputs, and the changes of outputs that are inputs too.
+/// Gathered channels: inputs, outputs, and the changes of outputs that are inputs too.
 class Survey {
 public:
     Survey(const TrainData& data, const std::vector<Channel>& inputs,

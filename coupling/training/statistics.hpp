@@ -21,12 +21,12 @@ struct Moments {
     double deviation() const;
 };
 
-/// What the training samples say of one channel.
+/// Statistics of one channel over the training samples.
 struct ChannelStatistics {
     double mean = 0, std = 1;  ///< over all points of all samples; N - 1, and never 0
     double min = std::numeric_limits<double>::infinity();
     double max = -std::numeric_limits<double>::infinity();
-    /// Of each sample: mean and standard deviation over its points, with their weights.
+    /// Mean and standard deviation of each sample over its points, with their weights.
     std::vector<double> sample_mean, sample_deviation;
 };
 

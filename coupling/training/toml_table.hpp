@@ -11,7 +11,7 @@
 
 namespace surrogate::tool {
 
-/// What is wrong with a file, one line each, in the order in which it was found.
+/// Errors of a file, one line each, in the order in which they were found.
 class ConfigErrors {
 public:
     explicit ConfigErrors(std::string file) : file_(std::move(file)) {}

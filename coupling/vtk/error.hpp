@@ -10,7 +10,7 @@
 
 namespace surrogate::vtk {
 
-/// What went wrong, with the text for surrogate_vtk_error(): what was asked, what was found, what
+/// Error with the text for surrogate_vtk_error(): the request, the value found, what
 /// would help.
 class Error : public std::runtime_error {
 public:

@@ -99,7 +99,7 @@ void write_grid(const surrogate_series& series, vtkDataSet* grid, int32_t step) 
                series.compression);
 }
 
-/// What all writes share: what the summary will say, the file, the record of it.
+/// Common part of all writes: metadata of the summary, the file, and its record.
 template <class Writer>
 void write_piece(surrogate_series& series, vtkDataSet* grid, surrogate_piece& piece) {
     series.summary.point_arrays = arrays_of(grid, SURROGATE_POINT);

@@ -23,7 +23,7 @@ struct ArrayInfo {
 
 enum class GridKind { mesh, image, surface, structured };  ///< .vtu, .vti, .vtp, .vts
 
-/// Whether pieces are blocks of a whole extent: images and structured grids.
+/// Returns whether pieces are blocks of a whole extent: images and structured grids.
 bool has_extents(GridKind kind);
 
 struct PieceInfo {

@@ -13,7 +13,7 @@
 
 namespace surrogate::petsc {
 
-/// What came of a call that may fail on some ranks; after agree() the same on all of them.
+/// Result of a call that may fail on some ranks; after agree() the same on all of them.
 struct AttemptResult {
     PetscErrorCode error = 0;
     std::string text;

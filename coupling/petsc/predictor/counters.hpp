@@ -14,7 +14,7 @@ namespace surrogate::petsc {
 enum class Refusal { not_better, failed, not_finite, out_of_range };
 inline constexpr std::size_t n_refusal = 4;
 
-/// How often a solver asked for a prediction, and what became of it. The same on all ranks.
+/// Counts of predictions that a solver requested, by result. The same on all ranks.
 struct Counters {
     int64_t asked = 0;
     int64_t used = 0;

@@ -28,7 +28,7 @@ public:
     /// found, ..) is an error, or with -surrogate_optional the last time that it is tried.
     PetscErrorCode predict(const Problem& problem, const AttemptResult& unfit, bool* is_made);
 
-    /// Whether a prediction that was made is to be used, by its norm and that of the start; counts it.
+    /// Returns whether to use a prediction, by its norm and the initial guess's; counts it.
     bool judge(PetscReal start_norm, PetscReal prediction_norm) {
         return counters_.judge(start_norm, prediction_norm, settings_.factor);
     }
@@ -39,7 +39,7 @@ public:
     /// Forgets the plan, for unknowns in another place or of another number.
     PetscErrorCode forget();
 
-    /// What was planned, and the counters, to a viewer of text. `norm`: what the solver compares.
+    /// Prints the plan and the counters to an ASCII viewer. `norm`: what the solver compares.
     PetscErrorCode view(PetscViewer viewer, const char* norm) const;
     /// The same on standard output, with -surrogate_view.
     PetscErrorCode view_at_end(MPI_Comm comm, const char* norm) const;

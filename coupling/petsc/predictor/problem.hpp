@@ -9,7 +9,7 @@
 
 namespace surrogate::petsc {
 
-/// What a solver has when it asks for a prediction. All are borrowed.
+/// Objects of a solver that requests a prediction. All are borrowed.
 struct Problem {
     PetscObject solver = nullptr;       ///< KSP or SNES: its communicator
     DM dm = nullptr;                    ///< null: none, or one that PETSc made for a solver without

@@ -14,7 +14,7 @@ namespace surrogate::petsc {
 PetscErrorCode create_problem_domain(surrogate_context* context, const Problem& problem,
                                      const Settings& settings, surrogate_domain** domain);
 
-/// What tells that the unknowns are not where they were.
+/// State by which a change of the unknowns' coordinates is detected.
 struct DomainStamp {
     PetscObjectId dm = 0, coordinates = 0;
     PetscObjectState state = 0;  ///< of the coordinates

@@ -9,7 +9,7 @@
 
 namespace surrogate::petsc {
 
-/// Where a field of the card is found, as -surrogate_fields says it: a name and a component.
+/// Source of a card field, as -surrogate_fields names it: a name and a component.
 struct Source {
     std::string name;
     PetscInt component = -1;  ///< -1: not said

@@ -147,7 +147,7 @@ SURROGATE_API surrogate_status surrogate_timeloop_conserve(surrogate_timeloop* l
                                                            const char* name, const char* field,
                                                            const double* weight, double tolerance);
 
-/* What the next step will add to an integral: sources, fluxes over the border; the same on all ranks.
+/* Adds an amount to an integral in the next step: sources, fluxes over the border; the same on all ranks.
  * Added to what is expected, and 0 again afterwards. Local. */
 SURROGATE_API surrogate_status surrogate_timeloop_add_source(surrogate_timeloop* loop,
                                                              const char* name, double amount);
@@ -209,7 +209,7 @@ SURROGATE_API surrogate_status surrogate_timeloop_set_time(surrogate_timeloop* l
 SURROGATE_API surrogate_status surrogate_timeloop_reason(const surrogate_timeloop* loop, char* text,
                                                          int64_t* n_text);
 
-/* What one guard found in the last step, over all ranks. Local.
+/* Returns the result of one guard in the last step, over all ranks. Local.
  *   n_violations  of the loop so far: steps in which it spoke
  *   field         the input, output or integral that it spoke of, the first of them; "" if it did
  *                 not speak in the last step

@@ -133,7 +133,7 @@ typedef struct surrogate_series_field {
 
 typedef struct surrogate_series surrogate_series;
 
-/* What one rank wrote; plain bytes, to be gathered on rank 0 in the order of ranks (MPI_BYTE, or
+/* Record of a rank's write; plain bytes, to be gathered on rank 0 in the order of ranks (MPI_BYTE, or
  * any other way). */
 typedef struct surrogate_piece {
     surrogate_status status; /* of the write */
@@ -243,7 +243,7 @@ typedef struct surrogate_png_axis {
     double first, last;
 } surrogate_png_axis;
 
-/* What a panel says of itself. All zero: nothing. Texts are UTF-8, one line, at most 200 bytes, and
+/* Text of a panel. All zero: none. Texts are UTF-8, one line, at most 200 bytes, and
  * used during the call only.
  *   title     above the panel
  *   quantity, unit

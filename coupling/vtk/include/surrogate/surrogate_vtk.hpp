@@ -142,7 +142,7 @@ inline void write_png(const std::string& path, const std::vector<surrogate_png_p
     check(surrogate_png_write(path.c_str(), static_cast<int32_t>(panels.size()), panels.data()));
 }
 
-/// What a panel says of itself; see surrogate_png_label. The texts stay the caller's.
+/// Text of a panel; see surrogate_png_label. The texts stay the caller's.
 inline surrogate_png_label label(const char* title, const char* quantity = nullptr,
                                  const char* unit = nullptr) {
     surrogate_png_label label{};
