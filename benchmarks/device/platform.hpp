@@ -8,7 +8,7 @@
 
 namespace surrogate::benchmarks {
 
-/// Where the program runs: a real device, or the emulated one of the tests.
+/// Platform of the program: a real device, or the emulated one of the tests.
 class Platform {
 public:
     virtual ~Platform() = default;

@@ -27,7 +27,7 @@ public:
     double pairs() const {
         return static_cast<double>(heads_.n_head * n_key_ * n_query_ * n_ball_);
     }
-    /// Of the products alone: scores and averages.
+    /// Flops of the products alone: scores and averages.
     double forward_flops() const {
         return 2 * pairs() * static_cast<double>(heads_.n_key_dim + heads_.n_value_dim);
     }

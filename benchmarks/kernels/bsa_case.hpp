@@ -8,7 +8,7 @@
 
 namespace surrogate::bench {
 
-/// How scores lie along the numbers of blocks.
+/// Order of scores along the numbers of blocks.
 enum class Scores {
     unordered,  ///< each block by itself
     smooth,     ///< neighbouring blocks are alike, as along a tree
@@ -31,7 +31,7 @@ public:
     void choose(const kernels::Queue& queue);
     /// Attention of all queries of the groups to the same keys.
     void attend(const kernels::Queue& queue);
-    /// Whether the reference chooses the same blocks.
+    /// Returns whether the reference chooses the same blocks.
     bool is_right(const kernels::Queue& queue);
 
 private:

@@ -86,7 +86,7 @@ void mlp_inference(const Queue& queue, Case& c) {
 void mlp_forward(const Queue& queue, Case& c) {
     residual_mlp_forward<float>(queue, c.mlp(), c.tile(c.x), c.tile(c.saved), false, c.tile(c.y));
 }
-/// Of what mlp_forward() saved in the check.
+/// Size of the data that mlp_forward() saved in the check.
 void mlp_backward(const Queue& queue, Case& c) {
     residual_mlp_backward<float>(queue, c.mlp(), c.tile(c.x), c.tile(c.saved), c.tile(c.dy),
                                  c.layer_gradients, c.tile(c.scratch), false, c.tile(c.y));

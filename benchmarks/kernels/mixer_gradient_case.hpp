@@ -25,7 +25,7 @@ public:
     /// over those of keys, values and queries.
     double gradient_error(const kernels::Queue& queue);
 
-    /// Of the products that each pass cannot do without: scores, y and dz; scores, two products of
+    /// Flops of the products that each pass requires: scores, y and dz; scores, two products of
     /// gradients, dv, dk and dq.
     double decode_flops() const { return pairs() * 6 * static_cast<double>(sizes_.n_dim); }
     double mix_flops() const { return pairs() * 12 * static_cast<double>(sizes_.n_dim); }

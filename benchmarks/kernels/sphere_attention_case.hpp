@@ -29,7 +29,7 @@ protected:
                      int thread);
 
     kernels::Tile<float> tile(kernels::Buffer<float>& data, int64_t row, int64_t first) const;
-    /// What attention gave for points [first, ..) of a row.
+    /// Returns the attention of points [first, ..) of a row.
     kernels::Tile<float> averages(int64_t first, int64_t tile_row, int thread);
     int64_t n_tile() const;
     kernels::sphere::Rings<float> k() { return {&k_layout_, k_.data()}; }

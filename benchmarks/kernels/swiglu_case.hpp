@@ -18,7 +18,7 @@ public:
     /// Largest difference from `ref` in double in the first tile, relative to the largest result.
     double error(const kernels::Queue& queue);
 
-    /// Of the three products.
+    /// Flops of the three products.
     double flops() const { return 6.0 * static_cast<double>(n_point_ * width_ * n_hidden_); }
 
 private:

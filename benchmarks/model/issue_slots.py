@@ -150,7 +150,7 @@ class Case:
                             6 * self.layer_bytes, True, True)
         return Parameters(self.chip.first_parameter, bytes(launch))
 
-    # What one warp does in the passage of one block of points.
+    # Instructions of one warp for one block of points.
     def expected_layers(self):
         return (2 * N_LAYER if self.which == "encode" else N_LAYER + 1) * self.n_tile
 

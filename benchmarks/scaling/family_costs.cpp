@@ -32,7 +32,7 @@ double over_ranks(double value, MPI_Op op) {
     return value;
 }
 
-/// Of this rank.
+/// Costs of this rank.
 double processor_seconds() {
     timespec now{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

@@ -22,7 +22,7 @@ public:
 
     const std::string& path() const { return path_; }
 
-    /// Of one forward pass, a point: affine layers, scores and weighted sums.
+    /// Flops of one forward pass per point: affine layers, scores and weighted sums.
     double flops() const;
     /// Latent-point pairs a point: each costs two exponentials.
     double pairs() const;

@@ -19,7 +19,7 @@ namespace {
 
 using namespace surrogate;
 
-/// Of this rank, which a shared machine does not lengthen.
+/// Processor time of this rank, which a shared machine does not lengthen.
 double cpu_seconds() {
     timespec now{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

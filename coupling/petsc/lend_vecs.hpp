@@ -27,7 +27,7 @@ public:
     virtual const surrogate_plan* plan() const = 0;
     /// Memory space in which it takes arrays.
     virtual VecPlace place() const = 0;
-    /// Whether outputs may keep their previous values.
+    /// True: outputs may keep their previous values.
     virtual bool keeps_outputs() const = 0;
     virtual surrogate_status bind(bool is_input, const surrogate_vec_field& field,
                                   const surrogate_array& array) = 0;

@@ -23,7 +23,7 @@ public:
     Finding judge(const double* sums) override;
     void describe(const Finding& finding, char* text, size_t size) const override;
 
-    /// Whether any input of this rank is not finite.
+    /// Returns whether any input of this rank is not finite.
     bool has_bad_input() const;
     /// Returns whether a finding of this guard is one of an input.
     static bool is_of_input(const Finding& finding) { return finding.value == 1; }

@@ -21,7 +21,7 @@ public:
         return *this;
     }
     operator Object() const { return object_; }
-    /// Where a function of PETSc stores a new object; what was owned goes.
+    /// Returns the address to which a PETSc function stores a new object; destroys the owned one.
     Object* out() {
         reset();
         return &object_;

@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t height = 400;  // pixels: the least that a picture has
 constexpr int most_panels = 3;
 
-/// What a pixel shows: how near it is to the eye, and the fields there.
+/// Contents of a pixel: its distance to the eye, and the fields there.
 struct Pixel {
     double near;
     double value[most_panels];
@@ -29,7 +29,7 @@ void keep_nearest(void* in, void* in_out, int* n, MPI_Datatype*) {
             mine[i] = other[i];
 }
 
-/// Where a place is seen: right, up, and towards the eye.
+/// Returns the view coordinates of a point: right, up, and towards the eye.
 Vector3 seen(const Vector3& place) {
     static const Vector3 eye = unit({-0.55, -0.75, 0.38}), right = unit(cross({0, 0, 1}, eye));
     return {dot(place, right), dot(place, cross(eye, right)), dot(place, eye)};

@@ -7,7 +7,7 @@
 
 namespace airflow {
 
-/// What came out for one body. Seconds are those of the slowest rank.
+/// Results for one body. Seconds are the slowest rank's.
 struct Result {
     int64_t seed = 0, n_point = 0;
     PetscInt n_iteration = 0;

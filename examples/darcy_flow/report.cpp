@@ -7,7 +7,7 @@ namespace darcy {
 
 namespace {
 
-/// How far a run is from the reference at its end.
+/// Distance of a run from the reference at its end.
 struct Distance {
     PetscReal c_largest = 0, c_mean = 0;  // of |c - c_ref|, which lies in 0 .. 1
     PetscReal p_relative = 0;             // L2 norm of p - p_ref over that of p_ref

@@ -12,7 +12,7 @@ namespace darcy {
 PetscErrorCode print_table(MPI_Comm comm, const std::vector<Result>& results,
                            const Result* reference);
 
-/// What the three initial guesses cost at several tolerances, as a table. Runs the solver for each.
+/// Returns a table of the costs of the three initial guesses at several tolerances. Runs the solver for each.
 PetscErrorCode print_tolerance_study(FlowSolver& solver, Vec initial, PetscInt n_step,
                                      PetscReal dt);
 

@@ -14,7 +14,7 @@ class Output;
 
 enum class Guess { zero, previous, surrogate };
 
-/// How the pressure of a step is found.
+/// Method by which the pressure of a step is computed.
 struct Way {
     const char* name;   ///< of files
     const char* title;  ///< of the table
@@ -31,7 +31,7 @@ inline constexpr Way ways[4] = {
     {"surrogate", "surrogate alone", true, Guess::previous},
 };
 
-/// What a run did. Times are those of the slowest rank.
+/// Results of a run. Times are the slowest rank's.
 struct Result {
     const Way* way = nullptr;
     PetscInt n_step = 0, n_iteration = 0;
@@ -55,7 +55,7 @@ public:
     /// solver on its own.
     PetscErrorCode create(MPI_Comm comm, PetscInt n, const char* model);
 
-    /// Of the fluids of later runs.
+    /// Parameters of the fluids of later runs.
     Mobilities mobilities;
 
     const Grid& grid() const { return grid_; }

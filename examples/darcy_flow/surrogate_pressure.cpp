@@ -50,7 +50,7 @@ PetscErrorCode SurrogatePressure::plan(const Grid& grid, const char* path) {
     PetscFunctionReturn(0);
 }
 
-/// What the loop is allowed. A hundredth of the cells may be out of range: where c overshoots by
+/// Guards of the loop. A hundredth of the cells may be out of range: where c overshoots by
 /// rounding. The distance of a state from those of training has a margin of one half over what one
 /// in a hundred of these exceeds.
 PetscErrorCode SurrogatePressure::new_loop() {

@@ -30,7 +30,7 @@ public:
     /// was, the step is the solver's, problem() says why. The same answer on every rank.
     PetscErrorCode predict(PetscReal dt_s, Vec mobility, Vec pressure, bool* is_done);
 
-    /// What the guards saw in the run: a table.
+    /// Returns a table of the guards' results in the run.
     std::string report() const;
 
     /// "simd, avx2, 1 thread a rank": how the plan computes.

@@ -8,7 +8,7 @@
 #include <surrogate/surrogate_mpi.hpp>
 #include <vector>
 
-/// What this rank has of LAMMPS' atoms, where LAMMPS has it. Ghost atoms lie behind the owned ones and are left out.
+/// This rank's atoms in LAMMPS' memory. Ghost atoms lie behind the owned ones and are left out.
 class Atoms {
 public:
     explicit Atoms(void* lammps) : lammps_(lammps) {}

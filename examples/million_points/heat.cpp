@@ -5,7 +5,7 @@ namespace million {
 
 namespace {
 
-/// Of a triangle: integrals of grad phi_i . grad phi_j, and of phi_i, for its linear functions phi.
+/// Integrals over a triangle: integrals of grad phi_i . grad phi_j, and of phi_i, for its linear functions phi.
 struct Element {
     PetscReal stiffness[3][3];
     PetscReal share;

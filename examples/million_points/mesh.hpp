@@ -39,7 +39,7 @@ public:
     const std::vector<PetscInt>& corners() const { return corners_; }  ///< local numbers
 
     PetscErrorCode new_field(OwnedVec* field) const;
-    /// Of all local points. Collective.
+    /// Returns the values of all local points. Collective.
     PetscErrorCode local_values(Vec field, std::vector<PetscScalar>* values) const;
 
 private:

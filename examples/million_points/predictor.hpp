@@ -26,7 +26,7 @@ public:
     /// A prediction at the planned points. Collective.
     PetscErrorCode predict(Vec temperature);
 
-    /// What the plan says it holds on this rank, in bytes. Local.
+    /// Returns the bytes that the plan reports for this rank. Local.
     int64_t plan_bytes() const { return plan_->counter("workspace_bytes"); }
     /// The share of the points with an input outside the training data, over all ranks. Collective.
     PetscErrorCode share_outside(double* share) const;

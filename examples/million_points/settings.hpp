@@ -20,7 +20,7 @@ struct Settings {
 
     /// Errors: a number out of its range. Collective.
     PetscErrorCode read(MPI_Comm comm);
-    /// What makes the same samples.
+    /// Settings that determine the samples.
     std::string command() const;
 
 private:

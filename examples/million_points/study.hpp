@@ -8,7 +8,7 @@
 
 namespace million {
 
-/// What a rank had and needed.
+/// Memory and time of a rank.
 struct RankUse {
     int64_t n_owned = 0, n_cell = 0;
     int64_t bytes_read = 0;   ///< while the mesh file was read
@@ -17,7 +17,7 @@ struct RankUse {
     int64_t peak = 0;         ///< of the whole process, so far
 };
 
-/// What came of one plate. Seconds are those of the slowest rank.
+/// Results of one plate. Seconds are the slowest rank's.
 struct Result {
     std::string name;
     int64_t n_point = 0, n_cell = 0;

@@ -90,7 +90,7 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
     PetscFunctionReturn(0);
 }
 
-/// What a line of the report says of its runs.
+/// Contents of a line of the report.
 struct Tally {
     PetscInt n_solve = 0, n_predicted = 0, n_trusted = 0, from_previous = 0, from_guess = 0;
     double error = 0, loss = 0;

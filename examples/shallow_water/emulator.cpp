@@ -8,7 +8,7 @@ namespace shallow_water {
 
 namespace {
 
-/// What the card says about our fields. A field that it does not know is found when it is bound.
+/// Card entries of our fields. A field that it does not know is found when it is bound.
 std::array<surrogate_field_info, n_field> cards_of(const surrogate::Model& model) {
     std::array<surrogate_field_info, n_field> cards{};
     for (const surrogate_field_info& info : model.inputs())

@@ -32,7 +32,7 @@ public:
     void mark(const Fields& fields);
     void rewind(Fields* fields);
 
-    /// What the guards saw: a table.
+    /// Returns a table of the guards' results.
     std::string report() const { return loop_.report(); }
 
     /// Mean and range of a field in the training data, from the model's card.

@@ -37,7 +37,7 @@ Forecast::Forecast(const Settings& settings, Solver& solver, Emulator* emulator)
     emulator_runs_ = settings.step != Step::solver && emulator;
 }
 
-/// Whether the emulator is on its own and watched.
+/// Returns whether the emulator runs alone and is verified.
 bool Forecast::guards() const {
     return settings_.check_every > 0 && emulator_runs_;
 }
@@ -124,7 +124,7 @@ bool Forecast::emulate_hour() {
     return is_made;
 }
 
-/// What has been emulated is believed from here on.
+/// The emulated steps are accepted from here on.
 void Forecast::mark() {
     emulator_->mark(progress_.emulated);
     marked_hour_ = progress_.hour;

@@ -26,7 +26,7 @@ struct Cost {
     double seconds = 0;  ///< of this rank
 };
 
-/// What a run did.
+/// Results of a run.
 struct Record {
     std::vector<Sample> samples;  ///< of all hours that were kept
     Cost solver, emulator;

@@ -14,7 +14,7 @@ struct Resolution {
     int64_t n_degree = 22;  ///< degrees and orders 0 .. n_degree - 1
 };
 
-/// Who has which rows of the grid and which orders m of the coefficients. A rank may have none of
+/// Distribution of the grid's rows and of the coefficients' orders m. A rank may have none of
 /// either.
 class Layout {
 public:

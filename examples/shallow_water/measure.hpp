@@ -7,13 +7,13 @@
 
 namespace shallow_water {
 
-/// What the exact equations keep, as means over the sphere.
+/// Invariants of the exact equations, as means over the sphere.
 struct Budget {
     double depth_m = 0;
     double energy = 0;  ///< h |u|^2 / 2 + g h^2 / 2, in m^3/s^2
 };
 
-/// Of fields on the grid. The velocity comes from vorticity and divergence by the solver's
+/// Measures fields on the grid. The velocity comes from vorticity and divergence by the solver's
 /// transforms. Same bits on any number of ranks. Collective.
 Budget budget_of(Solver& solver, const Fields& fields);
 

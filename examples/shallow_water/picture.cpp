@@ -56,7 +56,7 @@ private:
     std::vector<double> north_;  // latitude by row, descending
 };
 
-/// Whether squares weigh more in the northern rows than in the southern ones.
+/// Returns whether squares weigh more in the northern rows than in the southern ones.
 bool is_northern(const std::vector<double>& field) {
     double excess = 0;
     for (std::size_t i = 0; i < field.size(); ++i)

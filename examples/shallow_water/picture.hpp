@@ -10,7 +10,7 @@
 
 namespace shallow_water {
 
-/// What a field [n_lat][n_lon] looks like from far above a point (radians): n_pixel x n_pixel
+/// Returns the view of a field [n_lat][n_lon] from far above a point (radians): n_pixel x n_pixel
 /// values [row from the bottom][column], bilinear between the nodes, beyond the outermost rows
 /// constant along a meridian, NaN around the disk.
 std::vector<double> orthographic(const Latitudes& latitudes, const std::vector<double>& field,

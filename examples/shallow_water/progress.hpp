@@ -7,7 +7,7 @@
 
 namespace shallow_water {
 
-/// Where a run is: all that it needs to go on as if it had not stopped.
+/// Progress of a run: all data to continue as if it had not stopped.
 struct Progress {
     int64_t start_hour = 0, hour = 0;  ///< of the start of forecasts; now
     Fields initial;                    ///< at the start of forecasts

@@ -5,7 +5,7 @@
 
 namespace shallow_water {
 
-/// What runs: grid, steps, ranks, surrogate. problem: why there is no surrogate. Local; rank 0
+/// Prints the run's grid, steps, ranks, surrogate. problem: why there is no surrogate. Local; rank 0
 /// prints.
 void print_head(const Settings& settings, const Layout& layout, const Emulator* emulator,
                 const std::string& problem);

@@ -34,7 +34,7 @@ struct Settings {
     /// Reads the arguments behind the program's name. Throws std::invalid_argument: an option that
     /// is not there, a value out of its range, options that do not go together.
     static Settings read(const std::vector<std::string>& arguments);
-    /// What -help prints.
+    /// Returns the text of -help.
     static std::string help();
 
     int64_t steps_per_hour() const;

@@ -9,7 +9,7 @@
 
 namespace shallow_water {
 
-/// Of the planet and of its fluid at rest.
+/// Parameters of the planet and of its fluid at rest.
 struct Planet {
     static constexpr double radius_m = 6.37122e6;
     static constexpr double rotation_per_s = 7.292e-5;

@@ -56,7 +56,7 @@ private:
     std::vector<OrderTable> tables_;     // of this rank's orders
     std::vector<double> vector_factor_;  // [n_degree] 1 / (l (l + 1)), 1 at l = 0
     Fourier fourier_;
-    // What goes to and comes from each rank. rows_: my rows, that rank's orders; orders_: my
+    // Data sent to and received from each rank. rows_: my rows, that rank's orders; orders_: my
     // orders, that rank's rows. Both [rank][order][field][row of the band], complex.
     std::vector<double> rows_, orders_;
     std::vector<int> n_rows_, n_orders_;  // doubles by rank

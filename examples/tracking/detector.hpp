@@ -16,7 +16,7 @@ struct Helix {
     double slope = 0;      ///< rise in z over length in the plane: sinh of the pseudorapidity
     double curvature = 0;  ///< 1/mm in the plane; positive turns to the left
 
-    /// Where it is after a length in the plane across the beam (mm).
+    /// Returns its position after a length in the plane across the beam (mm).
     Place at(double length) const;
     /// Azimuth of its direction there.
     double azimuth_at(double length) const { return azimuth + curvature * length; }

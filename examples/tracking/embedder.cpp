@@ -10,7 +10,7 @@ namespace tracking {
 
 namespace {
 
-/// Where efficiency less fakes was largest on the events that training looked at in between.
+/// Value with the largest efficiency less fakes on the validation events.
 constexpr double default_radius = 0.3;
 
 }  // namespace

@@ -30,7 +30,7 @@ public:
 
     /// Plans the model for the hits; each event is a cloud of its own.
     void plan(const std::vector<Hit>& hits);
-    /// Of the planned hits.
+    /// Embeddings of the planned hits.
     Embedding embed(const std::vector<Hit>& hits);
 
     /// The largest share of the hits with one of their inputs outside the training data.

@@ -17,7 +17,7 @@ constexpr double highest_eta = 2.5, least_momentum = 0.3, most_momentum = 100;
 constexpr double sensor_mm = 0.3;       // thickness
 constexpr double resolution_mm = 0.02;  // of a position on a sensor
 constexpr double direction_rad = 0.1;   // of a direction from the shape of a cluster
-/// Of all particles of seeds 1 .. 20, with sensors that miss nothing (EventTest measures it).
+/// Fraction for all particles of seeds 1 .. 20, with perfect sensors (EventTest measures it).
 constexpr double hits_per_particle = 6.55;
 constexpr int64_t ids_per_thing = 32;  // more than there are layers
 
@@ -29,7 +29,7 @@ double wrapped(double angle) {
     return std::remainder(angle, 2 * pi);
 }
 
-/// Where the sensors are hit, and from where: what all hits have.
+/// Position and direction of a hit, before the response of the sensor.
 Hit hit_at(const Place& x, std::size_t layer) {
     Hit hit{};
     hit.layer = static_cast<int32_t>(layer);

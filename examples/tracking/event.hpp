@@ -9,7 +9,7 @@
 
 namespace tracking {
 
-/// What a sensor reports, and where it came from. Lengths in mm, angles in rad.
+/// Report of a sensor, and its origin. Lengths in mm, angles in rad.
 struct Hit {
     int64_t id;     ///< distinct in all events
     int64_t event;  ///< 0, 1, ..
@@ -27,7 +27,7 @@ struct Hit {
     double momentum;        ///< of the particle across the beam, GeV; 0 for noise
 };
 
-/// What an event is made of.
+/// Parameters of an event.
 struct EventShape {
     int64_t n_hit = 3000;      ///< about so many
     int64_t n_collision = 1;   ///< of protons at once, along the beam: 1 is without pile-up

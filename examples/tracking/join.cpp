@@ -90,7 +90,7 @@ void find_partners(const Neighborhood& near, const std::vector<std::size_t>& whi
     }
 }
 
-/// Of own nodes, and behind them of the copies. Collective.
+/// Labels of own nodes, and behind them of the copies. Collective.
 std::vector<Partners> partners_of(const Neighborhood& near, std::size_t width, double radius) {
     const std::vector<Node>& nodes = near.nodes();
     std::vector<std::size_t> order(nodes.size());

@@ -9,7 +9,7 @@ namespace tracking {
 
 constexpr std::size_t most_width = 16;
 
-/// What links need to know of a hit.
+/// Data of a hit that links use.
 struct Node {
     int64_t id, event;
     double azimuth;

@@ -10,7 +10,7 @@ namespace tracking {
 /// every number can be drawn by itself, on any rank.
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
-/// What the numbers are for; streams are independent of each other.
+/// Purpose of the numbers; streams are independent of each other.
 enum class Stream : uint32_t { particle = 1, collision = 2, hit = 3, noise = 4 };
 
 /// The numbers of one thing of an event: a particle, a collision, ..

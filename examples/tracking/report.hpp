@@ -8,7 +8,7 @@
 
 namespace tracking {
 
-/// What a run has to tell. Seconds are those of the slowest rank.
+/// Results of a run. Seconds are the slowest rank's.
 struct Result {
     int64_t n_hit = 0;
     bool has_surrogate = false;

@@ -24,7 +24,7 @@ struct Settings {
     /// Reads the arguments behind the program's name. Throws std::invalid_argument: an option that
     /// is not there, a value out of its range.
     static Settings read(const std::vector<std::string>& arguments);
-    /// What -help prints.
+    /// Returns the text of -help.
     static std::string help();
 };
 

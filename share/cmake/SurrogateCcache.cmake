@@ -35,7 +35,7 @@ function(surrogate_common_folder first second out)
     set(${out} ${folder} PARENT_SCOPE)
 endfunction()
 
-# What the user's own configuration says stays.
+# The user's own configuration is kept.
 set(surrogate_ccache_environment "")
 execute_process(COMMAND ${SURROGATE_CCACHE_PROGRAM} --get-config base_dir OUTPUT_VARIABLE surrogate_base
     OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

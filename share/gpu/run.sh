@@ -259,7 +259,7 @@ part_library() {
         "$root"/tests/data/bsa/*.safetensors "$root"/tests/data/hept/*.safetensors \
         "$root"/tests/data/sphere/*former_*.safetensors \
         "$root/share/models/darcy_flow.safetensors" "$root/share/models/shallow_water.safetensors"; do
-        # Where blocks are chosen narrow operands move choices: the tests of the family bound what they cost.
+        # If blocks are chosen, narrow operands change choices: the tests of the family bound what they cost.
         case $file in */bsa/*) precisions=fp32 ;; *) precisions='fp32 tf32 fp16 bf16' ;; esac
         for precision in $precisions; do
             "$BUILD/library/bin/surrogate" check "$file" --backend cuda --precision $precision --json "$logs/golden.json"

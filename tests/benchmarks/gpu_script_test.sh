@@ -180,7 +180,7 @@ turns)
     echo | "$program" turns --only 'no such case' && fail "a case that is not there was timed"
     ;;
 built)
-    # What the script has built for ctest is all that ctest then runs; here `program` is the build folder.
+    # ctest runs only the programs that the script has built; here `program` is the build folder.
     cat "$program"/tests/*/CTestTestfile.cmake | awk -F'"' '
         /^add_test/ { path = $2 }
         /LABELS "gpu"/ { print path }' >"$folder/run"

@@ -2,7 +2,7 @@
 #ifndef CAVITY_H
 #define CAVITY_H
 
-/* What every file of user routines of code_saturne 6.0 includes. */
+/* Includes of every file of user routines of code_saturne 6.0. */
 #include <cs_defs.h>
 #include <cs_headers.h>
 #include <cs_prototypes.h>

@@ -8,7 +8,7 @@
 
 namespace darcy {
 
-/// What a transport step did, over all ranks. Volumes in m^2 (the square has depth 1 left out).
+/// Result of a transport step, over all ranks. Volumes in m^2 (the square has depth 1 left out).
 struct TransportReport {
     PetscInt n_substep = 0;
     PetscReal injected = 0;  ///< volume of fluid put in

@@ -11,7 +11,7 @@ import numpy as np
 
 from .errors import ExportError
 
-# Where training programs put a state_dict inside a checkpoint, the usual ones first.
+# Keys of a state_dict inside a checkpoint of training programs, the usual ones first.
 usual_keys = ("model_state", "model_state_dict", "state_dict", "model")
 
 

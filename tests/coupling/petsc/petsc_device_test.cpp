@@ -91,7 +91,7 @@ TEST(PetscDevicePlan, OnTheHostTakesVecsOfAnyMemory) {
     }
 }
 
-// Where there is a device this is a plan like any other; where there is none everybody hears why.
+// With a device this is a plan like any other; without one all ranks get the error why.
 TEST(PetscDevicePlan, OnADeviceNeedsOne) {
     PetscOptions own = nullptr;
     PETSC_OK(PetscOptionsCreate(&own));

@@ -58,7 +58,7 @@ for file in (source / "share/doc").glob("*.md"):
     if file.name != "guide.md" and title not in unescaped:
         problems.append(f"{file.name}: no page of the title {title!r}")
 
-# What Doxygen did not take as markup.
+# Markup that Doxygen did not recognize.
 for name, page in pages.items():
     text = "".join(page.text)
     for left in re.findall(r"\]\([^)\s]+\)|\|[ :]*---.*|@ref|\{#\w+", text):
