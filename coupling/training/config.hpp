@@ -18,7 +18,7 @@ struct Setting {
 /// How samples are changed at random while a model learns from them, so that it learns a symmetry.
 enum class Symmetry { none, square, longitude };
 
-/// What `surrogate train CONFIG` reads (page training.md says what each key means).
+/// What `surrogate train CONFIG` reads (page reference/training-configuration.md says what each key means).
 struct TrainConfig {
     struct Network {
         std::string file;             ///< a model to go on from; "": a new one of

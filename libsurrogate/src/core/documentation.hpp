@@ -6,7 +6,7 @@
 
 namespace surrogate::impl {
 
-/// Where a message sends its reader: "share/doc/surrogate/cuda.md (in the sources share/doc/cuda.md)",
+/// Where a message sends its reader: "share/doc/surrogate/how-to/use-gpus.md (in the sources share/doc/how-to/use-gpus.md)",
 /// the first below the prefix of the installation. A test holds that every page named exists there.
 std::string documentation(std::string_view page);
 
