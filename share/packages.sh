@@ -12,7 +12,7 @@ packages_test="libgtest-dev libpetsc3.18-dev-examples dpkg-dev"
 packages_guide="doxygen python3-sphinx python3-myst-parser python3-breathe python3-sphinx-rtd-theme"
 # In addition, for two builds of one tree.
 packages_twice="ccache"
-# In addition, solvers that nobody here wrote; their tests are skipped by name where these are missing.
+# In addition, other solvers; their tests are skipped by name if these are missing.
 packages_foreign="code-saturne-bin code-saturne-data code-saturne-include lammps liblammps-dev openfoam"
 
 # start_clock; ...; print_duration <what>: prints "<what>: 6 min 5 s" for the time since start_clock.
