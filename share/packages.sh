@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# Read by quickstart.sh and test.sh:  . share/packages.sh; install_packages build test
-# Packages of Debian 12 by what needs them; nothing but the distribution's own.
+# Read by quickstart.sh and test.sh:  . share/packages.sh; install_packages build test guide
+# Packages of Debian 12, in one list for each purpose.
 
 # The library, the program and the examples.
 packages_build="cmake ninja-build g++ pkg-config libopenmpi-dev openmpi-bin petsc-dev libvtk9-dev libhwy-dev
     libhdf5-openmpi-dev gfortran
     nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libxxhash-dev libfftw3-dev libnanoflann-dev"
 # In addition, the tests.
-packages_test="libgtest-dev libpetsc3.18-dev-examples doxygen dpkg-dev"
+packages_test="libgtest-dev libpetsc3.18-dev-examples dpkg-dev"
+# In addition, the HTML guide (target guide) and its tests.
+packages_guide="doxygen python3-sphinx python3-myst-parser python3-breathe python3-sphinx-rtd-theme"
 # In addition, for two builds of one tree.
 packages_twice="ccache"
-# In addition, solvers that nobody here wrote; their tests are skipped by name where these are missing.
+# In addition, other solvers; their tests are skipped by name if these are missing.
 packages_foreign="code-saturne-bin code-saturne-data code-saturne-include lammps liblammps-dev openfoam"
 
 # start_clock; ...; print_duration <what>: prints "<what>: 6 min 5 s" for the time since start_clock.

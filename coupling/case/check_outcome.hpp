@@ -35,7 +35,7 @@ constexpr double largest_official_error = 0.1;
 /// Error that the model allows: see surrogate_model_check_bound.
 using Bound = std::function<double(bool is_double, double official)>;
 
-/// Judges y by the rules of share/doc/model-file.md.
+/// Judges y by the rules of share/doc/reference/model-file.md.
 CheckOutcome judge(const Evidence& evidence, const double* y, const Bound& bound);
 
 }  // namespace surrogate::tool

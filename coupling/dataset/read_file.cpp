@@ -36,7 +36,7 @@ void check_head(hid_t file) {
     if (H5Aexists(file, "surrogate_dataset") <= 0)
         coupling::fail(SURROGATE_BAD_FILE,
                        "the attribute 'surrogate_dataset' of a data set is missing (page "
-                       "dataset.md)");
+                       "reference/dataset-format.md)");
     int64_t found = 0;
     h5::get(file, "surrogate_dataset", &found);
     if (found != version)

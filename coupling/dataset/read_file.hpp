@@ -28,7 +28,7 @@ struct Box {
     }
 };
 
-/// A data set in a file (page dataset.md), for reading. Holds what the file says of itself, no
+/// A data set in a file (page reference/dataset-format.md), for reading. Holds what the file says of itself, no
 /// numbers of fields but those of one request. Local: every rank opens the file and reads its part.
 /// Axes, extents, storage and filters are checked before any number is read, and no plug-in is
 /// loaded; HDF5 itself may crash in metadata that is damaged, so the source of the file must be

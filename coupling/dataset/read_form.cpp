@@ -89,7 +89,7 @@ std::string wrong_axes(const StoredVariable& variable, const Names& expected,
     const std::string& name = variable.name;
     const std::string shape = h5::shape_text(variable.shape);
     const std::string asked = ", expected " + joined(expected) + "; ";
-    const std::string page = " (see dataset.md, \"Writing with h5py\")";
+    const std::string page = " (see how-to/prepare-data.md, \"Writing with h5py\")";
     Names found = variable.axes;
     std::sort(found.begin(), found.end());
     Names sorted = expected;
@@ -143,7 +143,8 @@ std::string why_no_field_at_all(const Variables& variables, bool is_ragged) {
         const bool is_many = expected.size() != variable.shape.size();
         if (variable.axes.empty() && is_many)
             return "'" + variable.name + "' has the shape " + h5::shape_text(variable.shape) +
-                   " and no axes (dimension scales); see dataset.md, \"Writing with h5py\"";
+                   " and no axes (dimension scales); see how-to/prepare-data.md, \"Writing with "
+                   "h5py\"";
         if (is_many) continue;
         return wrong_axes(variable, expected, variable.shape);
     }

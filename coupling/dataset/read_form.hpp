@@ -7,7 +7,7 @@
 
 namespace surrogate::dataset {
 
-/// A variable of a data set as its file describes it (page dataset.md).
+/// A variable of a data set as its file describes it (page reference/dataset-format.md).
 struct StoredVariable {
     enum class Kind {
         real,     ///< float16, float32 or float64
@@ -23,7 +23,7 @@ struct StoredVariable {
     Kind kind = Kind::real;
 };
 
-/// Layout of a data set's points (see the table of dataset.md).
+/// Layout of a data set's points (see the table of reference/dataset-format.md).
 enum class PointForm { lattice, cloud, moving_cloud, rows, sphere };
 
 /// A coordinate of scattered points or lattices.

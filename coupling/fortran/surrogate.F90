@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! libsurrogate for Fortran: learned attention surrogates inside MPI solvers. One procedure for each function of surrogate.h,
-! of the same name; contracts stand there, and the page fortran.md has the rest.
+! of the same name; contracts stand there, and the page how-to/couple-fortran.md has the rest.
 !
 !     use surrogate
 !     real(8), allocatable, target :: h(:, :), p(:, :)          bound arrays are TARGETs

@@ -10,7 +10,7 @@
 
 namespace surrogate::tool {
 
-/// A safetensors file taken apart, to give it another card or a check case (page model-file.md). Only its
+/// A safetensors file taken apart, to give it another card or a check case (page reference/model-file.md). Only its
 /// frame is checked here: what it holds is for the library to check, which loads the file before or the
 /// new one after.
 class ModelBytes {

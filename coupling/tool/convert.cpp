@@ -75,7 +75,8 @@ Converted converted(const ConvertArguments& arguments, ModelBytes& model) {
     const bool has_card = model.has_card();
     if (!has_card && arguments.card.empty())
         fail("'" + one_line(arguments.file) +
-             "' has no card: --card FILE gives it one (page model-file.md says what a card is; "
+             "' has no card: --card FILE gives it one (page reference/model-file.md says what a "
+             "card is; "
              "surrogate info MODEL --card prints that of a model)");
     json card = arguments.card.empty() ? model.card() : read_card(arguments.card);
     if (!arguments.card.empty())

@@ -9,7 +9,7 @@ namespace surrogate::tool {
 
 /// The command line of `surrogate train CONFIG`.
 struct TrainArguments {
-    std::string config;      ///< CONFIG, a TOML file (page training.md)
+    std::string config;      ///< CONFIG, a TOML file (page reference/training-configuration.md)
     bool resume = false;     ///< --resume: go on from the folder's checkpoint
     bool overwrite = false;  ///< --overwrite: begin anew in a folder that has a training
     bool dry_run = false;    ///< --dry-run: print memory, bytes and times; write nothing

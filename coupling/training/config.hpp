@@ -18,7 +18,7 @@ struct Setting {
 /// Random symmetry operations on samples in training, so that a model learns a symmetry.
 enum class Symmetry { none, square, longitude };
 
-/// Configuration of `surrogate train CONFIG` (see training.md for each key).
+/// Configuration of `surrogate train CONFIG` (see reference/training-configuration.md for each key).
 struct TrainConfig {
     struct Network {
         std::string file;             ///< a model to go on from; "": a new one of

@@ -15,9 +15,9 @@
 //     airflow -panels 20000 -points 100000            a finer flow, a finer mesh
 //     airflow -model "" -ksp_monitor                  the solver alone; every option of PETSc works
 //     airflow -sweep -seed 3001 -shapes 6             error and seconds of the surrogate and of
-//                                                     coarser solvers (page airflow.md)
+//                                                     coarser solvers (page tutorials/airflow.md)
 //     airflow -samples data -sample_points 1900,3800 -seed 1000 -shapes 200
-//                                                     data for training (page airflow.md)
+//                                                     data for training (page tutorials/airflow.md)
 //
 // Prints a row a body: seconds of the solver, of planning, and of the surrogate, the distance of
 // the two pressures, drag and lift of both.

@@ -54,7 +54,7 @@ if(SURROGATE_TESTS)
 endif()
 if(surrogate_missing)
     message(FATAL_ERROR "not found:${surrogate_missing}\nDebian: apt-get install${surrogate_missing_packages}\n"
-        "Elsewhere: name the folders they are installed in by -DCMAKE_PREFIX_PATH=..; share/doc/install.md lists them.")
+        "Elsewhere: name the folders they are installed in by -DCMAKE_PREFIX_PATH=..; share/doc/how-to/install.md lists them.")
 endif()
 
 # ---- features ----

@@ -66,23 +66,31 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/python DESTINATION ${CMAKE_INSTALL
     PATTERN __pycache__ EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/paraview DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate COMPONENT tools
     PATTERN __pycache__ EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/share/upgrade-0.2.sed DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate COMPONENT tools)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate
     PATTERN examples/CMakeLists.txt EXCLUDE)
 
-# Pages link to examples, which lie elsewhere in an installation.
+# Pages link to examples and to CHANGELOG.md, which are elsewhere in an installation.
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_DATADIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_DOCDIR} OUTPUT_VARIABLE to_data)
 file(GLOB_RECURSE pages CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/share/doc ${PROJECT_SOURCE_DIR}/share/doc/*)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${pages})
 foreach(page IN LISTS pages)
     set(source ${PROJECT_SOURCE_DIR}/share/doc/${page})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
     set(installed ${source})
+    cmake_path(GET page PARENT_PATH folder)
     if(page MATCHES "\\.md$")
+        string(REGEX REPLACE "[^/]+/?" "../" up "${folder}")   # from the page to the folder of documents
         file(READ ${source} text)
-        string(REPLACE "](../../examples/" "](${to_data}/surrogate/examples/" text "${text}")
+        string(REGEX REPLACE "\\]\\((\\.\\./)+examples/" "](${up}${to_data}/surrogate/examples/" text "${text}")
+        string(REGEX REPLACE "\\]\\((\\.\\./)+CHANGELOG\\.md" "](${up}CHANGELOG.md" text "${text}")
         set(installed ${PROJECT_BINARY_DIR}/doc/${page})
         file(WRITE ${installed} "${text}")
     endif()
-    cmake_path(GET page PARENT_PATH folder)
     install(FILES ${installed} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT tools)
 endforeach()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/CHANGELOG.md)
+file(READ ${PROJECT_SOURCE_DIR}/CHANGELOG.md text)
+string(REPLACE "](share/doc/" "](" text "${text}")
+file(WRITE ${PROJECT_BINARY_DIR}/doc/CHANGELOG.md "${text}")
+install(FILES ${PROJECT_BINARY_DIR}/doc/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Run by CPack between installing and packing: the licence and the list of versions of each package, where Debian looks for
+# Run by CPack between installing and packing: the license and the list of versions of each package, where Debian looks for
 # them. CPACK_SURROGATE_<COMPONENT> is the package's name.
 cmake_policy(VERSION 3.25)
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)   # of SOURCE_DATE_EPOCH, if that is set
@@ -18,7 +18,7 @@ License: Apache-2.0
 ")
     file(WRITE ${folder}/changelog "${CPACK_PACKAGE_NAME} (${CPACK_PACKAGE_VERSION}) unstable; urgency=medium
 
-  * What has changed: /usr/share/doc/surrogate/changes of surrogate-tools.
+  * What has changed: /usr/share/doc/surrogate/CHANGELOG.md of surrogate-tools.
 
  -- ${CPACK_PACKAGE_CONTACT}  ${date}
 ")

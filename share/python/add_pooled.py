@@ -15,7 +15,7 @@ examples:
 
 train.npz holds an array for each input that is a field, in the units of the card: (samples, points), on the sphere (samples,
 n_lat, n_lon); an array point_weights (points) if points do not count alike. The card's key `pooled` is written
-(share/doc/model-file.md), everything else in the file stays. The program needs Python with numpy, and xxhash if the card has
+(share/doc/reference/model-file.md), everything else in the file stays. The program needs Python with numpy, and xxhash if the card has
 a checksum.
 
 exit status: 0 done, 2 nothing written"""

@@ -36,7 +36,7 @@ card.json:
 
 train.npz holds the arrays x, y, mobility and pressure, in the units of the card: (samples, points), on the sphere
 (samples, n_lat, n_lon). --class may also name a function that
-makes the module of the card's network. share/doc/own-model.md walks through it. The program needs Python with torch and safetensors,
+makes the module of the card's network. share/doc/how-to/export-from-pytorch.md walks through it. The program needs Python with torch and safetensors,
 xxhash if the file is to have checksums, and what the official class imports.
 
 exit status: 0 written, 2 nothing written"""
@@ -51,7 +51,7 @@ def parse(arguments):
     add = parser.add_argument
     add("weights", help="checkpoint of torch.save (.pt), or .safetensors with the weights")
     add("-o", "--out", required=True, metavar="FILE", help="model file to be written")
-    add("--card", required=True, metavar="FILE", help="card as JSON, see share/doc/model-file.md; statistics may be left out")
+    add("--card", required=True, metavar="FILE", help="card as JSON, see share/doc/reference/model-file.md; statistics may be left out")
     add("--class", dest="class_", metavar="WHERE:CLASS", help="official class, flare.py:FLAREModel or "
         "torch_harmonics.examples.models:SphericalTransformer; its code is run to compute the check case")
     add("--data", action="append", default=[], metavar="FILE",

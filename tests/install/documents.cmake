@@ -7,18 +7,15 @@ set(n_name 0)
 set(n_link 0)
 set(problems "")
 
-# check_names(<file> <text>): pages named in it, as page.md or by a path below the prefix; "in the sources .." is not for us.
+# check_names(<file> <text>): checks each page that the text names, by its path below the folder of documents
+# (how-to/install.md) or below the prefix. Paths after "in the sources" are skipped.
 function(check_names file text)
     string(REGEX REPLACE "in the sources [A-Za-z0-9_./-]*" "" text "${text}")
     string(REGEX MATCHALL "[A-Za-z0-9_./-]*[A-Za-z0-9_-]\\.md" names "${text}")
     foreach(name IN LISTS names)
         math(EXPR n_name "${n_name} + 1")
-        set(place ${PREFIX}/${name})
-        if(NOT name MATCHES "/")
-            set(place ${PREFIX}/${DOCDIR}/${name})
-        endif()
-        if(NOT EXISTS ${place})
-            string(APPEND problems "${file} names ${name}, and ${place} does not exist\n")
+        if(NOT EXISTS ${PREFIX}/${DOCDIR}/${name} AND NOT EXISTS ${PREFIX}/${name})
+            string(APPEND problems "${file} names ${name}, which is neither in ${DOCDIR} nor below the prefix\n")
         endif()
     endforeach()
     set(n_name ${n_name} PARENT_SCOPE)

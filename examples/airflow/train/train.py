@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a small Ball Sparse Attention on the pressures of panel solutions. One thread, fixed seeds; airflow.md has the calls."""
+"""Trains a small Ball Sparse Attention on the pressures of panel solutions. One thread, fixed seeds; tutorials/airflow.md has the calls."""
 
 import argparse
 import copy

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a small HEPT to bring hits of a particle together. One thread, fixed seeds; tracking.md has the calls."""
+"""Trains a small HEPT to bring hits of a particle together. One thread, fixed seeds; tutorials/tracking.md has the calls."""
 
 import argparse
 import copy

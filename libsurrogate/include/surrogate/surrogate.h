@@ -208,7 +208,7 @@ typedef struct surrogate_tensor {
  *   precision     fp32                the accuracy of single precision, on every backend
  *                 fp64                only with backend ref
  *                 tf32, fp16, bf16    only with backend cuda: operands of products in this type,
- *                                     sums and everything else in fp32 (page cuda.md)
+ *                                     sums and everything else in fp32 (page how-to/use-gpus.md)
  *   device        auto, 0, 1, ..      backend cuda: the device, as the runtime counts; auto: that
  *                                     which is current in the calling thread. A context has one,
  *                                     opened with it or by its first plan that wants one
@@ -298,7 +298,7 @@ SURROGATE_API void surrogate_context_destroy(surrogate_context** context);
 
 /* ---- model ----------------------------------------------------------------------------------- */
 
-/* Reads a model file: a safetensors file with a card (page model-file.md). Collective: rank 0
+/* Reads a model file: a safetensors file with a card (page reference/model-file.md). Collective: rank 0
  * reads and checks, all ranks get the weights. path is used on rank 0 only.
  * Errors: IO, BAD_FILE (names the tensor or key, what was expected and found), NOT_SUPPORTED
  * (family not built). */
@@ -315,7 +315,7 @@ SURROGATE_API surrogate_status surrogate_model_load_memory(surrogate_context* co
 
 /* A model from a card and its weights, without a file. Collective: the arguments of rank 0 count,
  * other ranks may give NULL and 0. Everything is checked as in a file, and copied.
- *   card     JSON as under the key surrogate.card of a model file (page model-file.md)
+ *   card     JSON as under the key surrogate.card of a model file (page reference/model-file.md)
  *   tensors  [n_tensors] every weight of the card's network under its official name, in
  *            SURROGATE_FLOAT32 or SURROGATE_FLOAT64, which is rounded to single precision
  * Errors: those of surrogate_model_load but IO; INVALID_ARGUMENT (NULL, type), SHAPE (counts,
@@ -355,7 +355,7 @@ SURROGATE_API surrogate_status surrogate_model_output(const surrogate_model* mod
                                                       surrogate_field_info* info);
 
 /* Distribution of the inputs of the training samples, as the card gives it (key `pooled`,
- * page model-file.md): what a guard rail compares a step with. Pooling makes 2 numbers of each input
+ * page reference/model-file.md): what a guard rail compares a step with. Pooling makes 2 numbers of each input
  * that is a field, in the card's order: mean and standard deviation over all points of the network's
  * value, (value - mean) / std. Points count with the domain's weights, on the sphere with their
  * area, else equally.
@@ -461,7 +461,7 @@ SURROGATE_API void surrogate_model_destroy(surrogate_model** model);
 
 /* The tensors check/input/.., check/output/.., check/output64/.. that a model file may carry, so
  * that a machine can be asked whether it still computes what the author computed
- * (page model-file.md; either of the outputs may be missing). Collective; every rank holds them
+ * (page reference/model-file.md; either of the outputs may be missing). Collective; every rank holds them
  * whole. Errors: as surrogate_model_load; NOT_SUPPORTED if the file has no check case: neither a
  * check/output/.. nor a check/output64/.. */
 SURROGATE_API surrogate_status surrogate_check_case_load(surrogate_context* context,
@@ -477,7 +477,7 @@ SURROGATE_API surrogate_status surrogate_check_case_tensor(const surrogate_check
 SURROGATE_API void surrogate_check_case_destroy(surrogate_check_case** check_case);
 
 /* Allowed difference between the prediction of a check case and its truth, as |y - truth| / |truth| (L2 norm):
- * the bound of `surrogate check` (page model-file.md). It depends on the model, because official
+ * the bound of `surrogate check` (page reference/model-file.md). It depends on the model, because official
  * runs of some families are less exact than those of others. Local.
  *   precision  of the plan: "fp32", ..; see surrogate_options_set
  *   is_double  1: the truth is check/output64; 0: check/output
@@ -780,7 +780,7 @@ SURROGATE_API surrogate_status surrogate_plan_run_network(surrogate_plan* plan, 
  *   (NOT_SUPPORTED); the capture stays valid.
  *   Another user of NCCL in the process must not have operations in progress at the same time as
  *   plans on a different stream, or ranks may wait for each other until timeout_s. Give plans the
- *   stream on which the other user works; page cuda.md lists the alternatives. */
+ *   stream on which the other user works; page how-to/use-gpus.md lists the alternatives. */
 SURROGATE_API surrogate_status surrogate_plan_set_stream(surrogate_plan* plan, void* stream);
 
 /* Waits on the host until all runs that were enqueued are done, and returns what the earliest of

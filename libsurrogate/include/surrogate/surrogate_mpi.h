@@ -25,7 +25,7 @@ extern "C" {
 /* If an MPI call fails on one rank, the library's call returns MPI or BROKEN on this rank within a
  * second. The other ranks may wait in the MPI call until the job ends: the host must call
  * MPI_Abort. Later calls on the context return BROKEN without communication. Destroying the context
- * and its objects sends nothing and waits for no rank (page errors.md). */
+ * and its objects sends nothing and waits for no rank (page how-to/troubleshoot.md). */
 
 /* Thread levels of MPI. The library calls MPI in the thread that calls the library and in no other;
  * the threads of its kernels (option threads) send nothing.

@@ -49,7 +49,7 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *                                            outputs
  *                    gradient_l2             relative_l2 + gradient_weight (e(gx) + e(gy)), where gx, gy
  *                                            are central differences on the lattice of set_lattice;
- *                                            Darcy's official loss (page training.md)
+ *                                            Darcy's official loss (page reference/training-configuration.md)
  *   gradient_weight   >= 0; default 0.1
  *   optimizer        adamw (default), adam   adam: weight_decay is added to the gradient
  *   learning_rate    > 0; default 1e-3
@@ -242,7 +242,7 @@ SURROGATE_API surrogate_status surrogate_trainer_counter(const surrogate_trainer
                                                          const char* key, int64_t* value);
 SURROGATE_API void surrogate_trainer_destroy(surrogate_trainer** trainer);
 
-/* A model to be trained from the start: of a card (page model-file.md), with weights that are drawn as
+/* A model to be trained from the start: of a card (page reference/model-file.md), with weights that are drawn as
  * the family's official code draws them, from a seed. Collective; card and seed of rank 0 count,
  * which draws; others may give NULL. Errors: BAD_FILE (card), NOT_SUPPORTED (family). */
 SURROGATE_API surrogate_status surrogate_model_initialize(surrogate_context* context,

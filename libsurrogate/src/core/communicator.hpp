@@ -23,7 +23,7 @@ public:
 /// Communication between the ranks of a context, and the interface where tests inject delays and faults.
 /// Implementations: one rank (here), MPI (transport/mpi_communicator.hpp). All functions are
 /// collective and blocking, except rank(), size(), transport(), the counters, and those whose
-/// comment says otherwise. share/doc/communication.md lists them and the rules of their use.
+/// comment says otherwise. share/doc/develop/communication.md lists them and the rules of their use.
 ///
 /// Failures of the transport throw Error(mpi) and leave the communicator broken: later calls throw
 /// Error(broken) at once. Counts are 64 bit; an implementation that must narrow them splits the

@@ -32,7 +32,7 @@ inline constexpr const char* device_plugin_symbol = "surrogate_device_plugin_0_1
 
 /// Its file, named as a library with the soname of this version would be: versions that lie side by
 /// side open their own.
-inline constexpr const char* device_plugin_file = "libsurrogate_cuda.so.0.1";
+inline constexpr const char* device_plugin_file = "libsurrogate_cuda.so.0.2";
 
 /// Opens device_plugin_file, once per process: beside the library, then where the loader looks.
 /// Throws not_supported with what the loader said for each place, and again when asked again.

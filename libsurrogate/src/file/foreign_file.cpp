@@ -10,7 +10,7 @@ std::string with_cure(const std::string& what) {
     return what +
            "; make a model file of it with share/surrogate/python/export.py (in the sources "
            "share/python/export.py), see " +
-           documentation("own-model.md");
+           documentation("how-to/export-from-pytorch.md");
 }
 
 /// Name of the first member of a ZIP archive, as far as `begin` has it. Source: PKWARE's APPNOTE

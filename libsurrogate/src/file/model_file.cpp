@@ -54,7 +54,7 @@ std::string card_text(const std::map<std::string, std::string>& metadata) {
             "no model card: the metadata key 'surrogate.card' is missing. Export from Python with "
             "safetensors.torch.save_file(model.state_dict(), path, "
             "metadata={\"surrogate.card\": json.dumps(card)}); " +
-            documentation("model-file.md") + " describes the card");
+            documentation("reference/model-file.md") + " describes the card");
     return card->second;
 }
 

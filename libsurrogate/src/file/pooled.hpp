@@ -9,7 +9,7 @@
 namespace surrogate::impl {
 
 /// Distribution of the pooled inputs of the training samples: card key `pooled`
-/// (share/doc/model-file.md). Feature 2 k is the mean of the k-th input that is a field, feature
+/// (share/doc/reference/model-file.md). Feature 2 k is the mean of the k-th input that is a field, feature
 /// 2 k + 1 its standard deviation, in the network's numbers.
 struct PooledCard {
     std::vector<double> mean;        ///< (n); empty if the card says nothing

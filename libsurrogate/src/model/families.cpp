@@ -70,7 +70,7 @@ void require_initial_values(const Card& card) {
                 "there are no initial weights for family '" + printable(card.family) +
                     "', expected one of: " +
                     list_families([](const Family& family) { return family.initial != nullptr; }) +
-                    "; start from a model file, as own-model.md says");
+                    "; start from a model file, as how-to/export-from-pytorch.md says");
 }
 
 InitialValues initial_values(const Card& card, const TensorSpec& tensor) {

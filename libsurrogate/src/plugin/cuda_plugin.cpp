@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The shared object libsurrogate_cuda.so.0.1: device code and the runtime, behind one function.
+/// The shared object libsurrogate_cuda.so.0.2: device code and the runtime, behind one function.
 #include "kernels/device/device_cuda.hpp"
 #include "kernels/device/device_table.hpp"
 #include "libsurrogate/src/device/device_plugin.hpp"

@@ -260,13 +260,13 @@ def export_model(
     say=print,
     weights_path=None,
 ):
-    """Writes a model file of libsurrogate; returns its card. share/doc/own-model.md walks through it.
+    """Writes a model file of libsurrogate; returns its card. share/doc/how-to/export-from-pytorch.md walks through it.
 
     path          of the file to be written; never replaced without overwrite=True, and never left half written
     model         torch.nn.Module, trained: of an official class (FLAREModel, SphericalTransformer, SphericalSegformer), or of
                   the code that has the weights of a Ball Sparse Attention, Erwin, Sequoia or HEPT under their names
     state_dict    other weights for it; without `model` no check case can be computed (check=False)
-    card          dict as in share/doc/model-file.md: family and network where the module does not tell, inputs and outputs
+    card          dict as in share/doc/reference/model-file.md: family and network where the module does not tell, inputs and outputs
                   with name, unit, role and axis, provenance. mean, std, min, max are computed where they are left out
     inputs,       arrays in the units of the card: {name: array}, or one array of all channels (last axis; on the sphere
     outputs       axis 1). Points: axis 0 counts samples, a list holds samples of different lengths. Grids:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hyperparameters of the official classes: names, kinds and defaults of their constructors.
 
-Names and defaults of the other families are those of their pages (share/doc/bsa.md, erwin.md, sequoia.md, hept.md): their
+Names and defaults of the other families are those of their pages (share/doc/reference/families/bsa.md, erwin.md, sequoia.md, hept.md): their
 authors' code has no one class for them.
 
 Sources: FLAREModel in pdebench/models/flare.py of vpuri3/FLARE.py, commit 4e05378; SphericalTransformer and

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""h5py_example_test.py <dataset.md> <program surrogate> <folder>: the page's example of writing with h5py makes a data set that
+"""h5py_example_test.py <how-to/prepare-data.md> <program surrogate> <folder>: the page's example of writing with h5py makes a data set that
 `surrogate train` reads. Fields that the program does not take for fields are repaired by the line of its error."""
 
 import os
@@ -41,7 +41,7 @@ def rejected(program, *words):
     assert status == 2, text
     for word in words:
         assert word in text, (word, text)
-    return re.search(r"h5py: (.*) \(see dataset.md", text).group(1)
+    return re.search(r"h5py: (.*) \(see how-to/prepare-data.md", text).group(1)
 
 
 def main(page, program, folder):

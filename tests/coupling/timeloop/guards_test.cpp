@@ -63,10 +63,10 @@ void expect_finding(const Cause& cause, const std::string& policy, HeightLoop& c
     }
 }
 
-void expect_outcome(const Cause& cause, const Outcome& outcome, bool with_fallback) {
+void expect_outcome(const Cause& cause, const Outcome& expected, bool with_fallback) {
     HeightLoop c;
     c.loop.set("finite", "warn");
-    c.loop.set(cause.guard, outcome.policy);
+    c.loop.set(cause.guard, expected.policy);
     int n_call = 0;
     if (with_fallback)
         c.loop.set_fallback([&](double, double) {
@@ -76,7 +76,7 @@ void expect_outcome(const Cause& cause, const Outcome& outcome, bool with_fallba
     cause.prepare(c);
     const std::vector<double> before = c.all();
     const StepOutcome outcome = c.loop.step(2.5);
-    EXPECT_EQ(outcome, with_fallback ? outcome.outcome_with_fallback : outcome.outcome);
+    EXPECT_EQ(outcome, with_fallback ? expected.outcome_with_fallback : expected.outcome);
     EXPECT_TRUE(is_same_everywhere(static_cast<double>(outcome), c.comm));
     const bool moves_on = outcome != StepOutcome::rejected && outcome != StepOutcome::stopped;
     EXPECT_EQ(same_bits(c.all(), before), !moves_on);
@@ -86,7 +86,7 @@ void expect_outcome(const Cause& cause, const Outcome& outcome, bool with_fallba
     if (outcome == StepOutcome::fallback) {
         EXPECT_EQ(c.all(), std::vector<double>(24, 11));
     }
-    expect_finding(cause, outcome.policy, c);
+    expect_finding(cause, expected.policy, c);
     const char* const keys[] = {"accepted", "corrected", "fallback", "rejected", "stopped"};
     for (int i = 0; i < 5; ++i)
         EXPECT_EQ(c.loop.counter(keys[i]), i == static_cast<int>(outcome)) << keys[i];

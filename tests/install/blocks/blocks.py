@@ -9,7 +9,7 @@ LIST has a line for each block:  page | how its first line begins | what is done
   project           put into a project of CMake, which is configured
   parse             JSON
   no                the reason; scripts of shell and Python are still parsed
-ONLY=share/doc/vtk.md looks at that page alone.
+ONLY=share/doc/how-to/write-vtk.md looks at that page alone.
 "..", "...", "/* ... */" stand for code left out. Variables: CC, CXX, FC, MPIRUN, PKG_CONFIG, CMAKE, BUILD; a block whose
 packages are not installed is counted as left out."""
 import json

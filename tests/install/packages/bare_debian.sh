@@ -31,7 +31,7 @@ in_root sh -c 'apt-get install -qy --no-install-recommends /packages/libsurrogat
 in_root cmake -S /usr/share/surrogate/examples/01_first_result -B /first
 in_root cmake --build /first
 in_root /first/first_result
-in_root sh -c 'apt-get purge -qy libsurrogate0.1 surrogate-tools libsurrogate-dev'
+in_root sh -c 'apt-get purge -qy libsurrogate0.2 surrogate-tools libsurrogate-dev'
 if find "$root/usr" -name '*surrogate*' | grep .; then
     echo "purged, and yet there" >&2
     exit 1

@@ -62,7 +62,7 @@ HostileCase foreign(const std::string& name, const std::string& bytes, const std
     return {name,
             [bytes] { return bytes; },
             {"header length at offset 0: this is ", what, "share/python/export.py",
-             "share/doc/own-model.md"}};
+             "share/doc/how-to/export-from-pytorch.md"}};
 }
 
 std::string repeated(const std::string& text, int n) {

@@ -563,7 +563,7 @@ class Program(Folder):
         with contextlib.redirect_stdout(output), self.assertRaises(SystemExit):
             main(["--help"])
         self.assertIn("example:", output.getvalue())
-        self.assertIn("own-model.md", output.getvalue())
+        self.assertIn("how-to/export-from-pytorch.md", output.getvalue())
 
 
 if __name__ == "__main__":

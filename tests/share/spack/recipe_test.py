@@ -92,17 +92,17 @@ for choice in itertools.product([False, True], repeat=len(names)):
     expect(arch == ("80-real;90a-real" if "cuda" in on else None), f"{on}: architectures {arch}")
     n_choice += 1
 
-# The packages in install.md's Spack column are the recipe's dependencies.
+# The packages in how-to/install.md's Spack column are the recipe's dependencies.
 dependencies = {re.match(r"[a-z0-9]+(-[a-z0-9]+)*", spec).group() for spec, _ in found["depends_on"]}
-rows = [line.split("|") for line in (source / "share/doc/install.md").read_text().splitlines() if line.startswith("| ")]
+rows = [line.split("|") for line in (source / "share/doc/how-to/install.md").read_text().splitlines() if line.startswith("| ")]
 page = {}
 for row in rows:
     if len(row) == 7 and "for the example" not in row[5]:
         page.update({name: row[1].strip() for name in re.findall(r"`([a-z0-9-]+)`", row[4])})
-expect(len(page) >= 8, f"install.md names {sorted(page)}: there are more")
+expect(len(page) >= 8, f"how-to/install.md names {sorted(page)}: there are more")
 for name, role in page.items():
     is_there = name in dependencies or ("mpi" in dependencies and name in ("openmpi", "mpich")) or name == "gcc"
-    expect(is_there, f"install.md names {name} ({role}), the recipe does not")
+    expect(is_there, f"how-to/install.md names {name} ({role}), the recipe does not")
 expect(("petsc@3.17:+mpi+double~complex", "+petsc") in found["depends_on"], "PETSc is not asked for real and double")
 expect(("~mpi", "+petsc") in found["conflicts"], "PETSc without MPI is not refused")
 

@@ -3,7 +3,7 @@
 #define SURROGATE_DATASET_H
 
 /* Writes data sets for training: fields of many samples in one HDF5 file that h5py, xarray and
- * netCDF's tools open (page dataset.md says the layout). C99; no MPI and no HDF5 in this header.
+ * netCDF's tools open (page reference/dataset-format.md says the layout). C99; no MPI and no HDF5 in this header.
  *
  *     surrogate_dataset *set = NULL;
  *     surrogate_dataset_create(context, "fields.h5", &set);

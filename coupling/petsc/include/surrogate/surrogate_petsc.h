@@ -152,7 +152,7 @@ SURROGATE_API PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscI
                                                     const surrogate_vec_field out[]);
 
 /* Makes the types `surrogate` of KSPGuess and SNES known to PETSc, so that options and
- * KSPGuessSetType, SNESSetType find them (page petsc.md). Programs that are started with -dll_append
+ * KSPGuessSetType, SNESSetType find them (page how-to/initial-guess.md). Programs that are started with -dll_append
  * libsurrogate_petsc_plugin.so need no call. Again after each PetscInitialize; more calls do no harm.
  * Errors: a PETSc of another minor version, or with other sizes of PetscScalar, PetscReal or
  * PetscInt, than the library was built with (PETSC_ERR_ARG_INCOMP), a library built without the

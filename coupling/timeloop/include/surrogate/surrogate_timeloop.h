@@ -21,7 +21,7 @@
  * loop first, and into the solver's arrays when the guard rails have looked at them. The outcome is
  * the same on all ranks.
  *
- * Guard rails and their policies (surrogate_timeloop_set; page timeloop.md):
+ * Guard rails and their policies (surrogate_timeloop_set; page how-to/time-loop.md):
  *   range     inputs outside the range of the training data           off warn correct fallback stop
  *   distance  pooled inputs far from those of the training samples    off warn         fallback stop
  *   finite    predictions, or inputs, that are NaN or infinite             warn         fallback stop
@@ -246,7 +246,7 @@ SURROGATE_API surrogate_status surrogate_timeloop_snapshot(surrogate_timeloop* l
 SURROGATE_API surrogate_status surrogate_timeloop_rollback(surrogate_timeloop* loop);
 
 /* A checkpoint: the same as a mark, in a file (HDF5, written by all ranks; layout on page
- * timeloop-checkpoints.md), with the hash of the model, names and units. The file gets its name when it is complete and
+ * reference/checkpoint-format.md), with the hash of the model, names and units. The file gets its name when it is complete and
  * on the disk; until then, and if writing fails, whatever has the name stays as it is.
  * restore reads it on any number of ranks and any partition, points found by global id, without ids by
  * their coordinates; going on from it gives the bits of the undisturbed run in reproducible mode. It

@@ -74,7 +74,7 @@ inline LayerCost scatter_cost(std::string name, int64_t bytes_sent, int64_t coll
 ///
 /// Ranks do not agree during a run. A rank whose inputs are bad computes nothing, takes part in
 /// every exchange and sends what the others recognise: NaN in sums of floats, a flag beside
-/// integers and maxima (share/doc/communication.md).
+/// integers and maxima (share/doc/develop/communication.md).
 class Program {
 public:
     virtual ~Program() = default;
