@@ -68,8 +68,8 @@ Tile<float> AttentionCase::tile(Buffer<float>& data, int64_t b, int64_t t,
     return points(ball(data, b, n_channel), t * tile_points, tile_points);
 }
 
-/// Distances of all points of the ball (rows) from a tile of its points: the matrix is symmetric, so
-/// that rows may be keys or queries.
+/// Distances of all points of the ball (rows) from a tile of its points: the matrix is symmetric,
+/// so that rows may be keys or queries.
 DistanceBias<float> AttentionCase::bias(int64_t b, int64_t t) const {
     if (!is_biased_) return {};
     const Tile<const float> all{distance_.data() + b * n_key_ * row_, {n_key_, n_key_}, {row_, 1}};

@@ -10,8 +10,8 @@
 namespace surrogate::bench {
 
 /// Softmax attention as Ball Sparse Attention runs it: n_query points of each ball (whole tiles)
-/// attend to its n_key points, with distances if biased. One thread; fixed random numbers, scores of
-/// the size that trained networks have.
+/// attend to its n_key points, with distances if biased. One thread; fixed random numbers, scores
+/// of the size that trained networks have.
 class AttentionCase {
 public:
     AttentionCase(const kernels::Heads& heads, int64_t n_key, int64_t n_query, int64_t n_ball,

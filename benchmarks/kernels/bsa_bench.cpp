@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of Ball Sparse Attention, 8 heads of 8 channels, blocks of 8 slots, 4 choices, one thread.
-// Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/bsa_bench.
-//   choose    a tile of groups and all blocks; `of_attend` is its time over that of the attention of
-//             all queries of these groups to the same blocks, timed in turn
+// Kernels of Ball Sparse Attention, 8 heads of 8 channels, blocks of 8 slots, 4 choices, one
+// thread. Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/bsa_bench.
+//   choose    a tile of groups and all blocks; `of_attend` is its time over that of the attention
+//             of all queries of these groups to the same blocks, timed in turn
 //   slots     4,096 slots: nanoseconds a slot of each kernel, attention's share of a bare
 //             multiply-add loop in the same program (exponentials count nothing)
-// Times are processor time. Results are compared with the reference first. Rates are those of the fastest pass, as is the peak.
+// Times are processor time. Results are compared with the reference first. Rates are those of the
+// fastest pass, as is the peak.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -16,8 +16,8 @@ enum class Scores {
 };
 
 /// A tile of groups of a layer of Ball Sparse Attention as published, 8 heads of 8 channels, blocks
-/// of 8 slots, 4 choices, balls of 256 slots: the queries of the groups and all coarse keys, in tiles
-/// of 128.
+/// of 8 slots, 4 choices, balls of 256 slots: the queries of the groups and all coarse keys, in
+/// tiles of 128.
 class ChooseCase {
 public:
     ChooseCase(int64_t n_block, int64_t g, Scores kind);

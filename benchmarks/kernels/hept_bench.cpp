@@ -2,9 +2,10 @@
 // Kernels of the Locality-Sensitive Hashing-Based Efficient Point Transformer with the published
 // sizes, 24 channels and 6 coordinates a head, one thread.
 // Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/hept_bench.
-//   blocks    attention in blocks and its gradients: nanoseconds a pair of tokens, and multiply-adds
-//             as a share of a bare loop of them in the same program (differences and exponentials
-//             count nothing). 400 tokens stay in the cache, 60,000 do not: rows are then gathered.
+//   blocks    attention in blocks and its gradients: nanoseconds a pair of tokens, and
+//             multiply-adds as a share of a bare loop of them in the same program (differences and
+//             exponentials count nothing). 400 tokens stay in the cache, 60,000 do not: rows are
+//             then gathered.
 //   augment   rows and hashes of a tile: nanoseconds a point, the same share for projections
 //   order     cells: nanoseconds a token, and the time of std::sort over it, timed in turn
 // Times are processor time of the fastest pass. Results are compared with the reference first.

@@ -15,7 +15,8 @@ public:
     HeptBlocks(int64_t n_token, int64_t block_size);
 
     double n_pair() const { return static_cast<double>(n_block_ * block_size_ * block_size_); }
-    /// Flops of a pair, each multiply-add as two operations; exponentials and differences count nothing.
+    /// Flops of a pair, each multiply-add as two operations; exponentials and differences count
+    /// nothing.
     double attend_flops() const;
     double backward_flops() const;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers of one tile, 64 points of 64 channels in cache, forward and backward on one thread; the
-// residual MLP has 5 layers. Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/layer_bench. Before
-// timing, results and gradients are compared with the reference. Reports the time of the fastest
-// pass and, for products, flops and their share of a bare multiply-add loop.
+// residual MLP has 5 layers. Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/layer_bench.
+// Before timing, results and gradients are compared with the reference. Reports the time of the
+// fastest pass and, for products, flops and their share of a bare multiply-add loop.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // InfoNCE over 20 million symmetric pairs of 60,000 points with 12 channels, as many for a point as
 // particles of 10 hits make: value, and value with gradient, at every vector level. Build with
-// -DSURROGATE_BENCHMARKS=ON, run build/bin/pair_loss_bench. Before timing, results are compared with
-// the reference in double on every 64th particle. Second points lie anywhere, as in clouds whose
-// points are permuted.
+// -DSURROGATE_BENCHMARKS=ON, run build/bin/pair_loss_bench. Before timing, results are compared
+// with the reference in double on every 64th particle. Second points lie anywhere, as in clouds
+// whose points are permuted.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 // -DSURROGATE_BENCHMARKS=ON, run build/bin/sphere_attention_bench.
 //   neighborhood  128 x 256 equiangular -> itself, C channels, cutoff 7 / sqrt(pi) * pi / 127
 //   global        64 x 128 equiangular -> itself
-//   training      attention of `neighborhood` forward and backward, without projections: 2 products of
-//                 length C a pair forward, 3 for dq, 4 for dk and dv
+//   training      attention of `neighborhood` forward and backward, without projections: 2 products
+//                 of length C a pair forward, 3 for dq, 4 for dk and dv
 // Before timing, some points are compared with the reference in double. Reports seconds of a layer,
 // flops of projections, scores and averages and their share of a bare multiply-add loop in the same
 // program, for the layer and (attention_of_peak) for attention alone; exponentials count nothing.

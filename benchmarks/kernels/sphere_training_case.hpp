@@ -6,9 +6,9 @@
 
 namespace surrogate::bench {
 
-/// Neighborhood attention of a grid with itself, forward and backward, without its projections, as a
-/// step of training runs it: forward keeps averages and logarithms of sums; backward puts queries,
-/// gradients and sums into rings and computes dq, dk and dv.
+/// Neighborhood attention of a grid with itself, forward and backward, without its projections, as
+/// a step of training runs it: forward keeps averages and logarithms of sums; backward puts
+/// queries, gradients and sums into rings and computes dq, dk and dv.
 class NeighborhoodTraining : public NeighborhoodLayer {
 public:
     NeighborhoodTraining(const kernels::Grid& grid, const kernels::Heads& heads,
@@ -25,8 +25,8 @@ public:
         backward_queries(queue);
         backward_keys(queue);
     }
-    /// Largest difference of dq, dk and dv of some rows from `ref` in double, relative to the largest
-    /// result.
+    /// Largest difference of dq, dk and dv of some rows from `ref` in double, relative to the
+    /// largest result.
     double error(const kernels::Queue& queue);
     /// 2 n_product multiply-adds a pair and channel.
     double flops(int n_product) const {

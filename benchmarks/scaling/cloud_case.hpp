@@ -11,8 +11,8 @@
 
 namespace surrogate::bench {
 
-/// Ball Sparse Attention of the paper: C = 64, 8 heads, balls of 256, blocks and groups of 8, 4 chosen
-/// blocks. variant: "bsa", "group_compression", "no_group", "mean", "ball", "full".
+/// Ball Sparse Attention of the paper: C = 64, 8 heads, balls of 256, blocks and groups of 8, 4
+/// chosen blocks. variant: "bsa", "group_compression", "no_group", "mean", "ball", "full".
 nlohmann::json bsa_network(const std::string& variant, int64_t depth);
 
 /// Sequoia on points: C = 128, 4 heads of 128, k = 16.

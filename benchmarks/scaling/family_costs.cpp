@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one run of each family costs, in absolute figures, for family_costs.py, which makes tables of
-// them:
+// What one run of each family costs, in absolute figures, for family_costs.py, which makes tables
+// of them:
 //   mpirun -n RANKS build/bin/family_costs MODEL [rounds]
-// MODEL as in named_case.hpp, one thread a rank. Prints one line of JSON on rank 0: points; memory of
-// the plan on all ranks and bytes sent by all ranks in a run; seconds of planning and, with rounds >
-// 0, of the fastest run, and processor seconds of a rank in the cheapest, which other programs
-// lengthen less; and by the plan's formulas the work of the busiest rank and of all, in operations (a
-// multiply-add is one, an exponential ten), and the collectives of a rank. With 0 rounds nothing
-// runs: so more ranks than cores are no harm.
+// MODEL as in named_case.hpp, one thread a rank. Prints one line of JSON on rank 0: points; memory
+// of the plan on all ranks and bytes sent by all ranks in a run; seconds of planning and, with
+// rounds > 0, of the fastest run, and processor seconds of a rank in the cheapest, which other
+// programs lengthen less; and by the plan's formulas the work of the busiest rank and of all, in
+// operations (a multiply-add is one, an exponential ten), and the collectives of a rank. With 0
+// rounds nothing runs: so more ranks than cores are no harm.
 #include <mpi.h>
 
 #include <algorithm>

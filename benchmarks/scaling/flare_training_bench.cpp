@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward, backward and the sums of a training step of FLARE, without its optimiser: one block between
-// input and output projections, C = 64, 8 heads, M = 128, N = 50,000 points, gradients of weights and
-// inputs. Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/flare_training_bench. Before timing,
-// gradients of 1,000 points are compared with those in double.
+// Forward, backward and the sums of a training step of FLARE, without its optimiser: one block
+// between input and output projections, C = 64, 8 heads, M = 128, N = 50,000 points, gradients of
+// weights and inputs. Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/flare_training_bench.
+// Before timing, gradients of 1,000 points are compared with those in double.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // HEPT in the shape of the published tracking model, 2 threads, through the public interface: four
-// layers, with the way of hits to their home places and back, hashes, sorts and the output MLP. Build
-// with -DSURROGATE_BENCHMARKS=ON, run build/bin/hept_model_bench. The same model on few hits is
-// compared with the reference in double before anything is timed.
+// layers, with the way of hits to their home places and back, hashes, sorts and the output MLP.
+// Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/hept_model_bench. The same model on few hits
+// is compared with the reference in double before anything is timed.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A checkpoint of 8 fields of doubles at 1e6 points against a plain parallel HDF5 file of the same
-// fields: contiguous ranges, no points, no checksum, no order, written in place. Both end on the disk.
+// fields: contiguous ranges, no points, no checksum, no order, written in place. Both end on the
+// disk.
 //   mpirun -n <ranks> checkpoint_bench [rounds] [points] [folder]
 #include <fcntl.h>
 #include <hdf5.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What guard rails cost: a step of the time loop with all of them against the bare run of the plan,
-// model darcy_flow on 100,000 points. The two take turns, so that a shared machine's drift hits both
-// alike. Prints medians, and the median of the ratios.
+// model darcy_flow on 100,000 points. The two take turns, so that a shared machine's drift hits
+// both alike. Prints medians, and the median of the ratios.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

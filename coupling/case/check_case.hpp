@@ -39,8 +39,8 @@ struct CaseTensor {
 
 /// The tensors of a check case that belong to the network of its file. Pointers belong to the
 /// CheckCase they were found in, or to `converted`.
-///   points  (n_sample, n_point, n_channel), or for all samples alike (n_point, n_channel); integers
-///           of one channel have no axis of channels
+///   points  (n_sample, n_point, n_channel), or for all samples alike (n_point, n_channel);
+///           integers of one channel have no axis of channels
 ///   sphere  (n_sample, n_channel, n_lat, n_lon)
 ///   clouds  (n_sample, n_channel); each sample is one cloud
 ///   nodes   (n_sample, n_node, n_channel), or (n_node, n_channel)
@@ -100,9 +100,9 @@ struct CheckResult {
 
 /// Spreads the points of the case over the ranks, runs sample after sample on one plan, and
 /// compares. Collective. Scattered points are spread by their row. They are known by it, or by the
-/// case's gid, and have coordinates only if the network has a port of positions, as it takes them; a
-/// grid is cut by surrogate_partition_sphere, each of two grids by itself. Ranks may own no point. Of
-/// rows that every rank has those of rank 0 are judged.
+/// case's gid, and have coordinates only if the network has a port of positions, as it takes them;
+/// a grid is cut by surrogate_partition_sphere, each of two grids by itself. Ranks may own no
+/// point. Of rows that every rank has those of rank 0 are judged.
 /// Errors: Failure (a run that failed, on any rank), surrogate::Error (options, partition, plan).
 CheckResult run_check(const Job& job, const Context& context, const LoadedCase& loaded,
                       const CheckSettings& settings);

@@ -45,8 +45,8 @@ struct Content {
     uint64_t hash(const std::string& path) const;
 };
 
-/// Makes the HDF5 file but for its numbers, and sets their offsets and the size in `content`. The same
-/// bytes for equal content. Throws Error.
+/// Makes the HDF5 file but for its numbers, and sets their offsets and the size in `content`. The
+/// same bytes for equal content. Throws Error.
 void lay_out(Content* content, h5::SparseFile* file);
 
 /// Makes the axes of a file and joins the variables to them, as dimension scales of HDF5: what the

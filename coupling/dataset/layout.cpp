@@ -15,8 +15,8 @@ h5::Handle new_dataset(hid_t file, const Content& content, Variable* variable) {
     return dataset;
 }
 
-/// Names of the coordinates that vary with the points of a variable, but are no axes: CF's way to say
-/// where its points are.
+/// Names of the coordinates that vary with the points of a variable, but are no axes: CF's way to
+/// say where its points are.
 std::string coordinates_of(const Content& content, const Variable& variable) {
     std::string names;
     for (const Variable& other : content.variables) {

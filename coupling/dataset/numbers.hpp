@@ -8,8 +8,8 @@
 
 namespace surrogate::dataset {
 
-/// Throws SHAPE, INVALID_ARGUMENT or NOT_SUPPORTED unless it is a column of n numbers of the host that
-/// the variable can hold. n < 0: of any length.
+/// Throws SHAPE, INVALID_ARGUMENT or NOT_SUPPORTED unless it is a column of n numbers of the host
+/// that the variable can hold. n < 0: of any length.
 void check_numbers(const surrogate_array& array, const Variable& variable, int64_t n);
 
 /// The numbers of a column one behind the other, in the type of the variable. Throws NOT_FINITE,

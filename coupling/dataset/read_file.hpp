@@ -28,13 +28,13 @@ struct Box {
     }
 };
 
-/// A data set in a file (page reference/dataset-format.md), for reading. Holds what the file says of itself, no
-/// numbers of fields but those of one request. Local: every rank opens the file and reads its part.
-/// Axes, extents, storage and filters are checked before any number is read, and no plug-in is
-/// loaded; HDF5 itself may crash in metadata that is damaged, so the source of the file must be
-/// trusted, or the file opened in another process first. Errors: IO (the file cannot be opened or
-/// read), BAD_FILE (no data set; what does not fit is named), NOT_FINITE; the text begins with the
-/// name of the file.
+/// A data set in a file (page reference/dataset-format.md), for reading. Holds what the file says
+/// of itself, no numbers of fields but those of one request. Local: every rank opens the file and
+/// reads its part. Axes, extents, storage and filters are checked before any number is read, and no
+/// plug-in is loaded; HDF5 itself may crash in metadata that is damaged, so the source of the file
+/// must be trusted, or the file opened in another process first. Errors: IO (the file cannot be
+/// opened or read), BAD_FILE (no data set; what does not fit is named), NOT_FINITE; the text begins
+/// with the name of the file.
 class ReadFile {
 public:
     explicit ReadFile(const std::string& path);
@@ -50,8 +50,8 @@ public:
     /// no field.
     const std::string& unit(const std::string& field) const;
 
-    /// Returns why a name of the file is not a field, as why_no_field in read_form.hpp does; "" if the
-    /// file does not have the name.
+    /// Returns why a name of the file is not a field, as why_no_field in read_form.hpp does; "" if
+    /// the file does not have the name.
     std::string why_no_field(const std::string& name) const;
 
     /// Points of a sample.

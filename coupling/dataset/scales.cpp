@@ -9,8 +9,8 @@ namespace surrogate::dataset {
 
 namespace {
 
-/// An element of REFERENCE_LIST: a variable, and which of its axes it is. As hdf5_hl has it; the end
-/// is filled up with zeros.
+/// An element of REFERENCE_LIST: a variable, and which of its axes it is. As hdf5_hl has it; the
+/// end is filled up with zeros.
 struct Reference {
     hobj_ref_t variable;
     int axis;

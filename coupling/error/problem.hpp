@@ -5,8 +5,8 @@
 
 namespace surrogate::coupling {
 
-/// A failure of this rank that the others do not know of yet: it goes on with them to the place where
-/// all hear of it. Takes no memory.
+/// A failure of this rank that the others do not know of yet: it goes on with them to the place
+/// where all hear of it. Takes no memory.
 class Problem {
 public:
     explicit Problem(surrogate_context* context) : context_(context) {}

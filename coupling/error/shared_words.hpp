@@ -19,8 +19,8 @@ public:
     }
     uint64_t& operator[](size_t i) { return words_[i]; }
 
-    /// Makes each word the sum over the ranks; no more than one rank has set it. Collective, takes no
-    /// memory; the number of words is the same on all ranks.
+    /// Makes each word the sum over the ranks; no more than one rank has set it. Collective, takes
+    /// no memory; the number of words is the same on all ranks.
     void share(surrogate_context* context) {
         for (size_t i = 0; i < words_.size(); ++i) {
             halves_[2 * i] = static_cast<double>(words_[i] >> 32);

@@ -29,7 +29,8 @@ public:
     void line(double x0, double y0, double x1, double y1, double thickness, const Rgb& color);
     void disk(double x, double y, double diameter, const Rgb& color);
 
-    /// One line of text, its middle at height y; `is_upright`: turned by 90 degrees, its middle at x.
+    /// One line of text, its middle at height y; `is_upright`: turned by 90 degrees, its middle at
+    /// x.
     void text(double x, double y, const std::string& text, int size, const Rgb& color, Align align,
               bool is_upright = false);
     /// Pixels that a text would take.

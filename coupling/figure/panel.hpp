@@ -9,8 +9,8 @@
 
 namespace surrogate::vtk {
 
-/// A field on a grid with its colours: a panel of a picture that has been looked at. The values stay
-/// the caller's.
+/// A field on a grid with its colours: a panel of a picture that has been looked at. The values
+/// stay the caller's.
 class Panel {
 public:
     /// `who` is its name in messages. Throws INVALID_ARGUMENT, SHAPE, NOT_SUPPORTED.

@@ -2,22 +2,23 @@
 #ifndef SURROGATE_FORTRAN_ARRAYS_H
 #define SURROGATE_FORTRAN_ARRAYS_H
 
-/* Arrays of the Fortran modules, and what makes arguments of the C interface from them. C99: users may compile
- * it with the C compiler that belongs to their Fortran compiler. */
+/* Arrays of the Fortran modules, and what makes arguments of the C interface from them. C99: users
+ * may compile it with the C compiler that belongs to their Fortran compiler. */
 
 #include <surrogate/surrogate.h>
 
 enum { view_axes = 5 };
 
-/* Description of an array in the modules: the twin of type(surrogate_array). Element (i1, i2, ..), counted from 0, lies at data + sum of i_k stride[k], counted in elements of
- * n_byte bytes; the first axis is Fortran's first.
+/* Description of an array in the modules: the twin of type(surrogate_array). Element (i1, i2, ..),
+ * counted from 0, lies at data + sum of i_k stride[k], counted in elements of n_byte bytes; the
+ * first axis is Fortran's first.
  *   n_dim   0 (a scalar) .. 5
  *   dtype   SURROGATE_FLOAT32, ..; -1: a type that the library does not take, or elements between
  *           which lies no whole number of elements
  *   space   SURROGATE_HOST or SURROGATE_CUDA
  *   mark    VIEW_MARK: tells a view from another derived type of the same size
- *   found   what was passed, for messages: "real", "a derived type", or a sentence; NULL: a view made by
- *           surrogate_make_array */
+ *   found   what was passed, for messages: "real", "a derived type", or a sentence; NULL: a view
+ *           made by surrogate_make_array */
 typedef struct surrogate_fortran_view {
     int64_t mark;
     void* data;
@@ -64,8 +65,8 @@ SURROGATE_API surrogate_status surrogate_fortran_column(const view* array, const
                                                         surrogate_array* column);
 
 /* A field: surrogate_fortran_column, or, for a vector, surrogate_fortran_rows.
- *   component_dim  0: every dimension runs over points; 1 ..: this one runs over the components of a
- *                  vector, the others over points */
+ *   component_dim  0: every dimension runs over points; 1 ..: this one runs over the components of
+ *                  a vector, the others over points */
 SURROGATE_API surrogate_status surrogate_fortran_field_rows(const view* array, const char* what,
                                                             int32_t component_dim,
                                                             surrogate_array* rows);
@@ -96,7 +97,8 @@ SURROGATE_API void surrogate_fortran_free(void** memory);
 
 /* Points of the C interface, and the copies that they need, which surrogate_fortran_free_points
  * frees. On error the coordinates have a type that does not exist: a collective function that gets
- * them refuses them on all ranks, and none of them waits. global_id, cloud and weight may be NULL. */
+ * them refuses them on all ranks, and none of them waits. global_id, cloud and weight may be
+ * NULL. */
 typedef struct packed_points {
     surrogate_points points;
     void* copies[4];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * surrogate_petsc.h for module surrogate_petsc: PETSc's objects come by the addresses that its Fortran types hold (%v),
- * communicators by their Fortran handles, counts as int64_t whatever PetscInt is. */
+ * surrogate_petsc.h for module surrogate_petsc: PETSc's objects come by the addresses that its
+ * Fortran types hold (%v), communicators by their Fortran handles, counts as int64_t whatever
+ * PetscInt is. */
 #include <stdlib.h>
 #include <surrogate/surrogate_petsc.h>
 

@@ -19,8 +19,8 @@ namespace surrogate::h5 {
 Handle new_contiguous(hid_t parent, const std::string& name, int32_t dtype,
                       const std::vector<hsize_t>& extents);
 
-/// Returns the offset of a contiguous data set's numbers from the start of the file. Throws Error(IO) if it
-/// has no place, as one without numbers.
+/// Returns the offset of a contiguous data set's numbers from the start of the file. Throws
+/// Error(IO) if it has no place, as one without numbers.
 uint64_t offset_of(hid_t dataset);
 
 }  // namespace surrogate::h5

@@ -24,7 +24,8 @@ public:
 };
 
 /// A file in memory, of which only the pages that have been written to exist; the others are zeros.
-/// Nothing can fail here but the memory: HDF5 1.10 may crash after a disk was full (h5py issue 914).
+/// Nothing can fail here but the memory: HDF5 1.10 may crash after a disk was full (h5py issue
+/// 914).
 class SparseFile : public Storage {
 public:
     static constexpr uint64_t page_bytes = 4096;
@@ -50,12 +51,12 @@ public:
     Driver(const Driver&) = delete;
     Driver& operator=(const Driver&) = delete;
 
-    /// A list of properties for files that lie in the storage; closing such a file closes all objects
-    /// in it.
+    /// A list of properties for files that lie in the storage; closing such a file closes all
+    /// objects in it.
     Handle access();
 
-    /// Throws what the storage has thrown, if it has. HDF5 is not told of a failed write, so that it
-    /// can close the file: what was written counts only after this.
+    /// Throws what the storage has thrown, if it has. HDF5 is not told of a failed write, so that
+    /// it can close the file: what was written counts only after this.
     void check_storage() const;
 
     struct State {

@@ -10,9 +10,9 @@
 
 namespace surrogate::tool {
 
-/// A safetensors file taken apart, to give it another card or a check case (page reference/model-file.md). Only its
-/// frame is checked here: what it holds is for the library to check, which loads the file before or the
-/// new one after.
+/// A safetensors file taken apart, to give it another card or a check case (page
+/// reference/model-file.md). Only its frame is checked here: what it holds is for the library to
+/// check, which loads the file before or the new one after.
 class ModelBytes {
 public:
     /// Throws Failure if the file cannot be read, or is no safetensors file.
@@ -25,8 +25,8 @@ public:
     void set_card(const std::string& card);
     nlohmann::json card() const;
 
-    /// Gives the card the checksums of all tensors, and the metadata that of the card; bytes() is then
-    /// final.
+    /// Gives the card the checksums of all tensors, and the metadata that of the card; bytes() is
+    /// then final.
     void add_checksums();
     void remove_check_case();
 

@@ -30,8 +30,8 @@ void open_output();
 /// To stdout, through visible().
 void print(std::string_view text);
 
-/// To stderr, through visible(), as one message: lines after the first are indented, so that none of
-/// them looks like a message of its own.
+/// To stderr, through visible(), as one message: lines after the first are indented, so that none
+/// of them looks like a message of its own.
 void print_error(std::string_view message);
 
 /// To stderr on a terminal: the current line anew, `bar` as it is (it may hold colours and must not

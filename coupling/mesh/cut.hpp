@@ -20,8 +20,8 @@ struct Part {
 /// other, near each other (bisect() of the means of their corners), with the points they use; and a
 /// share of the points without cells, near each other too. The same whoever cuts; all arrays go
 /// along. The corners of all cells are points of the mesh (check_cells()).
-/// Time: n log n_parts to cut, and what a part has to make it. Memory: 8 bytes a cell and 16 bytes a
-/// point beside the mesh and a part, and 32 bytes a cell more while it is cut.
+/// Time: n log n_parts to cut, and what a part has to make it. Memory: 8 bytes a cell and 16 bytes
+/// a point beside the mesh and a part, and 32 bytes a cell more while it is cut.
 class Cut {
 public:
     /// Keeps a pointer to the mesh.

@@ -53,8 +53,8 @@ void check_maps(const std::vector<std::pair<std::string, std::string>>& maps,
                 const std::vector<surrogate_field_info>& inputs,
                 const std::vector<surrogate_field_info>& outputs);
 
-/// Coordinates are arrays of their names, or as mapped, if the model has more than the three of a mesh
-/// or a map names one of them.
+/// Coordinates are arrays of their names, or as mapped, if the model has more than the three of a
+/// mesh or a map names one of them.
 /// Throws Failure (bad_usage) that names the arrays found, near misses and what would help: missing
 /// array, wrong number of components, other unit. Maps and place (at) have been checked.
 FieldPlan plan_fields(const FieldRequest& request, const MeshArrays& arrays,

@@ -27,8 +27,8 @@ namespace surrogate::vtk {
 ///   parallel  as many pieces as ranks or more: whole pieces, in order; each rank reads its own
 ///             only
 ///   other     the file is read whole and cut by coordinates into parts of equally many cells, with
-///             the points they use; points without cells likewise. Ranks that can talk to each other
-///             let one of them read and cut (can_share(), cut()) and send the parts
+///             the points they use; points without cells likewise. Ranks that can talk to each
+///             other let one of them read and cut (can_share(), cut()) and send the parts
 /// So a point may be on several ranks, and a piece may hold ghosts: `is_ghost`, `global_ids` and
 /// coordinates tell which are the same (see coupling/mesh/shared_rows.hpp). A share may be empty.
 /// "Rows" are the points (SURROGATE_POINT) or cells (SURROGATE_CELL) of the share.
@@ -41,8 +41,8 @@ public:
     /// A part of a mesh that another rank has read from the file.
     MeshFile(const std::string& path, Part part);
 
-    /// Returns whether each of `size` ranks can read its part without reading the whole file. Local; opens
-    /// the file. Throws as the constructor.
+    /// Returns whether each of `size` ranks can read its part without reading the whole file.
+    /// Local; opens the file. Throws as the constructor.
     static bool can_share(const std::string& path, int size);
 
     /// The parts of a mesh that is whole here (rank 0 of 1) and lives as long as they are made; no

@@ -25,12 +25,12 @@ public:
     }
     const MeshHead& head() const { return *head_; }
 
-    /// Looks at the sizes in front of the binary data of an array, in particular those of compressed
-    /// blocks, by which VTK divides and of which it allocates. "" or what is wrong.
+    /// Looks at the sizes in front of the binary data of an array, in particular those of
+    /// compressed blocks, by which VTK divides and of which it allocates. "" or what is wrong.
     std::string check_sizes(vtkXMLDataElement* array);
 
-    /// Bytes that the array has by what check_sizes() has found; without limit if they are text. VTK
-    /// must not be asked for what begins at their end.
+    /// Bytes that the array has by what check_sizes() has found; without limit if they are text.
+    /// VTK must not be asked for what begins at their end.
     uint64_t n_data() const { return n_data_; }
 
     void CharacterDataHandler(const char* data, int length) override;

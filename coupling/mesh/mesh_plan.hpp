@@ -20,18 +20,18 @@ struct Prediction {
     std::vector<double> of_all;
 };
 
-/// A plan that evaluates one mesh after the other. All functions are collective; errors are Failure, on
-/// every rank. Context, model and places must outlive it.
+/// A plan that evaluates one mesh after the other. All functions are collective; errors are
+/// Failure, on every rank. Context, model and places must outlive it.
 class MeshPlan {
 public:
     MeshPlan(const Job& job, const Context& context, const Model& model, const OutputPlaces& places,
              const Options& options)
         : job_(job), context_(context), model_(model), places_(places), options_(options) {}
 
-    /// Evaluates in the type of the sample's arrays. The plan stays where all ranks have the points of
-    /// the last call; where they have moved, come or gone it follows them (surrogate_domain_update_points);
-    /// where that cannot be (a grid cut in another way, points with and without ids, other types) it
-    /// is made anew. `stage` as in read_mesh_sample().
+    /// Evaluates in the type of the sample's arrays. The plan stays where all ranks have the points
+    /// of the last call; where they have moved, come or gone it follows them
+    /// (surrogate_domain_update_points); where that cannot be (a grid cut in another way, points
+    /// with and without ids, other types) it is made anew. `stage` as in read_mesh_sample().
     Prediction run(const MeshSample& sample, const std::function<void(const std::string&)>& stage);
 
     int64_t n_made() const { return n_made_; }          ///< plans made

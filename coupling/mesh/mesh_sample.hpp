@@ -17,7 +17,8 @@
 
 namespace surrogate::tool {
 
-/// Inputs of a model from a mesh file on this rank: the selected rows, each point of the mesh on one rank.
+/// Inputs of a model from a mesh file on this rank: the selected rows, each point of the mesh on
+/// one rank.
 struct MeshSample {
     std::optional<vtk::MeshFile> mesh;  ///< this rank's share, with all its rows
     FieldPlan plan;
@@ -31,9 +32,9 @@ struct MeshSample {
     const char* word() const;
 };
 
-/// Reads it. `stage` is called with what begins: "reading the mesh". Collective; errors are Failure,
-/// on every rank with the same text: those of plan_fields(), a file that cannot be read, a model on
-/// the sphere and a mesh that is not its grid. Model and places have been checked.
+/// Reads it. `stage` is called with what begins: "reading the mesh". Collective; errors are
+/// Failure, on every rank with the same text: those of plan_fields(), a file that cannot be read, a
+/// model on the sphere and a mesh that is not its grid. Model and places have been checked.
 MeshSample read_mesh_sample(const Job& job, const FieldRequest& request, const Model& model,
                             const OutputPlaces& places,
                             const std::function<void(const std::string&)>& stage);

@@ -27,11 +27,13 @@ public:
     virtual Domain make_domain(const Context& context, const std::vector<double>& x,
                                int64_t n_axis) const = 0;
 
-    /// Returns whether a domain of another mesh's rows can be updated to these by move(): scattered points.
+    /// Returns whether a domain of another mesh's rows can be updated to these by move(): scattered
+    /// points.
     virtual bool can_move() const { return false; }
     /// The points of the domain have numbers.
     virtual bool has_ids() const { return false; }
-    /// Takes the chosen rows into a domain with the same has_ids(). Collective; x as in make_domain().
+    /// Takes the chosen rows into a domain with the same has_ids(). Collective; x as in
+    /// make_domain().
     virtual void move(Domain& domain, const std::vector<double>& x, int64_t n_axis) const;
 
     /// of_chosen [chosen().size()] -> all rows of the share; NaN in hidden ones. Collective.

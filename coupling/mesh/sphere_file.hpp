@@ -27,8 +27,8 @@ struct SphereFile {
 /// was found).
 SphereFile read_sphere_file(const std::string& path);
 
-/// The file without the rows that may be caps: those at a pole, of a globe of x, y, z. The same file
-/// if it has none.
+/// The file without the rows that may be caps: those at a pole, of a globe of x, y, z. The same
+/// file if it has none.
 SphereFile without_caps(SphereFile file);
 
 /// Throws BAD_FILE if points x [n][3] of the block `own` are not where their row and column say.

@@ -13,8 +13,8 @@ struct ComponentName {
 };
 ComponentName split_component(std::string_view name);
 
-/// Returns the index of a component in an array of n_components, in VTK's order; -1 if the array has no
-/// such component.
+/// Returns the index of a component in an array of n_components, in VTK's order; -1 if the array
+/// has no such component.
 ///   2, 3  x y z
 ///   4, 9  xx xy yx yy, and xx xy xz yx yy yz zx zy zz: tensors, row by row
 ///   6     xx yy zz xy yz xz: symmetric tensors; yx is xy

@@ -9,7 +9,8 @@
 
 namespace surrogate::vtk {
 
-/// Attributes of an element, as the XML library returns them: pairs of name and value, ended by a null pointer.
+/// Attributes of an element, as the XML library returns them: pairs of name and value, ended by a
+/// null pointer.
 struct XmlAttributes {
     const char** pairs;
 

@@ -15,16 +15,19 @@ namespace functionObjects {
 
 /// Writes a data set for `surrogate train`, on a mesh that does not change:
 ///
-///     functions { data { type surrogateRecord; libs (surrogateFoam); file "lid_1.h5"; fields (U.x U.y p); samples 20;
-///                        withoutMean (p); executeControl timeStep; executeInterval 5; writeControl none; } }
+///     functions { data { type surrogateRecord; libs (surrogateFoam); file "lid_1.h5"; fields (U.x
+///     U.y p); samples 20;
+///                        withoutMean (p); executeControl timeStep; executeInterval 5; writeControl
+///                        none; } }
 ///
 ///   file         gets its name when the last sample is written
 ///   fields       names of volScalarFields, and components of volVectorFields
 ///   samples      how many; later executions write nothing
-///   withoutMean  fields that are written less their mean by volume, such as the pressure of a closed box
+///   withoutMean  fields that are written less their mean by volume, such as the pressure of a
+///                closed box
 ///
-/// Without `writeControl none` OpenFOAM executes a function object in every step, whatever its executeInterval.
-/// The cells' centres are x, y, z. Errors as those of type surrogate.
+/// Without `writeControl none` OpenFOAM executes a function object in every step, whatever its
+/// executeInterval. The cells' centres are x, y, z. Errors as those of type surrogate.
 class recordFunction : public fvMeshFunctionObject {
 public:
     TypeName("surrogateRecord");

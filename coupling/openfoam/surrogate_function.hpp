@@ -13,18 +13,20 @@ namespace functionObjects {
 
 /// A model on the cells of OpenFOAM, run after every time step:
 ///
-///     functions { nn { type surrogate; libs (surrogateFoam); model "cavity.safetensors"; names { velocity U; } } }
+///     functions { nn { type surrogate; libs (surrogateFoam); model "cavity.safetensors"; names {
+///     velocity U; } } }
 ///
 ///   model    the model file, read by rank 0
-///   names    what the card's fields are called here; a field without an entry has the card's name. The components of a
-///            vector field are `velocity.x`, `velocity.y`, `velocity.z` of the card
-///   compare  none (default); fields, withoutMeans: prints the relative L2 norm of prediction less the solver's field of
-///            that name, for pressures each less its mean
+///   names    what the card's fields are called here; a field without an entry has the card's name.
+///            The components of a vector field are `velocity.x`, `velocity.y`, `velocity.z` of the
+///            card
+///   compare  none (default); fields, withoutMeans: prints the relative L2 norm of prediction less
+///            the solver's field of that name, for pressures each less its mean
 ///
-/// Inputs are volScalarFields and volVectorFields, read where they lie; the output `pressure` becomes the volScalarField
-/// `predicted_pressure`, which OpenFOAM writes with its own. Units are OpenFOAM's, which are not compared with the card's.
-/// When the mesh moves or changes the plan follows. An error is a FatalError on all ranks, with the text of the first rank at
-/// fault.
+/// Inputs are volScalarFields and volVectorFields, read where they lie; the output `pressure`
+/// becomes the volScalarField `predicted_pressure`, which OpenFOAM writes with its own. Units are
+/// OpenFOAM's, which are not compared with the card's. When the mesh moves or changes the plan
+/// follows. An error is a FatalError on all ranks, with the text of the first rank at fault.
 class surrogateFunction : public fvMeshFunctionObject {
 public:
     TypeName("surrogate");

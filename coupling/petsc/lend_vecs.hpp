@@ -37,8 +37,8 @@ public:
     virtual void take_part(surrogate_status status, const char* text) = 0;
 };
 
-/// Lends the arrays of all Vecs to `borrower`, lets it work and gives them back, on every path. Nothing
-/// is allocated. Errors: see surrogate_plan_run_vec.
+/// Lends the arrays of all Vecs to `borrower`, lets it work and gives them back, on every path.
+/// Nothing is allocated. Errors: see surrogate_plan_run_vec.
 PetscErrorCode lend_vecs(const VecList& list, Borrower& borrower);
 
 }  // namespace surrogate::petsc

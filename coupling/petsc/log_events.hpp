@@ -7,8 +7,9 @@
 
 namespace surrogate::petsc {
 
-/// The log event "SurrPlan", "SurrRun" or "SurrGuess". Registered at the first use, so that nothing has to be
-/// initialised after PetscInitialize; looked up by name, so that nothing outlives PetscFinalize.
+/// The log event "SurrPlan", "SurrRun" or "SurrGuess". Registered at the first use, so that nothing
+/// has to be initialised after PetscInitialize; looked up by name, so that nothing outlives
+/// PetscFinalize.
 PetscErrorCode find_event(const char* name, PetscLogEvent* event);
 
 /// A log event from construction to the end of the scope, so that an error return ends it too.

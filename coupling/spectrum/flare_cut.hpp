@@ -23,12 +23,13 @@ struct FlareShape {
 
 /// The model file of a FLARE whose parts can be looked at through the library's door: the stream of
 /// channels that enters a block is the prediction of a model that ends there, and whose last layers
-/// change nothing (x + act(0) = x, then the identity). Reads on rank 0; all functions are collective.
+/// change nothing (x + act(0) = x, then the identity). Reads on rank 0; all functions are
+/// collective.
 class FlareCut {
 public:
-    /// `model` is the file, loaded: its card has been checked. Failure (bad_usage): another family, a
-    /// class or options whose mixing is not one matrix (sequences, latent blocks), in_out_proj_ratio
-    /// other than 1.
+    /// `model` is the file, loaded: its card has been checked. Failure (bad_usage): another family,
+    /// a class or options whose mixing is not one matrix (sequences, latent blocks),
+    /// in_out_proj_ratio other than 1.
     FlareCut(const Job& job, const Model& model, const std::string& file);
 
     const FlareShape& shape() const { return shape_; }

@@ -19,8 +19,8 @@ public:
     /// (num_latents, head_dim), after its norm, times attn_scale.
     Eigen::MatrixXd queries(int64_t head) const;
 
-    /// stream (channel_dim, n): what enters the block, a point a column. Returns (channel_dim, n), the
-    /// heads' keys one above the other, after their norm. Local.
+    /// stream (channel_dim, n): what enters the block, a point a column. Returns (channel_dim, n),
+    /// the heads' keys one above the other, after their norm. Local.
     Eigen::MatrixXd keys(const Eigen::MatrixXd& stream) const;
 
 private:

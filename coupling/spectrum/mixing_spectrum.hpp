@@ -10,8 +10,8 @@
 
 namespace surrogate::tool {
 
-/// Eigenvalues of the mixing matrix of every head of a block: W = R P, N x N, of the N points of all
-/// ranks, each row a weighted mean. At most num_latents of them are not 0, and these are the
+/// Eigenvalues of the mixing matrix of every head of a block: W = R P, N x N, of the N points of
+/// all ranks, each row a weighted mean. At most num_latents of them are not 0, and these are the
 /// eigenvalues of T = J J^T, num_latents x num_latents, with
 ///   S = scores, latents x points,   Lm, Ln: log of the sums of exp(S) over points, over latents
 ///   J = exp(S - (Lm + Ln) / 2)

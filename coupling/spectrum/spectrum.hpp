@@ -25,11 +25,12 @@ struct SpectrumArguments {
     bool overwrite = false;
 };
 
-/// Eigenvalues of FLARE's mixing matrices (mixing_spectrum.hpp), per sample, block and head, on points
-/// that are spread over the ranks: a table on rank 0's stdout, all numbers in --csv, curves in
-/// --plot. The model is evaluated once for each block, up to that block. Collective; errors are
-/// Failure, on every rank: bad_usage (another family, options, files), no_case (no check case and no
-/// --mesh), not_passed (numbers that are not finite). In a build without Eigen: Failure that says so.
+/// Eigenvalues of FLARE's mixing matrices (mixing_spectrum.hpp), per sample, block and head, on
+/// points that are spread over the ranks: a table on rank 0's stdout, all numbers in --csv, curves
+/// in --plot. The model is evaluated once for each block, up to that block. Collective; errors are
+/// Failure, on every rank: bad_usage (another family, options, files), no_case (no check case and
+/// no --mesh), not_passed (numbers that are not finite). In a build without Eigen: Failure that
+/// says so.
 void spectrum(const Job& job, const SpectrumArguments& arguments);
 
 }  // namespace surrogate::tool

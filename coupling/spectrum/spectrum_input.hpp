@@ -17,8 +17,8 @@ struct SpectrumInput {
     int64_t n_point = 0;  ///< of all ranks
 };
 
-/// From the mesh, normalised by the card, or from the check case of the file. Collective; errors as of
-/// spectrum().
+/// From the mesh, normalised by the card, or from the check case of the file. Collective; errors as
+/// of spectrum().
 SpectrumInput read_spectrum_input(const Job& job, const Context& context, const Model& model,
                                   const SpectrumArguments& arguments);
 

@@ -61,8 +61,8 @@ void lay_out(CheckpointContent* content, h5::SparseFile* file);
 /// Reads the content of a file whose seal is right. Throws Error. Local.
 CheckpointContent read_content(h5::Storage* file);
 
-/// Returns the differences between a checkpoint and a loop's expectation, a line each; "" if there are none. Times,
-/// values of integrals and places in the file are not compared.
+/// Returns the differences between a checkpoint and a loop's expectation, a line each; "" if there
+/// are none. Times, values of integrals and places in the file are not compared.
 std::string differences(const CheckpointContent& found, const CheckpointContent& expected);
 
 }  // namespace surrogate::timeloop

@@ -26,8 +26,8 @@ struct PlanPoints {
     bool is(const PlanPoints& other) const;
     /// A number that tells whether points have moved, come or gone on this rank.
     uint64_t fingerprint() const;
-    /// Description of these points in a file, without the location of their rows. n_axis and has_id are those of all
-    /// ranks.
+    /// Description of these points in a file, without the location of their rows. n_axis and has_id
+    /// are those of all ranks.
     PointsContent content(const std::string& group, int64_t n_axis, bool has_id) const;
 };
 

@@ -18,8 +18,8 @@ namespace surrogate::timeloop {
 /// the way of rows into the order of the file.
 class CheckpointState {
 public:
-    /// Checks the snapshot, and that all ranks give the same path, fields and integrals. Collective;
-    /// throws Error, the same on all ranks.
+    /// Checks the snapshot, and that all ranks give the same path, fields and integrals.
+    /// Collective; throws Error, the same on all ranks.
     CheckpointState(surrogate_context* context, const surrogate_plan* plan,
                     const Snapshot& snapshot, const std::string& path, CheckpointOrders* orders);
 
@@ -50,12 +50,13 @@ public:
         return static_cast<size_t>(order(group).n() * rows.row_bytes());
     }
 
-    /// Brings to all ranks what rank 0 knows of the file: times, integrals, offsets, size. Collective.
+    /// Brings to all ranks what rank 0 knows of the file: times, integrals, offsets, size.
+    /// Collective.
     void share_content();
 
 private:
-    /// Gathers from all ranks: columns of coordinates and of ids of both domains, whether their orders must be
-    /// made anew, and whether there are fields at a second domain.
+    /// Gathers from all ranks: columns of coordinates and of ids of both domains, whether their
+    /// orders must be made anew, and whether there are fields at a second domain.
     enum { n_axis, has_id = 2, is_moved = 4, is_second_used = 6, n_common };
 
     void check_fields(const Snapshot& snapshot) const;

@@ -19,8 +19,8 @@ double power_of_two(int exponent) {
     return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
-/// Rounds to multiples of a unit, by adding 1.5 * 2^52 units: the bits of the sum count them. Twice,
-/// with the fine unit 2^-51 of the coarse one, takes in all bits of most terms.
+/// Rounds to multiples of a unit, by adding 1.5 * 2^52 units: the bits of the sum count them.
+/// Twice, with the fine unit 2^-51 of the coarse one, takes in all bits of most terms.
 struct Grid {
     explicit Grid(int unit_exponent)
         : shift(1.5 * power_of_two(unit_exponent + 52)), bits(std::bit_cast<int64_t>(shift)) {}

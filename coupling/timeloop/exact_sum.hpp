@@ -21,7 +21,8 @@ public:
     void add(double term);
     void add(const double* terms, int64_t n);
 
-    /// [n_limb] integers below 2^32 as doubles, of which sums over 2^20 ranks are exact in any order.
+    /// [n_limb] integers below 2^32 as doubles, of which sums over 2^20 ranks are exact in any
+    /// order.
     void write(double* limbs);
 
     /// The value of such a sum, to nearest; infinite if no double holds it.

@@ -18,7 +18,8 @@ Field field_of(const surrogate_field_info& info) {
     return field;
 }
 
-/// The component of a vector or tensor: "x" of "velocity.x" for the name "velocity"; "" if it is none.
+/// The component of a vector or tensor: "x" of "velocity.x" for the name "velocity"; "" if it is
+/// none.
 std::string component_of(const std::string& field, const std::string& name) {
     if (!field.starts_with(name + ".")) return "";
     std::string letters = field.substr(name.size() + 1);

@@ -26,8 +26,8 @@ constexpr int64_t n_chunk = 1024;
 
 /// A guard rail. It looks at all inputs and all predictions of this rank in chunks of up to n_chunk
 /// points, puts what it has counted into one sum over the ranks, and judges by the sum: so the
-/// outcome is the same everywhere. A guard whose policy is off is not asked. Nothing takes memory but
-/// the constructor.
+/// outcome is the same everywhere. A guard whose policy is off is not asked. Nothing takes memory
+/// but the constructor.
 class Guard {
 public:
     virtual ~Guard() = default;

@@ -24,7 +24,8 @@ public:
                  const double* weight, double tolerance);
     void add_source(const char* name, double amount);
 
-    /// Values taken from the outputs' arrays, where none is known: sums over the ranks of their own.
+    /// Values taken from the outputs' arrays, where none is known: sums over the ranks of their
+    /// own.
     bool needs_values() const;
     int64_t n_value() const;
     void write_values(double* sums);

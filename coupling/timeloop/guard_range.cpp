@@ -51,7 +51,8 @@ void RangeGuard::look_at_input(size_t field, int64_t, std::span<double> values) 
     limits_[of_field_[field]].look(values, policy() == Policy::correct);
 }
 
-/// A field that is corrected is corrected everywhere, whatever share is allowed. Coordinates are not.
+/// A field that is corrected is corrected everywhere, whatever share is allowed. Coordinates are
+/// not.
 Finding RangeGuard::judge(const double* sums) {
     Finding finding;
     for (size_t i = 0; i < inputs_.size(); ++i) {

@@ -8,12 +8,13 @@ namespace surrogate::timeloop {
 
 struct Finding;
 
-/// Counts values outside an interval, and may move them to its ends. NaN and infinite values are not
-/// counted: another guard has them.
+/// Counts values outside an interval, and may move them to its ends. NaN and infinite values are
+/// not counted: another guard has them.
 class Limits {
 public:
     /// Ends as an array of this type holds them: a value at the end, as the solver stores it, lies
-    /// inside. slack: share of the interval's width (of its end, if there is no width) by which values may pass an end and still count as inside.
+    /// inside. slack: share of the interval's width (of its end, if there is no width) by which
+    /// values may pass an end and still count as inside.
     void begin(double min, double max, bool is_single, double slack = 0);
     /// moves: to the ends; slack does not count then.
     void look(std::span<double> values, bool moves);

@@ -60,7 +60,8 @@ void Loop::rewind() {
     ++counters_.rollbacks;
 }
 
-/// Common start of save and restore: checks the path and allocates the state. Collective, and agreed.
+/// Common start of save and restore: checks the path and allocates the state. Collective, and
+/// agreed.
 std::string Loop::prepare(const char* path, Snapshot* snapshot) {
     std::string name;
     agreed(context_, [&] {

@@ -38,7 +38,8 @@ void Rails::begin_step() {
     found_ = {};
 }
 
-/// Values that are not finite are counted first, and a range is corrected before a distance is taken.
+/// Values that are not finite are counted first, and a range is corrected before a distance is
+/// taken.
 void Rails::look_at_inputs(bool is_again) {
     for (const Rail& rail : rails_) rail.guard->begin();
     const std::array<Guard*, 3> guards = {&finite_, &range_, &distance_};

@@ -61,7 +61,8 @@ public:
     void write_worst(double* worst) const;
     void complete(const double* worst);
 
-    /// Keeps what the last evaluation has found. call(rail): of guards that speak for the first time.
+    /// Keeps what the last evaluation has found. call(rail): of guards that speak for the first
+    /// time.
     template <class Call>
     void record(const Call& call);
 

@@ -47,8 +47,8 @@ json read_card(const std::string& path) {
     }
 }
 
-/// On rank 0. Of a file that is no safetensors file, such as a pickle of PyTorch, the library says what
-/// it is and what to do with it. Collective.
+/// On rank 0. Of a file that is no safetensors file, such as a pickle of PyTorch, the library says
+/// what it is and what to do with it. Collective.
 ModelBytes read_bytes(const Job& job, const Context& context, const std::string& file) {
     ModelBytes bytes;
     std::string problem;

@@ -21,10 +21,10 @@ struct ConvertArguments {
 };
 
 /// Gives a safetensors file a card, or another one: weights, check case and its note stay byte for
-/// byte, checksums are those of the new file. What the card says must fit the tensors, or nothing is
-/// written: the library itself loads the new file first. Prints what has changed on rank 0. Holds the
-/// file about three times in memory on rank 0. Collective; errors are Failure or Error, on every rank
-/// with the same text.
+/// byte, checksums are those of the new file. What the card says must fit the tensors, or nothing
+/// is written: the library itself loads the new file first. Prints what has changed on rank 0.
+/// Holds the file about three times in memory on rank 0. Collective; errors are Failure or Error,
+/// on every rank with the same text.
 void convert(const Job& job, const ConvertArguments& arguments);
 
 }  // namespace surrogate::tool

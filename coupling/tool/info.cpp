@@ -88,8 +88,8 @@ std::string fields_of(const Model& model) {
     return table(rows);
 }
 
-/// Returns whether `check` can run the file's case, and "input/x [4,1600,3] -> output/y [4,1600,1], truth in
-/// double precision", or why it will not pass this file. `shapes`: tensor name -> shape.
+/// Returns whether `check` can run the file's case, and "input/x [4,1600,3] -> output/y [4,1600,1],
+/// truth in double precision", or why it will not pass this file. `shapes`: tensor name -> shape.
 CaseSummary check_of(const Job& job, const Context& context, const Model& model,
                      const std::string& file, const json& about) {
     const std::string note = about.value("check_note", "");
@@ -125,8 +125,8 @@ std::string domain_of(const Model& model) {
     return "sphere, " + in + (in == out ? "" : " -> " + out);
 }
 
-/// Returns properties of a port besides name and channels: where its rows are, if not at the points where
-/// everybody expects them, and what may stand there.
+/// Returns properties of a port besides name and channels: where its rows are, if not at the points
+/// where everybody expects them, and what may stand there.
 std::string about_port(const Model& model, int32_t index, const surrogate_port_info& port) {
     std::string about;
     const auto add = [&](const char* text) {

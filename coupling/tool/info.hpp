@@ -16,10 +16,10 @@ struct InfoArguments {
         false;  ///< --card: the card only, without checksums: what `convert --card` takes
 };
 
-/// Tells a person or a program, on rank 0's stdout, what a model file is. Cheap on files of unknown origin: beyond
-/// the model itself it takes at most 256 MB, and what is longer than a few lines is cut with a count
-/// of what was left out. Collective. Errors: surrogate::Error, Failure (--card without a file), the same on
-/// every rank.
+/// Tells a person or a program, on rank 0's stdout, what a model file is. Cheap on files of unknown
+/// origin: beyond the model itself it takes at most 256 MB, and what is longer than a few lines is
+/// cut with a count of what was left out. Collective. Errors: surrogate::Error, Failure (--card
+/// without a file), the same on every rank.
 void info(const Job& job, const InfoArguments& arguments);
 
 }  // namespace surrogate::tool

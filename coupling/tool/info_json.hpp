@@ -16,8 +16,9 @@ struct CaseSummary {
     std::string text;
 };
 
-/// Returns the output of `info --json`: JSON in ASCII, indented, with a newline at its end. Numbers that are not
-/// finite (no range, memory that was not found out) are null. `about`: of Model::describe(). Local.
+/// Returns the output of `info --json`: JSON in ASCII, indented, with a newline at its end. Numbers
+/// that are not finite (no range, memory that was not found out) are null. `about`: of
+/// Model::describe(). Local.
 std::string model_json(const Job& job, const std::string& file, const Model& model,
                        const nlohmann::json& about, const CaseSummary& check,
                        const PlanMemory& memory);

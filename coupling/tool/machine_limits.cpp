@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One level is enough for a machine: SSE2, AVX2, AVX-512 (and others of other machines) are compiled.
+// One level is enough for a machine: SSE2, AVX2, AVX-512 (and others of other machines) are
+// compiled.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 
 #undef HWY_TARGET_INCLUDE

@@ -7,8 +7,8 @@
 
 namespace surrogate::tool {
 
-/// Throughput of bare loops on the threads of all ranks at the same time: sums over ranks, best of some
-/// runs. Single precision, the widest vectors of the machine.
+/// Throughput of bare loops on the threads of all ranks at the same time: sums over ranks, best of
+/// some runs. Single precision, the widest vectors of the machine.
 struct MachineLimits {
     double multiply_adds = 0;  ///< a second; two flops each
     double exponentials = 0;   ///< a second, accurate to single precision

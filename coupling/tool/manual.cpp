@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The manual page and the completion of the program, out of the same description of its commands that
-// the parser and --help have. Run by the build: surrogate_manual man|bash > FILE.
+// The manual page and the completion of the program, out of the same description of its commands
+// that the parser and --help have. Run by the build: surrogate_manual man|bash > FILE.
 #include <sstream>
 #include <string>
 #include <vector>

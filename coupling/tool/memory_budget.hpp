@@ -5,10 +5,10 @@
 
 namespace surrogate::tool {
 
-/// While it lives, the thread that made it takes at most n_byte of memory with `operator new`, counted
-/// without what is given back; a request beyond that fails as if the machine had no memory left, which
-/// libsurrogate answers with SURROGATE_NO_MEMORY. So work of unknown size can be tried. One at a time
-/// in a thread.
+/// While it lives, the thread that made it takes at most n_byte of memory with `operator new`,
+/// counted without what is given back; a request beyond that fails as if the machine had no memory
+/// left, which libsurrogate answers with SURROGATE_NO_MEMORY. So work of unknown size can be tried.
+/// One at a time in a thread.
 class MemoryBudget {
 public:
     explicit MemoryBudget(int64_t n_byte);

@@ -8,7 +8,8 @@
 
 namespace surrogate::tool {
 
-/// Memory of a plan beside the solver's own arrays, in bytes, the largest over ranks; NaN: not known.
+/// Memory of a plan beside the solver's own arrays, in bytes, the largest over ranks; NaN: not
+/// known.
 struct PlanMemory {
     double of_point = std::numeric_limits<double>::quiet_NaN();  ///< NaN on a grid: see of_rank
     double of_rank = std::numeric_limits<double>::quiet_NaN();   ///< on a grid: all of it
@@ -17,8 +18,8 @@ struct PlanMemory {
     std::string text;
 };
 
-/// Returns the memory of a plan of `model`, read from `file`. `has_no_limit`: measured without a limit. Collective.
-/// Errors: surrogate::Error, the same on every rank.
+/// Returns the memory of a plan of `model`, read from `file`. `has_no_limit`: measured without a
+/// limit. Collective. Errors: surrogate::Error, the same on every rank.
 PlanMemory plan_memory(const Job& job, const Context& context, const Model& model,
                        const std::string& file, bool has_no_limit);
 

@@ -13,8 +13,8 @@ constexpr int64_t trial_bytes = 256'000'000;
 constexpr double trial_seconds = 0.4;  ///< of a core: a busy machine changes nothing
 
 /// Plans the model of `file` on one rank, for n_point scattered points or, if n_point is 0, for the
-/// grids of its card, and throws the plan away: false if that takes more than the limits above. True
-/// after other errors; the real plan reports them. Throws std::bad_alloc if the machine has no
+/// grids of its card, and throws the plan away: false if that takes more than the limits above.
+/// True after other errors; the real plan reports them. Throws std::bad_alloc if the machine has no
 /// memory within the limits. The work is done in a thread of its own; one that runs out of time
 /// cannot be stopped: it is left behind, without MPI, and does not outlive has_left_work()'s
 /// std::_Exit. Local.

@@ -29,12 +29,13 @@ struct PredictArguments {
 };
 
 /// Evaluates a model at the points or cell centres of a mesh file, or of each of a series (see
-/// predict_series.hpp), and writes the mesh with the predicted arrays. Outputs that are one number for all points are printed; a model that has no
-/// others writes no mesh. Collective over the job; a report goes to rank 0's stdout, progress and
-/// warnings (inputs outside the training ranges) to its stderr. Names, --at and --map are looked at
-/// before the mesh is read. Errors: Failure, on every rank with the same text: not_passed for
-/// --strict and for results that are not finite, else bad_usage; nothing is written then, and an
-/// earlier output stays. In a build without VTK: Failure that says so.
+/// predict_series.hpp), and writes the mesh with the predicted arrays. Outputs that are one number
+/// for all points are printed; a model that has no others writes no mesh. Collective over the job;
+/// a report goes to rank 0's stdout, progress and warnings (inputs outside the training ranges) to
+/// its stderr. Names, --at and --map are looked at before the mesh is read. Errors: Failure, on
+/// every rank with the same text: not_passed for --strict and for results that are not finite, else
+/// bad_usage; nothing is written then, and an earlier output stays. In a build without VTK: Failure
+/// that says so.
 void predict(Job& job, const PredictArguments& arguments);
 
 }  // namespace surrogate::tool

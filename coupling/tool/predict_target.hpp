@@ -41,8 +41,9 @@ Target find_target(const Job& job, const PredictArguments& arguments);
 /// it, null elsewhere. Collective. Throws Failure (bad_usage), which names the program that has it.
 std::unique_ptr<file::FileLock> lock_output(const Job& job, const PredictArguments& arguments);
 
-/// Throws Failure (bad_usage) if no file can be made in `folder`, "" or ending with "/", for `out`: one
-/// is made and removed, because no other question is answered right by every file system. Local.
+/// Throws Failure (bad_usage) if no file can be made in `folder`, "" or ending with "/", for `out`:
+/// one is made and removed, because no other question is answered right by every file system.
+/// Local.
 void check_is_writable(const std::string& folder, const std::string& out);
 
 }  // namespace surrogate::tool

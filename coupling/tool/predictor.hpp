@@ -17,12 +17,12 @@
 
 namespace surrogate::tool {
 
-/// Throws Failure for what `predict` can refuse without any file; the options of its plan. Local, the
-/// same on every rank.
+/// Throws Failure for what `predict` can refuse without any file; the options of its plan. Local,
+/// the same on every rank.
 Options checked_options(const PredictArguments& arguments);
 
-/// The model of a `predict`, with a plan that goes from mesh to mesh. Functions are collective; errors
-/// are Failure, the same on every rank.
+/// The model of a `predict`, with a plan that goes from mesh to mesh. Functions are collective;
+/// errors are Failure, the same on every rank.
 class Predictor {
 public:
     /// Reads the model; `options` must outlive the predictor.
@@ -34,9 +34,9 @@ public:
         std::vector<double> of_all;  ///< as places().of_all
     };
 
-    /// Evaluates `mesh` and writes it to `target`, unless no output is at points. Warnings begin with
-    /// `when`. `progress`: may be null; gets a stage each for reading, matching, planning, evaluating
-    /// and writing.
+    /// Evaluates `mesh` and writes it to `target`, unless no output is at points. Warnings begin
+    /// with `when`. `progress`: may be null; gets a stage each for reading, matching, planning,
+    /// evaluating and writing.
     Result run(const std::string& mesh, const Target& target, const std::string& when,
                Progress* progress);
 

@@ -160,8 +160,8 @@ void SeriesOutput::end_step(double time_s, const std::string& file) {
     remove_replaced();
 }
 
-/// The files of the earlier series, which no name leads to any more, and its folder if that is empty
-/// then. A file that somebody has put there stays.
+/// The files of the earlier series, which no name leads to any more, and its folder if that is
+/// empty then. A file that somebody has put there stays.
 void SeriesOutput::remove_replaced() {
     if (replaced_folder_.empty()) return;
     for (const std::string& file : replaced_) std::remove(file.c_str());

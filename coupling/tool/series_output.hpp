@@ -11,8 +11,8 @@
 namespace surrogate::tool {
 
 /// The meshes of --mesh with their times, in the order of the file; names lead from the working
-/// folder. Collective: rank 0 reads. Throws Failure on all ranks: no series, no steps, a time that is
-/// no number or comes twice (the parts of a step belong into one .pvtu), a file that is no mesh.
+/// folder. Collective: rank 0 reads. Throws Failure on all ranks: no series, no steps, a time that
+/// is no number or comes twice (the parts of a step belong into one .pvtu), a file that is no mesh.
 std::vector<vtk::SeriesStep> read_series(const Job& job, const PredictArguments& arguments);
 
 /// A series that grows by complete steps. Its functions are for rank 0, inside Job::agree().
@@ -20,9 +20,9 @@ class SeriesOutput {
 public:
     /// Looks at what is there; writes nothing.
     ///   fingerprint  what makes the steps: a series that goes on must have had the same
-    /// Throws Failure: OUT.pvd, or a file of the series that it replaces, is the input or one of its
-    /// meshes; OUT.pvd exists without --overwrite or --resume; --resume, and the earlier one has
-    /// other times or another fingerprint; a folder that cannot be written.
+    /// Throws Failure: OUT.pvd, or a file of the series that it replaces, is the input or one of
+    /// its meshes; OUT.pvd exists without --overwrite or --resume; --resume, and the earlier one
+    /// has other times or another fingerprint; a folder that cannot be written.
     SeriesOutput(const PredictArguments& arguments, const std::vector<vtk::SeriesStep>& input,
                  const std::string& fingerprint);
 

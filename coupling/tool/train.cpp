@@ -251,8 +251,8 @@ std::string summary(const TrainParts& parts, int64_t n_batch) {
     return lines.text();
 }
 
-/// Memory, bytes and the time of a step, measured on one sample, with as many own leads as there are
-/// on average; nothing is written.
+/// Memory, bytes and the time of a step, measured on one sample, with as many own leads as there
+/// are on average; nothing is written.
 void dry_run(TrainParts& parts, int64_t n_batch) {
     using clock = std::chrono::steady_clock;
     const auto& pairs = parts.data.training();

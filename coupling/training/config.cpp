@@ -15,8 +15,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Keys of surrogate_trainer_options_set that a configuration may give; `accumulate`, `seed` and `steps`
-/// follow from others.
+/// Keys of surrogate_trainer_options_set that a configuration may give; `accumulate`, `seed` and
+/// `steps` follow from others.
 const std::vector<std::string> trainer_keys = {"loss",
                                                "gradient_weight",
                                                "optimizer",

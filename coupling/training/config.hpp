@@ -18,7 +18,8 @@ struct Setting {
 /// Random symmetry operations on samples in training, so that a model learns a symmetry.
 enum class Symmetry { none, square, longitude };
 
-/// Configuration of `surrogate train CONFIG` (see reference/training-configuration.md for each key).
+/// Configuration of `surrogate train CONFIG` (see reference/training-configuration.md for each
+/// key).
 struct TrainConfig {
     struct Network {
         std::string file;             ///< a model to go on from; "": a new one of
@@ -52,8 +53,8 @@ struct TrainConfig {
     std::string folder;             ///< of what is written
     int64_t checkpoint_epochs = 1;  ///< epochs between checkpoints
 
-    /// Everything that decides what is learnt, by key, as it was given: what a resumed training must
-    /// have in common with the one before.
+    /// Everything that decides what is learnt, by key, as it was given: what a resumed training
+    /// must have in common with the one before.
     std::map<std::string, std::string> fingerprint;
 
     std::vector<std::string> old_keys;  ///< lines about names of version 0.1

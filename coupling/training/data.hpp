@@ -30,8 +30,8 @@ struct Channel {
 /// The data sets of a training. Local; every rank has the same.
 class TrainData {
 public:
-    /// Opens the files and checks that they fit together: the same form of points, and of series the
-    /// same lead. Throws Error (of ReadFile), Failure.
+    /// Opens the files and checks that they fit together: the same form of points, and of series
+    /// the same lead. Throws Error (of ReadFile), Failure.
     explicit TrainData(const TrainConfig& config);
 
     const dataset::ReadFile& file(size_t index) const { return *files_[index]; }

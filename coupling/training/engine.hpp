@@ -44,8 +44,8 @@ public:
     const Plan& plan() const { return *plan_; }
     const Model& model() const { return *model_; }
 
-    /// Reads a pair and binds it. null: this group has none, and keeps what it has. n_own: the input
-    /// is the model's own prediction, by so many leads from the true state before them.
+    /// Reads a pair and binds it. null: this group has none, and keeps what it has. n_own: the
+    /// input is the model's own prediction, by so many leads from the true state before them.
     void load(const Pair* pair, const Change& change, int64_t n_own = 0);
 
 private:

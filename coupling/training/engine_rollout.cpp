@@ -39,8 +39,8 @@ std::vector<std::vector<std::vector<double>>> TrainEngine::read_given(const Pair
     return given;
 }
 
-/// From the inputs that are bound to the model's own, n leads later. All ranks of a group fail alike
-/// in the runs, so that nobody waits.
+/// From the inputs that are bound to the model's own, n leads later. All ranks of a group fail
+/// alike in the runs, so that nobody waits.
 void TrainEngine::roll_out(const Pair* pair, const Change& change, int64_t n) {
     std::vector<std::vector<std::vector<double>>> given;
     job_.agree([&] {

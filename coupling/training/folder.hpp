@@ -49,7 +49,8 @@ public:
     /// Leaves the configuration and the fingerprint, now or with the first checkpoint.
     void begin(const std::string& config);
 
-    /// Returns whether an earlier training is still there: only its checkpoint may be replaced then.
+    /// Returns whether an earlier training is still there: only its checkpoint may be replaced
+    /// then.
     bool has_earlier() const { return has_earlier_; }
 
     /// Call before a checkpoint is written, and when it is complete. The first one that replaces an

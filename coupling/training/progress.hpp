@@ -12,8 +12,8 @@ namespace surrogate::tool {
 /// error, the learning rate, samples a second and the time left; elsewhere a plain line an epoch.
 class TrainProgress {
 public:
-    /// is_silent: on all ranks but one, and with --quiet. epoch: how many are complete; done, total:
-    /// batches.
+    /// is_silent: on all ranks but one, and with --quiet. epoch: how many are complete; done,
+    /// total: batches.
     TrainProgress(int64_t n_epoch, int64_t epoch, int64_t done, int64_t total, bool is_silent);
     ~TrainProgress();
     TrainProgress(const TrainProgress&) = delete;

@@ -11,8 +11,8 @@ namespace surrogate::tool {
 /// Returns the index of the input that an output is stepped into; -1: none.
 int64_t input_of(const ModelChannels& channels, const Channel& output);
 
-/// Throws Failure where a model cannot step from its own predictions: no series, points that move, an
-/// output that is no input.
+/// Throws Failure where a model cannot step from its own predictions: no series, points that move,
+/// an output that is no input.
 void check_rollout(int64_t rollout, const TrainData& data, const ModelChannels& channels);
 
 /// Number of leads before a pair's input at which a model starts to predict that input itself: 0 ..

@@ -167,8 +167,8 @@ void TrainRun::validate(EpochRow* row) {
     row->is_best = judgement.is_best;
 }
 
-/// Returns the mean relative error of each output over the held-out samples that have one: not those
-/// whose target is zero everywhere. NaN for an output without such samples.
+/// Returns the mean relative error of each output over the held-out samples that have one: not
+/// those whose target is zero everywhere. NaN for an output without such samples.
 std::vector<double> TrainRun::mean_errors(const std::vector<double>& errors,
                                           size_t n_output) const {
     std::vector<double> means(n_output), n_sample(n_output);

@@ -41,8 +41,8 @@ std::string loss_of(const TrainConfig& config);
 /// Returns "sample 3 time 2 of 'data.h5'" for messages.
 std::string state_text(const TrainData& data, const dataset::State& state, size_t file);
 
-/// Epochs, validations, checkpoints. All functions are collective over the job; errors are Failure or
-/// Error, on all ranks.
+/// Epochs, validations, checkpoints. All functions are collective over the job; errors are Failure
+/// or Error, on all ranks.
 class TrainRun {
 public:
     explicit TrainRun(const TrainParts& parts);

@@ -70,8 +70,8 @@ private:
     std::set<std::string> asked_;
 };
 
-/// A value as surrogate_trainer_options_set takes it: "1e-3", "true", "adamw"; nothing for tables and
-/// lists.
+/// A value as surrogate_trainer_options_set takes it: "1e-3", "true", "adamw"; nothing for tables
+/// and lists.
 std::optional<std::string> plain_text(const toml::node& node);
 
 }  // namespace surrogate::tool

@@ -24,7 +24,8 @@ public:
     int64_t n_point() const;
     int64_t n_cell() const;
 
-    /// Returns the indices of point number p: 0 <= index[a] <= n[a], and at least one of them is at an end.
+    /// Returns the indices of point number p: 0 <= index[a] <= n[a], and at least one of them is at
+    /// an end.
     Index point(int64_t p) const;
     int64_t number(const Index& index) const;
     /// The direction of a point from the middle of the box [-1, 1]^3.

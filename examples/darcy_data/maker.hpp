@@ -8,9 +8,9 @@
 namespace darcy {
 
 /// Makes the data set of one resolution. Runs are distributed over the ranks of the context, whole:
-/// each is one rank's work, so that its bits do not depend on the others. Sample (r * per_run + k) *
-/// n_symmetry + s is image s of state k of run r. Collective; errors of the file are the same on all
-/// ranks.
+/// each is one rank's work, so that its bits do not depend on the others. Sample (r * per_run + k)
+/// * n_symmetry + s is image s of state k of run r. Collective; errors of the file are the same on
+/// all ranks.
 PetscErrorCode make_data(MPI_Comm comm, surrogate_context* context, const DataSettings& settings,
                          PetscInt n_cell);
 

@@ -18,8 +18,8 @@ std::vector<PetscInt> drawn_steps(uint64_t seed, PetscInt n_step, PetscInt per_r
 /// eight each occurs once; of one it is the state as it is.
 std::vector<int> drawn_images(uint64_t seed, PetscInt step, PetscInt n);
 
-/// Values [x][y] of a square in one of its eight images: bit 0 swaps x and y, then bit 1 mirrors x and
-/// bit 2 mirrors y.
+/// Values [x][y] of a square in one of its eight images: bit 0 swaps x and y, then bit 1 mirrors x
+/// and bit 2 mirrors y.
 std::vector<double> image_of(const std::vector<double>& values, PetscInt n, int image);
 
 /// Runs of the two fluids on one rank, with the exact pressure.

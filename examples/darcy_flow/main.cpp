@@ -15,8 +15,9 @@
 //     mpirun -n 2 darcy_flow -pressure surrogate -n 80         without any linear solve
 //     mpirun -n 4 darcy_flow -tolerances                       what initial guesses save at 1e-4 ..
 //                                                              1e-10
-//     mpirun -n 2 darcy_flow -pressure surrogate -injected 40  a fluid that the model never saw: the
-//                                                              guards hand every step to the solver
+//     mpirun -n 2 darcy_flow -pressure surrogate -injected 40  a fluid that the model never saw:
+//                                                              the guards hand every step to the
+//                                                              solver
 //     darcy_flow -ksp_rtol 1e-10 -pc_type hypre -ksp_monitor   every option of PETSc works
 //     darcy_flow -help                                         the options of this program and of
 //                                                              libsurrogate

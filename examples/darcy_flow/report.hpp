@@ -12,7 +12,8 @@ namespace darcy {
 PetscErrorCode print_table(MPI_Comm comm, const std::vector<Result>& results,
                            const Result* reference);
 
-/// Returns a table of the costs of the three initial guesses at several tolerances. Runs the solver for each.
+/// Returns a table of the costs of the three initial guesses at several tolerances. Runs the solver
+/// for each.
 PetscErrorCode print_tolerance_study(FlowSolver& solver, Vec initial, PetscInt n_step,
                                      PetscReal dt);
 

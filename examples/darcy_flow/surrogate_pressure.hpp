@@ -12,9 +12,9 @@
 
 namespace darcy {
 
-/// The trained model in the place of a pressure solve, as the steps of a guarded time loop. The solver
-/// never depends on it: what goes wrong (no such file, a model with other fields, a mobility unlike
-/// those of training, a non-finite number) is a text to print, not the end of the run.
+/// The trained model in the place of a pressure solve, as the steps of a guarded time loop. The
+/// solver never depends on it: what goes wrong (no such file, a model with other fields, a mobility
+/// unlike those of training, a non-finite number) is a text to print, not the end of the run.
 class SurrogatePressure {
 public:
     /// Loads the model and plans it for the cells of the grid. Afterwards is_ready(), or problem()
@@ -26,8 +26,8 @@ public:
     /// A run begins: at time 0, with nothing counted.
     PetscErrorCode begin();
 
-    /// A step of dt: pressure = what the network makes of mobility. *is_done false: pressure is as it
-    /// was, the step is the solver's, problem() says why. The same answer on every rank.
+    /// A step of dt: pressure = what the network makes of mobility. *is_done false: pressure is as
+    /// it was, the step is the solver's, problem() says why. The same answer on every rank.
     PetscErrorCode predict(PetscReal dt_s, Vec mobility, Vec pressure, bool* is_done);
 
     /// Returns a table of the guards' results in the run.

@@ -13,13 +13,15 @@ class Atoms {
 public:
     explicit Atoms(void* lammps) : lammps_(lammps) {}
 
-    /// Looks again: atoms that have moved, come or gone. Tags become 64-bit ids in memory that is kept.
+    /// Looks again: atoms that have moved, come or gone. Tags become 64-bit ids in memory that is
+    /// kept.
     void look(int n, const int* tag, double** x);
     /// As of the last look().
     surrogate_points points() const;
     int64_t n() const { return static_cast<int64_t>(ids_.size()); }
 
-    /// The per-atom numbers of a name, such as "q" or "v.x"; throws std::invalid_argument with the names that there are.
+    /// The per-atom numbers of a name, such as "q" or "v.x"; throws std::invalid_argument with the
+    /// names that there are.
     surrogate_array column(const std::string& name) const;
     /// Finds the per-atom numbers of a name. Returns nothing if LAMMPS does not have them.
     std::optional<surrogate_array> find(const std::string& name) const;
@@ -35,13 +37,15 @@ private:
 };
 
 surrogate::Context context_of(void* lammps);
-/// Ends LAMMPS if its run style is respa, which calls a fix external before the first step and never
-/// again. Every call of the fix checks this, because the input script may change the style. Collective.
+/// Ends LAMMPS if its run style is respa, which calls a fix external before the first step and
+/// never again. Every call of the fix checks this, because the input script may change the style.
+/// Collective.
 void require_calls(void* lammps);
-/// Ends LAMMPS on all ranks, with this text. Collective, unless the status is MPI or BROKEN: other ranks may wait
-/// elsewhere then.
+/// Ends LAMMPS on all ranks, with this text. Collective, unless the status is MPI or BROKEN: other
+/// ranks may wait elsewhere then.
 [[noreturn]] void end_lammps(void* lammps, surrogate_status status, const std::string& text);
-/// Runs `work`, which may fail on some ranks: then LAMMPS ends, with the text of the first of them. Collective.
+/// Runs `work`, which may fail on some ranks: then LAMMPS ends, with the text of the first of them.
+/// Collective.
 template <class Work>
 void together(void* lammps, const surrogate::Context& context, const Work& work) {
     surrogate_status status = SURROGATE_SUCCESS;

@@ -11,7 +11,8 @@
 
 namespace {
 
-/// The state behind a fix external. It lives as long as the process: LAMMPS tells nobody when a fix goes.
+/// The state behind a fix external. It lives as long as the process: LAMMPS tells nobody when a fix
+/// goes.
 struct Predictor {
     void* lammps;
     Atoms atoms;

@@ -5,7 +5,8 @@ namespace million {
 
 namespace {
 
-/// Integrals over a triangle: integrals of grad phi_i . grad phi_j, and of phi_i, for its linear functions phi.
+/// Integrals over a triangle: integrals of grad phi_i . grad phi_j, and of phi_i, for its linear
+/// functions phi.
 struct Element {
     PetscReal stiffness[3][3];
     PetscReal share;

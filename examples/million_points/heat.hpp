@@ -15,8 +15,9 @@ struct Concrete {
 
 /// Steady temperature above that of the water in the pipes, K, at the points of `mesh`:
 ///   -div(conductivity grad T) = heat,   T = 0 where distance = 0,   no heat through the edges,
-/// by linear finite elements. Conjugate gradients with algebraic multigrid until the residual is 1e-8
-/// of the right-hand side; PETSc's options (-ksp_rtol, -pc_type, ..) change all of it. Collective.
+/// by linear finite elements. Conjugate gradients with algebraic multigrid until the residual is
+/// 1e-8 of the right-hand side; PETSc's options (-ksp_rtol, -pc_type, ..) change all of it.
+/// Collective.
 PetscErrorCode solve_heat(const Mesh& mesh, const Concrete& concrete, Vec temperature,
                           PetscInt* n_iteration);
 

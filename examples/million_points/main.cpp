@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An unstructured mesh of a million points: made by VTK, written as one file, read by one rank, cut by
-// PT-Scotch, and on all ranks the temperature of setting concrete with cooling pipes, from finite
-// elements with PETSc and from a trained FLARE model, whose answer has the same bits on any number of
-// ranks.
+// An unstructured mesh of a million points: made by VTK, written as one file, read by one rank, cut
+// by PT-Scotch, and on all ranks the temperature of setting concrete with cooling pipes, from
+// finite elements with PETSc and from a trained FLARE model, whose answer has the same bits on any
+// number of ranks.
 //
 // Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
 // build/bin/million_points):
@@ -10,8 +10,9 @@
 //     cmake --build build-million
 //
 // Sample runs:
-//     mpirun -n 4 million_points -output out          out/plate_1.vtu: the mesh in one file; out/parts.pvd:
-//                                                     pieces with both temperatures; out/plate_1.png
+//     mpirun -n 4 million_points -output out          out/plate_1.vtu: the mesh in one file;
+//                                                     out/parts.pvd: pieces with both temperatures;
+//                                                     out/plate_1.png
 //     mpirun -n 2 million_points -mesh out/plate_1.vtu
 //                                                     a mesh that is there already
 //     mpirun -n 2 million_points -points 20000 -seed 3000 -plates 20
@@ -21,8 +22,8 @@
 //     million_points -samples plates.h5 -points 10000 -seed 100000 -plates 2000
 //                                                     data for `surrogate train` (train.toml)
 //
-// Prints a row a plate: seconds of each part, the distance of the two temperatures, the hottest point by
-// both; then points, bytes read, and memory of each rank, and a hash of the prediction.
+// Prints a row a plate: seconds of each part, the distance of the two temperatures, the hottest
+// point by both; then points, bytes read, and memory of each rank, and a hash of the prediction.
 //
 // Where to look for the coupling: predictor.cpp (all calls of libsurrogate) and output.cpp (files).
 #include <cstdio>

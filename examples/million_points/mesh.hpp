@@ -12,11 +12,11 @@ namespace million {
 
 using OwnedVec = Owner<Vec, VecDestroy>;
 
-/// The mesh on all ranks: each has the triangles that PT-Scotch gave it (-petscpartitioner_type: another
-/// one) and all their points; a point of several ranks is owned by one of them.
+/// The mesh on all ranks: each has the triangles that PT-Scotch gave it (-petscpartitioner_type:
+/// another one) and all their points; a point of several ranks is owned by one of them.
 ///
-/// "Local" are the points that a rank holds, in the order of the local vectors of dm(); "owned" are those
-/// among them that it owns, in the order of the global vectors.
+/// "Local" are the points that a rank holds, in the order of the local vectors of dm(); "owned" are
+/// those among them that it owns, in the order of the global vectors.
 class Mesh {
 public:
     /// From the mesh on rank 0, which others leave empty. Collective.

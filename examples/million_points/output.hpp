@@ -23,8 +23,9 @@ public:
     /// Makes the directory. Collective.
     PetscErrorCode create(MPI_Comm comm, const std::string& directory);
 
-    /// Adds a plate with its fields, distances, numbers of points (GlobalPointIds, by which `surrogate
-    /// predict` knows points that pieces share) and the rank of each triangle. Collective.
+    /// Adds a plate with its fields, distances, numbers of points (GlobalPointIds, by which
+    /// `surrogate predict` knows points that pieces share) and the rank of each triangle.
+    /// Collective.
     PetscErrorCode write(int number, const Mesh& mesh, const std::vector<NamedField>& fields);
 
 private:

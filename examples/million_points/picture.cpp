@@ -12,7 +12,8 @@ namespace {
 constexpr int64_t n_pixel = 400;  // a side: the least that a picture has
 constexpr double nothing = -std::numeric_limits<double>::infinity();
 
-/// A square of pixels for each of n layers, row by row from below; what no rank has drawn is nothing.
+/// A square of pixels for each of n layers, row by row from below; what no rank has drawn is
+/// nothing.
 class Canvas {
 public:
     explicit Canvas(std::size_t n_layer)

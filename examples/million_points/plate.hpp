@@ -21,8 +21,8 @@ struct Plate {
         const Place& place) const;  ///< m to the wall of the nearest pipe; inside of it < 0
 };
 
-/// Three to eight pipes, from centre to centre five radii or more, to the edges three. The same plate
-/// for the same seed.
+/// Three to eight pipes, from centre to centre five radii or more, to the edges three. The same
+/// plate for the same seed.
 Plate random_plate(uint64_t seed);
 
 }  // namespace million

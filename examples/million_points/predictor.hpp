@@ -10,12 +10,13 @@
 
 namespace million {
 
-/// The trained model: temperatures from points and their distance to the nearest pipe. The program never
-/// depends on it: what goes wrong (no such file, a model with other fields) is a text to print, the
-/// same on all ranks.
+/// The trained model: temperatures from points and their distance to the nearest pipe. The program
+/// never depends on it: what goes wrong (no such file, a model with other fields) is a text to
+/// print, the same on all ranks.
 class Predictor {
 public:
-    /// Loads the model; in reproducible mode, unless -surrogate_reproducible says otherwise. Collective.
+    /// Loads the model; in reproducible mode, unless -surrogate_reproducible says otherwise.
+    /// Collective.
     PetscErrorCode create(MPI_Comm comm, const std::string& path);
     /// False before create() and after the first call that failed, whose text problem() has.
     bool is_ready() const { return model_.has_value(); }

@@ -41,9 +41,9 @@ public:
     PetscErrorCode create(MPI_Comm comm, const std::string& model);
     const Predictor& predictor() const { return predictor_; }
 
-    /// The mesh of a seed, made on rank 0 and spread; by way of the serial file `path`, which rank 0
-    /// writes and reads, unless that is "". Collective. Errors: those of make_mesh() and the file, on all
-    /// ranks.
+    /// The mesh of a seed, made on rank 0 and spread; by way of the serial file `path`, which rank
+    /// 0 writes and reads, unless that is "". Collective. Errors: those of make_mesh() and the
+    /// file, on all ranks.
     PetscErrorCode make(int64_t seed, int64_t n_point, const std::string& path, Result* result);
     /// The mesh in a file, read by rank 0 and spread. Collective.
     PetscErrorCode read(const std::string& path, Result* result);

@@ -11,9 +11,9 @@
 
 namespace darcy {
 
-/// A FLARE that learns pressures while a solver finds them: a time loop with guard rails predicts, a
-/// trainer on another plan of the same model learns. Everything in reproducible mode. Functions are
-/// collective and throw surrogate::Error.
+/// A FLARE that learns pressures while a solver finds them: a time loop with guard rails predicts,
+/// a trainer on another plan of the same model learns. Everything in reproducible mode. Functions
+/// are collective and throw surrogate::Error.
 class Learner {
 public:
     struct Settings {
@@ -34,8 +34,8 @@ public:
     /// Takes a solved state into the reservoir, and learns. Returns the mean loss of the steps.
     double learn(const std::vector<double>& mobility, const std::vector<double>& pressure);
 
-    /// After every `widen_every` states: the guard rails trust what was learnt since. Returns how many
-    /// ranges have grown; the loop compares with them from its next step on.
+    /// After every `widen_every` states: the guard rails trust what was learnt since. Returns how
+    /// many ranges have grown; the loop compares with them from its next step on.
     int32_t widen_ranges_if_due();
 
     void save(const std::string& path) { trainer_->save_model(path); }

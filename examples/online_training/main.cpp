@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A flow solver that trains its own surrogate while it runs: two fluids in a porous square, whose
-// solved pressures are what a FLARE network learns. As soon as its predictions have been good enough
-// for a while, and guard rails have nothing against one, solves start from it.
+// solved pressures are what a FLARE network learns. As soon as its predictions have been good
+// enough for a while, and guard rails have nothing against one, solves start from it.
 //
 // Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
 // build/bin/online_training):
@@ -12,11 +12,13 @@
 //     mpirun -n 2 online_training                              40 runs of 24 steps from new fluids
 //     mpirun -n 2 online_training -save learnt.safetensors     keeps what was learnt
 //     online_training -model learnt.safetensors -seed 100      goes on with it
-//     online_training -injected 20                             a fluid beyond the card: refused until learnt
+//     online_training -injected 20                             a fluid beyond the card: refused
+//                                                              until learnt
 //
-// Prints a line every few runs: error of predictions, how many were trusted, iterations a solve from
-// the previous pressure and from the guess; when ranges of the card have grown to what was learnt; and in
-// which solve the first prediction was used. The numbers are the same on any number of ranks.
+// Prints a line every few runs: error of predictions, how many were trusted, iterations a solve
+// from the previous pressure and from the guess; when ranges of the card have grown to what was
+// learnt; and in which solve the first prediction was used. The numbers are the same on any number
+// of ranks.
 //
 // Where to look: learner.cpp has all calls of libsurrogate.
 #include <surrogate/surrogate_petsc.h>

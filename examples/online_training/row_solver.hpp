@@ -9,9 +9,9 @@ namespace darcy {
 /// Numbers of this rank's cells, [j][i], without ghosts.
 using CellValues = std::vector<double>;
 
-/// The pressure of a mobility by conjugate gradients with the diagonal as preconditioner, on a grid in
-/// rows. Sums are made row by row, and rows are added in ascending order: iterations and pressures have
-/// the same bits on any number of ranks.
+/// The pressure of a mobility by conjugate gradients with the diagonal as preconditioner, on a grid
+/// in rows. Sums are made row by row, and rows are added in ascending order: iterations and
+/// pressures have the same bits on any number of ranks.
 class RowSolver {
 public:
     PetscErrorCode create(const Grid& grid);

@@ -19,8 +19,9 @@ public:
     Emulator(const Layout& layout, const Latitudes& latitudes, const std::string& model);
 
     /// From now on the guards reject an hour that the model was not made for: a state outside the
-    /// ranges of the training data or far from its samples, a prediction outside the ranges; and they
-    /// correct the mass. Without that only numbers that are not finite are rejected. Collective.
+    /// ranges of the training data or far from its samples, a prediction outside the ranges; and
+    /// they correct the mass. Without that only numbers that are not finite are rejected.
+    /// Collective.
     void watch();
 
     /// One hour. False if it was rejected: the fields are then as they were, reason() says why, on

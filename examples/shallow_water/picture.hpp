@@ -23,9 +23,9 @@ struct Disk {
     const char* title;
 };
 
-/// Fields (vorticity) side by side as seen from far above the middle of the storm: longitude 180, 45 degrees
-/// north, or south if the first field is stronger there. A PNG file that rank 0 writes. Throws
-/// std::runtime_error there. Collective.
+/// Fields (vorticity) side by side as seen from far above the middle of the storm: longitude 180,
+/// 45 degrees north, or south if the first field is stronger there. A PNG file that rank 0 writes.
+/// Throws std::runtime_error there. Collective.
 void write_picture(const Layout& layout, const Latitudes& latitudes, const std::string& path,
                    const std::string& heading, const std::vector<Disk>& disks);
 

@@ -5,8 +5,8 @@
 
 namespace shallow_water {
 
-/// Prints the run's grid, steps, ranks, surrogate. problem: why there is no surrogate. Local; rank 0
-/// prints.
+/// Prints the run's grid, steps, ranks, surrogate. problem: why there is no surrogate. Local; rank
+/// 0 prints.
 void print_head(const Settings& settings, const Layout& layout, const Emulator* emulator,
                 const std::string& problem);
 

@@ -37,7 +37,8 @@ struct Layer {
 
     double area() const;
     /// Length along a helix, in the plane, to its first crossing. Nothing if it does not reach the
-    /// layer within the first half of its turn (a cylinder: nine tenths of it), or misses the sensors.
+    /// layer within the first half of its turn (a cylinder: nine tenths of it), or misses the
+    /// sensors.
     std::optional<double> crossing(const Helix& helix) const;
 };
 

@@ -18,7 +18,8 @@ struct Embedding {
 };
 
 /// Hits by the direction in which they are seen from the middle of the detector: (cos, sin of the
-/// azimuth, pseudorapidity). What is left without a surrogate: good for straight tracks from one place.
+/// azimuth, pseudorapidity). What is left without a surrogate: good for straight tracks from one
+/// place.
 Embedding embed_by_direction(const std::vector<Hit>& hits);
 
 /// The trained model: all calls of libsurrogate but those for files are here. Every function is

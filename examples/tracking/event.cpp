@@ -40,7 +40,8 @@ Hit hit_at(const Place& x, std::size_t layer) {
 }
 
 /// The cluster that a path leaves in a sensor: how long it is along the beam (or the radius),
-/// around it, and through the sensor; all blurred as pixels blur it. eta, azimuth: of the direction.
+/// around it, and through the sensor; all blurred as pixels blur it. eta, azimuth: of the
+/// direction.
 void set_cluster(double eta, double azimuth, const Random& random, uint32_t draw, Hit* hit) {
     const auto n = random.normal(draw), m = random.normal(draw + 1);
     eta += direction_rad * std::cosh(eta) * n[0];  // a polar angle blurred by direction_rad

@@ -16,8 +16,8 @@ struct Feature {
 constexpr std::size_t n_coordinate = 6, n_feature = 15;
 extern const std::array<Feature, n_feature> feature_names;
 
-/// Coordinates of a hit in the network: pseudorapidity, azimuth, radius, azimuth, z, pseudorapidity;
-/// those that come twice are weighted twice. In the units of the card: 1, rad, mm.
+/// Coordinates of a hit in the network: pseudorapidity, azimuth, radius, azimuth, z,
+/// pseudorapidity; those that come twice are weighted twice. In the units of the card: 1, rad, mm.
 std::array<double, n_coordinate> coordinates_of(const Hit& hit);
 /// In the order of feature_names.
 std::array<double, n_feature> features_of(const Hit& hit);

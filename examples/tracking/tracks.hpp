@@ -19,7 +19,8 @@ struct Track {
 };
 
 /// Tracks of hits with the same label, of least_hits hits or more; each lies on one rank, whatever
-/// rank its hits are on, ordered by label. labels [hits]; hits of label -1 are left out. Collective.
+/// rank its hits are on, ordered by label. labels [hits]; hits of label -1 are left out.
+/// Collective.
 std::vector<Track> collect(MPI_Comm comm, const std::vector<Hit>& hits,
                            const std::vector<int64_t>& labels);
 

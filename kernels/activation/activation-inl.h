@@ -61,8 +61,9 @@ struct ExponentialParts {
     Vector scale, part;
 };
 
-/// With x = -2 log2(e) |u| = m + f, m the nearest integer, scale is 2^m and part is 2^f - 1 = f q(f):
-/// q of degree 5 has a relative error of 2.1e-8 (by Lawson's iteration on 4001 Chebyshev points).
+/// With x = -2 log2(e) |u| = m + f, m the nearest integer, scale is 2^m and part is 2^f - 1 = f
+/// q(f): q of degree 5 has a relative error of 2.1e-8 (by Lawson's iteration on 4001 Chebyshev
+/// points).
 HWY_INLINE ExponentialParts exponential_parts(Vector u, float limit) {
     const float minus_two_log2_e = -2.885390082f;
     const float term[] = {0x1.62e430p-1f, 0x1.ebfbdep-3f,  0x1.c6af6ep-5f,

@@ -23,9 +23,9 @@ void activate(const Queue& queue, Activation kind, Tile<const T> x, Tile<T> y);
 
 /// dx(c, i) = dy(c, i) f'(x(c, i)), with x the argument of f; f'(0) of relu is 0.
 ///   x, dy, dx (n_channel, n_point) tiles; dx may be dy or x itself, no other overlap
-/// float: error of f' at most 1e-6 (|f'| <= 1.13), the same bits on every vector level. double (ref):
-/// libm. Of tanh, f' keeps its digits down to 2^-122. Source: specs of FLARE, section 2, and HEPT,
-/// section 1.
+/// float: error of f' at most 1e-6 (|f'| <= 1.13), the same bits on every vector level. double
+/// (ref): libm. Of tanh, f' keeps its digits down to 2^-122. Source: specs of FLARE, section 2, and
+/// HEPT, section 1.
 template <class T>
 void activate_backward(const Queue& queue, Activation kind, Tile<const T> x, Tile<const T> dy,
                        Tile<T> dx);

@@ -79,8 +79,8 @@ void log_sums(const Queue& queue, SoftmaxState<T> state, Tile<T> log_sum);
 //   dfactor_h += ln(2) sum_ij ds_ij distance_ij
 //
 // Scores are computed again, once for the queries and once for the keys: lanes run along what is
-// summed up, and no sum crosses lanes. As in attend(), the split of keys (or queries) into calls fixes
-// the order of the sums.
+// summed up, and no sum crosses lanes. As in attend(), the split of keys (or queries) into calls
+// fixes the order of the sums.
 
 /// delta (H, n_query) from y and dy (H*e, n_query).
 template <class T>

@@ -16,8 +16,8 @@ namespace {
 
 constexpr float ln_2 = 0.6931471806f;
 
-/// Logarithms of sums, the lowest scores beside them that count, and delta: (n_lane) each where lanes
-/// are queries, (n_row) where rows are.
+/// Logarithms of sums, the lowest scores beside them that count, and delta: (n_lane) each where
+/// lanes are queries, (n_row) where rows are.
 struct OfQueries {
     const float *log_sum, *lowest, *delta;
 };
@@ -28,8 +28,8 @@ HWY_INLINE Vector element(const float* of, int64_t r, int j) {
     return lanes_are_queries ? load(of + j * width) : broadcast(of[r]);
 }
 
-/// log_sum - log2(w) and what is lowest beside it, (n) each; all have room for whole vectors. The weight
-/// of keys counts as part of their scores, so that powers are never above 1.
+/// log_sum - log2(w) and what is lowest beside it, (n) each; all have room for whole vectors. The
+/// weight of keys counts as part of their scores, so that powers are never above 1.
 void shift_sums(const float* log_sum, int64_t n, float log_weight, float* shifted, float* lowest) {
     for (int64_t i = 0; i < n; i += width) {
         const Vector sum = hn::Sub(load(log_sum + i), broadcast(log_weight));
@@ -130,8 +130,8 @@ void find_slopes(const Factors& factors, int64_t n, const OfQueries& of, const B
     });
 }
 
-/// sum over n keys and the first n_query lanes of ds distance: along keys in float, lanes in double,
-/// both in order.
+/// sum over n keys and the first n_query lanes of ds distance: along keys in float, lanes in
+/// double, both in order.
 template <int n_vector>
 double factor_gradient(const float* ds, const Bias& bias, int64_t n, int64_t n_query) {
     constexpr int64_t n_lane = n_vector * width;

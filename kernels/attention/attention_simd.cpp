@@ -14,7 +14,8 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 namespace {
 
-/// Returns whether all |x| < 2^50, padding included: scores of such numbers neither overflow nor are NaN.
+/// Returns whether all |x| < 2^50, padding included: scores of such numbers neither overflow nor
+/// are NaN.
 bool are_moderate(Tile<const float> x) {
     auto largest = hn::Zero(Bits());
     for (int64_t c = 0; c < x.shape[0]; ++c) {
@@ -37,8 +38,8 @@ bool has_moderate_scores(const Heads& heads, Tile<const float> q, Tile<const flo
     return are_moderate(bias.distance);
 }
 
-/// Over the keys of a block: the largest score, and where scores may be none 0, or NaN if one is. The
-/// exponential alone would not carry every NaN on (flare.md).
+/// Over the keys of a block: the largest score, and where scores may be none 0, or NaN if one is.
+/// The exponential alone would not carry every NaN on (flare.md).
 template <int n_vector>
 struct Extent {
     Vector maximum[n_vector], taint[n_vector];

@@ -18,8 +18,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 
-/// Vectors of lanes that go together: two where a machine has vectors at all, so that twelve sums are
-/// under way. With AVX-512 that are 32 lanes, and a rest of 16 goes alone.
+/// Vectors of lanes that go together: two where a machine has vectors at all, so that twelve sums
+/// are under way. With AVX-512 that are 32 lanes, and a rest of 16 goes alone.
 constexpr int most_vectors = width == 1 ? 1 : 2;
 
 /// Calls body(lane, vectors) for groups of lanes; vectors is a constant of the compiler.

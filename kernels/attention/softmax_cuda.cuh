@@ -32,9 +32,9 @@ __device__ inline void probabilities(int index, float maximum_first, float maxim
     }
 }
 
-/// Scale of the largest probability in a sum over any number of points: 2^14 in fp16, whose smallest
-/// is 2^-24. At 1 a point 26 (log2) below the largest would be lost, and a million of them together
-/// are 1.5 % of what counts. The other operands have the range of float.
+/// Scale of the largest probability in a sum over any number of points: 2^14 in fp16, whose
+/// smallest is 2^-24. At 1 a point 26 (log2) below the largest would be lost, and a million of them
+/// together are 1.5 % of what counts. The other operands have the range of float.
 constexpr float peak_of_points(Operand operand) {
     return operand == Operand::fp16 ? 14.0F : 0.0F;
 }

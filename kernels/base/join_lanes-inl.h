@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over the lane_count lanes of many channels at once, compiled once per vector level. The order
-// is the same at every width: with block b the lanes 4b .. 4b + 3,
+// Sums over the lane_count lanes of many channels at once, compiled once per vector level. The
+// order is the same at every width: with block b the lanes 4b .. 4b + 3,
 //   s_b = (x_0 + x_2) + (x_1 + x_3) in the block,   sum = (s_0 + s_2) + (s_1 + s_3)
 #if defined(SURROGATE_JOIN_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_JOIN_LANES_INL_H_

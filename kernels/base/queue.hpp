@@ -22,8 +22,8 @@ VectorLevel best_vector_level();
 /// (omp_set_num_threads). Without either it is the number of cores.
 int openmp_threads();
 
-/// Execution context of kernels: backend, instruction set and number of threads. First argument of everything
-/// that computes. A value: it owns nothing, and two queues may be used at once.
+/// Execution context of kernels: backend, instruction set and number of threads. First argument of
+/// everything that computes. A value: it owns nothing, and two queues may be used at once.
 class Queue {
 public:
     Queue() = default;
@@ -34,9 +34,9 @@ public:
     VectorLevel level() const { return level_; }
     int n_thread() const { return n_thread_; }
 
-    /// Calls body(item, thread) for item in [0, n_item), thread in [0, n_thread()). Items are distributed
-    /// in contiguous, equal shares, so that the same queue always gives an item to the same thread.
-    /// `body` must not throw.
+    /// Calls body(item, thread) for item in [0, n_item), thread in [0, n_thread()). Items are
+    /// distributed in contiguous, equal shares, so that the same queue always gives an item to the
+    /// same thread. `body` must not throw.
     template <class Body>
     void parallel_for(int64_t n_item, const Body& body) const {
         run(n_item, &body, [](const void* context, int64_t item, int thread) {

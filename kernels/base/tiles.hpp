@@ -11,8 +11,8 @@ namespace surrogate::kernels {
 
 /// Points one after the other, in tiles of `n_column` points that somebody else owns:
 ///   data (n_tile, n_channel, row), point i in column i % n_column of tile i / n_column
-/// The last tile may hold fewer points; it has room for a whole one. Each tile obeys the contract of
-/// Tile.
+/// The last tile may hold fewer points; it has room for a whole one. Each tile obeys the contract
+/// of Tile.
 template <class T>
 struct Tiles {
     T* data = nullptr;

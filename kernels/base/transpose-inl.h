@@ -25,8 +25,8 @@ HWY_INLINE auto load_blocks(const float* from, int64_t row) {
     }
 }
 
-/// Rows r, r + 4, .. of four columns in blocks, for r = 0, .., 3, become columns: lane i of column[j]
-/// is row i.
+/// Rows r, r + 4, .. of four columns in blocks, for r = 0, .., 3, become columns: lane i of
+/// column[j] is row i.
 HWY_INLINE void transpose_blocks(const Vector (&blocks)[4], Vector (&column)[4]) {
     const auto& [a, b, c, d] = blocks;
     const Vector even = hn::InterleaveLower(a, c), odd = hn::InterleaveLower(b, d);

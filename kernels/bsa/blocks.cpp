@@ -6,8 +6,8 @@
 namespace surrogate::kernels::bsa {
 namespace {
 
-/// Calls body(column, first, count) for the runs of slots begin .. begin + n_slot - 1 that lie in one
-/// tile: channel 0 of slot begin + first at `column`.
+/// Calls body(column, first, count) for the runs of slots begin .. begin + n_slot - 1 that lie in
+/// one tile: channel 0 of slot begin + first at `column`.
 template <class T, class Body>
 void for_runs(const Tiles<T>& x, int64_t begin, int64_t n_slot, const Body& body) {
     for (int64_t first = 0, count; first < n_slot; first += count) {

@@ -9,8 +9,8 @@
 #include "kernels/base/tiles.hpp"
 
 /// Kernels of Ball Sparse Attention beyond softmax attention (kernels/attention): distances in a
-/// ball, coarse blocks, the choice of blocks, attention to chosen blocks, gates. Points are slots of
-/// a ball tree, in tiles. Source: arXiv:2506.12541; the specification of the family.
+/// ball, coarse blocks, the choice of blocks, attention to chosen blocks, gates. Points are slots
+/// of a ball tree, in tiles. Source: arXiv:2506.12541; the specification of the family.
 namespace surrogate::kernels::bsa {
 
 /// distance(j, i) = |b_j - a_i|.
@@ -42,9 +42,9 @@ void fold_blocks_backward(const Queue& queue, int64_t l, int64_t n_dim, int64_t 
 
 // ---- which blocks a group of slots attends to
 
-/// The best blocks of a tile of at most tile_points groups so far. By the total order: blocks outside
-/// the group's own ball before those inside, larger scores first, smaller block numbers first. The
-/// result does not depend on the order in which keys come.
+/// The best blocks of a tile of at most tile_points groups so far. By the total order: blocks
+/// outside the group's own ball before those inside, larger scores first, smaller block numbers
+/// first. The result does not depend on the order in which keys come.
 ///   score (H, n_choice, tile_points), block (H, n_choice, tile_points): best first; block -1: none
 template <class T>
 struct Choice {
@@ -68,8 +68,8 @@ struct OwnBlocks {
     int64_t count = 0;
 };
 
-/// Offers blocks first_block .. first_block + n_key - 1 with scores <q_p, k_b>, in base 2. Each block
-/// is offered once.
+/// Offers blocks first_block .. first_block + n_key - 1 with scores <q_p, k_b>, in base 2. Each
+/// block is offered once.
 ///   q (H*d, n_group), k (H*d, n_key) tiles, n_group <= tile_points
 ///   scratch  choose_scratch() elements, of this thread
 /// Scores are sums over channels in order, fused: the same bits wherever they are computed, and the
@@ -93,8 +93,8 @@ struct KeyBlock {
     int64_t row = 0;
 };
 
-/// The blocks that the groups of a tile of queries attend to. Query i belongs to group i / g; a group
-/// that is larger than the tile is the only one of it.
+/// The blocks that the groups of a tile of queries attend to. Query i belongs to group i / g; a
+/// group that is larger than the tile is the only one of it.
 template <class T>
 struct ChosenBlocks {
     std::span<const KeyBlock<T>> blocks;  ///< (n_group, H, n_choice), each choice ascending
@@ -125,11 +125,11 @@ struct HeadRange {
     int64_t first = 0, end = 0;
 };
 
-/// Adds the gradients of the heads of `range`: dq (H*d, n_query) +=, and the gradients of keys and values += in
-/// `gradients`, which lie as `chosen`, with its l, g and n_choice. The formulas are those of
-/// attend_backward_queries(). A group adds to each of its blocks once, the sum over its queries in
-/// ascending order, and groups follow in ascending order. Groups may share blocks, so that only
-/// heads can be given to several threads at once.
+/// Adds the gradients of the heads of `range`: dq (H*d, n_query) +=, and the gradients of keys and
+/// values += in `gradients`, which lie as `chosen`, with its l, g and n_choice. The formulas are
+/// those of attend_backward_queries(). A group adds to each of its blocks once, the sum over its
+/// queries in ascending order, and groups follow in ascending order. Groups may share blocks, so
+/// that only heads can be given to several threads at once.
 ///   scratch  attend_blocks_scratch() elements, of this thread
 template <class T>
 void attend_blocks_backward(const Queue& queue, const Heads& heads, HeadRange range,
@@ -141,8 +141,8 @@ void attend_blocks_backward(const Queue& queue, const Heads& heads, HeadRange ra
 /// y(h*e + c, i) = sum_b sigmoid(gate(h*n_branch + b, i)) branch_b(h*e + c, i), in the order of b.
 ///   gate (H*n_branch, n), branches and y (H*e, n) tiles, any n, n_branch = 1 .. 4
 ///   y may be a branch, no other overlap
-/// float: relative error of the sigmoid at most 1e-6, held at sigmoid(-87) = 1.6e-38 below, the same
-/// bits on every vector level. double (ref): libm. A NaN in a gate reaches its head.
+/// float: relative error of the sigmoid at most 1e-6, held at sigmoid(-87) = 1.6e-38 below, the
+/// same bits on every vector level. double (ref): libm. A NaN in a gate reaches its head.
 template <class T>
 void combine(const Queue& queue, int64_t n_head, Tile<const T> gate,
              std::span<const Tile<const T>> branches, Tile<T> y);

@@ -133,8 +133,8 @@ struct Pass {
         }
     }
 
-    /// n_key keys. pair(row, query, key), all of the pass. Tiles first_tile .. end_tile - 1 see some
-    /// of them.
+    /// n_key keys. pair(row, query, key), all of the pass. Tiles first_tile .. end_tile - 1 see
+    /// some of them.
     template <class PairOf>
     __device__ void step(const Places& at, const PairOf& pair, int first_tile = 0,
                          int end_tile = n_tile) {
@@ -172,8 +172,8 @@ struct Pass {
         }
     }
 
-    /// Scores of a tile become probabilities beside the largest so far, which puts what was summed in
-    /// its place.
+    /// Scores of a tile become probabilities beside the largest so far, which puts what was summed
+    /// in its place.
     template <class PairOf>
     __device__ void weigh_scores(int i, const PairOf& pair, float (&s)[2 * key_tiles][4]) {
 #pragma unroll
@@ -265,8 +265,8 @@ __device__ void attend_all(const AttendArgs& args, Pass& pass) {
     });
 }
 
-/// Distances of the pass's queries to chunk_distances keys from `first` on, to shared memory, by all
-/// threads of the block: lanes along keys, warps along queries.
+/// Distances of the pass's queries to chunk_distances keys from `first` on, to shared memory, by
+/// all threads of the block: lanes along keys, warps along queries.
 template <int n_query>
 __device__ void share_distances(const AttendArgs& args, int64_t first_query, int64_t first,
                                 float* shared) {

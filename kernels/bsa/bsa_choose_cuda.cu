@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice of blocks: a warp takes one head of 32 groups, a lane a group. Keys come in chunks that
-// all lanes read; each lane keeps its best blocks in shared memory, best first.
+// The choice of blocks: a warp takes one head of 32 groups, a lane a group. Keys come in chunks
+// that all lanes read; each lane keeps its best blocks in shared memory, best first.
 #include <limits>
 
 #include "kernels/bsa/bsa_launch.cuh"
@@ -12,8 +12,8 @@ namespace {
 constexpr int n_warp = 2;  // of a block
 constexpr int chunk_blocks = 32;
 
-/// Shared memory of one warp: keys (chunk_blocks, n_dim), then what all lanes have side by side: queries (n_dim),
-/// scores and blocks (n_choice).
+/// Shared memory of one warp: keys (chunk_blocks, n_dim), then what all lanes have side by side:
+/// queries (n_dim), scores and blocks (n_choice).
 int64_t warp_floats(const ChooseArgs& args) {
     return int64_t{chunk_blocks} * args.n_dim + 32 * (args.n_dim + 2 * int64_t{args.n_choice});
 }

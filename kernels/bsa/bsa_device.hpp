@@ -16,12 +16,12 @@
 /// here stand the shapes and layouts. Resources and counts are in bsa_cuda.md.
 ///
 /// The residual stream stands in the main order of slots. A layer reads its rows in its own order,
-/// main or rotated, and what attention gives is written back to the main order, so that nothing else
-/// is ever permuted. Slot i is row i; rows without a slot are finite.
+/// main or rotated, and what attention gives is written back to the main order, so that nothing
+/// else is ever permuted. Slot i is row i; rows without a slot are finite.
 ///   streams    float (n_tile, width / 8, 32, 4), fragment_index(row, channel, width)
 ///   operands   (n_tile, n_group, 32) pieces of 16 rows x 8 channels (products.cuh)
-/// A head has head_groups groups of 8 channels, padded channels are zero. Queries come multiplied by
-/// log2(e) / sqrt(D): scores are exponents of two.
+/// A head has head_groups groups of 8 channels, padded channels are zero. Queries come multiplied
+/// by log2(e) / sqrt(D): scores are exponents of two.
 ///
 /// All pointers are device memory that the caller owns; kernels allocate nothing and are enqueued.
 namespace surrogate::kernels::bsa {
@@ -85,7 +85,8 @@ struct FoldArgs {
 };
 
 /// For each group of g slots and head the n_choice blocks of the total order in bsa.hpp, ascending.
-/// Scores in single precision, fused over channels in order. Fewer than n_choice blocks never exist.
+/// Scores in single precision, fused over channels in order. Fewer than n_choice blocks never
+/// exist.
 struct ChooseArgs {
     int64_t n_group = 0, g = 1;  ///< g: items of `queries` that a group averages
     int64_t first_ball = 0;      ///< that of group 0, among the balls of the blocks
@@ -120,11 +121,12 @@ struct AttendArgs {
 
     int64_t repeats = 1;             ///< rows that query i is written to: repeats * i ..
     const int32_t* slots = nullptr;  ///< as in StartArgs: where rows are written
-    /// Stream of n_head * head_groups * 8 channels, main order; up to a multiple of 16 zeros follow.
+    /// Stream of n_head * head_groups * 8 channels, main order; up to a multiple of 16 zeros
+    /// follow.
     float* to = nullptr;
     bool adds = false;
-    // Gates before the sigmoid, of the layer's rows: channel gate_first + h * gate_step of a stream,
-    // or of one row for all.
+    // Gates before the sigmoid, of the layer's rows: channel gate_first + h * gate_step of a
+    // stream, or of one row for all.
     const float* gates = nullptr;  ///< null: 1
     int64_t gate_width = 0;        ///< 0: one row
     int32_t gate_first = 0, gate_step = 1;

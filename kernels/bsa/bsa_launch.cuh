@@ -4,7 +4,8 @@
 #include "kernels/bsa/bsa_device.hpp"
 #include "kernels/device/launch.cuh"
 
-/// Helpers of the kernels of Ball Sparse Attention: offsets of heads, and the launches of each file.
+/// Helpers of the kernels of Ball Sparse Attention: offsets of heads, and the launches of each
+/// file.
 namespace surrogate::kernels::bsa::cuda {
 
 using namespace surrogate::kernels::cuda;

@@ -47,8 +47,8 @@ __global__ void __launch_bounds__(item_threads) begin_kernel(const BeginArgs arg
     }
 }
 
-/// A warp takes a tile of the layer's order: lane 4 g + t has rows g and g + 8, channels 2t and 2t +
-/// 1 of every group.
+/// A warp takes a tile of the layer's order: lane 4 g + t has rows g and g + 8, channels 2t and 2t
+/// + 1 of every group.
 template <Operand operand>
 __global__ void __launch_bounds__(item_threads) start_kernel(const StartArgs args) {
     using P = Products<operand>;

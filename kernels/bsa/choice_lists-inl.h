@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best blocks of some groups while keys come in, compiled once per vector level. Lanes run along
-// groups.
+// The best blocks of some groups while keys come in, compiled once per vector level. Lanes run
+// along groups.
 #if defined(SURROGATE_CHOICE_LISTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_CHOICE_LISTS_INL_H_
 #undef SURROGATE_CHOICE_LISTS_INL_H_
@@ -32,9 +32,9 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 using IntTag = hn::RebindToSigned<Tag>;
 
 /// The best so far of n_lane groups of one head while keys of one call come in, rows of n_lane. A
-/// key of this call is known by its number in the call, an entry of earlier calls by -1 - rank. Keys
-/// come in ascending order, so that one with an equal score goes behind: strict comparisons are
-/// enough if entries with larger block numbers are held just below their scores.
+/// key of this call is known by its number in the call, an entry of earlier calls by -1 - rank.
+/// Keys come in ascending order, so that one with an equal score goes behind: strict comparisons
+/// are enough if entries with larger block numbers are held just below their scores.
 struct Lists {
     int64_t n_choice;
     float* score;  ///< (n_choice, n_lane)
@@ -119,8 +119,8 @@ inline void end_lists(const Lists& lists, const Groups& groups, int64_t first_bl
     }
 }
 
-/// One key for one vector of lanes, from the last rank up: a rank takes the entry above it, the key,
-/// or stays as it is.
+/// One key for one vector of lanes, from the last rank up: a rank takes the entry above it, the
+/// key, or stays as it is.
 HWY_INLINE void insert_key(Vector score, int32_t key, int64_t n_choice, float* scores,
                            float* keys) {
     const Vector number = hn::BitCast(Tag(), hn::Set(IntTag(), key));

@@ -76,8 +76,8 @@ HWY_INLINE bool offer_keys(Rows q, Rows k, const OwnKeys& own, int64_t key, cons
     return has_changed;
 }
 
-/// All keys of a call to n_lane groups. Returns whether a list changed; taint (n_lane) is 0 where all
-/// scores are finite.
+/// All keys of a call to n_lane groups. Returns whether a list changed; taint (n_lane) is 0 where
+/// all scores are finite.
 HWY_NOINLINE bool offer_all(Rows q, Rows k, int64_t n_key, const OwnKeys& own, const Lists& lists,
                             float* taint) {
     Vector sum[n_vector];

@@ -38,8 +38,8 @@ struct UpdateArgs {
     float* to = nullptr;
 };
 
-/// Writes, for each row, n_each rows side by side, n_channel channels of each, then n_relative numbers, then
-/// zeros. Rows up to a whole tile become zeros.
+/// Writes, for each row, n_each rows side by side, n_channel channels of each, then n_relative
+/// numbers, then zeros. Rows up to a whole tile become zeros.
 struct JoinArgs {
     int64_t n_row = 0, n_each = 1, n_channel = 0, n_relative = 0;
     const float* from = nullptr;  ///< stream

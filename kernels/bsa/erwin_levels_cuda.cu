@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Erwin's U-net between its layers: means of messages, norms behind them, and rows on their way
-// between levels. A warp has a row of up to 256 channels in registers, or threads share numbers; all
-// of it is bound by memory.
+// between levels. A warp has a row of up to 256 channels in registers, or threads share numbers;
+// all of it is bound by memory.
 #include "kernels/bsa/bsa_launch.cuh"
 #include "kernels/device/items.cuh"
 

@@ -21,9 +21,9 @@ struct Sigmoids {
     Vector of_plus[n], of_minus[n];
 };
 
-/// exp(-u) = 2^t (1 + ln(2) r) with t = -u log2(e) as rounded and r what that leaves out: the rounded
-/// exponent alone would cost 2e-6 at |u| = 80. Clamped at |u| = 87, where t is +-125.5. A NaN in u
-/// lives on in r.
+/// exp(-u) = 2^t (1 + ln(2) r) with t = -u log2(e) as rounded and r what that leaves out: the
+/// rounded exponent alone would cost 2e-6 at |u| = 80. Clamped at |u| = 87, where t is +-125.5. A
+/// NaN in u lives on in r.
 template <int n>
 HWY_INLINE Sigmoids<n> sigmoids(const Vector (&u)[n]) {
     const Vector high = broadcast(-0x1.715476p0f), low = broadcast(-0x1.4ae0cp-26f);  // -log2(e)

@@ -47,8 +47,8 @@ HWY_INLINE int joined_place(int64_t r) {
     return place[width == 16 ? 2 : width == 8 ? 1 : 0][r];
 }
 
-/// factor times the sum of the lanes of row r, to sums[joined_place(r)] of lane_count elements: lane
-/// l takes l + 8, then l + 4, l + 2 and l + 1, as PointSum::join().
+/// factor times the sum of the lanes of row r, to sums[joined_place(r)] of lane_count elements:
+/// lane l takes l + 8, then l + 4, l + 2 and l + 1, as PointSum::join().
 HWY_INLINE void join_rows(const Vector (&row)[n_joined][n_part], float factor, float* sums) {
 #if HWY_TARGET == HWY_SCALAR
     for (int r = 0; r < n_joined; ++r) {

@@ -45,7 +45,8 @@ HWY_INLINE void weigh(int64_t row, float maximum, float* scores, Vector (&sum)[n
     }
 }
 
-/// Scores of all queries become weights; their maxima (n_query) and sums, as join_rows() gives them.
+/// Scores of all queries become weights; their maxima (n_query) and sums, as join_rows() gives
+/// them.
 HWY_NOINLINE void weigh_all(int64_t n_query, int64_t row, float* scores, float* maximum,
                             float* sums) {
     Vector part[n_joined][n_part];
@@ -59,7 +60,8 @@ HWY_NOINLINE void weigh_all(int64_t n_query, int64_t row, float* scores, float* 
     join_rows(part, 1, sums);
 }
 
-/// Destination of the results of some queries of one head: channel 0 of the first query, and its log sum.
+/// Destination of the results of some queries of one head: channel 0 of the first query, and its
+/// log sum.
 struct Results {
     float* y;
     int64_t y_row;

@@ -4,8 +4,8 @@
 #include "kernels/device/columns.hpp"
 #include "kernels/device/products.cuh"
 
-/// Numbers of the caller's columns, read and written by the lane that holds their point; what is not
-/// finite or outside of its range goes to the findings.
+/// Numbers of the caller's columns, read and written by the lane that holds their point; what is
+/// not finite or outside of its range goes to the findings.
 namespace surrogate::kernels::cuda {
 
 constexpr float largest_float = 3.402823466e38F;

@@ -13,7 +13,8 @@ struct DeviceTable {
     const void* kernels = nullptr;  ///< a structure that the family's own header declares
 };
 
-/// Returns the tables of all families with device code, as the build lists them: device_table() of each.
+/// Returns the tables of all families with device code, as the build lists them: device_table() of
+/// each.
 std::span<const DeviceTable> device_tables();
 
 }  // namespace surrogate::kernels

@@ -12,14 +12,15 @@ namespace surrogate::kernels {
 /// f(c, i) = cos(a), f(n_feature + c, i) = sin(a) with a = sum_k W(c, k) p(k, i).
 ///   weight (n_feature, d) row-major, p (d, n_point), f (2 n_feature, n_point) tiles
 /// float: a is summed in order, fused; sine and cosine are ours, error at most 1e-7 absolute for
-/// |a| <= 1e4, the same bits on every vector level; beyond that each lane asks libm in double, which
-/// is as exact and slow. double (ref): libm.
+/// |a| <= 1e4, the same bits on every vector level; beyond that each lane asks libm in double,
+/// which is as exact and slow. double (ref): libm.
 template <class T>
 void fourier_features(const Queue& queue, int64_t n_feature, const T* weight, Tile<const T> p,
                       Tile<T> f);
 
 /// dweight(c, k) += sum_i da(c, i) p(k, i), dp(k, i) = sum_c da(c, i) W(c, k), with
-/// da(c, i) = -f(n_feature + c, i) df(c, i) + f(c, i) df(n_feature + c, i). dp.data null: not wanted.
+/// da(c, i) = -f(n_feature + c, i) df(c, i) + f(c, i) df(n_feature + c, i). dp.data null: not
+/// wanted.
 ///   f as the forward call left it, df alike; scratch (n_feature, n_point) tile
 template <class T>
 void fourier_features_backward(const Queue& queue, int64_t n_feature, const T* weight,

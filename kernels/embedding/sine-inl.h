@@ -19,7 +19,8 @@ constexpr float largest_quick_angle = 1e4f;
 
 /// r = a - n pi/2 with n the nearest integer, from a large constant that leaves n in the low bits.
 /// pi/2 = high + low + 3e-15, and n < 2^13: n high is not rounded (fused), the first difference is
-/// exact or rounded as a number below 1, and so is the second: error 2^-25 + 2e-11 (Cody and Waite).
+/// exact or rounded as a number below 1, and so is the second: error 2^-25 + 2e-11 (Cody and
+/// Waite).
 HWY_INLINE Vector reduce_angle(Vector a, Vector& shifted) {
     const Vector magic = broadcast(0x1.8p23f);
     shifted = mul_add(a, broadcast(0.6366197467f), magic);
@@ -42,7 +43,8 @@ HWY_INLINE void quick_cos_sin(Vector a, Vector& cos, Vector& sin) {
     c = mul_add(c, z, broadcast(4.166662280e-02f));
     c = mul_add(c, z, broadcast(-4.999999972e-01f));
     c = mul_add(c, z, broadcast(1.0f));
-    // Quarter n & 3: odd ones exchange the two, 1 and 2 change the sign of cos, 2 and 3 that of sin.
+    // Quarter n & 3: odd ones exchange the two, 1 and 2 change the sign of cos, 2 and 3 that of
+    // sin.
     const auto one = hn::Set(Bits(), 1u), two = hn::Set(Bits(), 2u);
     const auto n = hn::BitCast(Bits(), shifted);
     const auto is_odd =

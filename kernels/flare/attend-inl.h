@@ -38,9 +38,9 @@ struct State {
     State from(int64_t lane) const { return {maximum + lane, sum + lane, value + lane, row}; }
 };
 
-/// Memory layout of keys and values: element (i, d) at keys[i * step() + d * key_dim_step()], values
-/// likewise. Known at compile time wherever it matters: with steps in variables the compiler runs
-/// out of registers for addresses.
+/// Memory layout of keys and values: element (i, d) at keys[i * step() + d * key_dim_step()],
+/// values likewise. Known at compile time wherever it matters: with steps in variables the compiler
+/// runs out of registers for addresses.
 template <int64_t dim>
 struct PackedPoints {  // rows of a tile, copied to rows of max_keys
     static constexpr int64_t n_dim() { return dim; }
@@ -207,8 +207,9 @@ void attend(const Block<Shape>& all, int64_t n_lane, State state) {
     }
 }
 
-/// NaN in lanes where a channel of k is not finite, else 0. A NaN of any payload must reach the sums,
-/// and the exponential alone would not carry it: it adds to the exponent bits of what may be a NaN.
+/// NaN in lanes where a channel of k is not finite, else 0. A NaN of any payload must reach the
+/// sums, and the exponential alone would not carry it: it adds to the exponent bits of what may be
+/// a NaN.
 HWY_INLINE Vector taint_of_lanes(const float* k, int64_t row, int64_t n_dim) {
     Vector taint = broadcast(0.0f);
     for (int64_t d = 0; d < n_dim; ++d) taint = mul_add(load(k + d * row), broadcast(0.0f), taint);

@@ -21,8 +21,8 @@ struct Sizes {
     constexpr int64_t n_channel() const { return n_head * n_dim; }
 };
 
-/// Points of a partial sum: float sums stay accurate up to here. In the reproducible mode a chunk has
-/// exactly so many, but the last; host and device must cut alike to give the same sums.
+/// Points of a partial sum: float sums stay accurate up to here. In the reproducible mode a chunk
+/// has exactly so many, but the last; host and device must cut alike to give the same sums.
 constexpr int64_t chunk_points = 1024;
 
 /// Queries of one block in the two orders the passes want, multiplied by s * log2(e): scores come
@@ -80,7 +80,8 @@ void encode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, Tile
 
 ///   y[h,d,n] = sum_m R[m,n] z[h,m,d]
 ///
-/// with R the softmax over latents of S. k, y (C, n_point) tiles, no overlap. z (H, M, D) contiguous.
+/// with R the softmax over latents of S. k, y (C, n_point) tiles, no overlap. z (H, M, D)
+/// contiguous.
 template <class T>
 void decode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, const T* z, Tile<T> y);
 

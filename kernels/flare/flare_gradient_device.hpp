@@ -8,8 +8,8 @@
 #include "kernels/norm/row_norm_device.hpp"
 
 /// The way back of FLARE on a device. Points are rows (n_point, C) of float without padding, with
-/// C = H D. What is computed is said in gradient.hpp, and computed in float whatever the operands of
-/// the plan. All pointers are device memory that the caller owns. Sums run in a fixed order: the
+/// C = H D. What is computed is said in gradient.hpp, and computed in float whatever the operands
+/// of the plan. All pointers are device memory that the caller owns. Sums run in a fixed order: the
 /// same bits in every launch.
 namespace surrogate::kernels::flare {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both passes of the mixer's backward do with weights of lanes that are points, (latent, lane):
-// sums over points, for which latents have to become lanes. Compiled once per vector level.
+// What both passes of the mixer's backward do with weights of lanes that are points, (latent,
+// lane): sums over points, for which latents have to become lanes. Compiled once per vector level.
 #if defined(SURROGATE_FLARE_GRADIENT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_FLARE_GRADIENT_INL_H_
 #undef SURROGATE_FLARE_GRADIENT_INL_H_
@@ -91,8 +91,8 @@ HWY_INLINE void add_over_points(PointWeights weights, LaneQueries x, int64_t n_d
                                           to_row);
 }
 
-/// to(d, m) += sum_n weight(m, n) x(d, n) for n_latent latents; rows of `to` have room for a multiple
-/// of lane_count.
+/// to(d, m) += sum_n weight(m, n) x(d, n) for n_latent latents; rows of `to` have room for a
+/// multiple of lane_count.
 HWY_INLINE void add_over_points(PointWeights weights, int64_t n_latent, LaneQueries x,
                                 int64_t n_dim, float* to, int64_t to_row) {
     constexpr int n_vector = width == 16 ? 2 : 1;  // with 16 registers, 8 sums and 4 points

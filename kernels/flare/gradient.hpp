@@ -21,13 +21,15 @@ struct LatentSums {
     }
 };
 
-/// Rows of a head in what the first pass leaves for the second, of_points (point_rows * H, n_point):
+/// Rows of a head in what the first pass leaves for the second, of_points (point_rows * H,
+/// n_point):
 ///   point_rows h      maximum over latents of S
 ///   point_rows h + 1  1 / sum over latents of 2^(S - maximum)
 ///   point_rows h + 2  delta = <dy[h,:,n], y[h,:,n]>
 constexpr int64_t point_rows = 3;
 
-/// First pass: backward through y = decode(k, z), as far as z. With R the softmax over latents of S:
+/// First pass: backward through y = decode(k, z), as far as z. With R the softmax over latents of
+/// S:
 ///
 ///   y[h,d,n]   = sum_m R[m,n] z[h,m,d]               as decode() gives it, the same bits
 ///   dz[h,d,m] += sum_n R[m,n] dy[h,d,n]
@@ -57,8 +59,8 @@ struct LatentSide {
 ///   dk[h,:,n]  = ln 2 sum_m dS[m,n] queries[h,m]      (queries are multiplied by s log2 e)
 ///   dq[h,d,m] += sum_n dS[m,n] k[h,d,n]               the caller multiplies by s
 ///
-/// k, v, dy, dk, dv (C, n_point) tiles; k and dy as in the first pass, of_points as it left them; dk
-/// and dv are written. Nothing overlaps.
+/// k, v, dy, dk, dv (C, n_point) tiles; k and dy as in the first pass, of_points as it left them;
+/// dk and dv are written. Nothing overlaps.
 template <class T>
 void mix_backward(const Queue& queue, const Queries<T>& queries, const LatentSide<T>& latents,
                   Tile<const T> k, Tile<const T> v, Tile<const T> dy, Tile<const T> of_points,

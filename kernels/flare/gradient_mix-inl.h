@@ -200,7 +200,8 @@ HWY_INLINE void mix_block(const Rows& rows, const Latents& latents, const MixLat
     std::fill_n(sum, n_lane, 0.0f);
     std::fill_n(one, n_lane, 1.0f);
 
-    // The maximum is known, so that the weights are those of the first pass and nothing is rescaled.
+    // The maximum is known, so that the weights are those of the first pass and nothing is
+    // rescaled.
     const Block<Rows> block{rows, points.k, scaled.q, scaled.dz, n_latent};
     attend_block<n_vector>(block, {maximum, sum, points.dv, points.dv_row}, weights);
     find_slopes<n_vector>(

@@ -13,8 +13,8 @@ namespace {
 
 // Two exponentials a pair, for heads whose log sums are far apart and for heads of any size.
 
-/// Scores become 2^(S - log_sum), at least 2^-125 and at most 1: log_sum may be rounded, and lanes in
-/// the padding are anything.
+/// Scores become 2^(S - log_sum), at least 2^-125 and at most 1: log_sum may be rounded, and lanes
+/// in the padding are anything.
 template <int n_vector>
 HWY_NOINLINE void weigh_points(const float* log_sum, int64_t n, float* scores) {
     for (int64_t r = 0; r < n; ++r) {

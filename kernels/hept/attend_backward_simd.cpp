@@ -13,8 +13,8 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::hept::HWY_NAMESPACE {
 namespace {
 
-/// Squares and products <G_i, v_j> of n rows of lanes become weights a and z = a (<G_i, v_j> - D_i),
-/// in place.
+/// Squares and products <G_i, v_j> of n rows of lanes become weights a and z = a (<G_i, v_j> -
+/// D_i), in place.
 template <int n_vector>
 HWY_NOINLINE void weigh_and_slope(int64_t n, const float* delta, float* squares, float* products) {
     Vector minus[n_vector];
@@ -85,8 +85,8 @@ HWY_NOINLINE void write_queries(const BlockOf& of, const StripGradient<n_vector>
     }
 }
 
-/// Gradients of the queries first, first + 1, .. of a strip; those of keys (n_key, key_row) are added
-/// to dkeys.
+/// Gradients of the queries first, first + 1, .. of a strip; those of keys (n_key, key_row) are
+/// added to dkeys.
 template <int n_vector>
 void strip_backward(const BlockOf& of, int64_t first, const float* given, NextRows& next,
                     float* scratch, float* dqueries, float* dkeys) {

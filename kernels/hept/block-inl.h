@@ -17,8 +17,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::hept::HWY_NAMESPACE {
 
-/// The keys of a block, one after the other, as [ s x | k | zeros ][ v | zeros ], each part a multiple
-/// of lane_count long; behind them a key of zeros.
+/// The keys of a block, one after the other, as [ s x | k | zeros ][ v | zeros ], each part a
+/// multiple of lane_count long; behind them a key of zeros.
 struct BlockOf : BlockRows {
     BlockOf(const RowShape& shape_, const Block<float>& block_, float* scratch)
         : BlockRows{shape_}, block(block_), keys(scratch) {

@@ -12,9 +12,9 @@ namespace surrogate::kernels::hept {
 ///   c = exp(-b)
 ///   loss = sum over selected points of alpha (1 - c)^gamma b
 ///
-/// with the same alpha for both classes. Divided by the number of selected points, of all ranks, it is
-/// the mean that training minimises. Source: Lin et al., arXiv:1708.02002; the specification of the
-/// family, section 7.
+/// with the same alpha for both classes. Divided by the number of selected points, of all ranks, it
+/// is the mean that training minimises. Source: Lin et al., arXiv:1708.02002; the specification of
+/// the family, section 7.
 struct Focal {
     double alpha = 0.25;
     double gamma = 2;  ///< at least 1
@@ -37,14 +37,16 @@ struct FocalPoints {
     std::span<const uint8_t> mask;
 };
 
-/// The sum runs over points in order, in double. Of logits, b keeps its digits where p rounds to 0 or
+/// The sum runs over points in order, in double. Of logits, b keeps its digits where p rounds to 0
+/// or
 /// 1. Throws shape if lengths differ, invalid_argument for another y and for gamma < 1.
 template <class T>
 FocalSum focal_loss(const Focal& focal, const FocalPoints<T>& points);
 
-/// gradient(i) = factor dloss / dvalues(i), 0 where a point is not selected; `factor` is 1 / n_point
-/// for the mean. The bound of b does not enter: the slope is that of the formula. With respect to p,
-/// db / dp = (p - y) / max(p (1 - p), 1e-12) as in PyTorch. gradient may be `values`. Errors as above.
+/// gradient(i) = factor dloss / dvalues(i), 0 where a point is not selected; `factor` is 1 /
+/// n_point for the mean. The bound of b does not enter: the slope is that of the formula. With
+/// respect to p, db / dp = (p - y) / max(p (1 - p), 1e-12) as in PyTorch. gradient may be `values`.
+/// Errors as above.
 template <class T>
 void focal_gradient(const Focal& focal, const FocalPoints<T>& points, double factor,
                     std::span<T> gradient);

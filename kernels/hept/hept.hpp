@@ -51,8 +51,8 @@ struct Head {
     int64_t n_table = 0;           ///< C, at least 1
 };
 
-/// Destination of the hashes of tokens, as ordered_bits(): of token i in table c that of the query to
-/// data[c * stride + i], that of the key to data[(n_table + c) * stride + i].
+/// Destination of the hashes of tokens, as ordered_bits(): of token i in table c that of the query
+/// to data[c * stride + i], that of the key to data[(n_table + c) * stride + i].
 struct Hashes {
     uint32_t* data = nullptr;
     int64_t stride = 0;
@@ -66,8 +66,8 @@ constexpr double largest_square = 0x1p126;
 ///   scratch  augment_scratch() elements, of this thread
 /// A hash is sum_e Q(e) alpha(e): a chain of fused multiply-adds in double over e = 0 .. E - 1,
 /// rounded once to float. The same bits on every vector level, wherever the point lies in a tile.
-/// Returns false unless the squares of all augmented queries and keys are below largest_square; rows
-/// and hashes are then not to be used.
+/// Returns false unless the squares of all augmented queries and keys are below largest_square;
+/// rows and hashes are then not to be used.
 template <class T>
 bool augment(const Queue& queue, const Head<T>& head, Tile<const T> u, Tile<const T> x, T* scratch,
              T* rows, const Hashes& hashes);
@@ -75,10 +75,11 @@ bool augment(const Queue& queue, const Head<T>& head, Tile<const T> u, Tile<cons
 template <class T>
 int64_t augment_scratch(const Head<T>& head);
 
-/// From the gradients of rows, drows (n_point, stride) laid out as rows, in which that of s x is the
-/// sum over query and key:
-///   du (n_in, n_point) +=, dx (D, n_point) += s drow, dscale (D) += sum_i x drow, and the gradients
-///   of the projections (3 d, n_in) += as linear_gradient() does; dx.data null: not wanted
+/// From the gradients of rows, drows (n_point, stride) laid out as rows, in which that of s x is
+/// the sum over query and key:
+///   du (n_in, n_point) +=, dx (D, n_point) += s drow, dscale (D) += sum_i x drow, and the
+///   gradients of the projections (3 d, n_in) += as linear_gradient() does; dx.data null: not
+///   wanted
 ///   scratch  augment_scratch() elements, of this thread
 template <class T>
 void augment_backward(const Queue& queue, const Head<T>& head, Tile<const T> u, Tile<const T> x,
@@ -124,7 +125,8 @@ void attend_block(const Queue& queue, const RowShape& shape, const Block<T>& blo
 int64_t attend_block_scratch(const RowShape& shape);
 
 /// y(c, i) = sum_t num_t(c) / sum_t den_t over the tables t = 0, 1, .. in this order.
-///   sums  of table t and point i at sums + t * table_stride + i * n_sum(); y (d, n_point) tile, any
+///   sums  of table t and point i at sums + t * table_stride + i * n_sum(); y (d, n_point) tile,
+///         any
 ///   n_point
 template <class T>
 void combine_tables(const Queue& queue, const RowShape& shape, const T* sums, int64_t table_stride,

@@ -2,7 +2,8 @@
 // Attention in blocks of tokens: a thread takes one or two queries, whose numbers and sums stay in
 // registers, and goes through the keys of its block, which lie in shared memory: to read one takes
 // as long as the arithmetic of two queries. Differences are formed in float in every precision:
-// |Q|^2 may be 4e6 where |Q - K| is of size one, and an operand of 11 bits would leave nothing of it.
+// |Q|^2 may be 4e6 where |Q - K| is of size one, and an operand of 11 bits would leave nothing of
+// it.
 #include <algorithm>
 
 #include "kernels/device/products.cuh"
@@ -15,8 +16,8 @@ constexpr int64_t largest_strip = 128;  // queries that a block of threads takes
 constexpr int64_t most_queries = 320;   // of a block of threads; three blocks of 100 are 300
 constexpr int64_t most_keys = 64;       // of a block of tokens, in shared memory
 
-/// Assignment of blocks of tokens to blocks of threads: short ones stand side by side, long ones are cut
-/// into strips of queries.
+/// Assignment of blocks of tokens to blocks of threads: short ones stand side by side, long ones
+/// are cut into strips of queries.
 struct Packing {
     int n_pack = 1;   // blocks of tokens side by side
     int n_strip = 1;  // strips of a block
@@ -121,8 +122,8 @@ constexpr int queries_of(int channels) {
 constexpr int threads_of(int channels) {
     return static_cast<int>(most_queries) / queries_of(channels);
 }
-/// Blocks of threads that a multiprocessor has at once by registers; ptxas 13.0 spills if it is left
-/// to guess (8 channels, sm_80).
+/// Blocks of threads that a multiprocessor has at once by registers; ptxas 13.0 spills if it is
+/// left to guess (8 channels, sm_80).
 constexpr int blocks_at_once(int channels) {
     return channels <= 32 ? 2 : 1;
 }

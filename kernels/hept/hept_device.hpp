@@ -52,12 +52,12 @@ constexpr DeviceHead device_head(int64_t n_channel, int64_t n_coordinate) {
             static_cast<int32_t>(width), n_coordinate <= 4 ? 4 : 8};
 }
 
-/// Features and coordinates of the own tokens to streams; zero in all other rows and channels. Copies
-/// of points follow the points; they count in no findings but those of the points.
+/// Features and coordinates of the own tokens to streams; zero in all other rows and channels.
+/// Copies of points follow the points; they count in no findings but those of the points.
 ///
-/// With classes the last feature names one, whose numbers stand behind the other features; what is no
-/// whole number from 0 to n_class - 1 goes to the findings: as a bad input, or, where the columns are
-/// not the caller's, as a run that is not finite.
+/// With classes the last feature names one, whose numbers stand behind the other features; what is
+/// no whole number from 0 to n_class - 1 goes to the findings: as a bad input, or, where the
+/// columns are not the caller's, as a run that is not finite.
 struct BeginArgs {
     int64_t n_point = 0, n_token = 0;
     const int64_t* points = nullptr;        ///< (n_token) of the columns
@@ -91,8 +91,8 @@ struct AugmentArgs {
 };
 
 /// Tokens members[begin .. begin + n) of a row, to be sorted to places to .. to + n - 1: those of
-/// the row's order, or of keys if it is a part of a cell. A cell of which other ranks have places is
-/// sorted as a whole.
+/// the row's order, or of keys if it is a part of a cell. A cell of which other ranks have places
+/// is sorted as a whole.
 struct DeviceCell {
     int64_t to = 0;
     int32_t row = 0, begin = 0, n = 0;
@@ -132,8 +132,8 @@ struct DeviceBlock {
 };
 
 /// Sums of all blocks of each table, as attend_block() of hept.hpp makes them: over coordinates
-/// first and then over channels, over keys in their order. Tokens that have no place in a table keep
-/// what stands in their row.
+/// first and then over channels, over keys in their order. Tokens that have no place in a table
+/// keep what stands in their row.
 struct AttendArgs {
     DeviceHead head;
     int32_t n_head = 0, n_table = 0;
@@ -157,9 +157,9 @@ struct DeviceShare {
     int32_t from = 0;
 };
 
-/// Sums on their way between ranks, num and den of d + 1 numbers side by side. Of the ranks that may
-/// compute a token in a table one does, and the others have zeros: so sums do not depend on the order
-/// of ranks. NaN as in MoveArgs.
+/// Sums on their way between ranks, num and den of d + 1 numbers side by side. Of the ranks that
+/// may compute a token in a table one does, and the others have zeros: so sums do not depend on the
+/// order of ranks. NaN as in MoveArgs.
 struct ShareArgs {
     enum class Step {
         clear,  ///< sums of `given` and `taken` become zeros
@@ -213,8 +213,8 @@ struct EndArgs {
 };
 
 /// The passes, as the plug-in offers them. Each enqueues on `stream`; throws device, not_supported.
-/// load() brings the code for an operand and a head onto the device: once before the first pass of a
-/// plan there, and not while a graph is recorded.
+/// load() brings the code for an operand and a head onto the device: once before the first pass of
+/// a plan there, and not while a graph is recorded.
 struct DeviceKernels {
     void (*begin)(const DeviceProperties&, const BeginArgs&, Stream) = nullptr;
     void (*linear)(const DeviceProperties&, const LinearArgs&, Stream) = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of the tokens of a cell: a warp counts in small cells, a block of threads sorts in shared
-// memory, and parts of larger cells are merged in global memory. Entries hash | place are all
-// different, so every way to sort them gives the same stable order.
+// The order of the tokens of a cell: a warp counts in small cells, a block of threads sorts in
+// shared memory, and parts of larger cells are merged in global memory. Entries hash | place are
+// all different, so every way to sort them gives the same stable order.
 #include <algorithm>
 #include <utility>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to tokens one by one: from the caller's columns to features, from projections to rows
-// and hashes, sums between ranks, from sums to operands, and back to the columns.
+// What happens to tokens one by one: from the caller's columns to features, from projections to
+// rows and hashes, sums between ranks, from sums to operands, and back to the columns.
 #include "kernels/device/columns.cuh"
 #include "kernels/device/items.cuh"
 #include "kernels/hept/hept_launch.cuh"
@@ -65,7 +65,8 @@ __global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
         args.features[fragment_index(row, c, args.width)] = 0;
 }
 
-// ---- rows and hashes -----------------------------------------------------------------------------
+// ---- rows and hashes
+// -----------------------------------------------------------------------------
 
 /// The float as an integer that is ordered as it is; -0 counts as +0.
 __device__ uint32_t ordered(float value) {
@@ -208,7 +209,8 @@ __global__ void __launch_bounds__(item_threads) take_kernel(const ShareArgs args
     if (!is_number) atomicMax(&args.findings->not_finite, 1);
 }
 
-// ---- to operands ---------------------------------------------------------------------------------
+// ---- to operands
+// ---------------------------------------------------------------------------------
 
 /// A warp takes 16 own tokens of a head; that of the last head also fills groups behind it.
 template <Operand operand>

@@ -22,7 +22,8 @@ using namespace surrogate::kernels::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR
 
-/// Four numbers of each row rows[0 .. width - 1] into lanes: lanes(c, l) = rows[l][c], at to[c * row].
+/// Four numbers of each row rows[0 .. width - 1] into lanes: lanes(c, l) = rows[l][c], at to[c *
+/// row].
 HWY_INLINE void transpose_four(const float* const* rows, int64_t row, float* to) {
     const hn::Repartition<uint64_t, Tag> pairs;
     const auto four = [&](int64_t l) HWY_ATTR {  // rows l and l + 4 (and l + 8 and l + 12)
@@ -291,8 +292,8 @@ template <bool is_difference>
 HWY_INLINE void add_rows(Weights w, int64_t n, NumberRows<const float> x,
                          NumberRows<const float> own, int64_t n_row, int64_t n_dim,
                          NumberRows<float> to) {
-    // AVX-512: 8 x 2 sums, with differences 6 x 2 and as many numbers of their own. AVX2: 4 x 3, with
-    // differences 3 x 2.
+    // AVX-512: 8 x 2 sums, with differences 6 x 2 and as many numbers of their own. AVX2: 4 x 3,
+    // with differences 3 x 2.
     constexpr int most_rows = width == 16 ? (is_difference ? 6 : 8) : (is_difference ? 3 : 4);
     constexpr int most_columns = width == 8 && !is_difference ? 3 : 2;
     for_blocks<most_columns>((n_dim + width - 1) / width, [&](int64_t j, auto n_vector) HWY_ATTR {

@@ -12,15 +12,15 @@ namespace surrogate::kernels::hept {
 /// Neighbors that the search can be asked for.
 constexpr int64_t most_neighbors = 64;
 
-/// The k points that are nearest to each query, nearest first, among all rows of e: the query itself
-/// is one of them. By squared distance, summed over channels in order in T (simd: fused); equal ones by
-/// ascending index.
+/// The k points that are nearest to each query, nearest first, among all rows of e: the query
+/// itself is one of them. By squared distance, summed over channels in order in T (simd: fused);
+/// equal ones by ascending index.
 ///   e         (n_point, m), stride (any, 1); all finite; for the order by cosines: unit vectors
 ///   queries   rows of e
 ///   nearest   (n_query, k), k = 1 .. most_neighbors; -1 where there are fewer points than k
-/// Every pair is looked at: n_query n_point m steps. The same result on every vector level and for any
-/// number of threads. Takes 256 m elements and 32 KiB a thread. Throws shape, limit from 2^31 points
-/// on, and what uses_simd() throws.
+/// Every pair is looked at: n_query n_point m steps. The same result on every vector level and for
+/// any number of threads. Takes 256 m elements and 32 KiB a thread. Throws shape, limit from 2^31
+/// points on, and what uses_simd() throws.
 template <class T>
 void nearest_points(const Queue& queue, View<const T, 2> e, std::span<const int32_t> queries,
                     int64_t k, std::span<int32_t> nearest);

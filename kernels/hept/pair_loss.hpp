@@ -14,8 +14,8 @@
 ///   loss = sum over positive pairs of w_u l_uv,  w as pair_weights() gives it
 ///
 /// which is the mean over particles of the mean over their positive pairs. m cancels; it keeps x in
-/// range. Source: van den Oord et al., arXiv:1807.03748; the specification of the family, section 7;
-/// what was chosen and why: losses.md.
+/// range. Source: van den Oord et al., arXiv:1807.03748; the specification of the family, section
+/// 7; what was chosen and why: losses.md.
 ///
 /// The order of calls: similarity_bound() or largest_similarity() and the maximum over ranks;
 /// pair_sums(); the sum of losses over points and ranks; where points of other ranks have pairs,
@@ -35,8 +35,8 @@ struct Similarity {
     double sigma = 0.75;
 };
 
-/// Embeddings of points, one row each: shape (n_point, m), stride (a multiple of lane_count that is at
-/// least m, 1). Elements from m on up to the stride are zeros. Squares of differences must not
+/// Embeddings of points, one row each: shape (n_point, m), stride (a multiple of lane_count that is
+/// at least m, 1). Elements from m on up to the stride are zeros. Squares of differences must not
 /// overflow. No alignment is required; at 64 bytes a row of 16 floats is one cache line.
 template <class T>
 using Embedding = View<T, 2>;
@@ -44,8 +44,8 @@ using Embedding = View<T, 2>;
 /// The pieces refuse wider embeddings (not_supported): sums of a row lie on the stack.
 constexpr int64_t most_channels = 256;
 
-/// Data of points that the loss keeps, (n_point) each, memory of the caller. A point that is only second
-/// in pairs has its numbers from the rank that has its row.
+/// Data of points that the loss keeps, (n_point) each, memory of the caller. A point that is only
+/// second in pairs has its numbers from the rank that has its row.
 template <class T>
 struct PairSums {
     T* weight = nullptr;    ///< w_u, an input
@@ -57,19 +57,19 @@ struct PairSums {
     }
 };
 
-/// x is at least exp(-70): farther below m, a pair counts as if it were there. Nothing overflows then,
-/// and no sum of a point is 0 that a quotient needs.
+/// x is at least exp(-70): farther below m, a pair counts as if it were there. Nothing overflows
+/// then, and no sum of a point is 0 that a quotient needs.
 constexpr double least_exponent = -70;
 
 /// 1 / tau, which no t exceeds but by rounding.
 double similarity_bound(const Similarity& similarity);
 
-/// The bound serves as m: with it every x is above exp(least_exponent). Then largest_similarity() and
-/// its pass over all pairs are not needed.
+/// The bound serves as m: with it every x is above exp(least_exponent). Then largest_similarity()
+/// and its pass over all pairs are not needed.
 bool bound_suffices(const Similarity& similarity);
 
-/// The largest t of all pairs; -infinity without pairs. NaN where a t is NaN is not promised: sums and
-/// losses show it.
+/// The largest t of all pairs; -infinity without pairs. NaN where a t is NaN is not promised: sums
+/// and losses show it.
 template <class T>
 T largest_similarity(const Queue& queue, const Similarity& similarity, Embedding<const T> e,
                      const PairRows& pairs);
@@ -78,8 +78,8 @@ T largest_similarity(const Queue& queue, const Similarity& similarity, Embedding
 ///   loss[u] = sum over positive pairs (u, v) of w_u l_uv,   (n_row)
 /// Points without positive pairs have slope 0 and loss 0; D_u is 0 without negative pairs, and then
 /// l_uv = 0. Sums over pairs are in double. The same bits for any number of threads and on every
-/// vector level, whatever the other rows are. NaN in an embedding reaches the loss of the points that
-/// meet it. float: relative error of an x at most 1e-6 (1 + |t|).
+/// vector level, whatever the other rows are. NaN in an embedding reaches the loss of the points
+/// that meet it. float: relative error of an x at most 1e-6 (1 + |t|).
 template <class T>
 void pair_sums(const Queue& queue, const Similarity& similarity, Embedding<const T> e,
                const PairRows& pairs, T m, const PairSums<T>& sums, double* loss);

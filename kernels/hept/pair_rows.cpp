@@ -101,7 +101,8 @@ PairTable::PairTable(int64_t n_row, std::span<const int32_t> label, std::span<co
 }
 
 bool is_symmetric(const PairRows& rows) {
-    // First points ascend: the reverses of the pairs that end in v must be met in the order of row v.
+    // First points ascend: the reverses of the pairs that end in v must be met in the order of row
+    // v.
     Buffer<int64_t> next_negative(rows.n_row), next_positive(rows.n_row);
     std::copy(rows.offset, rows.offset + rows.n_row, next_negative.begin());
     std::copy(rows.positive, rows.positive + rows.n_row, next_positive.begin());

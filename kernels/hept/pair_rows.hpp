@@ -30,15 +30,15 @@ int64_t pair_labels(std::span<const int64_t> id, std::span<const uint8_t> is_rec
                     std::span<const float> pt, double pt_least, std::span<int32_t> label);
 
 /// PairRows with their memory. In each row second points ascend, among negative and among positive
-/// pairs: the rows do not depend on the order in which pairs are listed. A pair that is listed twice
-/// counts twice.
+/// pairs: the rows do not depend on the order in which pairs are listed. A pair that is listed
+/// twice counts twice.
 class PairTable {
 public:
     PairTable() = default;
     /// Pairs (first[k], second[k]) of points with `label` (n_point), of which the first n_row are
     /// first points. Linear in the number of pairs; takes 4 bytes a pair beyond the result for the
-    /// time of the call. Throws invalid_argument for points out of range, limit from 2^31 points on,
-    /// shape where the two lists are not of one length.
+    /// time of the call. Throws invalid_argument for points out of range, limit from 2^31 points
+    /// on, shape where the two lists are not of one length.
     PairTable(int64_t n_row, std::span<const int32_t> label, std::span<const int32_t> first,
               std::span<const int32_t> second);
 

@@ -52,8 +52,8 @@ struct Group {
     }
 };
 
-/// Asks for the embeddings of the group after the one at pair k: points lie anywhere, and no processor
-/// guesses where.
+/// Asks for the embeddings of the group after the one at pair k: points lie anywhere, and no
+/// processor guesses where.
 HWY_INLINE void prefetch(const Terms& terms, const PairRows& pairs, int64_t n_pair, int64_t k) {
     if (k + 2 * lane_count > n_pair) return;
     for (int64_t i = 0; i < lane_count; ++i)
@@ -166,8 +166,9 @@ private:
     Wide part_[n_wide];
 };
 
-/// total(c) += sum over the group of factor slope (e_u - e_v)(c), or of factor slope e_v(c). Pairs go
-/// to four sums in turn, which are added up in float: then their errors do not grow with the row.
+/// total(c) += sum over the group of factor slope (e_u - e_v)(c), or of factor slope e_v(c). Pairs
+/// go to four sums in turn, which are added up in float: then their errors do not grow with the
+/// row.
 template <Likeness likeness>
 HWY_INLINE void add_gradient(const Terms& terms, int64_t u, const Group& group, const float* factor,
                              double* total) {

@@ -15,8 +15,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 
-/// Matrix that multiplies the input: element (r, c) lies at data[r * row + c * column], so that weights are
-/// read as PyTorch stores them or transposed. Sums start at bias (n_row), or at 0 where it is null.
+/// Matrix that multiplies the input: element (r, c) lies at data[r * row + c * column], so that
+/// weights are read as PyTorch stores them or transposed. Sums start at bias (n_row), or at 0 where
+/// it is null.
 struct Matrix {
     const float* data;
     int64_t n_row, n_column;
@@ -28,8 +29,8 @@ inline Matrix matrix_of(const Linear<float>& layer) {
     return {layer.weight, layer.n_out, layer.n_in, layer.n_in, 1, layer.bias};
 }
 
-/// y = f(W x + b) [factor] [+ residual] [+ before], in this order; what is null is left out. Factor and
-/// addends may be y itself. W x + b is kept in `sum` if that is not null.
+/// y = f(W x + b) [factor] [+ residual] [+ before], in this order; what is null is left out. Factor
+/// and addends may be y itself. W x + b is kept in `sum` if that is not null.
 struct Epilogue {
     Activation activation = Activation::identity;
     Tile<const float> residual{};
@@ -46,8 +47,8 @@ HWY_INLINE T* row(Tile<T> tile, int64_t channel, int64_t point) {
 /// AVX2 has 16 registers: 6 x 2 sums, 2 inputs, 1 weight. AVX-512 has 32: 6 x 4, 4 and 1.
 constexpr int n_block_vector = width == 8 ? 2 : 4;
 
-/// Register block: n_row outputs x n_vector vectors of points. Weights are broadcast from where they
-/// lie. An epilogue, where there is one, is an activation of one instruction and addends.
+/// Register block: n_row outputs x n_vector vectors of points. Weights are broadcast from where
+/// they lie. An epilogue, where there is one, is an activation of one instruction and addends.
 template <Activation activation, bool has_epilogue, int n_row, int n_vector>
 HWY_INLINE void linear_block(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue,
                              Tile<float> y, int64_t o, int64_t i) {
@@ -58,8 +59,8 @@ HWY_INLINE void linear_block(const Matrix& matrix, Tile<const float> x, const Ep
 #pragma GCC unroll 4
         for (int j = 0; j < n_vector; ++j) sum[r][j] = bias;
     }
-    // (n_row, n_column), reached from two moving pointers: the compiler would keep one a row, and the
-    // stack in the loop.
+    // (n_row, n_column), reached from two moving pointers: the compiler would keep one a row, and
+    // the stack in the loop.
     const float* weight = matrix.data + o * matrix.row;
     const float* weight_3 = weight + (n_row > 3 ? 3 * matrix.row : 0);
     const float* point = x.data + i;
@@ -96,8 +97,8 @@ HWY_INLINE void linear_block(const Matrix& matrix, Tile<const float> x, const Ep
     }
 }
 
-/// n_row outputs from o, points [first, end). Never inlined: with other loops around it the register
-/// block loses registers (a quarter of SwiGLU's speed with AVX2, GCC 12).
+/// n_row outputs from o, points [first, end). Never inlined: with other loops around it the
+/// register block loses registers (a quarter of SwiGLU's speed with AVX2, GCC 12).
 template <Activation activation, bool has_epilogue, int n_row>
 HWY_NOINLINE void linear_rows(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue,
                               Tile<float> y, int64_t o, int64_t first, int64_t end) {
@@ -166,8 +167,8 @@ HWY_INLINE void for_resident_points(int64_t n_lane, int64_t n_column, const Body
         body(first, std::min(first + block, n_lane));
 }
 
-/// Calls body(o, n_row) for register blocks of rows; n_row is a constant of the compiler. Single rows
-/// are slow: 8 is 4 + 4 and not 6 + 1 + 1.
+/// Calls body(o, n_row) for register blocks of rows; n_row is a constant of the compiler. Single
+/// rows are slow: 8 is 4 + 4 and not 6 + 1 + 1.
 template <class Body>
 HWY_INLINE void for_row_blocks(int64_t n_row, const Body& body) {
     int64_t o = 0;
@@ -176,8 +177,8 @@ HWY_INLINE void for_row_blocks(int64_t n_row, const Body& body) {
     for (; o < n_row; ++o) body(o, std::integral_constant<int, 1>());
 }
 
-/// y = f(W x + b) [+ residual] [+ before], in registers until it is stored; f is an activation of one
-/// instruction or none.
+/// y = f(W x + b) [+ residual] [+ before], in registers until it is stored; f is an activation of
+/// one instruction or none.
 template <Activation activation = Activation::identity>
 void short_layer(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue,
                  Tile<float> y) {

@@ -44,10 +44,10 @@ struct LinearGradient {
 /// weight(o, c) += sum_i dy(o, i) x(c, i),  bias(o) += sum_i dy(o, i)
 ///   x (n_in, n_point), dy (n_out, n_point) tiles, any n_point; nothing overlaps
 /// simd sums tile_points points in float, then adds to the doubles: in order of points for weight,
-/// in lane_count partial sums for bias. Error at most 65 2^-24 of the sum of sizes. The same bits on
-/// every vector level, and for any cut into tiles at multiples of tile_points. Calls that add to the
-/// same memory must follow each other in a fixed order for fixed bits: threads take memory of their
-/// own, and the caller joins it.
+/// in lane_count partial sums for bias. Error at most 65 2^-24 of the sum of sizes. The same bits
+/// on every vector level, and for any cut into tiles at multiples of tile_points. Calls that add to
+/// the same memory must follow each other in a fixed order for fixed bits: threads take memory of
+/// their own, and the caller joins it.
 template <class T>
 void linear_gradient(const Queue& queue, Tile<const T> x, Tile<const T> dy,
                      const LinearGradient& gradient);

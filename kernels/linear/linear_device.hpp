@@ -38,8 +38,9 @@ constexpr int64_t linear_bytes(Operand operand, int64_t n_in, int64_t n_out) {
     return n_block * (linear_block_bytes(operand, n_in) + linear_block * 4);
 }
 
-/// Packs a layer on the host, linear_bytes(operand, in.width, out.width). Channels that it reads and
-/// writes are where `in` and `out` put them. Throws not_supported for a weight beyond fp16's range.
+/// Packs a layer on the host, linear_bytes(operand, in.width, out.width). Channels that it reads
+/// and writes are where `in` and `out` put them. Throws not_supported for a weight beyond fp16's
+/// range.
 void pack_linear(Operand operand, const DeviceChannels& in, const DeviceChannels& out,
                  const Linear<float>& layer, void* to);
 

@@ -34,8 +34,8 @@ HWY_INLINE void transpose_four(const float* from, int64_t row, float* to) {
 }
 #endif
 
-/// to (n_point, gradient_channels) = x^T, zeros up to a multiple of lane_count channels. Points of the
-/// padding up to a multiple of four are copied too.
+/// to (n_point, gradient_channels) = x^T, zeros up to a multiple of lane_count channels. Points of
+/// the padding up to a multiple of four are copied too.
 inline void transpose(Tile<const float> x, float* to) {
     const auto [n_channel, n_point] = x.shape;
     int64_t c = 0;

@@ -22,8 +22,8 @@ struct PaddedLayer {
 PaddedLayer pad(const DeviceChannels& in, const DeviceChannels& out, int64_t n_out,
                 const Linear<float>& layer);
 
-/// Weights of outputs `first` .. first + count - 1 as a step of a layer wants them (products.cuh), in
-/// the order of steps: n_in and count multiples of 16.
+/// Weights of outputs `first` .. first + count - 1 as a step of a layer wants them (products.cuh),
+/// in the order of steps: n_in and count multiples of 16.
 void pack_matrix(const PaddedLayer& layer, int64_t first, int64_t count, OperandWriter& writer);
 
 }  // namespace surrogate::kernels

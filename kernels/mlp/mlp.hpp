@@ -27,7 +27,8 @@ struct ResidualMlp {
     int64_t n_in() const { return layers.front().n_in; }
     int64_t n_out() const { return layers.back().n_out; }
     int64_t n_hidden() const { return layers.size() > 1 ? layers.front().n_out : 0; }
-    /// Residual connections: x is added to the first layer's result, the last layer's input to its result.
+    /// Residual connections: x is added to the first layer's result, the last layer's input to its
+    /// result.
     bool adds_input() const {
         return layers.size() > 1 ? residual_in && n_in() == n_hidden()
                                  : residual_in && residual_out && n_in() == n_out();
@@ -35,8 +36,8 @@ struct ResidualMlp {
     bool adds_hidden() const { return layers.size() > 1 && residual_out && n_hidden() == n_out(); }
 
     /// Backward reads a tile of n_saved() channels besides x: for each layer j
-    /// but the last the sum u_j = W_j a + b_j and the result a_j, in the order u_0, a_0, u_1, a_1, ..
-    /// That is 8 n_hidden (n_layer - 1) bytes a point in float: 2048 for 5 layers of 64.
+    /// but the last the sum u_j = W_j a + b_j and the result a_j, in the order u_0, a_0, u_1, a_1,
+    /// .. That is 8 n_hidden (n_layer - 1) bytes a point in float: 2048 for 5 layers of 64.
     int64_t n_saved() const { return 2 * n_hidden() * (static_cast<int64_t>(layers.size()) - 1); }
     template <class U>
     Tile<U> saved_sum(Tile<U> saved, size_t j) const {
@@ -56,8 +57,8 @@ template <class T>
 void residual_mlp(const Queue& queue, const ResidualMlp<T>& mlp, Tile<const T> x, Tile<T> scratch,
                   bool accumulate, Tile<T> y);
 
-/// residual_mlp() with the same bits, and `saved` (n_saved, n_point) written for backward instead of
-/// scratch. x, saved and y do not overlap.
+/// residual_mlp() with the same bits, and `saved` (n_saved, n_point) written for backward instead
+/// of scratch. x, saved and y do not overlap.
 template <class T>
 void residual_mlp_forward(const Queue& queue, const ResidualMlp<T>& mlp, Tile<const T> x,
                           Tile<T> saved, bool accumulate, Tile<T> y);
@@ -66,8 +67,8 @@ void residual_mlp_forward(const Queue& queue, const ResidualMlp<T>& mlp, Tile<co
 /// parameters, added onto gradients[j] of layer j as linear_gradient() does.
 ///   x (n_in, n_point) and saved as forward left them, dy (n_out, n_point), dx (n_in, n_point),
 ///   scratch (2 * n_hidden, n_point); dx.data null: nobody needs it
-/// Tiles do not overlap. Where forward added its result to y, dy is also the gradient of what y held
-/// before. Allocates nothing.
+/// Tiles do not overlap. Where forward added its result to y, dy is also the gradient of what y
+/// held before. Allocates nothing.
 /// Calls activate_backward(), linear_backward(), linear_gradient(): their bits and error bounds.
 template <class T>
 void residual_mlp_backward(const Queue& queue, const ResidualMlp<T>& mlp, Tile<const T> x,

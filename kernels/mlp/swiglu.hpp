@@ -33,7 +33,8 @@ void swiglu_forward(const Queue& queue, const SwiGlu<T>& mlp, Tile<const T> x, T
 
 /// From dy, the gradient of y: dx = J^T dy, with `accumulate` dx += J^T dy, and gradients of the
 /// parameters of w1, w2, w3, added as linear_gradient() does.
-///   x and saved as forward left them; scratch (3 * n_hidden, n_point); dx.data null: nobody needs it
+///   x and saved as forward left them; scratch (3 * n_hidden, n_point); dx.data null: nobody needs
+///   it
 /// Allocates nothing. Calls linear_backward(), linear_gradient(): their bits and error bounds.
 template <class T>
 void swiglu_backward(const Queue& queue, const SwiGlu<T>& mlp, Tile<const T> x, Tile<const T> saved,

@@ -6,12 +6,13 @@
 
 namespace surrogate::kernels {
 
-// Backward of norms over points (channel_moments, scale_shift). With r = 1 / sqrt(var + eps) and h =
-// (x - mean) r:
+// Backward of norms over points (channel_moments, scale_shift). With r = 1 / sqrt(var + eps) and h
+// = (x - mean) r:
 //   dweight = sum_i dy h,  dbias = sum_i dy,  dx = r weight (dy - mean(dy) - h mean(dy h))
 
-/// Contributions of a row of points to the sums: sum[c] = sum_i dy(c, i), product[c] = sum_i dy(c, i) x(c,
-/// i), in double, in the order of channel_moments().  x, dy (n_channel, n_point) tiles of any
+/// Contributions of a row of points to the sums: sum[c] = sum_i dy(c, i), product[c] = sum_i dy(c,
+/// i) x(c, i), in double, in the order of channel_moments().  x, dy (n_channel, n_point) tiles of
+///                                                            any
 /// n_point; sum, product (n_channel) are overwritten.
 template <class T>
 void channel_products(const Queue& queue, Tile<const T> x, Tile<const T> dy, double* sum,

@@ -40,8 +40,9 @@ struct NormGradient {
 ///   weight(c) += sum_i dy(c, i) h(c, i),  bias(c) += sum_i dy(c, i)
 ///   x, dy, residual, dx (n_channel, n_point) tiles, any n_point; residual.data null means none
 /// dx may be x, dy or residual itself; no other overlap. mean and r are computed again from x: that
-/// takes two passes over values in cache, and nothing need be saved. Gradients: tile_points points in
-/// lane_count partial sums of floats, then doubles; bits and order of calls as in linear_gradient().
+/// takes two passes over values in cache, and nothing need be saved. Gradients: tile_points points
+/// in lane_count partial sums of floats, then doubles; bits and order of calls as in
+/// linear_gradient().
 template <class T>
 void normalise_backward(const Queue& queue, const Norm<T>& norm, Tile<const T> x, Tile<const T> dy,
                         Tile<const T> residual, Tile<T> dx, const NormGradient& gradient);

@@ -59,8 +59,9 @@ HWY_INLINE void multiply_children(Rows a, Rows x, int64_t n_own, int64_t n_paren
     for (; chunk < n_chunk; ++chunk) multiply_chunks<1>(a, x, n_own, chunk, products);
 }
 
-/// Scores of one parent's `count` children, in n_own chunks, become weights whose sum is 1, and 0 in
-/// lanes without a child. The last child's score grows by `bonus`. A NaN or an infinity gives NaN.
+/// Scores of one parent's `count` children, in n_own chunks, become weights whose sum is 1, and 0
+/// in lanes without a child. The last child's score grows by `bonus`. A NaN or an infinity gives
+/// NaN.
 HWY_NOINLINE void weigh_children(int64_t n_own, int64_t count, float bonus, float* scores) {
     const int64_t n = n_own * lane_count;
     scores[count - 1] += bonus;

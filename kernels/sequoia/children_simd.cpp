@@ -15,7 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sequoia::HWY_NAMESPACE {
 namespace {
 
-/// n_parent parents, each with n_own chunks of columns, the first `count` of which are its children.
+/// n_parent parents, each with n_own chunks of columns, the first `count` of which are its
+/// children.
 void attend_broods(Rows q, Rows k, Rows v, int64_t n_own, int64_t count, float bonus,
                    int64_t n_parent, float* weights, float* y, int64_t y_row) {
     multiply_children(q, k, n_own, n_parent, weights);

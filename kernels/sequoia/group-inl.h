@@ -18,8 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sequoia::HWY_NAMESPACE {
 namespace {
 
-/// Keys and values of the queries of one group, for one head: its ancestors and `count` siblings, the last
-/// of which adds `bonus` to its score.
+/// Keys and values of the queries of one group, for one head: its ancestors and `count` siblings,
+/// the last of which adds `bonus` to its score.
 struct Group {
     const Node<float>* ancestors;  ///< (n_ancestor)
     int64_t n_ancestor;
@@ -56,7 +56,8 @@ HWY_INLINE void multiply_ancestors(Rows x, const Group& group, const float* Node
     }
 }
 
-/// Weights of lane_count queries: (n_ancestor + count, lane_count), those of each softmax add up to 1.
+/// Weights of lane_count queries: (n_ancestor + count, lane_count), those of each softmax add up to
+/// 1.
 HWY_INLINE void weigh_group(Rows q, const Group& group, float* weights) {
     multiply_ancestors(q, group, &Node<float>::k, group.key_channel, weights);
     if (group.n_ancestor > 0) weigh(group.n_ancestor, weights);

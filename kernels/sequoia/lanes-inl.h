@@ -50,8 +50,8 @@ HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, float* scor
     }
 }
 
-/// S(j, lane) of n_key columns. Blocks as large as registers allow: 16 of 32 at AVX-512, 6 x 2 of 16
-/// at AVX2.
+/// S(j, lane) of n_key columns. Blocks as large as registers allow: 16 of 32 at AVX-512, 6 x 2 of
+/// 16 at AVX2.
 HWY_INLINE void score_columns(Rows q, const float* k, int64_t k_row, int64_t n_key, float* scores) {
     constexpr int n_most = width == 16 ? 16 : width == 8 ? 6 : 4;
     int64_t j = 0;
@@ -64,8 +64,8 @@ HWY_INLINE void score_columns(Rows q, const float* k, int64_t k_row, int64_t n_k
     for (; j < n_key; ++j) score_block<1>(q, k + j, k_row, scores + j * lane_count);
 }
 
-/// <x_lane, y_a> of n columns elsewhere: column a at y(a), its channels at distance row(a). All in one
-/// loop: a single sum would wait for itself.
+/// <x_lane, y_a> of n columns elsewhere: column a at y(a), its channels at distance row(a). All in
+/// one loop: a single sum would wait for itself.
 template <int n>
 HWY_NOINLINE void multiply_nodes(Rows x, const float* const* y, const int64_t* row,
                                  float* products) {

@@ -9,8 +9,8 @@
 #include "kernels/base/tiles.hpp"
 
 /// Attention on a k-ary tree: each node to its ancestors, siblings and children, three softmaxes.
-/// Nodes of a level stand side by side in tiles whose width is a multiple of k, so that siblings share
-/// a tile. Queries come multiplied by log2(e) / sqrt(d): every exponential is a power of two.
+/// Nodes of a level stand side by side in tiles whose width is a multiple of k, so that siblings
+/// share a tile. Queries come multiplied by log2(e) / sqrt(d): every exponential is a power of two.
 /// Source: Sequoia (NeurIPS 2023 workshop); the specification of the family, section 2.
 ///
 /// Columns that are no nodes of a call are neither read nor written: q and y may be some columns of
@@ -42,8 +42,8 @@ struct Surroundings {
     std::span<const Node<T>> ancestors = {};
     int64_t n_ancestor = 0;
     Tile<const T> children;  ///< (H*e, n_node): attention to the children, or data null: none
-    /// Times that the last node of the tile counts as a key of its group: 1, or of a short last group
-    /// with ragged = repeat as many as are missing to k, and 1.
+    /// Times that the last node of the tile counts as a key of its group: 1, or of a short last
+    /// group with ragged = repeat as many as are missing to k, and 1.
     int64_t n_last = 1;
 };
 

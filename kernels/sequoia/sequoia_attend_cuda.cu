@@ -47,7 +47,8 @@ struct Head {
         const int64_t r = row % tile_rows;
         return (row / tile_rows * nodes.n_group * 32 + r % 8 * 4 + t) * 2 + r / 8;
     }
-    /// Returns the offsets of the rows that the lane holds: g and g + 8 of 16 given by row_at(0 .. 15).
+    /// Returns the offsets of the rows that the lane holds: g and g + 8 of 16 given by row_at(0 ..
+    /// 15).
     template <class RowAt>
     __device__ Rows rows(const RowAt& row_at) const {
         return {place(row_at(g)), place(row_at(g + 8))};

@@ -12,8 +12,8 @@
 #include "kernels/device/operand.hpp"
 #include "kernels/linear/linear_device.hpp"
 
-/// Sequoia on a device. What is computed is said in sequoia.hpp and in the specification; here stand
-/// the shapes and layouts. Resources and counts are in sequoia_cuda.md.
+/// Sequoia on a device. What is computed is said in sequoia.hpp and in the specification; here
+/// stand the shapes and layouts. Resources and counts are in sequoia_cuda.md.
 ///
 /// Nodes stand in rows, whole groups of siblings in tiles of 16 rows, level after level, leaves
 /// first. The rows of a group begin at the same place of a tile on any number of ranks, so that the
@@ -128,8 +128,8 @@ struct AttendArgs {
     int64_t first_tile = 0;           ///< of `children` among all tiles
 };
 
-/// Nodes of a level on their way over the ranks: the part of each rank, part_size floats, is a flag,
-/// then a row of n_channel numbers for each own node.
+/// Nodes of a level on their way over the ranks: the part of each rank, part_size floats, is a
+/// flag, then a row of n_channel numbers for each own node.
 ///   pack    own_begin .. own_end - 1 to the own part; NaN everywhere if this rank's run has failed
 ///   unpack  the parts of all ranks, of nodes begins[r] .. begins[r + 1] - 1, to all nodes of the
 ///           level; what is not finite goes to the findings

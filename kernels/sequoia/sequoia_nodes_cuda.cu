@@ -13,7 +13,8 @@ namespace {
 
 constexpr int n_thread = item_threads;
 
-// ---- features ------------------------------------------------------------------------------------
+// ---- features
+// ------------------------------------------------------------------------------------
 
 /// One thread a row; all threads of a warp go through all columns, whose findings they count
 /// together.
@@ -57,7 +58,8 @@ __global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
     }
 }
 
-// ---- nodes above the leaves ----------------------------------------------------------------------
+// ---- nodes above the leaves
+// ----------------------------------------------------------------------
 
 __global__ void __launch_bounds__(n_thread) average_kernel(const AverageArgs args) {
     const int width = width_of(args.k);
@@ -96,7 +98,8 @@ __global__ void __launch_bounds__(n_thread) mark_kernel(const MarkArgs args) {
     }
 }
 
-// ---- ranks ---------------------------------------------------------------------------------------
+// ---- ranks
+// ---------------------------------------------------------------------------------------
 
 /// Returns the location of channel c of a node, in the stream or among sums.
 template <class Number>
@@ -156,7 +159,8 @@ __global__ void __launch_bounds__(n_thread) unpack_kernel(const CutArgs args) {
     if (!is_finite) atomicMax(&args.findings->not_finite, 1);
 }
 
-// ---- to the caller -------------------------------------------------------------------------------
+// ---- to the caller
+// -------------------------------------------------------------------------------
 
 __global__ void __launch_bounds__(n_thread) deliver_kernel(const DeliverArgs args) {
     const bool lost = is_lost(*args.from.findings);

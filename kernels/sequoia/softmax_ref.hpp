@@ -27,8 +27,8 @@ void softmax(int64_t n, T* scores) {
     for (int64_t j = 0; j < n; ++j) scores[j] /= sum;
 }
 
-/// Weights of columns first .. first + count - 1 of k for the query in column i of q; the last column
-/// counts n_last times.
+/// Weights of columns first .. first + count - 1 of k for the query in column i of q; the last
+/// column counts n_last times.
 template <class T>
 void weigh_columns(const Heads& heads, int64_t h, Tile<const T> q, int64_t i, Tile<const T> k,
                    int64_t first, int64_t count, int64_t n_last, T* weights) {

@@ -13,7 +13,8 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sequoia::HWY_NAMESPACE {
 namespace {
 
-/// y = (ancestors + siblings + children) / 3 of n_row channels from c on. children may be y, or null.
+/// y = (ancestors + siblings + children) / 3 of n_row channels from c on. children may be y, or
+/// null.
 template <int n_row>
 HWY_NOINLINE void average_rows(const Group& group, const float* weights, int64_t c,
                                const float* children, int64_t children_row, float* y,

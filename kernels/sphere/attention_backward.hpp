@@ -8,8 +8,8 @@
 namespace surrogate::kernels::sphere {
 
 // Backward of neighborhood attention in gather form: each query sums over the keys that it sees,
-// each key over the queries that see it. With dy the gradient of y, L_i the log_sum of forward, q as
-// it came (with scale * log2(e) in it) and w_j the quadrature weight of the row of j:
+// each key over the queries that see it. With dy the gradient of y, L_i the log_sum of forward, q
+// as it came (with scale * log2(e) in it) and w_j the quadrature weight of the row of j:
 //
 //   delta_i = sum_c dy_i(c) y_i(c)                   per head: attend_delta() of kernels/attention
 //   p_ij    = w_j 2^(s_ij - L_i)
@@ -19,9 +19,9 @@ namespace surrogate::kernels::sphere {
 //   dv_j    = sum_i p_ij dy_i
 //
 // The order of every sum depends on the strips of its row alone: the same bits for any split into
-// calls, rows together and ranks, for any first_column, and on every vector level. Scores are computed
-// again on both sides. On input that is not finite, results up to lane_count columns beyond those
-// that see it may be NaN.
+// calls, rows together and ranks, for any first_column, and on every vector level. Scores are
+// computed again on both sides. On input that is not finite, results up to lane_count columns
+// beyond those that see it may be NaN.
 // Source: spec of the sphere, section 5 and 8.3. Global attention is kernels/attention.
 
 /// Queries of an output phase row, as in NeighborhoodRow.
@@ -35,8 +35,9 @@ struct QueryGradientRow {
     Tile<T> dq;
 };
 
-/// dq of the queries in the columns from first_column on of 1 to max_block_rows phase rows, the same
-/// n_query in each. k, v, weight as in attend_neighbors(); k and v have layouts with the same ends.
+/// dq of the queries in the columns from first_column on of 1 to max_block_rows phase rows, the
+/// same n_query in each. k, v, weight as in attend_neighbors(); k and v have layouts with the same
+/// ends.
 ///   scratch  neighborhood_backward_scratch() elements, of this thread
 template <class T>
 void attend_neighbors_backward_queries(const Queue& queue, const Heads& heads,
@@ -57,7 +58,8 @@ struct KeyGradientRow {
     Tile<T> dk, dv;
 };
 
-/// Results of the forward pass for the queries: rings of the rows that the strips name, ends filled.
+/// Results of the forward pass for the queries: rings of the rows that the strips name, ends
+/// filled.
 ///   q, dy  H*d and H*e channels
 ///   sums   2*H channels: log_sum of every head, then delta of every head
 /// All layouts have the same ends.

@@ -61,7 +61,8 @@ public:
 
     // Gradients of a number L, the other way; that of a coefficient is dL/dRe + i dL/dIm.
 
-    /// Contribution of row `row` of df, for f = inverse(c), to dc: (n_degree, n_degree) [l][m], written.
+    /// Contribution of row `row` of df, for f = inverse(c), to dc: (n_degree, n_degree) [l][m],
+    /// written.
     void inverse_gradient(const double* df, int64_t row, Complex* dc) const;
     /// No number of it is larger than this times the sum of |df| in the row.
     double inverse_gradient_bound() const;

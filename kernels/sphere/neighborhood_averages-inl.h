@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighborhood attention of a pair of query rows: weights from scores, and weighted sums of values, one
-// vector of columns at a time. Compiled once per vector level; see sphere.md.
+// Neighborhood attention of a pair of query rows: weights from scores, and weighted sums of values,
+// one vector of columns at a time. Compiled once per vector level; see sphere.md.
 #if defined(SURROGATE_NEIGHBORHOOD_AVERAGES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_NEIGHBORHOOD_AVERAGES_INL_H_
 #undef SURROGATE_NEIGHBORHOOD_AVERAGES_INL_H_
@@ -84,8 +84,8 @@ HWY_NOINLINE void weigh_band(const Run& run, float* scores, Weights<n_line>& sta
     state = weights;
 }
 
-/// Scores of a run become weights. `maximum` and `sum` of both rows: largest scores, and sums of weights
-/// under way.
+/// Scores of a run become weights. `maximum` and `sum` of both rows: largest scores, and sums of
+/// weights under way.
 template <int n_line>
 HWY_INLINE void weigh_lines(const Chunk& chunk, const Run& run, float* scores,
                             float* const (&maximum)[2], float* const (&sum)[2]) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighborhood attention of a pair of query rows: scores of a group of columns over a chunk of strips.
-// Compiled once per vector level; see sphere.md.
+// Neighborhood attention of a pair of query rows: scores of a group of columns over a chunk of
+// strips. Compiled once per vector level; see sphere.md.
 #if defined(SURROGATE_NEIGHBORHOOD_SCORES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_NEIGHBORHOOD_SCORES_INL_H_
 #undef SURROGATE_NEIGHBORHOOD_SCORES_INL_H_
@@ -17,8 +17,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sphere::HWY_NAMESPACE {
 
-/// Maxima of n_line rows: the largest scores so far, and 0 or NaN if a score is none. The exponential alone
-/// would not carry every NaN on (flare.md).
+/// Maxima of n_line rows: the largest scores so far, and 0 or NaN if a score is none. The
+/// exponential alone would not carry every NaN on (flare.md).
 template <int n_line>
 struct Extent {
     Vector maximum[n_line], taint[n_line];
@@ -137,8 +137,8 @@ struct PackedRows {
     }
 };
 
-/// Operands of the scores of a group of columns, for some channels. Vector j of columns has its queries
-/// at packed + j * packed_step, its scores at scores + j * score_step.
+/// Operands of the scores of a group of columns, for some channels. Vector j of columns has its
+/// queries at packed + j * packed_step, its scores at scores + j * score_step.
 struct ScoreGroup {
     const float* packed;
     int64_t packed_step;
@@ -179,8 +179,8 @@ struct ScoreGroup {
     }
 };
 
-/// Takes scores of entries [first, first + n) that are done into the extent. Those that a row does not
-/// see may lie far above its maximum, and go.
+/// Takes scores of entries [first, first + n) that are done into the extent. Those that a row does
+/// not see may lie far above its maximum, and go.
 template <int n_line>
 HWY_INLINE void extend_offsets(const Chunk& chunk, int first_line, int64_t first, int64_t n,
                                float* scores, Extent<n_line>& extent) {
@@ -212,8 +212,8 @@ HWY_INLINE void extend_band(const Run& run, int64_t first, int64_t n, float* sco
     }
 }
 
-/// Blocks of entries are the outer loop: their keys stay in the first-level cache while the vectors of
-/// columns pass.
+/// Blocks of entries are the outer loop: their keys stay in the first-level cache while the vectors
+/// of columns pass.
 template <int n_line>
 HWY_NOINLINE void score_offsets(const Chunk& chunk, const Run& run, const ScoreGroup& group) {
     ScoreBlock block = group.block(run);
@@ -265,8 +265,8 @@ HWY_INLINE void score_run(const Chunk& chunk, const Run& run, const ScoreGroup& 
         run.is_band ? score_band<1>(run, group) : score_offsets<1>(chunk, run, group);
 }
 
-/// Scores of a chunk with rows in lanes. scores: of the chunk, group.score_step apart from one vector of
-/// columns to the next; n_lane, score_step, maximum and taint of the group are set.
+/// Scores of a chunk with rows in lanes. scores: of the chunk, group.score_step apart from one
+/// vector of columns to the next; n_lane, score_step, maximum and taint of the group are set.
 HWY_INLINE void score_chunk(const Chunk& chunk, const PackedRows& rows, float* scores,
                             ScoreGroup group) {
     group.packed_step = rows.step;

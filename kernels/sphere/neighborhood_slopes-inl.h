@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backward of neighborhood attention: weights p and slopes ds of a run from scores and from products
-// of gradients and values. Compiled once per vector level; see sphere.md.
+// Backward of neighborhood attention: weights p and slopes ds of a run from scores and from
+// products of gradients and values. Compiled once per vector level; see sphere.md.
 #if defined(SURROGATE_NEIGHBORHOOD_SLOPES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_NEIGHBORHOOD_SLOPES_INL_H_
 #undef SURROGATE_NEIGHBORHOOD_SLOPES_INL_H_
@@ -13,8 +13,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sphere::HWY_NAMESPACE {
 
-/// Limits of (s - L) / 2. Powers are at most the inverse of a quadrature weight, far below 2^64; only
-/// lanes in the padding and pairs that nobody sees come to this limit.
+/// Limits of (s - L) / 2. Powers are at most the inverse of a quadrature weight, far below 2^64;
+/// only lanes in the padding and pairs that nobody sees come to this limit.
 constexpr float lowest_half = lowest_power / 2, highest_half = 32;
 
 /// Location of the queries' log_sum and delta for one vector of columns.
@@ -73,9 +73,9 @@ struct EntrySums {
 };
 
 /// n_row entries from t on: slopes become ds, and scores p if keys are in lanes (where queries are,
-/// nobody asks for p). s - L is halved on the way: scores of 3e38 of both signs do not overflow, and
-/// the difference is rounded as if it had not been. No p is above 1, nor in lanes that nobody wants:
-/// what is multiplied with it does not overflow.
+/// nobody asks for p). s - L is halved on the way: scores of 3e38 of both signs do not overflow,
+/// and the difference is rounded as if it had not been. No p is above 1, nor in lanes that nobody
+/// wants: what is multiplied with it does not overflow.
 template <int n_row, int n_line, class Sums, class Factor>
 HWY_INLINE void slope_entries(const Sums& sums, const Factor& factor, int64_t t, float* scores,
                               float* slopes) {

@@ -8,8 +8,8 @@
 
 namespace surrogate::kernels::sphere {
 
-/// The transposed map of a Resampling in gather form: which outputs an input row and an input column
-/// contribute to. Rows and columns with weight 0 are left out.
+/// The transposed map of a Resampling in gather form: which outputs an input row and an input
+/// column contribute to. Rows and columns with weight 0 are left out.
 struct ResamplingTranspose {
     /// Output row ho contributes `weight` times itself to an extended input row.
     struct Part {
@@ -18,7 +18,8 @@ struct ResamplingTranspose {
     };
     int64_t n_lat_in = 0, n_lon_in = 0, n_lon_out = 0;
     bool has_poles = false;
-    /// Extended input row h owns parts[row_begin[h]] .. parts[row_begin[h + 1] - 1], rows ascending.
+    /// Extended input row h owns parts[row_begin[h]] .. parts[row_begin[h + 1] - 1], rows
+    /// ascending.
     std::vector<int64_t> row_begin;
     std::vector<Part> parts;
     /// Output columns [first[j], first[j + 1]) have input column j to their left, with left_weight
@@ -34,8 +35,8 @@ struct ResamplingTranspose {
 
 ResamplingTranspose transpose(const Resampling& table);
 
-/// Input row `row` of the transposed map: dx(c, j) [+]= sum of weights times dy, those of a pole row
-/// as their mean over the columns.
+/// Input row `row` of the transposed map: dx(c, j) [+]= sum of weights times dy, those of a pole
+/// row as their mean over the columns.
 ///   dy(ho) -> Tile<const T> (n_channel, n_lon_out), an output row of out_rows(row, row + 1)
 ///   scratch  table.n_scratch() elements, of this thread
 ///   dx       (n_channel, n_lon_in)

@@ -151,9 +151,9 @@ struct InstanceNormArgs {
     DeviceFindings* findings = nullptr;
 };
 
-/// Attention: queries, keys and values of the rings that a rank holds, operands first of the queries
-/// of all heads, then keys, then values; head_groups groups a head, scores are exponents of two.
-/// Rings are counted in what is held; the queries of `grid` begin at ring first_ring.
+/// Attention: queries, keys and values of the rings that a rank holds, operands first of the
+/// queries of all heads, then keys, then values; head_groups groups a head, scores are exponents of
+/// two. Rings are counted in what is held; the queries of `grid` begin at ring first_ring.
 ///   neighborhood  strips of a row, of whole rings   global  all rings
 struct AttendArgs {
     Operand operand = Operand::fp32;

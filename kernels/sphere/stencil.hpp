@@ -73,15 +73,15 @@ RowRange rows_within(const Latitudes& out, const Latitudes& in, double theta_cut
 Stencil neighborhood(const Grid& out, const Grid& in, double theta_cutoff, int64_t first_row,
                      int64_t end_row);
 
-/// A stencil read the other way: for rows [first_row, end_row) of its input, the columns of its output
-/// that reach them, with their weights. Output and input change places, also in the numbers of
-/// phases; strips ascend in output phase rows. Only rows of `stencil` take part: for whole lists it
-/// has all that reach [first_row, end_row). A list may be empty.
+/// A stencil read the other way: for rows [first_row, end_row) of its input, the columns of its
+/// output that reach them, with their weights. Output and input change places, also in the numbers
+/// of phases; strips ascend in output phase rows. Only rows of `stencil` take part: for whole lists
+/// it has all that reach [first_row, end_row). A list may be empty.
 Stencil transpose(const Stencil& stencil, int64_t first_row, int64_t end_row);
 
-/// Returns the points that see rows [first_row, end_row) of `in`: transpose() of neighborhood(out, in,
-/// theta_cutoff, ..) over all output rows that reach them. The same lists for any choice of rows.
-/// Throws as neighborhood() does.
+/// Returns the points that see rows [first_row, end_row) of `in`: transpose() of neighborhood(out,
+/// in, theta_cutoff, ..) over all output rows that reach them. The same lists for any choice of
+/// rows. Throws as neighborhood() does.
 Stencil transposed_neighborhood(const Grid& out, const Grid& in, double theta_cutoff,
                                 int64_t first_row, int64_t end_row);
 

@@ -32,8 +32,8 @@ public:
 
     /// Columns of row `point` within the disk around row `centre`: [-w, w] or a full ring.
     Run columns(int64_t centre, int64_t point) const;
-    /// Returns the offset of the column |column| steps east of the center. If the center or its antipode is met,
-    /// the direction is rounding noise: 0 by decree, so that all machines agree.
+    /// Returns the offset of the column |column| steps east of the center. If the center or its
+    /// antipode is met, the direction is rounding noise: 0 by decree, so that all machines agree.
     Sighting sight(int64_t centre, int64_t point, int64_t column) const;
     double distance(int64_t centre, int64_t point, int64_t column) const;
 

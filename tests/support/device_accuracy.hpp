@@ -16,7 +16,8 @@ inline double bound_of_fp32(double host_error) {
     return std::max(3 * host_error, 2e-6);
 }
 
-/// A model whose matrices are rounded to so many bits of fraction: tensors of which is_matrix(tensor).
+/// A model whose matrices are rounded to so many bits of fraction: tensors of which
+/// is_matrix(tensor).
 template <class IsMatrix>
 ModelWriter rounded(ModelWriter writer, int n_bit, const IsMatrix& is_matrix) {
     for (WriterTensor& tensor : writer.tensors) {

@@ -15,9 +15,10 @@
 
 namespace surrogate::test {
 
-/// Records what a program gives to a device: allocations, copies without their contents, kernels with their arguments,
-/// reductions, gathers and exchanges. Pointers into device memory are recorded as allocation and
-/// offset, so that two programs that enqueue the same work have equal logs.
+/// Records what a program gives to a device: allocations, copies without their contents, kernels
+/// with their arguments, reductions, gathers and exchanges. Pointers into device memory are
+/// recorded as allocation and offset, so that two programs that enqueue the same work have equal
+/// logs.
 class DeviceLog {
 public:
     /// The log that kernels of logging_plugin() write to; one at a time.

@@ -28,8 +28,8 @@ struct NcclFaults {
 /// NCCL between the processes of one machine: the functions of NcclApi with the meaning that NCCL
 /// gives them. Communicators are non-blocking; reductions are carried out on the stream, by its
 /// thread, and go through shared memory (the unique id is its name), so that they need nobody's
-/// polling and no MPI, as do the messages of a group; a rank that does not come makes the others' streams wait until they abort.
-/// Sums are added in rank order.
+/// polling and no MPI, as do the messages of a group; a rank that does not come makes the others'
+/// streams wait until they abort. Sums are added in rank order.
 ///
 /// One at a time in a process, since NCCL's functions know no context. Streams are those of
 /// EmulatedDevice.
@@ -50,9 +50,9 @@ public:
     int n_call(const std::string& name) const;
     /// Communicators that are not destroyed, and not aborted to the end.
     int n_live() const;
-    /// Uses that NCCL's manual forbids: use of a communicator that is gone, a blocking configuration,
-    /// calls made while an earlier one was in progress or another device was current; empty if
-    /// nothing.
+    /// Uses that NCCL's manual forbids: use of a communicator that is gone, a blocking
+    /// configuration, calls made while an earlier one was in progress or another device was
+    /// current; empty if nothing.
     std::string misuse() const;
 };
 

@@ -16,7 +16,8 @@
 
 namespace surrogate::test {
 
-/// The model of a golden file on points, with fields: coordinates x0, x1 .., inputs f0 .., outputs y0 ..
+/// The model of a golden file on points, with fields: coordinates x0, x1 .., inputs f0 .., outputs
+/// y0 ..
 inline std::string model_with_fields(const GoldenFile& file, int64_t n_axis, int64_t n_in,
                                      int64_t n_out) {
     ModelWriter writer = writer_of(file, "check/tables/");
@@ -107,8 +108,8 @@ inline void expect_golden_trace(const GoldenFile& file, const surrogate_points& 
         const std::vector<double> expected = file.tensor(name).values;
         const std::vector<double> found = own.precise(name.substr(prefix.size()));
         ASSERT_EQ(found.size(), expected.size()) << name;
-        // The file has them in single precision. Where a gradient is zero but for rounding, steps of
-        // AdamW have a random direction: at most 1e-3 each.
+        // The file has them in single precision. Where a gradient is zero but for rounding, steps
+        // of AdamW have a random direction: at most 1e-3 each.
         const double bound =
             name.ends_with("W_k.bias") || name.ends_with("compress_mlp.2.bias") ? 5e-3 : 1e-7;
         for (size_t i = 0; i < expected.size(); ++i)

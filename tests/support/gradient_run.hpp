@@ -167,9 +167,9 @@ inline double half_square(size_t, double y) {
     return y;
 }
 
-/// The stored gradients of 0.5 sum y^2, check/grad/ of a golden file in single precision, relative to
-/// their largest entry. Those that are 0 in truth (`zero` ends their names) have no scale of their
-/// own.
+/// The stored gradients of 0.5 sum y^2, check/grad/ of a golden file in single precision, relative
+/// to their largest entry. Those that are 0 in truth (`zero` ends their names) have no scale of
+/// their own.
 inline void expect_stored_gradients(const MakeRun& make, const GoldenFile& file,
                                     const GradientWay& way, double tolerance,
                                     const std::string& zero) {

@@ -7,8 +7,8 @@
 
 namespace surrogate::test {
 
-/// A small network of HEPT with some keys changed: 2 layers, 3 tables, 2 heads of 4 channels, blocks
-/// of 8 points, 2 coordinates, 2 features, 1 output, no padding.
+/// A small network of HEPT with some keys changed: 2 layers, 3 tables, 2 heads of 4 channels,
+/// blocks of 8 points, 2 coordinates, 2 features, 1 output, no padding.
 nlohmann::json small_hept(const nlohmann::json& changes = nlohmann::json::object());
 
 /// A file with all weights that the card asks for, filled by waves.

@@ -19,7 +19,8 @@ nlohmann::json small_sequence(const nlohmann::json& changes = nlohmann::json::ob
 /// A model file of such a network, filled by the rule of that section; the bytes.
 std::string sequoia_model(const nlohmann::json& network);
 
-/// Points with what a network on a tree takes of them: Sequoia, Ball Sparse Attention. Positions are exact in single precision.
+/// Points with what a network on a tree takes of them: Sequoia, Ball Sparse Attention. Positions
+/// are exact in single precision.
 struct SequoiaCase {
     int64_t n = 0, n_axis = 0;
     std::vector<double> positions;  ///< (n, n_axis)

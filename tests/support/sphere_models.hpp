@@ -50,8 +50,8 @@ private:
     std::string path_;
 };
 
-/// Returns the results of one rank: inputs in the order of the ports, each (n_channel, n_lat, n_lon);
-/// the output likewise.
+/// Returns the results of one rank: inputs in the order of the ports, each (n_channel, n_lat,
+/// n_lon); the output likewise.
 std::vector<double> evaluate(const std::string& path, const std::vector<std::vector<float>>& inputs,
                              const Options& options = {});
 

@@ -84,8 +84,8 @@ protected:
         EXPECT_EQ(ordered, reversed);
     }
 
-    /// For a network of 16 given features, arrays on the device are read and written where they lie,
-    /// NaN is named and leaves no trace.
+    /// For a network of 16 given features, arrays on the device are read and written where they
+    /// lie, NaN is named and leaves no trace.
     void expect_device_arrays(const std::string& bytes, const SequoiaCase& points) {
         const ModelOnDisk disk(bytes);
         const Model model(*context, disk.path());

@@ -21,7 +21,8 @@ struct AttemptResult {
     explicit operator bool() const { return error == 0; }
 };
 
-/// Calls a function that returns a PetscErrorCode, with an error handler that prints nothing. Local.
+/// Calls a function that returns a PetscErrorCode, with an error handler that prints nothing.
+/// Local.
 template <class Call>
 AttemptResult attempt(Call&& call) {
     AttemptResult outcome;

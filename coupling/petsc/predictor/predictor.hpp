@@ -10,8 +10,8 @@
 
 namespace surrogate::petsc {
 
-/// A model planned on the unknowns of a solver, with the options under the solver's prefix: what the
-/// KSPGuess and the SNES of type `surrogate` have in common. The solver judges the predictions.
+/// A model planned on the unknowns of a solver, with the options under the solver's prefix: what
+/// the KSPGuess and the SNES of type `surrogate` have in common. The solver judges the predictions.
 class Predictor {
 public:
     Predictor() = default;

@@ -35,8 +35,8 @@ PetscErrorCode create_from_file(surrogate_context* context, const Problem& probl
     PetscFunctionReturn(0);
 }
 
-/// The first and the last point of an axis. Unknowns lie on both ends of the box, of a periodic axis
-/// on the first only; at the centres of cells half a cell further in.
+/// The first and the last point of an axis. Unknowns lie on both ends of the box, of a periodic
+/// axis on the first only; at the centres of cells half a cell further in.
 struct Axis {
     PetscReal first, last;
 };

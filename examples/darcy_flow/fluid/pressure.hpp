@@ -15,8 +15,8 @@ namespace darcy {
 class PressureSolver {
 public:
     PetscErrorCode create(const Grid& grid);
-    /// Cholesky factors instead of iterations, to rounding, whatever the options say: for grids on one
-    /// rank.
+    /// Cholesky factors instead of iterations, to rounding, whatever the options say: for grids on
+    /// one rank.
     PetscErrorCode create_direct(const Grid& grid);
     /// Overrides -ksp_rtol.
     PetscErrorCode set_tolerance(PetscReal rtol);

@@ -124,8 +124,9 @@ inline surrogate_array on_device(surrogate_array array) {
     return array;
 }
 
-/// One field in the inner points of an array of up to 4 axes; the first axis runs fastest. Of u(1:n_x,
-/// 1:n_y) in an array with one layer of ghost points: block(&u(1, 1), {n_x, n_y}, {1, n_x + 2}).
+/// One field in the inner points of an array of up to 4 axes; the first axis runs fastest. Of
+/// u(1:n_x, 1:n_y) in an array with one layer of ghost points: block(&u(1, 1), {n_x, n_y}, {1, n_x
+/// + 2}).
 template <class T>
 surrogate_block block(T* data, std::initializer_list<int64_t> shape,
                       std::initializer_list<int64_t> stride) {

@@ -61,9 +61,9 @@ SURROGATE_API surrogate_status surrogate_plan_open_fint(MPI_Fint comm, const cha
                                                         const surrogate_options* options,
                                                         surrogate_plan** plan);
 
-/* The communicator of a context, for adapters that communicate between two calls of the library: the
- * context's own duplicate, borrowed, not to be freed; MPI_COMM_NULL for a context of one rank without
- * MPI. Errors it raises are returned (MPI_ERRORS_RETURN). Local. Since 0.1 */
+/* The communicator of a context, for adapters that communicate between two calls of the library:
+ * the context's own duplicate, borrowed, not to be freed; MPI_COMM_NULL for a context of one rank
+ * without MPI. Errors it raises are returned (MPI_ERRORS_RETURN). Local. Since 0.1 */
 SURROGATE_API surrogate_status surrogate_context_comm(const surrogate_context* context,
                                                       MPI_Comm* comm);
 

@@ -2,8 +2,8 @@
 #ifndef SURROGATE_TRAIN_HPP
 #define SURROGATE_TRAIN_HPP
 
-// The C interface of surrogate_train.h as owners and exceptions; header-only, C++17. Settings, shapes,
-// collectivity and errors are documented there. A call that fails throws surrogate::Error.
+// The C interface of surrogate_train.h as owners and exceptions; header-only, C++17. Settings,
+// shapes, collectivity and errors are documented there. A call that fails throws surrogate::Error.
 //
 //     surrogate::Plan plan(model, domain, {{"gradients", "true"}});
 //     plan.bind_input("mobility", surrogate::column(mobility), "m^2/(Pa s)");

@@ -15,8 +15,8 @@
 #include "libsurrogate/src/plan/plan.hpp"
 #include "surrogate/surrogate.h"
 
-/// Objects behind the opaque handles. Each shares ownership of the objects that it uses, so that handles may be
-/// destroyed in any order.
+/// Objects behind the opaque handles. Each shares ownership of the objects that it uses, so that
+/// handles may be destroyed in any order.
 
 /// A fixed buffer: keeping the text of a failure must not fail. Nothing in it moves a terminal's
 /// cursor: texts quote names from files.

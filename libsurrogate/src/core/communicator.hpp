@@ -20,10 +20,11 @@ public:
     using Error::Error;
 };
 
-/// Communication between the ranks of a context, and the interface where tests inject delays and faults.
-/// Implementations: one rank (here), MPI (transport/mpi_communicator.hpp). All functions are
-/// collective and blocking, except rank(), size(), transport(), the counters, and those whose
-/// comment says otherwise. share/doc/develop/communication.md lists them and the rules of their use.
+/// Communication between the ranks of a context, and the interface where tests inject delays and
+/// faults. Implementations: one rank (here), MPI (transport/mpi_communicator.hpp). All functions
+/// are collective and blocking, except rank(), size(), transport(), the counters, and those whose
+/// comment says otherwise. share/doc/develop/communication.md lists them and the rules of their
+/// use.
 ///
 /// Failures of the transport throw Error(mpi) and leave the communicator broken: later calls throw
 /// Error(broken) at once. Counts are 64 bit; an implementation that must narrow them splits the
@@ -46,16 +47,16 @@ public:
     void all_reduce_max(std::span<int64_t> values);
 
     /// The same, while this rank computes and makes other calls. All ranks begin them in the same
-    /// order among their other calls, and may finish them in any. `values` belong to a reduction from
-    /// its beginning until finish_reduction() of what that returned; beginning does not wait. After
-    /// a failure of the transport, values may still be written to: such memory must stay.
+    /// order among their other calls, and may finish them in any. `values` belong to a reduction
+    /// from its beginning until finish_reduction() of what that returned; beginning does not wait.
+    /// After a failure of the transport, values may still be written to: such memory must stay.
     int64_t begin_reduce_sum(std::span<float> values);
     int64_t begin_reduce_sum(std::span<double> values);
     int64_t begin_reduce_sum(std::span<int64_t> values);
     int64_t begin_reduce_max(std::span<int64_t> values);
     void finish_reduction(int64_t begun) { do_finish_reduction(begun); }
-    /// Room for n of them under way, of up to n_value values each: beginning then takes no memory of
-    /// ours. Local; throws bad_alloc.
+    /// Room for n of them under way, of up to n_value values each: beginning then takes no memory
+    /// of ours. Local; throws bad_alloc.
     void reserve_reductions(int64_t n, int64_t n_value) { do_reserve_reductions(n, n_value); }
 
     /// n bytes from rank `root` to all.
@@ -64,8 +65,9 @@ public:
     /// Every rank's `n_byte` bytes, in rank order, on every rank. to (size() * n_byte).
     void all_gather(const void* from, void* to, int64_t n_byte);
 
-    /// The same with a number of bytes for each rank: rank r gives n_bytes[r] >= 0. n_bytes (size())
-    /// is equal on all ranks; to (sum of n_bytes). from and to do not overlap. Takes no memory.
+    /// The same with a number of bytes for each rank: rank r gives n_bytes[r] >= 0. n_bytes
+    /// (size()) is equal on all ranks; to (sum of n_bytes). from and to do not overlap. Takes no
+    /// memory.
     void all_gather_v(const void* from, void* to, std::span<const int64_t> n_bytes);
 
     /// One number to every rank: to_each[r] goes to rank r, from_each[r] comes from there; (size())
@@ -77,8 +79,8 @@ public:
     void all_to_all(const void* from, std::span<const int64_t> n_send, void* to,
                     std::span<const int64_t> n_receive, int64_t row_bytes);
     /// Room for what a later all_to_all of so many rows, or fewer, needs besides the rows: long
-    /// messages are cut into pieces. It then takes no memory, and cannot fail halfway. Local; throws
-    /// bad_alloc.
+    /// messages are cut into pieces. It then takes no memory, and cannot fail halfway. Local;
+    /// throws bad_alloc.
     virtual void reserve_rows(std::span<const int64_t>, std::span<const int64_t>, int64_t) {}
 
     /// One message of an exchange between neighbors, to or from `rank`.

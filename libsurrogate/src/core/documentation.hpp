@@ -6,8 +6,9 @@
 
 namespace surrogate::impl {
 
-/// Path of a page for messages: "share/doc/surrogate/cuda.md (in the sources share/doc/how-to/use-gpus.md)",
-/// the first below the prefix of the installation. A test holds that every page named exists there.
+/// Path of a page for messages: "share/doc/surrogate/cuda.md (in the sources
+/// share/doc/how-to/use-gpus.md)", the first below the prefix of the installation. A test holds
+/// that every page named exists there.
 std::string documentation(std::string_view page);
 
 }  // namespace surrogate::impl

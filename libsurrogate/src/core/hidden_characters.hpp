@@ -25,9 +25,9 @@ bool is_hidden(uint32_t code);
 /// bidirectional overrides), and bytes that are no UTF-8. npos if there is none.
 size_t first_hidden(std::string_view text);
 
-/// Copies a text of UTF-8 to `to`, which holds `size` bytes, so that a terminal or a log shows it as
-/// it is: what first_hidden() would find, but the line feed, becomes '?'. Cut between characters.
-/// `from` may be `to`. Takes no memory.
+/// Copies a text of UTF-8 to `to`, which holds `size` bytes, so that a terminal or a log shows it
+/// as it is: what first_hidden() would find, but the line feed, becomes '?'. Cut between
+/// characters. `from` may be `to`. Takes no memory.
 void copy_visible(std::string_view from, char* to, size_t size) noexcept;
 
 }  // namespace surrogate::impl

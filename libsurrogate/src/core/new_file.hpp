@@ -34,9 +34,9 @@ enum class Links {
 /// is, and also if the disk is full, the program is killed or the power fails.
 ///
 /// The content goes to "<path>.surrogate.tmp" in the same folder: by write(), or by another writer
-/// that opens temporary(). No other software uses that suffix, so a file of that name is the rest of
-/// a killed program, and the next write removes it. If two programs write one file at the same time,
-/// the one that began later succeeds.
+/// that opens temporary(). No other software uses that suffix, so a file of that name is the rest
+/// of a killed program, and the next write removes it. If two programs write one file at the same
+/// time, the one that began later succeeds.
 ///   links    see Links
 ///   rights   an earlier file keeps its permissions; one that may not be written is not replaced
 ///   devices  (/dev/stdout, pipes) hold nothing that could be lost: written as they are, also
@@ -79,12 +79,12 @@ void write_atomically(const std::string& path, const std::string& text,
 /// Returns the name of the temporary of `path`.
 std::string temporary_of(const std::string& path, Links links = Links::followed);
 
-/// Returns whether the name refers to an open file of this process (/dev/stdout), which a shell may have
-/// redirected to a file.
+/// Returns whether the name refers to an open file of this process (/dev/stdout), which a shell may
+/// have redirected to a file.
 bool is_stream(const std::string& path);
 
-/// The file that a name refers to, links followed. Two names of one file (other spellings, symbolic and
-/// hard links) have equal identities.
+/// The file that a name refers to, links followed. Two names of one file (other spellings, symbolic
+/// and hard links) have equal identities.
 struct Identity {
     bool exists = false;
     uint64_t device = 0, inode = 0;

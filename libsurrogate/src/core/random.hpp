@@ -20,7 +20,8 @@ public:
     uint64_t bits(int64_t i) const;
     /// Between 0 and 1, both excluded.
     double uniform(int64_t i) const;
-    /// Returns a normal number of mean 0 and deviation 1. Uses libm: equal only on machines with the same one.
+    /// Returns a normal number of mean 0 and deviation 1. Uses libm: equal only on machines with
+    /// the same one.
     double normal(int64_t i) const;
     /// One of 0 .. n - 1; 1 <= n <= 2^31.
     int64_t below(int64_t n, int64_t i) const;

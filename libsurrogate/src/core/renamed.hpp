@@ -26,7 +26,8 @@ inline std::string_view stored_name(std::span<const RenamedName> list, std::stri
     return found == list.end() ? name : found->old_name;
 }
 
-/// Returns the line for the log: "option 'x' is now called 'y'; the old name ends with version 0.3".
+/// Returns the line for the log: "option 'x' is now called 'y'; the old name ends with version
+/// 0.3".
 inline std::string renamed_text(std::string_view kind, std::string_view old_name,
                                 std::string_view name) {
     std::string text(kind);

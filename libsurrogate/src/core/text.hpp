@@ -15,8 +15,8 @@ std::vector<std::string> near_misses(std::string_view name, std::span<const std:
 /// "; did you mean 'pressure' or 'pressures'?", or "" if nothing is near.
 std::string did_you_mean(std::string_view name, std::span<const std::string> known);
 
-/// "option 'thread' does not exist (options are: threads, vector); did you mean 'threads'?"; `kind` is
-/// "option".
+/// "option 'thread' does not exist (options are: threads, vector); did you mean 'threads'?"; `kind`
+/// is "option".
 std::string no_such_text(std::string_view kind, std::string_view name,
                          std::span<const std::string> known);
 

@@ -14,8 +14,8 @@
 
 namespace surrogate::impl {
 
-/// Data that a rank sends to the others, or receives from them: a part for each rank, side by side in device
-/// memory in the order of ranks. The own part is empty.
+/// Data that a rank sends to the others, or receives from them: a part for each rank, side by side
+/// in device memory in the order of ranks. The own part is empty.
 struct DeviceParts {
     void* data = nullptr;
     std::span<const int64_t> n_bytes;  ///< (ranks)
@@ -25,9 +25,9 @@ struct DeviceParts {
 
 /// Reductions, gathers and exchanges over the ranks of numbers that lie on a device: what a run on
 /// devices asks of the transport. One transport a context: NCCL, MPI through pinned host memory, or
-/// none (one rank). All are collective, in the same order on all ranks, with the same counts. Two of them are
-/// never under way at once: before a call on another stream than the last one's, the caller lets
-/// that stream wait for the last one (Device::wait on an event).
+/// none (one rank). All are collective, in the same order on all ranks, with the same counts. Two
+/// of them are never under way at once: before a call on another stream than the last one's, the
+/// caller lets that stream wait for the last one (Device::wait on an event).
 ///
 /// Failures throw Error(device), Error(mpi), and leave it broken: later calls throw Error(broken)
 /// with the first cause at once. What the other ranks see of a rank that failed:
@@ -46,9 +46,9 @@ public:
     /// Why this one was chosen, one line for the table of a plan.
     virtual std::string reason() const = 0;
 
-    /// Returns whether calls are enqueued on the stream only and may be recorded in a graph, which must go
-    /// before this object does, and after a failure when before_abort() says so. If not, they wait
-    /// on the host for what the stream was given before.
+    /// Returns whether calls are enqueued on the stream only and may be recorded in a graph, which
+    /// must go before this object does, and after a failure when before_abort() says so. If not,
+    /// they wait on the host for what the stream was given before.
     virtual bool is_enqueued() const = 0;
 
     /// Room for reductions of up to n_byte bytes, so that they take no memory later; larger ones

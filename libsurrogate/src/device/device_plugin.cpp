@@ -33,8 +33,8 @@ const DevicePlugin* open_plugin(const std::string& file, std::string& reason) {
     return entry();
 }
 
-/// Returns the folder of this code, with the slash at the end; empty if the loader knows only a bare name, as
-/// of a program found by PATH.
+/// Returns the folder of this code, with the slash at the end; empty if the loader knows only a
+/// bare name, as of a program found by PATH.
 std::string own_folder() {
     Dl_info info{};
     if (!dladdr(reinterpret_cast<const void*>(&own_folder), &info) || !info.dli_fname) return "";

@@ -17,14 +17,15 @@ namespace surrogate::impl {
 ///
 /// Collective. Throws invalid_argument if two points have the same id or, without ids, the same
 /// coordinates (they are named), or if the domain has neither; no_memory. Memory: see
-/// sorted_positions(), with keys of one word for an id, or one word for each coordinate and for the cloud.
+/// sorted_positions(), with keys of one word for an id, or one word for each coordinate and for the
+/// cloud.
 std::vector<int64_t> canonical_positions(const PointDomain& domain,
                                          const char* asker = "reproducible mode",
                                          bool keeps_clouds = false);
 
 /// The route of the points of a domain to the canonical order, cut into blocks of block_rows rows
-/// that are distributed over the ranks: what is computed block by block is the same for every number
-/// of ranks and every partition. Collective; throws as canonical_positions().
+/// that are distributed over the ranks: what is computed block by block is the same for every
+/// number of ranks and every partition. Collective; throws as canonical_positions().
 RowRoute canonical_route(const PointDomain& domain, int64_t block_rows);
 
 }  // namespace surrogate::impl

@@ -71,7 +71,8 @@ struct BadValue {
     int64_t point = 0;
     double value = 0;
     bool is_value_known = true;  ///< a device reports the place only
-    /// Required value, such as "a whole number from 0 to 6", if finite is not enough; a static string.
+    /// Required value, such as "a whole number from 0 to 6", if finite is not enough; a static
+    /// string.
     const char* required = nullptr;
 };
 

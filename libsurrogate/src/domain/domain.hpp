@@ -54,8 +54,8 @@ public:
     /// Collective; see surrogate_domain_create_points. Null or bad values throw on all ranks.
     PointDomain(std::shared_ptr<Context> context, const surrogate_points* points);
 
-    /// Collective; see surrogate_domain_update_points. Throws on all ranks, and the domain is then as before.
-    /// Takes memory only for more points than ever before.
+    /// Collective; see surrogate_domain_update_points. Throws on all ranks, and the domain is then
+    /// as before. Takes memory only for more points than ever before.
     void move(const surrogate_points* points);
 
     /// Collective; see surrogate_domain_set_edges. Throws on all ranks, and the edges are then as

@@ -10,8 +10,8 @@ namespace surrogate::impl {
 
 namespace {
 
-/// Which rank keeps the entry of an id. Ids of a mesh are often consecutive: the factor (2^64 divided
-/// by the golden ratio) spreads any of them.
+/// Which rank keeps the entry of an id. Ids of a mesh are often consecutive: the factor (2^64
+/// divided by the golden ratio) spreads any of them.
 int keeper_of(int64_t id, int n_rank) {
     const uint64_t mixed = static_cast<uint64_t>(id) * 0x9E3779B97F4A7C15ull;
     return static_cast<int>((mixed >> 32) % static_cast<uint64_t>(n_rank));

@@ -10,8 +10,8 @@
 namespace surrogate::impl {
 
 /// Edges between points, at the ranks that own their targets: local point i is the target of edges
-/// first[i] .. first[i + 1] - 1, in ascending order of the global ids of their sources. What is summed
-/// up in this order does not depend on the partition.
+/// first[i] .. first[i + 1] - 1, in ascending order of the global ids of their sources. What is
+/// summed up in this order does not depend on the partition.
 struct Edges {
     std::vector<int64_t> first;        ///< (n_local + 1)
     std::vector<int32_t> source_rank;  ///< (edges of this rank's points) who owns the source
@@ -23,11 +23,11 @@ struct EdgeIds {
     std::span<const int64_t> source, target;  ///< (n_edge)
 };
 
-/// Takes edges, which any rank may give, to the owners of their targets. ids: of this rank's points.
-/// Collective. Throws, on all ranks, invalid_argument if no point has an id that an edge names, or two
-/// points have the same (the id is named); no_memory.
-/// Method: a directory of ids, distributed over the ranks by a hash; edges pass by the entry of their
-/// target, then by that of their source. Memory while it runs: 24 bytes a point, 96 an edge.
+/// Takes edges, which any rank may give, to the owners of their targets. ids: of this rank's
+/// points. Collective. Throws, on all ranks, invalid_argument if no point has an id that an edge
+/// names, or two points have the same (the id is named); no_memory.
+/// Method: a directory of ids, distributed over the ranks by a hash; edges pass by the entry of
+/// their target, then by that of their source. Memory while it runs: 24 bytes a point, 96 an edge.
 Edges locate_edges(Communicator& comm, std::span<const int64_t> ids, const EdgeIds& edges);
 
 }  // namespace surrogate::impl

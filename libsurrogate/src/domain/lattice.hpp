@@ -15,8 +15,8 @@ struct Lattice {
     int n_dim = 0;  ///< 0: there is none
     std::array<int64_t, max_dim> shape{}, stride{};
 
-    /// Calls body(element of its first point, points before it, points) for each run of points along
-    /// the first axis, in order, that together are the points first .. first + count - 1.
+    /// Calls body(element of its first point, points before it, points) for each run of points
+    /// along the first axis, in order, that together are the points first .. first + count - 1.
     template <class Body>
     void for_each_run(int64_t first, int64_t count, const Body& body) const {
         std::array<int64_t, max_dim> index{};

@@ -15,8 +15,8 @@
 
 namespace surrogate::impl {
 
-/// Room for tiles (n_tile, n_channel, tile_points). Of the last tile, which may have fewer points than
-/// it had before, everything becomes zero: its padding must be finite.
+/// Room for tiles (n_tile, n_channel, tile_points). Of the last tile, which may have fewer points
+/// than it had before, everything becomes zero: its padding must be finite.
 template <class T>
 void resize_tiles(kernels::Buffer<T>& tiles, int64_t n_tile, int64_t n_channel) {
     const int64_t tile_size = n_channel * kernels::tile_points;
@@ -53,8 +53,8 @@ public:
     /// Local: reads the solver's columns; see Program::gather. first_column: number of the first of
     /// them among the columns of the run, if the program reads those before it in another way.
     BadValue gather(std::span<const Column> inputs, OutsideCounts& outside, int first_column = 0);
-    /// The rows (n_local, n_input) that deliver() takes, for a program that makes them itself instead
-    /// of gather(); only with another order.
+    /// The rows (n_local, n_input) that deliver() takes, for a program that makes them itself
+    /// instead of gather(); only with another order.
     T* solver_rows() { return rows_->solver(); }
     /// Collective: what gather() read to input tiles. Does nothing without another order.
     void deliver();

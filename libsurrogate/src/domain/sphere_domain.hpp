@@ -55,8 +55,8 @@ public:
         return (column - shift() + grid_.n_lon) % grid_.n_lon - own().first_column;
     }
 
-    /// Position of a local point, counted row by row in the block, in the order of all points row by
-    /// row from north to south, each from longitude 0 eastwards. Columns may lie anywhere.
+    /// Position of a local point, counted row by row in the block, in the order of all points row
+    /// by row from north to south, each from longitude 0 eastwards. Columns may lie anywhere.
     int64_t position(int64_t local) const;
 
     /// This rank's block as surrogate_domain_create_sphere takes it, without coordinates.

@@ -28,9 +28,9 @@ struct TreeRules {
 /// Numbers are the domain's ids. Without ids: in reproducible mode positions in the canonical order
 /// (equal points are refused, and named); otherwise the ranks' points are numbered through, which
 /// depends on the partition where coordinates are tied.
-/// Collective. Throws, on all ranks: not_finite (a position; the point is named), shape (not as many
-/// coordinates as the rules say), invalid_argument (equal points, where they must differ), no_memory. Equal
-/// ids are refused by split_positions().
+/// Collective. Throws, on all ranks: not_finite (a position; the point is named), shape (not as
+/// many coordinates as the rules say), invalid_argument (equal points, where they must differ),
+/// no_memory. Equal ids are refused by split_positions().
 TreePoints tree_points(const PointDomain& domain, std::span<const Column> coordinates,
                        bool is_reproducible, const TreeRules& rules = {});
 

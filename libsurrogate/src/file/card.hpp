@@ -22,8 +22,8 @@ struct FieldCard {
     double min, max;  ///< of the training data; -inf, inf if the card does not say
 };
 
-/// The model card (share/doc/reference/model-file.md): metadata key `surrogate.card` of a model file. An
-/// empty one takes no memory: ranks make it before they agree.
+/// The model card (share/doc/reference/model-file.md): metadata key `surrogate.card` of a model
+/// file. An empty one takes no memory: ranks make it before they agree.
 struct Card {
     std::string family;
     JsonTree network;                        ///< hyperparameters; the family checks them

@@ -10,9 +10,9 @@ namespace surrogate::impl {
 /// Bytes at the beginning of a file that foreign_file() wants to see; fewer if the file is shorter.
 constexpr int64_t foreign_file_bytes = 128;
 
-/// Returns the likely format of a file that is not a safetensors file, and the remedy; "" if nothing is
-/// recognised. `begin`: its first bytes. Nothing of it is believed: the answer is only advice in
-/// the text of an error.
+/// Returns the likely format of a file that is not a safetensors file, and the remedy; "" if
+/// nothing is recognised. `begin`: its first bytes. Nothing of it is believed: the answer is only
+/// advice in the text of an error.
 std::string foreign_file(std::string_view begin);
 
 }  // namespace surrogate::impl

@@ -31,7 +31,8 @@ public:
     /// Throws bad_file unless the value is one of `known`; returns its index.
     size_t choice(const char* key, const std::vector<std::string>& known, size_t fallback);
 
-    /// The same of a list, where each value may occur once; indices in ascending order. No list: empty.
+    /// The same of a list, where each value may occur once; indices in ascending order. No list:
+    /// empty.
     std::vector<size_t> choices(const char* key, const std::vector<std::string>& known);
 
     void refuse_unknown() const;

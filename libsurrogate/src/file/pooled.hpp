@@ -9,8 +9,8 @@
 namespace surrogate::impl {
 
 /// Distribution of the pooled inputs of the training samples: card key `pooled`
-/// (share/doc/reference/model-file.md). Feature 2 k is the mean of the k-th input that is a field, feature
-/// 2 k + 1 its standard deviation, in the network's numbers.
+/// (share/doc/reference/model-file.md). Feature 2 k is the mean of the k-th input that is a field,
+/// feature 2 k + 1 its standard deviation, in the network's numbers.
 struct PooledCard {
     std::vector<double> mean;        ///< (n); empty if the card says nothing
     std::vector<double> covariance;  ///< (n, n), symmetric to the bit, positive definite

@@ -75,7 +75,8 @@ public:
     /// lay_out packs everything into the image and keeps the places on the device; called again for
     /// each refresh. Local; waits until the weights are there. A refresh first waits for the runs
     /// that were enqueued before it, which read the old weights. `context`, `master` and what
-    /// lay_out holds must outlive it. Throws what lay_out throws, no_memory, device; a refresh does too.
+    /// lay_out holds must outlive it. Throws what lay_out throws, no_memory, device; a refresh does
+    /// too.
     PackedWeights(DeviceContext& context, kernels::Operand operand, const MasterWeights& master,
                   std::function<void(DeviceImage&)> lay_out);
     PackedWeights(const PackedWeights&) = delete;

@@ -6,8 +6,8 @@
 
 namespace surrogate::impl {
 
-/// Layers of a network, made of its weights in both precisions of the host: in single precision from the
-/// beginning, and in double from the first plan in double on. Both are made from the same
+/// Layers of a network, made of its weights in both precisions of the host: in single precision
+/// from the beginning, and in double from the first plan in double on. Both are made from the same
 /// arguments, of which copies are kept: Layers<float>(made_from...), Layers<double>(made_from...).
 template <template <class> class Layers>
 class DoubleLayers {

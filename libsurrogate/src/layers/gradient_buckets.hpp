@@ -9,16 +9,17 @@
 
 namespace surrogate::impl {
 
-/// Which gradients travel together: the tensors of a master in the order in which backward completes
-/// them, packed without gaps, and cut where a stage of backward ends and enough bytes are together.
+/// Which gradients travel together: the tensors of a master in the order in which backward
+/// completes them, packed without gaps, and cut where a stage of backward ends and enough bytes are
+/// together.
 class GradientBuckets {
 public:
     /// A tensor and its first element in packed memory.
     struct Place {
         int64_t tensor = 0, packed = 0;
     };
-    /// Tensors places()[first .. end), elements [begin, begin + size) of packed memory; complete when
-    /// `stage` has ended. Two buckets have no tensor in common, and each tensor has a bucket.
+    /// Tensors places()[first .. end), elements [begin, begin + size) of packed memory; complete
+    /// when `stage` has ended. Two buckets have no tensor in common, and each tensor has a bucket.
     struct Bucket {
         size_t first = 0, end = 0;
         int64_t begin = 0, size = 0;

@@ -10,7 +10,8 @@ using kernels::Buffer;
 namespace {
 
 constexpr double piece = 0x1p40;
-// Beyond 2^960 the scales of pieces are no doubles; below 2^-960 numbers count as if they were larger.
+// Beyond 2^960 the scales of pieces are no doubles; below 2^-960 numbers count as if they were
+// larger.
 constexpr double too_large = 0x1p960;
 constexpr int64_t least_top = -24;
 

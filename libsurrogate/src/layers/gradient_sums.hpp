@@ -30,8 +30,8 @@ enum class GradientOrder { single, real, exact };
 /// what lies more than 40 bits below it is left out; so neither order nor grouping matters. Up to
 /// 2^22 chunks a rank and step.
 ///
-/// Gradients travel in buckets, always in the same order: a step has `collectives()` reductions that
-/// do not wait. Who says begin() before the last backward of a step, and whose program says
+/// Gradients travel in buckets, always in the same order: a step has `collectives()` reductions
+/// that do not wait. Who says begin() before the last backward of a step, and whose program says
 /// finish_stage() on its way, has them travel while backward goes on.
 class GradientSums {
 public:

@@ -18,9 +18,9 @@ namespace surrogate::impl {
 /// The work of one evaluation on a device: its memory, and its kernels, reductions, gathers and
 /// exchanges in their order.
 ///
-/// build() calls what fills the list twice. The first call measures: memory() returns addresses that
-/// must not be used, and nothing is kept. The second call gets the memory and is kept. Both must ask
-/// for the same memory in the same order.
+/// build() calls what fills the list twice. The first call measures: memory() returns addresses
+/// that must not be used, and nothing is kept. The second call gets the memory and is kept. Both
+/// must ask for the same memory in the same order.
 class PassList {
 public:
     /// The device must outlive it. Local.

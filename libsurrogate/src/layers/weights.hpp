@@ -49,8 +49,9 @@ public:
     std::span<double> gradients();
 
     /// The weights in double, for who trains: steps are smaller than what a float can follow. When
-    /// first asked for, a copy of values(), which takes memory; from then on refresh() rounds them to
-    /// values(), and networks in double precision compute with them. Not while a run is under way.
+    /// first asked for, a copy of values(), which takes memory; from then on refresh() rounds them
+    /// to values(), and networks in double precision compute with them. Not while a run is under
+    /// way.
     std::span<double> precise();
     /// precise() if it was asked for, otherwise empty.
     std::span<const double> precise_if_any() const { return {precise_.begin(), precise_.end()}; }

@@ -44,16 +44,17 @@ const char* name(CheckTruth truth) {
 /// Single precision may be three times as far from the truth as the official single precision run,
 /// which may be lucky and close to it: then two in a million; and it may never be further than one
 /// in a thousand. Where only one official run is there, its error is not known and 1e-5 is allowed:
-/// also to double precision where the truth is single, since what is left is the error of the truth.
+/// also to double precision where the truth is single, since what is left is the error of the
+/// truth.
 ///
 /// Double precision is compared to rounding, or to what the official double run is exact to.
 ///
 /// Narrow operands err as much as their rounding: products with operands of 11 bits (tf32, fp16)
 /// and 8 bits (bf16) in otherwise exact arithmetic lose up to 1.1e-3 and 1.3e-2 on FLARE's files,
 /// 7e-3 and 2e-2 on one that magnifies all rounding, that of the official run too (5.7e-6). The
-/// ceilings, 2e-2 and 5e-2, are three and two and a half times the worst of that, and below what the
-/// smallest mistake does that shapes cannot show: a wrong activation function 8 %, a wrong number of
-/// heads 34 %.
+/// ceilings, 2e-2 and 5e-2, are three and two and a half times the worst of that, and below what
+/// the smallest mistake does that shapes cannot show: a wrong activation function 8 %, a wrong
+/// number of heads 34 %.
 double check_bound(std::string_view precision, CheckTruth truth, double official, double accuracy) {
     constexpr double single_truth = 1e-5;
     const bool has_both = !std::isnan(official);

@@ -11,8 +11,8 @@
 namespace surrogate::impl {
 
 /// Reference of a file's check case: its check/output64, the official run in
-/// double precision; or its check/output alone, the run in single precision; or nothing, because the
-/// file has no check case.
+/// double precision; or its check/output alone, the run in single precision; or nothing, because
+/// the file has no check case.
 enum class CheckTruth { none, single_precision, double_precision };
 
 /// A tensor of a check case: check/input/.., check/output/.., check/output64/..; everything else
@@ -28,8 +28,8 @@ CheckTruth check_truth(std::span<const TensorEntry> entries, std::span<const Por
 const char* name(CheckTruth truth);
 
 /// Allowed difference between a prediction and the truth of a check case, as |y - truth| / |truth|.
-///   official  the same distance between the official runs in single and double precision; NaN where
-///             there are not both
+///   official  the same distance between the official runs in single and double precision; NaN
+///             where there are not both
 ///   accuracy  of the official run in double precision (Network::truth_accuracy)
 double check_bound(std::string_view precision, CheckTruth truth, double official, double accuracy);
 

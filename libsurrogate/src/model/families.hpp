@@ -19,7 +19,8 @@ namespace surrogate::impl {
 /// not_supported (family, network).
 InitialValues initial_values(const Card& card, const TensorSpec& tensor);
 
-/// Returns whether a tensor belongs to the layer that gives the outputs. Throws not_supported (family).
+/// Returns whether a tensor belongs to the layer that gives the outputs. Throws not_supported
+/// (family).
 bool is_of_output(const Card& card, const TensorSpec& tensor);
 
 /// Throws not_supported, with the families that have them, for a family without initial weights.

@@ -38,7 +38,8 @@ void Plan::follow_ranges() {
     execution_->set_ranges(inputs_);
 }
 
-/// Their errors are kept for the next run: their points can still be distinguished from the present ones.
+/// Their errors are kept for the next run: their points can still be distinguished from the present
+/// ones.
 void Plan::finish_earlier_runs() {
     if (found_before_move_) return;
     try {

@@ -62,7 +62,8 @@ void Plan::execute(const Check& check, std::span<const Column> inputs,
     }
 }
 
-/// The exchanges of `work` are those of all ranks, whatever fails in it; the agreement comes behind.
+/// The exchanges of `work` are those of all ranks, whatever fails in it; the agreement comes
+/// behind.
 template <class Work>
 void Plan::agreed(const Work& work) {
     if (agrees_) {

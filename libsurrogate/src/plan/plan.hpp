@@ -40,8 +40,8 @@ public:
 
     // ---- for who trains (training.cpp); nothing here agrees but follow_if_behind()
 
-    /// The columns of an output, or of the components of a vector, and which they are; checked as in
-    /// bind_output(). Local.
+    /// The columns of an output, or of the components of a vector, and which they are; checked as
+    /// in bind_output(). Local.
     struct Target {
         size_t output = 0;
         Column column;

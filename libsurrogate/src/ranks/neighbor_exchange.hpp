@@ -17,9 +17,9 @@ struct Segment {
     int64_t row = 0, first = 0, count = 0;
 };
 
-/// Sparse neighbor exchange. Each rank declares the segments it reads; connect() plans the messages once, then one packed message
-/// per neighbor and step. Neighbors may be any ranks, any number of rows away. What a rank wants of
-/// itself is copied without a message.
+/// Sparse neighbor exchange. Each rank declares the segments it reads; connect() plans the messages
+/// once, then one packed message per neighbor and step. Neighbors may be any ranks, any number of
+/// rows away. What a rank wants of itself is copied without a message.
 ///
 /// Example: three ranks, rows of 4 items; rank r owns rows 2r and 2r + 1. Segments are written
 /// row[items]. Each rank wants its first row and the rows next to its own, of row 4 only a half:
@@ -36,11 +36,11 @@ struct Segment {
 ///                0           4           8
 ///
 /// It sends a message of 4 items to rank 0 and one to rank 2, and receives one of 4 and one of 2.
-/// Segment 1 of `receive` is its own: no message brings it, so it is read from the send buffer, where
-/// it was packed. The own part of both buffers has the same segments in the same order, so one number
-/// leads from any own offset in `receive` to that in `send`: own_offset_ = (items sent to lower
-/// ranks) - (items received from lower ranks) = 4 - 4 = 0 here. On rank 2, which receives 4 items
-/// from rank 1 and sends 2, it is 2 - 4 = -2.
+/// Segment 1 of `receive` is its own: no message brings it, so it is read from the send buffer,
+/// where it was packed. The own part of both buffers has the same segments in the same order, so
+/// one number leads from any own offset in `receive` to that in `send`: own_offset_ = (items sent
+/// to lower ranks) - (items received from lower ranks) = 4 - 4 = 0 here. On rank 2, which receives
+/// 4 items from rank 1 and sends 2, it is 2 - 4 = -2.
 class NeighborExchange {
 public:
     struct Want {

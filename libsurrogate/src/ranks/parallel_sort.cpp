@@ -36,8 +36,8 @@ SortKeys taken(const SortKeys& keys, std::span<const int64_t> items) {
     return result;
 }
 
-/// Evenly spaced keys of one rank, n_sample of them if it has any. Behind each key stands the number
-/// of keys of the rank, which is the weight of the sample.
+/// Evenly spaced keys of one rank, n_sample of them if it has any. Behind each key stands the
+/// number of keys of the rank, which is the weight of the sample.
 SortKeys samples_of(const SortKeys& sorted, int64_t n_sample) {
     SortKeys samples(n_sample, sorted.width + 1);
     const int64_t n = sorted.size();

@@ -24,8 +24,9 @@ Range intersection(Range a, Range b);
 /// more.
 Range balanced_range(int64_t n, int rank, int size);
 
-/// Returns the first row of each rank, and n at the end (size + 1), when n rows are divided into blocks
-/// of block_rows rows, the last one shorter, and the blocks are distributed by balanced_range.
+/// Returns the first row of each rank, and n at the end (size + 1), when n rows are divided into
+/// blocks of block_rows rows, the last one shorter, and the blocks are distributed by
+/// balanced_range.
 std::vector<int64_t> block_begins(int64_t n, int64_t block_rows, int size);
 
 /// See surrogate_partition. Throws unknown_name or invalid_argument.

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int64_t largest = std::numeric_limits<int64_t>::max();
 
-/// Integers in the order of the numbers, -inf < .. < -0 < 0 < .. < inf < NaN: of a NaN, a maximum of
-/// doubles may make anything.
+/// Integers in the order of the numbers, -inf < .. < -0 < 0 < .. < inf < NaN: of a NaN, a maximum
+/// of doubles may make anything.
 int64_t key_of(double value) {
     if (std::isnan(value)) return largest;
     const auto bits = std::bit_cast<int64_t>(value);
@@ -49,7 +49,8 @@ void require_arguments(ReduceBy by, int64_t n, const double* values) {
     if (!values && n > 0) throw Error(Status::invalid_argument, "argument 'values' is NULL");
 }
 
-/// The ranks must agree on op and n; one reduction says that they do, and that no argument is wrong.
+/// The ranks must agree on op and n; one reduction says that they do, and that no argument is
+/// wrong.
 void require_same_arguments(Communicator& comm, ReduceBy by, int64_t n, const double* values) {
     const auto check = [&] { require_arguments(by, n, values); };
     bool is_good = true;

@@ -16,8 +16,8 @@ namespace surrogate::impl {
 class RowRoute {
 public:
     /// Collective. positions (n_origin): of each local row, 0 .. n_global - 1; over all ranks each
-    /// position occurs once. begins (size + 1): rank r holds positions begins[r] .. begins[r + 1] - 1;
-    /// begins[0] = 0, begins[size] = n_global; the same on all ranks. Throws internal if a
+    /// position occurs once. begins (size + 1): rank r holds positions begins[r] .. begins[r + 1] -
+    /// 1; begins[0] = 0, begins[size] = n_global; the same on all ranks. Throws internal if a
     /// position is out of range or as many rows as a range has do not arrive, no_memory.
     RowRoute(Communicator& comm, std::span<const int64_t> positions,
              std::span<const int64_t> begins);

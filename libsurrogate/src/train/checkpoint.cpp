@@ -52,7 +52,8 @@ TensorEntry entry_of(const std::string& name, DType dtype, std::vector<int64_t> 
     return {name, dtype, std::move(shape)};
 }
 
-/// Ranges observed in all steps: least and greatest value of each field. Older checkpoints have none.
+/// Ranges observed in all steps: least and greatest value of each field. Older checkpoints have
+/// none.
 TensorEntry ranges_entry(size_t n_field) {
     static_assert(sizeof(FieldRange) == 2 * sizeof(double));
     return entry_of("ranges", DType::float64, {static_cast<int64_t>(n_field), 2});

@@ -19,28 +19,29 @@ namespace surrogate::impl {
 /// Differences of predictions and targets on a lattice of n_x times n_y points, whatever ranks have
 /// them. Both fields are zero outside of the lattice, and predictions are zero on its outer ring:
 ///   (Dx f)(i, j) = f(i + 1, j) - f(i - 1, j),   (Dy f)(i, j) = f(i, j + 1) - f(i, j - 1)
-/// with e = prediction - target. The loss adds |Dx e| / |Dx target| + |Dy e| / |Dy target|, in which
-/// spacings cancel. Each rank computes some lines of constant i; points travel there and back.
-/// Source: spec of FLARE, section 7 (Darcy).
+/// with e = prediction - target. The loss adds |Dx e| / |Dx target| + |Dy e| / |Dy target|, in
+/// which spacings cancel. Each rank computes some lines of constant i; points travel there and
+/// back. Source: spec of FLARE, section 7 (Darcy).
 class LatticeLoss {
 public:
     /// Sums of squares: Dx e, Dx target, Dy e, Dy target.
     static constexpr size_t n_sum = 4;
 
-    /// Collective; errors are agreed on. Point (i, j) has position i * n_y + j in the canonical order
-    /// of the domain, which has n_x * n_y points.
+    /// Collective; errors are agreed on. Point (i, j) has position i * n_y + j in the canonical
+    /// order of the domain, which has n_x * n_y points.
     LatticeLoss(const PointDomain& domain, int64_t n_x, int64_t n_y, int64_t n_output);
 
     /// Collective, without agreement: brings the fields to their lines. A rank that is not alive
     /// sends zeros.
     void bring(const kernels::Queue& queue, const Sample& sample, bool alive);
 
-    /// Bounds of the gathered values. bounds (n_sum): largest squares of this rank; false if one is not
-    /// finite. limbs: sums on the grids, the second limb `stride` behind.
+    /// Bounds of the gathered values. bounds (n_sum): largest squares of this rank; false if one is
+    /// not finite. limbs: sums on the grids, the second limb `stride` behind.
     bool find_bounds(double* bounds) const;
     void add_up(std::span<const ExactGrid> grids, int64_t* limbs, int64_t stride) const;
 
-    /// Adds the gradient of  x sum (Dx e)^2 / 2 + y sum (Dy e)^2 / 2  with respect to predictions to
+    /// Adds the gradient of  x sum (Dx e)^2 / 2 + y sum (Dy e)^2 / 2  with respect to predictions
+    ///                       to
     /// `to` (n_output, n_point). Collective, without agreement.
     void add_gradient(double x, double y, double* to);
 

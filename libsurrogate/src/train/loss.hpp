@@ -38,8 +38,8 @@ public:
     SampleOutcome measure(Communicator& comm, const Sample& sample, int64_t n_global,
                           SampleOutcome own);
 
-    /// Returns the loss of the last sample whose outcome was good. Throws not_finite, on all ranks alike, if a
-    /// relative loss has nothing to divide by.
+    /// Returns the loss of the last sample whose outcome was good. Throws not_finite, on all ranks
+    /// alike, if a relative loss has nothing to divide by.
     double value() const;
     /// sqrt(sum w e^2) / sqrt(sum w target^2) of one output; infinite if only the target is zero.
     double error(size_t output) const;
@@ -51,8 +51,8 @@ public:
     int64_t bytes() const;
 
 private:
-    // Sums: w e^2 of each output, w target^2 of each; then, for the losses that ask for them, e^2 of
-    // each and w; those of the lattice.
+    // Sums: w e^2 of each output, w target^2 of each; then, for the losses that ask for them, e^2
+    // of each and w; those of the lattice.
     size_t targets() const { return n_output_; }
     size_t plain() const { return 2 * n_output_; }
     size_t weights() const { return 3 * n_output_; }

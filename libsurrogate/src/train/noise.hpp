@@ -11,18 +11,19 @@
 
 namespace surrogate::impl {
 
-/// Gaussian noise on the inputs of samples that are learnt from: `size` deviations of each field, as
-/// its card has them, at every point on its own. Coordinates and integers have none. A number follows
-/// from seed, sample, field and the position of the point in the canonical order: the same for any
-/// number of ranks and any partition.
+/// Gaussian noise on the inputs of samples that are learnt from: `size` deviations of each field,
+/// as its card has them, at every point on its own. Coordinates and integers have none. A number
+/// follows from seed, sample, field and the position of the point in the canonical order: the same
+/// for any number of ranks and any partition.
 class Noise {
 public:
     Noise(double size, int64_t seed) : size_(size), seed_(static_cast<uint64_t>(seed)) {}
 
     bool is_on() const { return size_ > 0; }
 
-    /// Finds the positions of scattered points, once and when they have moved. Collective over the plan's
-    /// context; throws on all its ranks (points without ids that lie on one another; no_memory).
+    /// Finds the positions of scattered points, once and when they have moved. Collective over the
+    /// plan's context; throws on all its ranks (points without ids that lie on one another;
+    /// no_memory).
     void follow(const Plan& plan);
 
     /// Inputs with the noise of a sample, in memory of this object until the next call. What is not

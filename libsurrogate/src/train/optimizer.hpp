@@ -13,13 +13,13 @@
 
 namespace surrogate::impl {
 
-/// Returns whether weight decay applies to a weight unless the recipe decays all: not to names that end in
-/// `bias`, not to weights of norms, which have one axis, and not to embeddings, whose names say so.
-/// Source: spec of FLARE, section 7.
+/// Returns whether weight decay applies to a weight unless the recipe decays all: not to names that
+/// end in `bias`, not to weights of norms, which have one axis, and not to embeddings, whose names
+/// say so. Source: spec of FLARE, section 7.
 bool decays(const MasterWeights::Entry& entry);
 
-/// Adam and AdamW in double precision on MasterWeights::precise(), and the exponential average of the
-/// weights. Step t = 1, 2, .. with gradient g, rate lr:
+/// Adam and AdamW in double precision on MasterWeights::precise(), and the exponential average of
+/// the weights. Step t = 1, 2, .. with gradient g, rate lr:
 ///   adamw   p *= 1 - lr wd          adam   g += wd p
 ///   m += (1 - beta1) (g - m)
 ///   v = beta2 v + (1 - beta2) g^2

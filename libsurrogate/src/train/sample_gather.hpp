@@ -34,8 +34,9 @@ public:
     /// Numbers of a whole sample.
     int64_t n_number() const { return n_global_ * n_column_; }
 
-    /// Collective over data_parallel. columns (n_column, n_local) of the ranks of group `index`, of others
-    /// not read; returns (n_global, n_column) on the first rank, which belongs to this object.
+    /// Collective over data_parallel. columns (n_column, n_local) of the ranks of group `index`, of
+    /// others not read; returns (n_global, n_column) on the first rank, which belongs to this
+    /// object.
     std::span<double> gather(int64_t index, const double* columns);
 
     /// The reverse: `whole()`, filled on the first rank, to columns of the ranks of the group.

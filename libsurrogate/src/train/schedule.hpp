@@ -12,7 +12,8 @@ struct Rate {
     double learning_rate = 0, beta1 = 0;
 };
 
-/// Returns the factors of step j = 0, 1, .. of a recipe; n_drop: how often schedule=plateau has lowered the rate.
+/// Returns the factors of step j = 0, 1, .. of a recipe; n_drop: how often schedule=plateau has
+/// lowered the rate.
 ///   one_cycle   with T steps, share w of them warm-up, lr0 = lr / initial_divisor,
 ///               lr1 = lr0 / final_divisor, e1 = w T - 1, e2 = T - 1,
 ///               c(a, b, p) = b + (a - b) / 2 (1 + cos(pi p)):

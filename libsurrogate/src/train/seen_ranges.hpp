@@ -11,8 +11,8 @@
 
 namespace surrogate::impl {
 
-/// The ranges of what a training has learnt from, of one rank: of inputs and outputs in the order of
-/// the card, in its units. Those of a step under way count once it is complete.
+/// The ranges of what a training has learnt from, of one rank: of inputs and outputs in the order
+/// of the card, in its units. Those of a step under way count once it is complete.
 class SeenRanges {
 public:
     SeenRanges() = default;

@@ -26,8 +26,8 @@ namespace surrogate::impl {
 /// optimiser are the same on all ranks.
 class Trainer {
 public:
-    /// Collective over data_parallel; throws on all ranks. shared: the plan's context; data_parallel: that one, or
-    /// one of which it is a part. The plan outlives the trainer.
+    /// Collective over data_parallel; throws on all ranks. shared: the plan's context;
+    /// data_parallel: that one, or one of which it is a part. The plan outlives the trainer.
     Trainer(Plan& plan, std::shared_ptr<Context> shared, std::shared_ptr<Context> data_parallel,
             const TrainingSettings& settings);
     Trainer(const Trainer&) = delete;
@@ -45,8 +45,8 @@ public:
     int64_t counter(const char* key) const;
     const std::string& note() const { return note_; }
 
-    // Collective over the context data_parallel, with the same outcome on all its ranks. What fails leaves
-    // everything as it was, the samples of the step under way included.
+    // Collective over the context data_parallel, with the same outcome on all its ranks. What fails
+    // leaves everything as it was, the samples of the step under way included.
     double accumulate();
     surrogate_step_report apply();
     surrogate_step_report step();

@@ -9,8 +9,8 @@ namespace surrogate::impl {
 
 namespace {
 
-/// A column of the caller's to 8-byte numbers, integers as their bits. Returns the first that is not
-/// finite.
+/// A column of the caller's to 8-byte numbers, integers as their bits. Returns the first that is
+/// not finite.
 BadValue copy_column(const Column& from, NumberKind kind, int64_t n, double* to) {
     if (kind == NumberKind::integer) {
         for (int64_t i = 0; i < n; ++i) to[i] = std::bit_cast<double>(load_integer(from, i));

@@ -208,7 +208,8 @@ private:
         return pack.result;
     }
 
-    /// All parts in one group, which is closed in any case: its outcome, or the first refusal in it.
+    /// All parts in one group, which is closed in any case: its outcome, or the first refusal in
+    /// it.
     NcclResult send_and_receive(const DeviceParts& given, const DeviceParts& taken,
                                 kernels::Stream stream) {
         NcclResult first = nccl_.group_start();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions, gathers and exchanges of device memory through MPI: to pinned host memory, over the ranks, and
-// back.
+// Reductions, gathers and exchanges of device memory through MPI: to pinned host memory, over the
+// ranks, and back.
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -172,7 +172,8 @@ private:
         return flag != 0;
     }
 
-    /// Exchanges the sent data at the start of memory_ for the received data, which then starts there.
+    /// Exchanges the sent data at the start of memory_ for the received data, which then starts
+    /// there.
     void exchange(const DeviceParts& given, const DeviceParts& taken) {
         char* const from = static_cast<char*>(memory_);
         char* const to = from + given.bytes();
@@ -249,8 +250,8 @@ private:
         return flag != T(0);
     }
 
-    /// Own part, at the begin of memory_, to those of all ranks, which then begin there; whether any
-    /// rank's flag was up.
+    /// Own part, at the begin of memory_, to those of all ranks, which then begin there; whether
+    /// any rank's flag was up.
     bool gather(int64_t n_byte, bool has_failed) {
         const int64_t part_bytes = n_byte + flag_bytes;
         char* const own = static_cast<char*>(memory_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever happens while a data set is written, the earlier or the new file is whole, all ranks answer
-// the same, and nothing else is left.
+// Whatever happens while a data set is written, the earlier or the new file is whole, all ranks
+// answer the same, and nothing else is left.
 #include <gtest/gtest.h>
 
 #include "tests/coupling/dataset/dataset_case.hpp"

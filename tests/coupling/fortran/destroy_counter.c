@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Stands before the library's own surrogate_model_destroy and counts the models that it destroys. */
+ * Stands before the library's own surrogate_model_destroy and counts the models that it
+ * destroys. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>

@@ -137,8 +137,8 @@ void MeshMutator::replace_word(std::string& bytes) {
     std::memcpy(bytes.data() + at, &word, size);
 }
 
-/// A piece of the file, often of an attribute or tag, to another place: instead of what is there, or
-/// beside it.
+/// A piece of the file, often of an attribute or tag, to another place: instead of what is there,
+/// or beside it.
 void MeshMutator::move_text(std::string& bytes) {
     const size_t from = below(bytes.size()), to = below(bytes.size());
     const size_t begin = below(2) ? std::min(bytes.find('<', from), bytes.size() - 1) : from;

@@ -109,8 +109,8 @@ public:
     DarcyKsp(const DarcyKsp&) = delete;
     DarcyKsp& operator=(const DarcyKsp&) = delete;
 
-    /// Mobility 12 in a blob around (x0, 0.6), 3 elsewhere, and its matrix. It has no symmetry: one of
-    /// the start would let the iteration from zero converge in fewer steps than any prediction.
+    /// Mobility 12 in a blob around (x0, 0.6), 3 elsewhere, and its matrix. It has no symmetry: one
+    /// of the start would let the iteration from zero converge in fewer steps than any prediction.
     void set_blob(double x0) {
         PetscScalar** a = nullptr;
         PETSC_OK(DMDAVecGetArray(da, mobility, &a));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that is killed at any moment of a save leaves the earlier or the new file, whole; the next
-// save cleans up.
+// A process that is killed at any moment of a save leaves the earlier or the new file, whole; the
+// next save cleans up.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are no checkpoint, a damaged one, or one of another loop are refused before anything has
-// changed, by all ranks with the same text.
+// Files that are no checkpoint, a damaged one, or one of another loop are refused before anything
+// has changed, by all ranks with the same text.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

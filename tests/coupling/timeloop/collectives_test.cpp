@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The n-th collective call of MPI fails, on all ranks: each call of the loop returns, no array of the
-// solver has changed, and everything can be destroyed.
+// The n-th collective call of MPI fails, on all ranks: each call of the loop returns, no array of
+// the solver has changed, and everything can be destroyed.
 #include "tests/coupling/timeloop/loop_case.hpp"
 
 namespace {

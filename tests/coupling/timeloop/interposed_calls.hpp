@@ -5,8 +5,8 @@
 
 namespace surrogate::test {
 
-/// System calls that tests put between a checkpoint and the system; interposed_calls.cpp replaces the calls of a
-/// program. Calls are counted while something is awaited.
+/// System calls that tests put between a checkpoint and the system; interposed_calls.cpp replaces
+/// the calls of a program. Calls are counted while something is awaited.
 enum class Call { file, hdf5, mpi };
 enum class Fate { fails, is_interrupted, is_short, kills_before, kills_after };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `surrogate bench`: numbers that can be counted by hand, and times that are only looked at for sense.
+// `surrogate bench`: numbers that can be counted by hand, and times that are only looked at for
+// sense.
 #include "coupling/tool/layer_costs.hpp"
 #include "tests/coupling/tool/tool_case.hpp"
 

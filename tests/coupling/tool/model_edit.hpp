@@ -11,8 +11,8 @@
 
 namespace surrogate::test {
 
-/// A model file taken apart to be written again with something wrong: its card without checksums, its
-/// weights, and of the check case only what `surrogate check` reads.
+/// A model file taken apart to be written again with something wrong: its card without checksums,
+/// its weights, and of the check case only what `surrogate check` reads.
 struct ModelEdit {
     ModelWriter writer;
 

@@ -35,7 +35,8 @@ protected:
         result.overwrite = true;
         return result;
     }
-    /// Names of the pieces of out.pvtu in this job: "out/out_0000.vtu", .., with the suffix behind the rank.
+    /// Names of the pieces of out.pvtu in this job: "out/out_0000.vtu", .., with the suffix behind
+    /// the rank.
     std::vector<std::string> pieces(const std::string& suffix) const {
         std::vector<std::string> names;
         for (int rank = 0; rank < job().size(); ++rank)

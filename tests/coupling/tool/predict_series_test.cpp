@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `surrogate predict` of a series: every step as a mesh of its own would be predicted, the times taken
-// over, and whole steps on the disk whatever happens.
+// `surrogate predict` of a series: every step as a mesh of its own would be predicted, the times
+// taken over, and whole steps on the disk whatever happens.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -241,7 +241,8 @@ size_t node_at(const Form& form, const double* x) {
     return row * n_lon + static_cast<size_t>(column_at(lon));
 }
 
-/// Returns the value that the file must have at x: the prediction, or the mean of the row beside a cap.
+/// Returns the value that the file must have at x: the prediction, or the mean of the row beside a
+/// cap.
 double wanted_at(const Form& form, const double* x, const std::vector<double>& wanted) {
     if (!form.has_caps || x[0] != 0 || x[1] != 0) return wanted[node_at(form, x)];
     const size_t row = x[2] > 0 ? 0 : n_lat - 1;

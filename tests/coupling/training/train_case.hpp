@@ -17,8 +17,8 @@ inline double wave(int64_t a, int64_t b, int64_t c) {
                     0.37 * static_cast<double>(c * c) + 0.5);
 }
 
-/// A training set of n x n cells: mobility is a sum of three cosines, pressure follows from it in each
-/// point. A network learns it in seconds.
+/// A training set of n x n cells: mobility is a sum of three cosines, pressure follows from it in
+/// each point. A network learns it in seconds.
 struct LatticeSet {
     int64_t n_sample = 20, n = 12, seed = 0;
     std::string unit = "m^2/(Pa s)";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * C99 with the components it is compiled for: every header is included, a function of every library is called. */
+ * C99 with the components it is compiled for: every header is included, a function of every
+ * library is called. */
 #include <stdio.h>
 #include <string.h>
 #include <surrogate/surrogate.h>

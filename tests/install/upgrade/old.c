@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program of version 0.1: it is compiled with the header of old names, and as share/upgrade-0.2.sed
- * rewrites it. Exit status 0: all calls return what they should. */
+/* A program of version 0.1: it is compiled with the header of old names, and as
+ * share/upgrade-0.2.sed rewrites it. Exit status 0: all calls return what they should. */
 #include <stdio.h>
 #include <surrogate/surrogate.h>
 #include <surrogate/surrogate_train.h>

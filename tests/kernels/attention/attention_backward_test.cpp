@@ -9,8 +9,8 @@ namespace {
 class AttentionBackwardOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(AttentionBackwardOn);
 
-/// A problem with one row of keys, and perhaps one more whose gradients nobody asks for, and the gradient
-/// of its result.
+/// A problem with one row of keys, and perhaps one more whose gradients nobody asks for, and the
+/// gradient of its result.
 struct Step {
     Step(const Heads& heads, int64_t n_query, int64_t n_key, bool is_biased, std::mt19937& random,
          double score_size = 3, double weight = 1, int64_t n_more = 0)

@@ -13,8 +13,8 @@
 
 namespace surrogate::kernels::test {
 
-/// Backend and vector level of a kernel test. All targets are parameters; those that this machine lacks are
-/// skipped by name.
+/// Backend and vector level of a kernel test. All targets are parameters; those that this machine
+/// lacks are skipped by name.
 struct Target {
     Backend backend;
     VectorLevel level;

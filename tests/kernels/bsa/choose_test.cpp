@@ -253,8 +253,8 @@ TEST(ChooseReference, ChoosesInDoubleWhatSingleCannotTellApart) {
     EXPECT_EQ(block[0], 1);
 }
 
-/// Blocks chosen in layer 0 of a golden file, from its scores: with a key for each block that is 1 in
-/// one channel, the product of a group with it is the score itself.
+/// Blocks chosen in layer 0 of a golden file, from its scores: with a key for each block that is 1
+/// in one channel, the product of a group with it is the score itself.
 void expect_golden_choice(const Queue& queue, const std::string& file) {
     const surrogate::test::GoldenFile golden(SURROGATE_TEST_DATA "/bsa/" + file);
     const auto scores = golden.tensor("check/layers/0/scores");

@@ -94,8 +94,8 @@ TEST_P(FlareGradientLaw, AnySplitIntoCallsGivesTheSameBits) {
 }
 
 TEST_P(FlareGradientLaw, LatentsWithLogSumsFarApartKeepTheirWeights) {
-    // Scores 0 of one latent, about `far` of the other. Where they are far apart, weights of the first
-    // over latents are smaller than any number, and those over points are 1 / n.
+    // Scores 0 of one latent, about `far` of the other. Where they are far apart, weights of the
+    // first over latents are smaller than any number, and those over points are 1 / n.
     auto random = generator();
     for (float far : {20.0f, 45.0f, 65.0f, 200.0f, 1000.0f}) {
         SCOPED_TRACE(far);

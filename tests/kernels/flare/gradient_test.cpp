@@ -11,8 +11,8 @@ namespace {
 class FlareGradientOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(FlareGradientOn);
 
-/// One more than flare_cases: latents of several blocks of every buffer of scores, a large head, and
-/// points of several tiles.
+/// One more than flare_cases: latents of several blocks of every buffer of scores, a large head,
+/// and points of several tiles.
 std::vector<FlareCase> cases() {
     std::vector<FlareCase> all = flare_cases;
     all.push_back({{1, 650, 8}, {17, {}}});       // more latents than scores are kept of

@@ -29,7 +29,8 @@ private:
     Buffer<double> values_;
 };
 
-/// A layer, an input, a gradient of the output and a residual. Parameters start off every alignment.
+/// A layer, an input, a gradient of the output and a residual. Parameters start off every
+/// alignment.
 template <class T>
 struct Problem {
     Problem(const TileCase& tile, int64_t in, int64_t out)

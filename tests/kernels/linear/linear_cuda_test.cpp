@@ -158,7 +158,8 @@ public:
     std::vector<float> x, weight, bias, scale, shift, before;
 };
 
-/// Returns the output of the pass, (n_row, n_given()). first_row: where the rows begin in their tiles.
+/// Returns the output of the pass, (n_row, n_given()). first_row: where the rows begin in their
+/// tiles.
 std::vector<float> run(const LayerCase& c, const Layer& layer, Operand operand,
                        int64_t first_row = 0,
                        const kernels::DeviceProperties& device = small_device()) {
@@ -204,7 +205,8 @@ void PrintTo(const LayerCase& c, std::ostream* out) {
     *out << c.n_in << " to " << c.n_out << ", " << c.n_row << " rows";
 }
 
-/// As FLARE's passes: twice what a plain version with operands so rounded errs by, and float's share.
+/// As FLARE's passes: twice what a plain version with operands so rounded errs by, and float's
+/// share.
 TEST_P(WideLayer, EqualsDoubleAsFarAsOperandsAllow) {
     const auto& [c, operand] = GetParam();
     const Layer layer(c);

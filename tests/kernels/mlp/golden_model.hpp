@@ -80,7 +80,8 @@ public:
         return network_.value("act", "gelu") == "silu" ? Activation::silu : Activation::gelu_tanh;
     }
 
-    /// The metric of the data: |difference| / (largest of the tensor + 1e-3 largest of all tensors).
+    /// The metric of the data: |difference| / (largest of the tensor + 1e-3 largest of all
+    /// tensors).
     void expect_gradients(double bound) const {
         double largest_of_all = 0;
         for (const std::string& name : file_.names()) {
@@ -202,8 +203,8 @@ struct GoldenGradients {
     double error_of_official;  ///< in float
 };
 
-/// The gradients that `backward` finds are those of each file. It is called with a queue, the name of
-/// a file and the error that is allowed, and returns the number of tensors compared.
+/// The gradients that `backward` finds are those of each file. It is called with a queue, the name
+/// of a file and the error that is allowed, and returns the number of tensors compared.
 template <class T, class Backward>
 void expect_golden(const Queue& queue, std::span<const GoldenGradients> files,
                    const Backward& backward) {

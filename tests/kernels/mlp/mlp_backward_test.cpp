@@ -168,8 +168,8 @@ TEST_P(MlpBackwardOn, AgreesWithDoubleOnAwkwardTiles) {
                 problem64.forward(Queue());
                 problem.backward(queue(), accumulate);
                 problem64.backward(Queue(), accumulate);
-                // Rounding grows with the number of layers; values stay below about 10, and those of
-                // parameters' gradients below 10 times the root of the number of points.
+                // Rounding grows with the number of layers; values stay below about 10, and those
+                // of parameters' gradients below 10 times the root of the number of points.
                 const double depth = static_cast<double>(chain.widths.size());
                 const double root = std::sqrt(static_cast<double>(tile.n_point));
                 expect_close<float>(problem.dx.view(), problem64.dx.view(),

@@ -29,8 +29,9 @@ struct Shape {
     }
 };
 
-/// Every k with its own path or remainder: less than, equal to, more than and multiples of a vector,
-/// one group a tile; groups cut short, to one node too; all numbers of ancestors a tree may have.
+/// Every k with its own path or remainder: less than, equal to, more than and multiples of a
+/// vector, one group a tile; groups cut short, to one node too; all numbers of ancestors a tree may
+/// have.
 inline const std::vector<Shape> tree_shapes = {
     {{1, 1, 1}, 2, 2, 1},
     {{2, 3, 5}, 2, 63, 9},
@@ -52,8 +53,8 @@ inline const std::vector<Shape> tree_shapes = {
     {{1, 6, 5}, 100, 67, 1, true, true, 34},
 };
 
-/// One average of the formula: query q(b), n keys key(j, b) of n_dim channels b, values value(j), the
-/// last key n_last times. `size` becomes the largest |score|.
+/// One average of the formula: query q(b), n keys key(j, b) of n_dim channels b, values value(j),
+/// the last key n_last times. `size` becomes the largest |score|.
 inline double average(int64_t n_dim, int64_t n, int64_t n_last, const auto& q, const auto& key,
                       const auto& value, double& size) {
     std::vector<double> score(static_cast<size_t>(n));
@@ -84,8 +85,8 @@ inline double forward_bound(int64_t n, int64_t d, double eps, double score_size)
            (std::sqrt(static_cast<double>(n)) + std::sqrt(static_cast<double>(d)) * score_size);
 }
 
-/// Attention of a tile to its surroundings: memory, and the formula in double. Ancestor a of group g
-/// stands in column g / 2^a of its level, so that some are shared.
+/// Attention of a tile to its surroundings: memory, and the formula in double. Ancestor a of group
+/// g stands in column g / 2^a of its level, so that some are shared.
 template <class T>
 struct TreeProblem {
     explicit TreeProblem(const Shape& of, Layout layout = {})

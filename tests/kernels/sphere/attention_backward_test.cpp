@@ -16,8 +16,8 @@ GradientProblem problem(const Heads& heads, int64_t n_column, std::mt19937& rand
             random};
 }
 
-/// Relative to the sum of sizes of terms: errors of scores (d products) and of log_sum count in p with
-/// their absolute size, then products with gradients (e terms) and sums (n terms).
+/// Relative to the sum of sizes of terms: errors of scores (d products) and of log_sum count in p
+/// with their absolute size, then products with gradients (e terms) and sums (n terms).
 double bound(const GradientProblem& p) {
     const auto root = [](int64_t n) { return std::sqrt(static_cast<double>(n)); };
     return epsilon<float> * (4 * root(p.n_neighbor()) + root(p.heads.n_value_dim) +

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers of attention, forward and backward, against outputs and gradients of the official code
-// (tests/data/sphere/operators). Projections are plain loops in double; what is between them are the
-// kernels.
+// (tests/data/sphere/operators). Projections are plain loops in double; what is between them are
+// the kernels.
 #include "tests/kernels/sphere/golden_layer.hpp"
 
 namespace surrogate::kernels::sphere::test {
@@ -227,7 +227,8 @@ void expect_golden(const Queue& queue, const std::string& name, double bound) {
     const Field dx_q = to_q.backward(x_q, dq, got), dx_k = to_k.backward(x_k, dk, got),
                 dx_v = to_v.backward(x_v, d.dv, got);
     for (const auto& [key, values] : got) {
-        // Softmax does not see a bias of keys: its gradient is rounding noise, unless a norm is between.
+        // Softmax does not see a bias of keys: its gradient is rounding noise, unless a norm is
+        // between.
         if (key == "k_bias" && !layer.has("k_norm_weights")) continue;
         if (layer.has("check/grad/" + key))
             expect_numbers(key, values, layer.numbers("check/grad/" + key), 2 * bound);
@@ -243,9 +244,9 @@ void expect_golden(const Queue& queue, const std::string& name, double bound) {
     expect_numbers("dx_v", dx_v.data, layer.numbers("check/grad_input/value"), bound);
 }
 
-/// The official gradients are in float32, and so are their sums over points, whose terms cancel: 3.4e-6 of
-/// proj_bias, which no kernel takes part in. Such sums get twice the bound: 6.5e-6 of v_bias come from
-/// the rounding of log_sum in float.
+/// The official gradients are in float32, and so are their sums over points, whose terms cancel:
+/// 3.4e-6 of proj_bias, which no kernel takes part in. Such sums get twice the bound: 6.5e-6 of
+/// v_bias come from the rounding of log_sum in float.
 template <class T>
 void expect_all_golden(const Queue& queue, double bound) {
     for (const char* name : {"attention_1", "attention_2", "attention_3", "attention_4"})

@@ -11,8 +11,8 @@
 #include "tests/kernels/base/tile_box.hpp"
 #include "tests/support/golden_file.hpp"
 
-/// Stored layers of attention on the sphere and what surrounds their kernels: projections as plain loops
-/// in double, norms of heads.
+/// Stored layers of attention on the sphere and what surrounds their kernels: projections as plain
+/// loops in double, norms of heads.
 namespace surrogate::kernels::sphere::test {
 
 using namespace surrogate::kernels::test;

@@ -15,8 +15,8 @@ struct Gradient {
     double size = 0;
 };
 
-/// A NeighborhoodProblem with random gradients dy of its averages, and a plain evaluation of backward in
-/// double that scatters: for every query, over its keys.
+/// A NeighborhoodProblem with random gradients dy of its averages, and a plain evaluation of
+/// backward in double that scatters: for every query, over its keys.
 struct GradientProblem : NeighborhoodProblem {
     std::vector<double> dy;       ///< as y, (query row, H*e, n_column)
     std::vector<double> y, sums;  ///< (query row, H*e or 2*H, n_column)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ball Sparse Attention on ranks: stored cases, moving points, and a rank whose scores mean nothing.
+// Ball Sparse Attention on ranks: stored cases, moving points, and a rank whose scores mean
+// nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>

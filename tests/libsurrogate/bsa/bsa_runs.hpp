@@ -139,8 +139,8 @@ inline double difference(const std::vector<double>& found, const std::vector<dou
     return most / std::max(scale, largest(expected));
 }
 
-/// Sees, and may replace, the ascending blocks that a group has chosen for a head. Called by several
-/// threads at once; groups and blocks are global numbers of the layer's ordering.
+/// Sees, and may replace, the ascending blocks that a group has chosen for a head. Called by
+/// several threads at once; groups and blocks are global numbers of the layer's ordering.
 using ChoiceHook =
     std::function<void(int64_t layer, int64_t head, int64_t group, std::span<int32_t> blocks)>;
 

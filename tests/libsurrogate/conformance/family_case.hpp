@@ -43,12 +43,12 @@ struct NetworkCase {
     /// The path of the file, which exists as long as somebody holds the pointer.
     std::function<std::shared_ptr<const std::string>()> file = {};
     bool has_fields = false;  ///< its card names fields
-    /// Small enough for laws that make hundreds of plans, and with an input of real numbers at points
-    /// and outputs there. The others obey the laws on numbers.
+    /// Small enough for laws that make hundreds of plans, and with an input of real numbers at
+    /// points and outputs there. The others obey the laws on numbers.
     bool is_small = false;
     bool is_divided = false;  ///< enough points for the work of three threads
-    /// The bytes that it sends depend on the data: the table of a plan says the most there can be, and after
-    /// a run what that run has sent.
+    /// The bytes that it sends depend on the data: the table of a plan says the most there can be,
+    /// and after a run what that run has sent.
     bool sends_by_data = false;
     int64_t n_point = 0;  ///< if the model does not say on how many points it works
     /// So many allocations of a plan fail one by one, then ever fewer: each costs a planning.
@@ -82,7 +82,8 @@ struct FamilyCase {
     std::string name;
     std::vector<NetworkCase> networks = {};
     std::vector<Mode> modes = {};
-    /// Names of partitions: "uneven" leaves rank 0 without points, "first", "middle" and "last" all ranks but one.
+    /// Names of partitions: "uneven" leaves rank 0 without points, "first", "middle" and "last" all
+    /// ranks but one.
     std::vector<std::string> partitions = {};
     /// The share of a rank. `domain` is what the model says of its domain; `n_point` counts the
     /// points if it says nothing.

@@ -22,8 +22,8 @@ namespace surrogate::test {
 namespace {
 
 /// Threads and backends, for every mode of a family.
-/// One size of team besides one thread: OpenMP's threads that a smaller team sends away end whenever
-/// they like, and the host's threads are counted.
+/// One size of team besides one thread: OpenMP's threads that a smaller team sends away end
+/// whenever they like, and the host's threads are counted.
 const OptionList speeds[] = {{{"threads", "1"}},
                              {{"threads", "2"}},
                              {{"threads", "1"}, {"backend", "ref"}},

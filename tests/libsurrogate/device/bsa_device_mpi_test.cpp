@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ball Sparse Attention with backend cuda on several ranks, each with an emulated device: the bits of
-// one rank under every partition, staged and over a NCCL that is pretended; one rank at fault.
+// Ball Sparse Attention with backend cuda on several ranks, each with an emulated device: the bits
+// of one rank under every partition, staged and over a NCCL that is pretended; one rank at fault.
 #include <cmath>
 #include <span>
 
@@ -152,7 +152,8 @@ TEST(BsaRanks, TheTableSaysWhatWasSent) {
     }
 }
 
-// A failure of one rank reaches all ranks that depend on it: with full and sparse attention everybody.
+// A failure of one rank reaches all ranks that depend on it: with full and sparse attention
+// everybody.
 TEST(BsaRanks, BadInputOfOneRankIsSeenByAllAndLeavesNoTrace) {
     for (const bool by_nccl : {false, true}) {
         FakeNccl nccl;

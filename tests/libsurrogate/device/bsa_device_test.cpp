@@ -49,9 +49,9 @@ const std::vector<Variant>& variants() {
     return list;
 }
 
-/// Products drop 2^-21 of either operand, 8 times what single precision rounds by. Where the host errs
-/// less than that, by few points or luck: two operands, four products in each of four layers make
-/// sqrt(32) 2^-21, taken twice.
+/// Products drop 2^-21 of either operand, 8 times what single precision rounds by. Where the host
+/// errs less than that, by few points or luck: two operands, four products in each of four layers
+/// make sqrt(32) 2^-21, taken twice.
 double bound_of_products(double host_error) {
     return std::max(8 * host_error, 5.4e-6);
 }

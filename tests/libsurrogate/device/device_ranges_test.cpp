@@ -83,8 +83,8 @@ TEST_P(DeviceRanges, NanIsNotOutside) {
     EXPECT_EQ(plan.range(range_input).worst, 99);
 }
 
-/// A trainer on the host widens the ranges: the next run compares with them, wherever values lie, and
-/// tells the farthest of both sides.
+/// A trainer on the host widens the ranges: the next run compares with them, wherever values lie,
+/// and tells the farthest of both sides.
 TEST_P(DeviceRanges, RangesThatATrainerWidensReachTheNextRun) {
     const Model model(*context, small_darcy_model());
     DarcyCase points(first_rows(70));

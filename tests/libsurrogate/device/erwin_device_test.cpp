@@ -123,8 +123,8 @@ const std::vector<Variant>& variants() {
     return list;
 }
 
-/// As for Ball Sparse Attention: two operands that drop 2^-21 each, here in n_product products behind
-/// each other, taken twice.
+/// As for Ball Sparse Attention: two operands that drop 2^-21 each, here in n_product products
+/// behind each other, taken twice.
 double bound_of_products(double host_error, int64_t n_product) {
     return std::max(8 * host_error,
                     2 * std::sqrt(2 * static_cast<double>(n_product)) * std::exp2(-21));

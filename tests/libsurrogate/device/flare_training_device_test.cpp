@@ -16,8 +16,8 @@ protected:
     Context own_context() const { return device_context(GetParam(), impl::self_communicator()); }
 };
 
-/// Gradients of sum dy y, all weights in one vector. Narrow operands: what a prediction may err, and as much
-/// again on the way back.
+/// Gradients of sum dy y, all weights in one vector. Narrow operands: what a prediction may err,
+/// and as much again on the way back.
 TEST_P(FlareTrainingOnDevice, GradientsAreThoseOfTheHost) {
     for (const auto& [file, n] :
          {std::pair<std::string, int64_t>{"tiny_options", 50}, {"odd", 70}}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HEPT with backend cuda on one rank (on several: hept_device_mpi_test.cpp): variants against the host in double, stored cases in every
-// precision, faults and refusals. On an emulated device, and on a real one where there is one.
+// HEPT with backend cuda on one rank (on several: hept_device_mpi_test.cpp): variants against the
+// host in double, stored cases in every precision, faults and refusals. On an emulated device, and
+// on a real one where there is one.
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -20,8 +21,8 @@ namespace {
 
 using nlohmann::json;
 
-/// A file of a stored network, its weights shifted along a wave, its matrices rounded to n_bit bits of
-/// fraction.
+/// A file of a stored network, its weights shifted along a wave, its matrices rounded to n_bit bits
+/// of fraction.
 std::string stored_model(const GoldenFile& file, float shift = 0, int n_bit = 23) {
     ModelWriter writer;
     writer.card = file.card();

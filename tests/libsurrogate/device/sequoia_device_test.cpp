@@ -38,7 +38,8 @@ const std::vector<std::pair<std::string, json>>& variants() {
         {"outputs", {{"num_classes", 3}}},
         {"root", {{"probe_layer", "root"}, {"num_classes", 3}}},
         {"mean of leaves", {{"pooling_mode", "MEAN"}, {"num_classes", 3}}},
-        // Returns the error of one row: a single number may be near zero, which has no relative accuracy.
+        // Returns the error of one row: a single number may be near zero, which has no relative
+        // accuracy.
         {"mean of virtual nodes",
          {{"probe_layer", "virtual"}, {"pooling_mode", "MEAN"}, {"num_classes", 3}}},
         {"mean of all nodes", {{"probe_layer", "all"}, {"pooling_mode", "MEAN"}, {"k", 16}}},

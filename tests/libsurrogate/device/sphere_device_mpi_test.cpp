@@ -18,8 +18,8 @@ namespace {
 using nlohmann::json;
 using Inputs = std::vector<std::vector<float>>;
 
-/// Layouts of the solver: bands, blocks that become bands, bands of other sizes, ranks that begin in
-/// the south.
+/// Layouts of the solver: bands, blocks that become bands, bands of other sizes, ranks that begin
+/// in the south.
 const std::vector<SphereLayout>& layouts() {
     static const std::vector<SphereLayout> list = {
         {.name = "bands"},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds for gradients of any FLARE on any ranks: slopes, bits, memory, and NaN that does not hang.
+// What holds for gradients of any FLARE on any ranks: slopes, bits, memory, and NaN that does not
+// hang.
 #include <gtest/gtest.h>
 
 #include <algorithm>

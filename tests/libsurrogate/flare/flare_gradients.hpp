@@ -19,9 +19,10 @@ inline kernels::Queue simd(int n_thread = 1,
     return {kernels::Backend::simd, level, n_thread};
 }
 
-/// A model of FLARE with its gradients, on the points or tokens of this rank. Row i of the whole has id
-/// 7 i + 2. Arrays are [n, channels] of this rank's points; a sequence has words and a mask instead of
-/// x and dx, and where it has one prediction, y and dy are that one, the same on every rank.
+/// A model of FLARE with its gradients, on the points or tokens of this rank. Row i of the whole
+/// has id 7 i + 2. Arrays are [n, channels] of this rank's points; a sequence has words and a mask
+/// instead of x and dx, and where it has one prediction, y and dy are that one, the same on every
+/// rank.
 class FlareGradients {
 public:
     FlareGradients(const Context& context, const Model& model, const std::vector<int64_t>& rows,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of the loss sum_n (sin(0.7 n) y_n + y_n^2 / 2): those of the stored cases, and slopes of
-// the loss where none are stored.
+// Gradients of the loss sum_n (sin(0.7 n) y_n + y_n^2 / 2): those of the stored cases, and slopes
+// of the loss where none are stored.
 #include <gtest/gtest.h>
 
 #include <algorithm>

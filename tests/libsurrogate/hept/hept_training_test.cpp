@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of HEPT that go back: the gradients of the stored cases, slopes through classes of particles,
-// predictions, bits, memory, bad samples; and the trainer.
+// Plans of HEPT that go back: the gradients of the stored cases, slopes through classes of
+// particles, predictions, bits, memory, bad samples; and the trainer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,8 @@ protected:
     MakeRun maker() const {
         return [this](const GradientWay& way) { return hits.make(GetParam(), way); };
     }
-    /// Gradients of sum_n (sin(0.7 n) y_n + y_n^2 / 2); relative to the largest entry of each gradient.
+    /// Gradients of sum_n (sin(0.7 n) y_n + y_n^2 / 2); relative to the largest entry of each
+    /// gradient.
     void expect_stored(const GradientWay& way, double tolerance) const {
         const auto run = hits.make(GetParam(), way);
         ASSERT_TRUE(run->run(

@@ -48,8 +48,8 @@ protected:
     const TrapGuard traps;
 };
 
-// A step of 0: chunks alike. Of 13: the uppermost piece rises now and then, of 45: with every chunk,
-// of 100: by more than one piece. Negative: it is there from the beginning.
+// A step of 0: chunks alike. Of 13: the uppermost piece rises now and then, of 45: with every
+// chunk, of 100: by more than one piece. Negative: it is there from the beginning.
 TEST_F(Gradients, ThatAreExactDoNotDependOnOrderThreadsAndGroups) {
     std::vector<int> chunks(9);
     std::iota(chunks.begin(), chunks.end(), 0);

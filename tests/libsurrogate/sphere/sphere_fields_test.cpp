@@ -46,8 +46,8 @@ TEST(SphereRange, CountsAreThoseOfEachField) {
     }
 }
 
-// Column s of the solver is column s + 5 of the model: a row lies in two parts, and the second has the
-// first columns of the model.
+// Column s of the solver is column s + 5 of the model: a row lies in two parts, and the second has
+// the first columns of the model.
 TEST(SphereBadValue, IsOfTheLowestFieldThenOfTheFirstPointOfItsRow) {
     const json card = sphere_card(changed(small_attention(), {{"in_channels", 8}}), 8, 8);
     const ModelOnDisk file(sphere_model(card).bytes());

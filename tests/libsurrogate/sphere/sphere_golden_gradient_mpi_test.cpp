@@ -53,8 +53,8 @@ protected:
             }
             const std::vector<double> expected = file.tensor(name).values;
             ++n_compared;
-            // In single layers the bias of k has no gradient, since it shifts all scores of a query alike; what is
-            // published of it is the rounding of sums in single precision.
+            // In single layers the bias of k has no gradient, since it shifts all scores of a query
+            // alike; what is published of it is the rounding of sums in single precision.
             if (is_layer() && largest(expected) <= 1e-6 * of_all) {
                 for (int64_t i = 0; i < entry.size; ++i)
                     ASSERT_LE(std::abs(found[i]), 1e-6 * of_all) << entry.name << " " << i;
@@ -94,9 +94,9 @@ protected:
     const Model model{context, stored_case("sphere/" + GetParam())};
 };
 
-/// The stored gradients are of the official code in single precision: sums over all points, of which
-/// those of the SegFormer's blocks.0.fwd.2.norm.bias nearly cancel and differ by 2e-5 of their size from
-/// ours in double, which agree with slopes.
+/// The stored gradients are of the official code in single precision: sums over all points, of
+/// which those of the SegFormer's blocks.0.fwd.2.norm.bias nearly cancel and differ by 2e-5 of
+/// their size from ours in double, which agree with slopes.
 TEST_P(SphereGradient, InDoubleIsThePublishedOne) {
     const TrapGuard traps;
     const double tolerance = GetParam().starts_with("segformer") ? 3e-5 : 1e-5;

@@ -37,8 +37,8 @@ inline const SphereLayout layouts[] = {
     {.name = "BlocksFromTheSouth", .partition = "scattered", .south_first = true, .shift = 3},
 };
 
-/// A network on the sphere and its gradients, on this rank's block. Fields are [n, channels], a field
-/// an input; whole ones (channels, n_lat, n_lon).
+/// A network on the sphere and its gradients, on this rank's block. Fields are [n, channels], a
+/// field an input; whole ones (channels, n_lat, n_lon).
 class SphereGradients {
 public:
     SphereGradients(const Context& context, const Model& model, const SphereLayout& layout,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The n-th collective call of MPI in a step fails, on all ranks: the step returns an error everywhere,
-// weights are those before or after it, everything can be destroyed, and the checkpoint goes on.
+// The n-th collective call of MPI in a step fails, on all ranks: the step returns an error
+// everywhere, weights are those before or after it, everything can be destroyed, and the checkpoint
+// goes on.
 #include <gtest/gtest.h>
 
 #include "tests/libsurrogate/train/golden_ranks.hpp"

@@ -105,9 +105,9 @@ TEST(TrainingManners, TrafficIsCounted) {
     EXPECT_TRUE(found.says("did you mean 'bytes_sent'")) << found;
 }
 
-/// Payload and calls of gradients: 4 n bytes in a call a bucket; exact sums 16 n, and 8 more for each
-/// tensor and bucket, in two calls a bucket. A bucket of one byte is a stage: FLARE's blocks, and
-/// what is before the first.
+/// Payload and calls of gradients: 4 n bytes in a call a bucket; exact sums 16 n, and 8 more for
+/// each tensor and bucket, in two calls a bucket. A bucket of one byte is a stage: FLARE's blocks,
+/// and what is before the first.
 TEST(TrainingManners, TrafficOfGradientsIsThatOfTheFormula) {
     for (const bool is_exact : {false, true}) {
         Settings parts = golden_settings();

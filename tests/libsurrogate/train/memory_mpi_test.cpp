@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank runs out of memory, at every allocation of every collective call of training in turn: all
-// ranks return the same error, nothing has changed, and the next call works.
+// One rank runs out of memory, at every allocation of every collective call of training in turn:
+// all ranks return the same error, nothing has changed, and the next call works.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -24,8 +24,8 @@ TEST_F(FaultsMemory, InATrainerIsToldToAllRanks) {
     });
 }
 
-/// A sample that is right takes no memory, one that is wrong takes some for the text of its error. A
-/// rank that lacks even that says so, and the others what it meant to say.
+/// A sample that is right takes no memory, one that is wrong takes some for the text of its error.
+/// A rank that lacks even that says so, and the others what it meant to say.
 TEST_F(FaultsMemory, InStepsChangesNothing) {
     GoldenRun whole = on_ranks({{"reproducible", "true"}});
     GoldenRun run = on_ranks({{"reproducible", "true"}});

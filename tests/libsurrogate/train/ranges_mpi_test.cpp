@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranges of the card grow, when a trainer is told so, to what it has learnt from: on any ranks, in
-// groups, after a restart, and to nothing else. Ranges of the golden model: a, b from -10 to 10, u up to
-// 10.
+// groups, after a restart, and to nothing else. Ranges of the golden model: a, b from -10 to 10, u
+// up to 10.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -69,7 +69,8 @@ TEST_F(NcclDevice, LeavesTheNumbersOfARankAlone) {
     collectives_->check();
 }
 
-/// On one rank and in place NCCL has nothing to enqueue: such a graph is empty, and must be harmless.
+/// On one rank and in place NCCL has nothing to enqueue: such a graph is empty, and must be
+/// harmless.
 TEST_F(NcclDevice, RecordsNothingInPlaceOnOneRank) {
     reduce();
     collectives_->wait(stream_);

@@ -14,8 +14,8 @@
 
 namespace surrogate::test {
 
-/// Collectives of NCCL between several devices of one process, a thread for each: with real devices,
-/// and with emulated ones, where the test itself is tested.
+/// Collectives of NCCL between several devices of one process, a thread for each: with real
+/// devices, and with emulated ones, where the test itself is tested.
 class NcclRank {
 public:
     NcclRank(impl::Communicator& comm, std::unique_ptr<kernels::Device> device,

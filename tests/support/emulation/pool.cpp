@@ -192,8 +192,8 @@ void Pool::check_agreement(const Lane& self, const Lane& other) {
                                                   text(other) + ", " + text(self))));
 }
 
-/// Returns whether all lanes of the mask wait with this mask, and then their operands. Others may wait with
-/// masks of their own and come later, but must not wait elsewhere with the same one.
+/// Returns whether all lanes of the mask wait with this mask, and then their operands. Others may
+/// wait with masks of their own and come later, but must not wait elsewhere with the same one.
 bool Pool::is_complete(const Lane& self, const Warp& warp, std::array<void*, 32>& all) {
     const auto first = static_cast<size_t>(self.warp) * 32;
     const uint32_t others = warp.arrived & self.mask & ~(1U << self.lane);

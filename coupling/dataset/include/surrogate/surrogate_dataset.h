@@ -3,7 +3,8 @@
 #define SURROGATE_DATASET_H
 
 /* Writes data sets for training: fields of many samples in one HDF5 file that h5py, xarray and
- * netCDF's tools open (page reference/dataset-format.md says the layout). C99; no MPI and no HDF5 in this header.
+ * netCDF's tools open (page reference/dataset-format.md says the layout). C99; no MPI and no HDF5
+ * in this header.
  *
  *     surrogate_dataset *set = NULL;
  *     surrogate_dataset_create(context, "fields.h5", &set);
@@ -19,8 +20,8 @@
  * The file gets its name in surrogate_dataset_finish; until then the content is in
  * "<path>.surrogate.tmp". Its bytes are the same for any number of ranks and any partition.
  *
- * These functions only write. To read a data set its source must be trusted, since HDF5 may crash in
- * metadata that is damaged; `surrogate train` opens it in a process of its own first.
+ * These functions only write. To read a data set its source must be trusted, since HDF5 may crash
+ * in metadata that is damaged; `surrogate train` opens it in a process of its own first.
  *
  * "Collective" and "local" as in surrogate.h. Calls that describe the file are local and made alike
  * on all ranks, which surrogate_dataset_begin checks. One thread at a time. Since 0.1 */
@@ -39,15 +40,15 @@ SURROGATE_API surrogate_status surrogate_dataset_create(surrogate_context* conte
                                                         const char* path,
                                                         surrogate_dataset** dataset);
 
-/* A text attribute of the file: title, source (program, seed, options), grid of a sphere, .. Setting
- * it again replaces. Local. Errors: INVALID_ARGUMENT (Conventions, surrogate_dataset and created_by
- * are the library's; after begin). */
+/* A text attribute of the file: title, source (program, seed, options), grid of a sphere, ..
+ * Setting it again replaces. Local. Errors: INVALID_ARGUMENT (Conventions, surrogate_dataset and
+ * created_by are the library's; after begin). */
 SURROGATE_API surrogate_status surrogate_dataset_set(surrogate_dataset* dataset, const char* key,
                                                      const char* text);
 
-/* An axis of n positions, such as sample, time, x, point, lat. A variable of the same name, over this
- * axis alone, gives its numbers. Local. Errors: INVALID_ARGUMENT (a name that is empty, taken or has
- * '/' or control characters; after begin), SHAPE (n below 1). */
+/* An axis of n positions, such as sample, time, x, point, lat. A variable of the same name, over
+ * this axis alone, gives its numbers. Local. Errors: INVALID_ARGUMENT (a name that is empty, taken
+ * or has '/' or control characters; after begin), SHAPE (n below 1). */
 SURROGATE_API surrogate_status surrogate_dataset_add_axis(surrogate_dataset* dataset,
                                                           const char* name, int64_t n);
 
@@ -68,8 +69,8 @@ typedef struct surrogate_variable {
     int32_t dtype;
 } surrogate_variable;
 
-/* Local; the texts are copied. Errors: INVALID_ARGUMENT (as of axes; a variable of an axis' name that
- * has other axes; dtype), UNKNOWN_NAME (an axis), LIMIT (more than 2^62 bytes). */
+/* Local; the texts are copied. Errors: INVALID_ARGUMENT (as of axes; a variable of an axis' name
+ * that has other axes; dtype), UNKNOWN_NAME (an axis), LIMIT (more than 2^62 bytes). */
 SURROGATE_API surrogate_status surrogate_dataset_add(surrogate_dataset* dataset,
                                                      const surrogate_variable* variable);
 
@@ -78,8 +79,8 @@ SURROGATE_API surrogate_status surrogate_dataset_add(surrogate_dataset* dataset,
  * different files; no variable), NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_dataset_begin(surrogate_dataset* dataset);
 
-/* Whose points the ranks have in the calls of surrogate_dataset_write that follow. The domain may be
- * destroyed afterwards; call this again when its points have moved. Collective. Errors: those of
+/* Whose points the ranks have in the calls of surrogate_dataset_write that follow. The domain may
+ * be destroyed afterwards; call this again when its points have moved. Collective. Errors: those of
  * surrogate_ordering_create. */
 SURROGATE_API surrogate_status surrogate_dataset_set_points(surrogate_dataset* dataset,
                                                             const surrogate_domain* domain);
@@ -87,25 +88,26 @@ SURROGATE_API surrogate_status surrogate_dataset_set_points(surrogate_dataset* d
 /* Writes one number for each point, in the order of surrogate_ordering. Collective.
  *   first  where the points begin among the variable's numbers in C order: sample * n_point;
  *          (sample * n_time + time) * n_point; of samples of different sizes offset[sample]
- *   array  [n_local, 1] of float or double, this rank's points in the order of the domain (of a block
- *          of a sphere row by row, one behind the other whatever its steps); on the host
+ *   array  [n_local, 1] of float or double, this rank's points in the order of the domain (of a
+ *          block of a sphere row by row, one behind the other whatever its steps); on the host
  * Takes no memory after the first call. Errors, the same on all ranks: UNKNOWN_NAME, SHAPE,
  * INVALID_ARGUMENT (no points were set; before begin, after finish), NOT_FINITE (names variable and
  * number; also of doubles that no float32 holds), IO. */
 SURROGATE_API surrogate_status surrogate_dataset_write(surrogate_dataset* dataset, const char* name,
                                                        int64_t first, const surrogate_array* array);
 
-/* Writes numbers first .. first + n - 1 of a variable, as they are: samples that one rank has whole,
- * coordinates, weights. Local; no two ranks write the same numbers.
+/* Writes numbers first .. first + n - 1 of a variable, as they are: samples that one rank has
+ * whole, coordinates, weights. Local; no two ranks write the same numbers.
  *   array  [n, 1] of float or double; of int32 or int64 for an int64 variable
- * Errors: those of surrogate_dataset_write, on this rank; surrogate_dataset_finish tells the others. */
+ * Errors: those of surrogate_dataset_write, on this rank; surrogate_dataset_finish tells the
+ * others. */
 SURROGATE_API surrogate_status surrogate_dataset_put(surrogate_dataset* dataset, const char* name,
                                                      int64_t first, const surrogate_array* array);
 
-/* Brings the content to the disk and gives the file its name, if every number was written and no call
- * has failed since begin; otherwise the file that had the name stays. Collective. Errors: the first
- * of an earlier write; INVALID_ARGUMENT (numbers that are missing or were written twice, with the
- * name of the variable), IO. */
+/* Brings the content to the disk and gives the file its name, if every number was written and no
+ * call has failed since begin; otherwise the file that had the name stays. Collective. Errors: the
+ * first of an earlier write; INVALID_ARGUMENT (numbers that are missing or were written twice, with
+ * the name of the variable), IO. */
 SURROGATE_API surrogate_status surrogate_dataset_finish(surrogate_dataset* dataset);
 
 /* Without finish before it removes what was written. Local. */

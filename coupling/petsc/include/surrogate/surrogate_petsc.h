@@ -68,11 +68,11 @@ SURROGATE_API PetscErrorCode surrogate_plan_create_petsc(const surrogate_model* 
  *   DMDA  the grid points, at the coordinates the DM has. For cell-centred unknowns set the centres
  *         as coordinates: DMDASetUniformCoordinates(da, h / 2, 1 - h / 2, ..). Global ids are
  *         natural numbers, i + M (j + N k).
- *   DMPlex  the cells at their centroids, or the vertices, whichever of the two the DM's local section
- *           gives unknowns; all of them as many, and as many values a point as the global vectors
- *           hold. The chart of the section holds all points of the mesh, or only these. Points of
- *           other ranks (overlap) are left out, and so are points whose values are all constrained.
- *           No global ids: those of a DMPlex depend on the partition, so that the
+ *   DMPlex  the cells at their centroids, or the vertices, whichever of the two the DM's local
+ *           section gives unknowns; all of them as many, and as many values a point as the global
+ *           vectors hold. The chart of the section holds all points of the mesh, or only these.
+ *           Points of other ranks (overlap) are left out, and so are points whose values are all
+ *           constrained. No global ids: those of a DMPlex depend on the partition, so that the
  *           reproducible mode orders points by their coordinates, which must then differ.
  * Coordinates are copied: set them before, and make a new domain when they change.
  * Errors: another type of DM, a section with unknowns on edges or faces, on cells and vertices, or
@@ -108,9 +108,9 @@ SURROGATE_API PetscErrorCode surrogate_domain_create_dm_sphere(surrogate_context
  *   name         name of the field on the card
  *   unit         the unit the Vec is in, or NULL not to check
  *   vec          local size: n_component times the domain's local points
- *   component    0 .. n_component - 1; SURROGATE_ALL_COMPONENTS: all, and `name` is what stands before
- *                the dot of the card's names: `velocity` for velocity.x, velocity.y, which are then
- *                components 0, 1, .. in alphabetical order
+ *   component    0 .. n_component - 1; SURROGATE_ALL_COMPONENTS: all, and `name` is what stands
+ *                before the dot of the card's names: `velocity` for velocity.x, velocity.y, which
+ *                are then components 0, 1, .. in alphabetical order
  *   n_component  fields that the Vec interlaces; 0: its block size (1 for a Vec of its own) */
 enum { SURROGATE_ALL_COMPONENTS = -1 };
 typedef struct surrogate_vec_field {
@@ -152,11 +152,11 @@ SURROGATE_API PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscI
                                                     const surrogate_vec_field out[]);
 
 /* Makes the types `surrogate` of KSPGuess and SNES known to PETSc, so that options and
- * KSPGuessSetType, SNESSetType find them (page how-to/initial-guess.md). Programs that are started with -dll_append
- * libsurrogate_petsc_plugin.so need no call. Again after each PetscInitialize; more calls do no harm.
- * Errors: a PETSc of another minor version, or with other sizes of PetscScalar, PetscReal or
- * PetscInt, than the library was built with (PETSC_ERR_ARG_INCOMP), a library built without the
- * types (PETSC_ERR_SUP). Since 0.1 */
+ * KSPGuessSetType, SNESSetType find them (page how-to/initial-guess.md). Programs that are started
+ * with -dll_append libsurrogate_petsc_plugin.so need no call. Again after each PetscInitialize;
+ * more calls do no harm. Errors: a PETSc of another minor version, or with other sizes of
+ * PetscScalar, PetscReal or PetscInt, than the library was built with (PETSC_ERR_ARG_INCOMP), a
+ * library built without the types (PETSC_ERR_SUP). Since 0.1 */
 SURROGATE_API PetscErrorCode surrogate_petsc_register(void);
 
 /* One step of a time loop, from Vecs to Vecs: surrogate_timeloop_step (surrogate_timeloop.h) on the

@@ -8,7 +8,8 @@
  *     surrogate_timeloop *loop = NULL;
  *     surrogate_timeloop_create(plan, &loop);
  *     surrogate_timeloop_set(loop, "range", "fallback");
- *     surrogate_timeloop_bind(loop, "height", "m", &height);       input and output of the card: the
+ *     surrogate_timeloop_bind(loop, "height", "m", &height);       input and output of the card:
+ *                                                                  the
  *     while (time < end) {                                         state, stepped in place
  *         surrogate_timeloop_step(loop, dt_s, &outcome);
  *         if (outcome == SURROGATE_STEP_REJECTED) {
@@ -22,22 +23,26 @@
  * the same on all ranks.
  *
  * Guard rails and their policies (surrogate_timeloop_set; page how-to/time-loop.md):
- *   range     inputs outside the range of the training data           off warn correct fallback stop
- *   distance  pooled inputs far from those of the training samples    off warn         fallback stop
- *   finite    predictions, or inputs, that are NaN or infinite             warn         fallback stop
- *   bounds    predictions outside their bounds                        off warn correct fallback stop
- *   drift     declared integrals that have changed                    off warn correct fallback stop
- *     warn      the step counts; a line through the log at its first time, and a counter
- *     correct   range, bounds: values are moved to the end of the range (coordinates cannot be: they
- *               only warn); drift: predictions are projected back to the integral
+ *   range     inputs outside the range of the training data           off warn correct fallback
+ *             stop
+ *   distance  pooled inputs far from those of the training samples    off warn         fallback
+ *             stop
+ *   finite    predictions, or inputs, that are NaN or infinite             warn         fallback
+ *             stop
+ *   bounds    predictions outside their bounds                        off warn correct fallback
+ *             stop
+ *   drift     declared integrals that have changed                    off warn correct fallback
+ *     stop warn      the step counts; a line through the log at its first time, and a counter
+ *     correct   range, bounds: values are moved to the end of the range (coordinates cannot be:
+ *               they only warn); drift: predictions are projected back to the integral
  *     fallback  the solver's own step instead of the surrogate's
  *     stop      no step; the caller decides
  *   Several at once: stop before fallback before correct before warn.
  *
- * Everything here is collective over the plan's context unless it says "local", with the conventions
- * of surrogate.h; errors are the same on all ranks, with the text of the first that failed. A step
- * costs one surrogate_context_reduce besides the plan's run, and allocates nothing after the first.
- * Arrays lie on the host. One thread at a time. Since 0.1 */
+ * Everything here is collective over the plan's context unless it says "local", with the
+ * conventions of surrogate.h; errors are the same on all ranks, with the text of the first that
+ * failed. A step costs one surrogate_context_reduce besides the plan's run, and allocates nothing
+ * after the first. Arrays lie on the host. One thread at a time. Since 0.1 */
 
 #include <surrogate/surrogate.h>
 
@@ -60,8 +65,9 @@ SURROGATE_API surrogate_status surrogate_timeloop_plan(const surrogate_timeloop*
 
 /* Options, at any time between steps, the same on all ranks. Unknown keys list the known ones.
  *   range            policy of the guard of this name; default warn
- *   range_max_fraction      0 .. 1: share of the points of all ranks that may lie outside, of one input;
- *                    default 0. With range=correct all of them are moved, and any is a correction
+ *   range_max_fraction      0 .. 1: share of the points of all ranks that may lie outside, of one
+ *                    input; default 0. With range=correct all of them are moved, and any is a
+ *                    correction
  *   distance         default warn if the card has `pooled`, else off, and nothing else is possible
  *   distance_factor  > 0: the distance allowed, in units of the card's; default 1
  *   finite           default stop
@@ -70,8 +76,8 @@ SURROGATE_API surrogate_status surrogate_timeloop_plan(const surrogate_timeloop*
  *   drift            default warn
  *   retry_after      0, 1, ..: after a step that was not the surrogate's, so many further steps are
  *                    left to the solver before the surrogate is tried again; default 0
- *   step_s           0 (default): a step of any length is one evaluation. Otherwise the time that one
- *                    evaluation advances the fields by, in s: a step of k times as long makes k
+ *   step_s           0 (default): a step of any length is one evaluation. Otherwise the time that
+ *                    one evaluation advances the fields by, in s: a step of k times as long makes k
  *                    evaluations, each on the outcome of the one before; others are refused
  * Ranges of fields are those that the card has when a step begins: see
  * surrogate_trainer_widen_ranges.
@@ -101,12 +107,12 @@ SURROGATE_API surrogate_status surrogate_timeloop_bind_block(surrogate_timeloop*
 
 /* Forgets the fields that were bound: a step before they are bound again is an error. For callers
  * whose arrays are valid only between two calls, such as those taken out of vectors
- * (surrogate_timeloop_step_vec in surrogate_petsc.h). What surrogate_timeloop_connect and _bind_state
- * have said stays. Local. */
+ * (surrogate_timeloop_step_vec in surrogate_petsc.h). What surrogate_timeloop_connect and
+ * _bind_state have said stays. Local. */
 SURROGATE_API surrogate_status surrogate_timeloop_unbind(surrogate_timeloop* loop);
 
-/* Output `output` of one evaluation is input `input` of the next one, where their names differ. Both
- * are bound, each to an array of its own or to the same one. Local. Errors: UNKNOWN_NAME,
+/* Output `output` of one evaluation is input `input` of the next one, where their names differ.
+ * Both are bound, each to an array of its own or to the same one. Local. Errors: UNKNOWN_NAME,
  * INVALID_ARGUMENT (fed twice; different units), SHAPE (the input is bound to an array whose
  * numbers share memory). */
 SURROGATE_API surrogate_status surrogate_timeloop_connect(surrogate_timeloop* loop,
@@ -134,29 +140,31 @@ SURROGATE_API surrogate_status surrogate_timeloop_set_bounds(surrogate_timeloop*
  * prediction.
  *   name       of the integral, for messages: "mass"
  *   field      an output of the card
- *   weight     [n_local] of the output domain, not negative, copied; NULL: the weights of the domain,
- *              on the sphere the share of the area, else 1
+ *   weight     [n_local] of the output domain, not negative, copied; NULL: the weights of the
+ *              domain, on the sphere the share of the area, else 1
  *   tolerance  allowed change, as a share of the sum of weight times |field| at the start
  * correct adds the same number to every point, which is the nearest field with the right integral
- * in the norm of the weights. Sums are exact whatever the order, so that outcomes and corrections are
- * the same for any number of ranks.
+ * in the norm of the weights. Sums are exact whatever the order, so that outcomes and corrections
+ * are the same for any number of ranks.
  * One integral an output. It is taken when its field is finite, and again after steps that were not
  * the surrogate's.
- * Errors: UNKNOWN_NAME, INVALID_ARGUMENT (tolerance, weights, a name or a field twice), NOT_FINITE. */
+ * Errors: UNKNOWN_NAME, INVALID_ARGUMENT (tolerance, weights, a name or a field twice),
+ * NOT_FINITE. */
 SURROGATE_API surrogate_status surrogate_timeloop_conserve(surrogate_timeloop* loop,
                                                            const char* name, const char* field,
                                                            const double* weight, double tolerance);
 
-/* Adds an amount to an integral in the next step: sources, fluxes over the border; the same on all ranks.
- * Added to what is expected, and 0 again afterwards. Local. */
+/* Adds an amount to an integral in the next step: sources, fluxes over the border; the same on all
+ * ranks. Added to what is expected, and 0 again afterwards. Local. */
 SURROGATE_API surrogate_status surrogate_timeloop_add_source(surrogate_timeloop* loop,
                                                              const char* name, double amount);
 
 /* The solver's own step, for the policy fallback: steps the bound arrays, which hold the state at
  * time_s, by dt_s. Called on all ranks, and may communicate. Anything but SURROGATE_SUCCESS, on any
  * rank, is the status of surrogate_timeloop_step on all. A function that returns
- * surrogate_context_fail(NULL, SURROGATE_CALLBACK, text) brings its text to all ranks; the C++ class
- * does so for exceptions. NULL (default): the step is rejected, and the caller's to make. Local. */
+ * surrogate_context_fail(NULL, SURROGATE_CALLBACK, text) brings its text to all ranks; the C++
+ * class does so for exceptions. NULL (default): the step is rejected, and the caller's to make.
+ * Local. */
 typedef surrogate_status (*surrogate_fallback_function)(void* user, double time_s, double dt_s);
 SURROGATE_API surrogate_status surrogate_timeloop_set_fallback(surrogate_timeloop* loop,
                                                                surrogate_fallback_function step,
@@ -172,8 +180,8 @@ enum {
     SURROGATE_STEP_STOPPED = 4    /* nothing has changed: a guard with policy stop */
 };
 
-/* One step by dt_s (> 0, seconds). outcome may be NULL. Time and step number go on unless the outcome
- * is REJECTED or STOPPED. On error nothing has changed.
+/* One step by dt_s (> 0, seconds). outcome may be NULL. Time and step number go on unless the
+ * outcome is REJECTED or STOPPED. On error nothing has changed.
  * Errors: INVALID_ARGUMENT (dt_s; a field that is not bound; no multiple of step_s), SHAPE (arrays
  * that do not fit since the points have moved), and those of surrogate_plan_run that are not
  * NOT_FINITE; the fallback function's. */
@@ -181,14 +189,14 @@ SURROGATE_API surrogate_status surrogate_timeloop_step(surrogate_timeloop* loop,
                                                        int32_t* outcome);
 
 /* Takes the place of surrogate_timeloop_step on a rank that cannot step, where others do: nothing
- * changes on any rank, and all return the first failure. For adapters that fail before they can bind
- * arrays. status is not SURROGATE_SUCCESS. */
+ * changes on any rank, and all return the first failure. For adapters that fail before they can
+ * bind arrays. status is not SURROGATE_SUCCESS. */
 SURROGATE_API surrogate_status surrogate_timeloop_step_with_error(surrogate_timeloop* loop,
                                                                   surrogate_status status,
                                                                   const char* text);
 
-/* Up to n_step steps, until one is rejected or stopped. n_done: steps made; outcome: of the last one
- * tried. Either may be NULL. */
+/* Up to n_step steps, until one is rejected or stopped. n_done: steps made; outcome: of the last
+ * one tried. Either may be NULL. */
 SURROGATE_API surrogate_status surrogate_timeloop_rollout(surrogate_timeloop* loop, int64_t n_step,
                                                           double dt_s, int64_t* n_done,
                                                           int32_t* outcome);
@@ -237,23 +245,23 @@ SURROGATE_API surrogate_status surrogate_timeloop_counter(const surrogate_timelo
 SURROGATE_API surrogate_status surrogate_timeloop_report(const surrogate_timeloop* loop, char* text,
                                                          int64_t* n_text);
 
-/* mark remembers the state: time, step, counters of retry_after, integrals, and the content of every
- * output and of every array of bind_state, as they are in the caller's memory. rewind brings the last
- * mark back, to the bit, any number of times: for implicit coupling, whose iterations repeat a step.
- * Inputs that are not outputs are the caller's. Errors: INVALID_ARGUMENT (rewind without a mark;
- * fields bound since), NO_MEMORY (the first mark takes memory). */
+/* mark remembers the state: time, step, counters of retry_after, integrals, and the content of
+ * every output and of every array of bind_state, as they are in the caller's memory. rewind brings
+ * the last mark back, to the bit, any number of times: for implicit coupling, whose iterations
+ * repeat a step. Inputs that are not outputs are the caller's. Errors: INVALID_ARGUMENT (rewind
+ * without a mark; fields bound since), NO_MEMORY (the first mark takes memory). */
 SURROGATE_API surrogate_status surrogate_timeloop_snapshot(surrogate_timeloop* loop);
 SURROGATE_API surrogate_status surrogate_timeloop_rollback(surrogate_timeloop* loop);
 
 /* A checkpoint: the same as a mark, in a file (HDF5, written by all ranks; layout on page
- * reference/checkpoint-format.md), with the hash of the model, names and units. The file gets its name when it is complete and
- * on the disk; until then, and if writing fails, whatever has the name stays as it is.
- * restore reads it on any number of ranks and any partition, points found by global id, without ids by
- * their coordinates; going on from it gives the bits of the undisturbed run in reproducible mode. It
- * first looks at the checksum of the whole file. On error nothing has changed.
- * Errors: IO, NOT_SUPPORTED (built without HDF5), BAD_FILE (cut short, altered, not a checkpoint; a
- * newer format), INVALID_ARGUMENT (another model, other fields or points: what differs; ranks that
- * give different paths), and those of surrogate_ordering_create. */
+ * reference/checkpoint-format.md), with the hash of the model, names and units. The file gets its
+ * name when it is complete and on the disk; until then, and if writing fails, whatever has the name
+ * stays as it is. restore reads it on any number of ranks and any partition, points found by global
+ * id, without ids by their coordinates; going on from it gives the bits of the undisturbed run in
+ * reproducible mode. It first looks at the checksum of the whole file. On error nothing has
+ * changed. Errors: IO, NOT_SUPPORTED (built without HDF5), BAD_FILE (cut short, altered, not a
+ * checkpoint; a newer format), INVALID_ARGUMENT (another model, other fields or points: what
+ * differs; ranks that give different paths), and those of surrogate_ordering_create. */
 SURROGATE_API surrogate_status surrogate_timeloop_save(surrogate_timeloop* loop, const char* path);
 SURROGATE_API surrogate_status surrogate_timeloop_restore(surrogate_timeloop* loop,
                                                           const char* path);

@@ -3,7 +3,8 @@
 #define SURROGATE_TIMELOOP_HPP
 
 // The C interface of surrogate_timeloop.h as an owner and exceptions; header-only, C++17. Guards,
-// outcomes, collectivity and errors are documented there. A call that fails throws surrogate::Error.
+// outcomes, collectivity and errors are documented there. A call that fails throws
+// surrogate::Error.
 //
 //     surrogate::TimeLoop loop(plan);
 //     loop.set("range", "fallback");
@@ -35,8 +36,8 @@ enum class StepOutcome : int32_t {
 /// A surrogate in a solver's time loop. The plan must live as long as the loop.
 class TimeLoop {
 public:
-    /// The solver's own step: the state at time_s by dt_s. What it throws on any rank is an error of
-    /// TimeLoop::step on all of them; on that rank it is thrown again as it was.
+    /// The solver's own step: the state at time_s by dt_s. What it throws on any rank is an error
+    /// of TimeLoop::step on all of them; on that rank it is thrown again as it was.
     using Fallback = std::function<void(double time_s, double dt_s)>;
 
     explicit TimeLoop(Plan& plan)

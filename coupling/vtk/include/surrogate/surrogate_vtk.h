@@ -99,9 +99,9 @@ enum { SURROGATE_POINT = 0, SURROGATE_CELL = 1 };
  *                 so every rank gives it but the owner of the last row, which has 0.
  * Point fields only, [(n_lat_local + n_overlap) * n_lon, n_component], longitude fastest.
  * Rows without cells (fewer than two, with the overlap) write no piece: the rank before holds them.
- * Poles: a globe (is_lon_lat 0) whose first or last row is not at a pole, but no farther from it than
- * 180 / n_lat degrees, is closed by a cap: one row more in the file, at the pole, with the mean of
- * the row beside it, component by component (`surrogate predict` knows it; see "poles" of
+ * Poles: a globe (is_lon_lat 0) whose first or last row is not at a pole, but no farther from it
+ * than 180 / n_lat degrees, is closed by a cap: one row more in the file, at the pole, with the
+ * mean of the row beside it, component by component (`surrogate predict` knows it; see "poles" of
  * surrogate_series_set). The owner of that row writes it, so it has a piece in any case. */
 typedef struct surrogate_sphere_surface {
     int64_t n_lat, n_lon;
@@ -133,8 +133,8 @@ typedef struct surrogate_series_field {
 
 typedef struct surrogate_series surrogate_series;
 
-/* Record of a rank's write; plain bytes, to be gathered on rank 0 in the order of ranks (MPI_BYTE, or
- * any other way). */
+/* Record of a rank's write; plain bytes, to be gathered on rank 0 in the order of ranks (MPI_BYTE,
+ * or any other way). */
 typedef struct surrogate_piece {
     surrogate_status status; /* of the write */
     int32_t step;            /* 0, 1, ..: counts the writes of the series */
@@ -250,8 +250,8 @@ typedef struct surrogate_png_axis {
  *             below the colour bar, as "pressure [Pa]"; NULL or "": none
  *   frame     SURROGATE_FRAME_..; AXES reads x and y, SCALE x
  *   nan       SURROGATE_NAN_..; infinity stays grey
- *   is_log10  1: values, min and max are logarithms to base 10, and the numbers at the bar are those
- *             of which they are logarithms */
+ *   is_log10  1: values, min and max are logarithms to base 10, and the numbers at the bar are
+ *             those of which they are logarithms */
 typedef struct surrogate_png_label {
     const char* title;
     const char* quantity;

@@ -10,7 +10,8 @@
 //     series.write_step(time_s, surrogate::cloud(x),
 //                       {surrogate::point_field("pressure", pressure, "Pa")});
 //
-//     surrogate::Series series("out/run.pvd", rank, size);              many: the ranks meet between
+//     surrogate::Series series("out/run.pvd", rank, size);              many: the ranks meet
+//                                                                       between
 //     const surrogate_piece mine = series.write(time_s, mesh, fields);  writing and publishing
 //     MPI_Gather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, 0, comm);
 //     if (rank == 0) series.publish(all);
@@ -68,9 +69,9 @@ public:
         check(surrogate_series_set(get(), key.c_str(), value.c_str()));
     }
 
-    /// This rank's piece of one step, of a mesh, an image or a sphere. Does not throw when the write
-    /// fails, because ranks meet behind it: the piece says so, and publish() throws. On the rank
-    /// that failed, check(piece.status) throws its own error, if it is the next call.
+    /// This rank's piece of one step, of a mesh, an image or a sphere. Does not throw when the
+    /// write fails, because ranks meet behind it: the piece says so, and publish() throws. On the
+    /// rank that failed, check(piece.status) throws its own error, if it is the next call.
     template <class Mesh>
     surrogate_piece write(double time_s, const Mesh& mesh,
                           const std::vector<surrogate_series_field>& fields) {

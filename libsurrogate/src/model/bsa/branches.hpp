@@ -14,8 +14,8 @@
 
 namespace surrogate::impl::bsa {
 
-/// Results of attention that its backward pass reads. Tiles of slots, or of groups, which are there if
-/// blocks of queries are compressed: tiles of tile_points groups.
+/// Results of attention that its backward pass reads. Tiles of slots, or of groups, which are there
+/// if blocks of queries are compressed: tiles of tile_points groups.
 template <class T>
 struct BranchOutputs {
     kernels::Tiles<T> ball, compressed, selected;              ///< (C): before their gates

@@ -10,7 +10,8 @@
 
 namespace surrogate::impl::bsa {
 
-/// Quantities of the plan's table besides the model. They count this rank, unless it says otherwise.
+/// Quantities of the plan's table besides the model. They count this rank, unless it says
+/// otherwise.
 struct Work {
     struct Traffic {
         int64_t bytes = 0, collectives = 0;
@@ -34,8 +35,8 @@ std::vector<LayerCost> costs_of(const Config& config, const Work& work);
 /// points in place.
 void keep_work_of_one_rank(std::vector<LayerCost>& list);
 
-/// Lines of the plan's table: how points are ordered, what grows with the square of their number and
-/// how to avoid it, what the reproducible mode does.
+/// Lines of the plan's table: how points are ordered, what grows with the square of their number
+/// and how to avoid it, what the reproducible mode does.
 std::vector<std::string> notes_of(const Config& config, int64_t n_point, int64_t n_slot, int n_rank,
                                   bool is_reproducible);
 

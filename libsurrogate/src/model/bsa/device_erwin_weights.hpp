@@ -12,8 +12,8 @@
 
 namespace surrogate::impl::bsa::erwin {
 
-/// A step of message passing; pointers are device memory. The layer along an edge is taken apart: its
-/// products with either point are made at the points.
+/// A step of message passing; pointers are device memory. The layer along an edge is taken apart:
+/// its products with either point are made at the points.
 struct DeviceStep {
     kernels::DeviceLinear parts;           ///< of a pair: of the source, of the target
     const float* position = nullptr;       ///< (width, d)

@@ -32,8 +32,8 @@ namespace {
 /// Ranks begin where a warp's queries would (two tiles): sums do not depend on who makes them.
 constexpr int64_t least_slots = 2 * tile_rows;
 
-/// The network on all slots of the tree, which is made on the host. On one rank the kernels read and
-/// write the caller's points where they lie; on many, rows travel to their slots over the host.
+/// The network on all slots of the tree, which is made on the host. On one rank the kernels read
+/// and write the caller's points where they lie; on many, rows travel to their slots over the host.
 ///
 /// Ranks have whole balls. What a layer attends to beyond them comes by DeviceSharing, which also
 /// moves x to the order of rotated layers and y back.

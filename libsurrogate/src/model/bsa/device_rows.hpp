@@ -9,8 +9,8 @@
 
 namespace surrogate::impl::bsa {
 
-/// Slots that change ranks on their way to another order of the tree, as rows in memory: those taken
-/// from other ranks, those given to them, and those that stay, in this order.
+/// Slots that change ranks on their way to another order of the tree, as rows in memory: those
+/// taken from other ranks, those given to them, and those that stay, in this order.
 struct SlotMoves {
     std::vector<int32_t> given;  ///< slot, counted from the rank's first, of each row given or kept
     std::vector<int32_t> taken;  ///< row of each slot of the new order
@@ -25,8 +25,8 @@ struct SlotMoves {
 SlotMoves slot_moves(std::span<const int64_t> targets, std::span<const int64_t> sources,
                      std::span<const int64_t> begins, int rank);
 
-/// Offsets of the rows of all ranks in memory in which each rank has a part of part_rows rows: rank r
-/// has rows begins[r] .. begins[r + 1] - 1, times `n_each`.
+/// Offsets of the rows of all ranks in memory in which each rank has a part of part_rows rows: rank
+/// r has rows begins[r] .. begins[r + 1] - 1, times `n_each`.
 std::vector<int32_t> rows_of_parts(std::span<const int64_t> begins, int64_t n_each,
                                    int64_t part_rows);
 

@@ -15,9 +15,9 @@
 
 namespace surrogate::impl::bsa {
 
-/// Data that device ranks exchange in a layer: keys and values of all slots and of all blocks, gathered on
-/// every rank into one memory for all layers, and the rows of rotated layers, there and back. Counts
-/// are those of planning, whatever is chosen. On one rank there is nothing of it.
+/// Data that device ranks exchange in a layer: keys and values of all slots and of all blocks,
+/// gathered on every rank into one memory for all layers, and the rows of rotated layers, there and
+/// back. Counts are those of planning, whatever is chosen. On one rank there is nothing of it.
 ///
 /// Its memory is part of the program's: add() before the arena is taken, fill() and connect() then.
 class DeviceSharing {
@@ -58,8 +58,8 @@ public:
 
     /// Channels of a slot's keys and values, which are as many.
     int64_t slot_channels() const { return 2 * config_.n_head * widths_.heads.n_dim_padded; }
-    // Gathered data. Streams: keys and values of slots side by side, slot_channels(); keys and values
-    // of blocks as they are on one rank.
+    // Gathered data. Streams: keys and values of slots side by side, slot_channels(); keys and
+    // values of blocks as they are on one rank.
     float* slots() const { return arena_.at<float>(all_slots_); }
     float* block_keys() const { return arena_.at<float>(all_k_); }
     float* block_values() const { return arena_.at<float>(all_v_); }

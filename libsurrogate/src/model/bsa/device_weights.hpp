@@ -45,8 +45,8 @@ struct DeviceLayers {
     kernels::DeviceLinear head_in, head_out;
 };
 
-/// The weights of a model of Ball Sparse Attention on a device; plans share them. `device`, `config`
-/// and `layers` must outlive it.
+/// The weights of a model of Ball Sparse Attention on a device; plans share them. `device`,
+/// `config` and `layers` must outlive it.
 class DeviceWeights {
 public:
     /// As PackedWeights.

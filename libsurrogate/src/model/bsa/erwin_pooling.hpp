@@ -10,8 +10,8 @@
 
 namespace surrogate::impl::bsa::erwin {
 
-/// The way between two levels of a U-net: S consecutive slots of the finer one, the children, are one
-/// slot of the coarser one, their parent. A rank that owns a parent owns its children.
+/// The way between two levels of a U-net: S consecutive slots of the finer one, the children, are
+/// one slot of the coarser one, their parent. A rank that owns a parent owns its children.
 ///   pool     x_parent = BatchNorm(W [x_0 .. x_{S-1}, rel] + b); with S = 1 x_parent = x_0
 ///   unpool   x_child  = BatchNorm(skip_child + (W' [x_parent, rel] + b')_child)
 /// rel: positions of the children less that of their parent, (S, d).

@@ -13,8 +13,8 @@ namespace surrogate::impl::bsa::erwin {
 
 namespace {
 
-/// Messages run where the solver has its points; their rows travel once to the tree, whose slots then
-/// stay with their rank through all levels, except for rotated blocks.
+/// Messages run where the solver has its points; their rows travel once to the tree, whose slots
+/// then stay with their rank through all levels, except for rotated blocks.
 template <class T>
 class ErwinHostProgram final : public Program {
 public:

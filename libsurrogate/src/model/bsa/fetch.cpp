@@ -28,8 +28,8 @@ int64_t sum_of(const std::vector<int64_t>& counts) {
     return std::accumulate(counts.begin(), counts.end(), int64_t{0});
 }
 
-/// The most that ranks can ask each other for: k blocks for each group and head, and never more than
-/// there are. Every rank knows it of all.
+/// The most that ranks can ask each other for: k blocks for each group and head, and never more
+/// than there are. Every rank knows it of all.
 struct Bounds {
     std::span<const int64_t> slot_begins;
     int64_t l, g, n_head, n_choice;

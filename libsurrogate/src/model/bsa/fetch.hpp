@@ -14,8 +14,8 @@ namespace surrogate::impl::bsa {
 
 /// Keys and values of chosen blocks that other ranks have. Each rank asks for every (block, head)
 /// that some group of its own has chosen once: counts first, then requests, then replies, the
-/// exchange whose counts depend on data (share/doc/develop/communication.md). Replies come in as many rounds
-/// as the fullest rank needs for its room.
+/// exchange whose counts depend on data (share/doc/develop/communication.md). Replies come in as
+/// many rounds as the fullest rank needs for its room.
 template <class T>
 class Fetch {
 public:

@@ -12,8 +12,8 @@
 
 namespace surrogate::impl::bsa {
 
-/// Predictions of Ball Sparse Attention and, from their gradients, those of parameters and inputs. On
-/// one rank. Trees and chosen blocks count as constants, as in the official code.
+/// Predictions of Ball Sparse Attention and, from their gradients, those of parameters and inputs.
+/// On one rank. Trees and chosen blocks count as constants, as in the official code.
 ///
 /// Memory: x before each layer (4 C bytes a slot and layer in float), and of one layer everything.
 /// Gradients have the same bits for the same number of threads.
@@ -28,8 +28,8 @@ public:
              PointPorts<T>& ports, PointPorts<T>& back, const TreePlan<T>& plan,
              Forward<T>& forward);
 
-    /// From the input tiles of `ports` to its output tiles. Takes no memory. Returns false if scores
-    /// are not finite: no block can be chosen then.
+    /// From the input tiles of `ports` to its output tiles. Takes no memory. Returns false if
+    /// scores are not finite: no block can be chosen then.
     bool forward();
 
     /// After forward(): from the input tiles of `back` to its output tiles. Gradients of parameters

@@ -15,8 +15,8 @@ namespace surrogate::impl::bsa {
 /// ranks, and for a single layer.
 ///
 /// Trees and chosen blocks count as constants. A run is one chunk. Its gradients have the same bits
-/// for the same number of threads; those of a reproducible plan for any number, because it goes back
-/// on one thread.
+/// for the same number of threads; those of a reproducible plan for any number, because it goes
+/// back on one thread.
 template <class T>
 std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
                                                        const Layers<T>& layers,

@@ -23,8 +23,8 @@ std::unique_ptr<Network> make_network(const ModelFile& file,
 }  // namespace surrogate::impl::bsa
 
 /// Erwin's U-net (arXiv:2502.17019): ball attention on the levels of one ball tree, behind message
-/// passing along the edges of the domain. A baseline of Ball Sparse Attention, whose trees and blocks
-/// it shares; a family of its own in files.
+/// passing along the edges of the domain. A baseline of Ball Sparse Attention, whose trees and
+/// blocks it shares; a family of its own in files.
 namespace surrogate::impl::bsa::erwin {
 
 /// As above.

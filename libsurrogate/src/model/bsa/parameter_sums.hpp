@@ -13,8 +13,8 @@
 
 namespace surrogate::impl::bsa {
 
-/// Gradients of parameters under way, in double: one set a thread; joined, then added to the gradients
-/// of the file's tensors, an arena as MasterWeights::gradients().
+/// Gradients of parameters under way, in double: one set a thread; joined, then added to the
+/// gradients of the file's tensors, an arena as MasterWeights::gradients().
 class ParameterSums {
 public:
     void clear();

@@ -88,8 +88,8 @@ protected:
         ports_.allocate();
         forward_.resize();
     }
-    /// Collective: from input to output tiles. Returns false, on all ranks, if scores of some rank are
-    /// not finite.
+    /// Collective: from input to output tiles. Returns false, on all ranks, if scores of some rank
+    /// are not finite.
     virtual bool compute() = 0;
 
     const Config& config_;

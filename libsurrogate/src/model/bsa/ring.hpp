@@ -12,8 +12,8 @@
 namespace surrogate::impl::bsa {
 
 /// Full attention: keys and values of each rank visit all others. In fast mode around the ring, a
-/// chunk travels while the one before it is used; in reproducible mode each rank gives its own to all
-/// in the order of ranks, so that keys come in the order of slots.
+/// chunk travels while the one before it is used; in reproducible mode each rank gives its own to
+/// all in the order of ranks, so that keys come in the order of slots.
 template <class T>
 class Ring {
 public:

@@ -11,8 +11,8 @@
 namespace surrogate::impl::bsa {
 
 /// This rank's slots, in whole balls, and the tiles in which their values lie. A ball of up to
-/// n_column slots is one tile; a larger one is several whole tiles, and blocks and groups never cross
-/// the end of a tile. Balls of fewer than lane_count slots leave columns of a tile unused.
+/// n_column slots is one tile; a larger one is several whole tiles, and blocks and groups never
+/// cross the end of a tile. Balls of fewer than lane_count slots leave columns of a tile unused.
 struct SlotShape {
     int64_t n_slot = 0;  ///< of all ranks
     int64_t ball = 1;    ///< slots of a ball

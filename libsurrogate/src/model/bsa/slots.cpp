@@ -33,8 +33,8 @@ Slots Slots::without_copies(int64_t n_point) {
     return slots;
 }
 
-/// A node of p points gives floor(p/2) to the left child, floor((p+1)/2) to the right one. After all
-/// levels leaf i has floor((N + rev(i)) / 2^n_level) points, with rev the reversal of its bits.
+/// A node of p points gives floor(p/2) to the left child, floor((p+1)/2) to the right one. After
+/// all levels leaf i has floor((N + rev(i)) / 2^n_level) points, with rev the reversal of its bits.
 bool Slots::has_two_points(int64_t leaf) const {
     return ((n_point_ + reversed(leaf, n_level_)) >> n_level_) >= 2;
 }

@@ -8,13 +8,13 @@
 
 namespace surrogate::impl::bsa {
 
-/// The slots of a ball tree: how many there are, which point of the tree's order stands in each, and
-/// which rank has which. All of it follows from the number of points alone.
+/// The slots of a ball tree: how many there are, which point of the tree's order stands in each,
+/// and which rank has which. All of it follows from the number of points alone.
 ///
-/// A tree of N points has n0 slots, the smallest power of two that holds them. Leaves have two slots
-/// and one or two points; the second slot of a leaf with one point is a copy. Small clouds repeat
-/// each slot in its place until there are n = max(n0, min_slots); only the first one counts as the
-/// original. "Position" of a point: its place in the order of the leaves, 0 .. N - 1.
+/// A tree of N points has n0 slots, the smallest power of two that holds them. Leaves have two
+/// slots and one or two points; the second slot of a leaf with one point is a copy. Small clouds
+/// repeat each slot in its place until there are n = max(n0, min_slots); only the first one counts
+/// as the original. "Position" of a point: its place in the order of the leaves, 0 .. N - 1.
 /// Without points there are no slots.
 class Slots {
 public:
@@ -38,7 +38,8 @@ public:
     int64_t points_before(int64_t slot) const;
 
     /// Slots of each rank (size + 1), as RowRoute takes them: whole balls of `ball_size` slots,
-    /// balanced. Clouds whose slots are repeated, or that have no more than one ball, are one rank's.
+    /// balanced. Clouds whose slots are repeated, or that have no more than one ball, are one
+    /// rank's.
     std::vector<int64_t> begins(int64_t ball_size, int size) const;
     /// The same in positions.
     std::vector<int64_t> point_begins(const std::vector<int64_t>& slot_begins) const;

@@ -12,8 +12,9 @@
 
 namespace surrogate::impl::bsa {
 
-/// The work on each slot or point alone, a tile at a time, all of it in cache: embedding, what comes
-/// before attention, what comes after it, the head. Tiles of different threads may run at once.
+/// The work on each slot or point alone, a tile at a time, all of it in cache: embedding, what
+/// comes before attention, what comes after it, the head. Tiles of different threads may run at
+/// once.
 template <class T>
 class Sweep {
 public:

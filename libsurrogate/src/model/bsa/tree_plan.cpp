@@ -76,8 +76,8 @@ void TreePlan<T>::set_balls() {
 
 namespace {
 
-/// Means of `stride` consecutive rows of (n * stride, d), in the order of the rows; rows of a number
-/// lie `step.row` apart, numbers of a row `step.axis`.
+/// Means of `stride` consecutive rows of (n * stride, d), in the order of the rows; rows of a
+/// number lie `step.row` apart, numbers of a row `step.axis`.
 struct Step {
     int64_t row, axis;
 };
@@ -204,8 +204,8 @@ void TreePlan<T>::set_relative(const Buffer<double>& slots, Buffer<T>& relative)
     });
 }
 
-/// Row vector times matrix, without fused multiply-add (-ffp-contract=off): a tree must not depend on
-/// the processor.
+/// Row vector times matrix, without fused multiply-add (-ffp-contract=off): a tree must not depend
+/// on the processor.
 template <class T>
 void TreePlan<T>::rotate() {
     const int64_t d = config_.n_axis, n = shape_.n_local();

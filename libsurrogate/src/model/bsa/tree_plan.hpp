@@ -32,8 +32,8 @@ public:
     RowRoute build(std::span<const Column> coordinates, bool is_reproducible,
                    std::span<PointPorts<T>* const> ports);
 
-    /// Collective: the slots of a coarser level of a U-net, each the mean of `stride` consecutive slots
-    /// of `finer`, in the main order and in the positions that decide the rotated one.
+    /// Collective: the slots of a coarser level of a U-net, each the mean of `stride` consecutive
+    /// slots of `finer`, in the main order and in the positions that decide the rotated one.
     void build_coarser(const TreePlan& finer, int64_t stride);
 
     const SlotShape& shape() const { return shape_; }

@@ -36,7 +36,8 @@ public:
 
     /// Records the result of an evaluation: true if a backward pass may follow.
     bool evaluated(bool is_good) { return waits_ = is_good; }
-    /// Returns true if a backward pass may run: inputs were valid and an evaluation is pending. Clears the pending flag.
+    /// Returns true if a backward pass may run: inputs were valid and an evaluation is pending.
+    /// Clears the pending flag.
     bool begin(bool alive) { return std::exchange(waits_, false) && alive; }
     /// Local: reads doutputs; whether all are finite.
     bool gather(std::span<const Column> doutputs) {

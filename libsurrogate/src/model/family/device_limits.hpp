@@ -6,7 +6,8 @@
 
 namespace surrogate::impl {
 
-/// Throws not_supported: devices take `family` with `what` up to `most` only, the model has `value`.
+/// Throws not_supported: devices take `family` with `what` up to `most` only, the model has
+/// `value`.
 void require_at_most_on_device(const char* family, const char* what, int64_t value, int64_t most);
 
 /// Throws not_supported: `family` with `what` is not built for devices.

@@ -37,7 +37,8 @@ public:
     /// The way of rows between the solver's points and the program's; null: they are the same.
     virtual RowExchange<float>* rows() { return nullptr; }
 
-    /// Returns the requirement on the numbers of an input besides finite, as BadValue::required; null: none.
+    /// Returns the requirement on the numbers of an input besides finite, as BadValue::required;
+    /// null: none.
     virtual const char* required_of(int) const { return nullptr; }
     /// The first of the solver's rows (n_point of the solver, n_input) of rows() that is not.
     virtual BadValue find_bad(std::span<const float>) const { return {}; }

@@ -27,7 +27,8 @@ public:
     int64_t bytes() const final { return list_.bytes(); }
 
 protected:
-    /// Plans where points are and what ranks exchange, and loads kernels. Collective, with agreement.
+    /// Plans where points are and what ranks exchange, and loads kernels. Collective, with
+    /// agreement.
     virtual void prepare() = 0;
     /// Lists memory and passes of an evaluation. Local; called twice, see PassList.
     virtual void list(PassList& passes) = 0;

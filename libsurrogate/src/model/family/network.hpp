@@ -22,9 +22,10 @@ namespace surrogate::impl {
 ///   input_points, output_points   the points of one of the plan's domains
 ///   clouds        the clouds of the input domain, of which every rank has all: read-outs
 ///   nodes         what the network makes of the points (Program::n_node); every rank has all
-///   coordinates   the points of the input domain, and the tensor is their positions. The plan reads
-///                 it from the domain when it is made and when points move; runs are not given it.
-///                 There is at most one such port, the first input; its channels are the axes.
+///   coordinates   the points of the input domain, and the tensor is their positions. The plan
+///                 reads it from the domain when it is made and when points move; runs are not
+///                 given it. There is at most one such port, the first input; its channels are the
+///                 axes.
 enum class PortPlace { input_points, output_points, clouds, nodes, coordinates };
 
 /// A tensor the bare network takes or gives: [n, n_channel]. Only inputs are integers.
@@ -66,7 +67,8 @@ public:
     virtual std::vector<Port> outputs() const = 0;
     virtual DomainKind domain_kind() const { return {}; }
 
-    /// Returns the relative accuracy of the official run in double precision, to which fp64 is checked.
+    /// Returns the relative accuracy of the official run in double precision, to which fp64 is
+    /// checked.
     virtual double truth_accuracy() const { return 1e-10; }
 
     /// Makes the program on the host. Local; throws not_supported, shape, no_memory. The network
@@ -85,8 +87,8 @@ public:
     /// throws as device_program(). The network outlives it. By default: throws not_supported, the
     /// family is trained on the host only.
     ///
-    /// An error of one rank's device is thrown by evaluate() once all its exchanges are over; one in
-    /// backward() turns the sums into NaN, and the next evaluation throws it.
+    /// An error of one rank's device is thrown by evaluate() once all its exchanges are over; one
+    /// in backward() turns the sums into NaN, and the next evaluation throws it.
     virtual std::unique_ptr<GradientProgram> device_gradient_program(
         const PlanRequest& request) const;
 };

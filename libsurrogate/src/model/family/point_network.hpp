@@ -5,7 +5,8 @@
 
 #include "libsurrogate/src/model/family/network.hpp"
 
-/// Checks of families on scattered points with common messages. `family`: name in a message for one.
+/// Checks of families on scattered points with common messages. `family`: name in a message for
+/// one.
 namespace surrogate::impl {
 
 /// The points of a request. Throws not_supported unless its domains are points, and one domain.

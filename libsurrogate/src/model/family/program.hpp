@@ -26,9 +26,9 @@ struct PlanRequest {
     bool saves_less = false;  ///< gradients: what can be computed again is, though it takes longer
     DeviceContext* device = nullptr;      ///< backend cuda; `queue` then does the host's part
     std::span<const Column> inputs = {};  ///< of runs by the card; those that are constant are set
-    /// Positions of the input points, an axis each, if the network has a port of coordinates: as the
-    /// card normalises them, or with option coordinates=network as they are. The columns lie with the
-    /// plan, which keeps them up to date when points move.
+    /// Positions of the input points, an axis each, if the network has a port of coordinates: as
+    /// the card normalises them, or with option coordinates=network as they are. The columns lie
+    /// with the plan, which keeps them up to date when points move.
     std::span<const Column> coordinates = {};
     bool stops_at_range = false;  ///< values outside make a run one that collect() must report
 
@@ -84,13 +84,13 @@ public:
 
     /// The points of the domains have moved. Collective, with agreement: what connect() did, for
     /// the points as they are now, with memory only for more points than ever before (the
-    /// reproducible mode may take some). False, on all ranks: a new program is needed. May be called
-    /// again after a failure; nothing else may.
+    /// reproducible mode may take some). False, on all ranks: a new program is needed. May be
+    /// called again after a failure; nothing else may.
     virtual bool follow() { return false; }
 
     /// Local: reads and normalises the columns, which stand in the order of the ports, channel by
-    /// channel; those of a port of coordinates are as in PlanRequest::coordinates. Returns the first
-    /// value that is not finite; counts those outside of ranges.
+    /// channel; those of a port of coordinates are as in PlanRequest::coordinates. Returns the
+    /// first value that is not finite; counts those outside of ranges.
     virtual BadValue gather(std::span<const Column> inputs, OutsideCounts& outside) = 0;
 
     /// Collective: inputs to predictions. alive: this rank's inputs are good. Returns whether the

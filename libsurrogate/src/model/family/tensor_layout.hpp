@@ -18,8 +18,8 @@ struct TensorSpec {
     bool is_fixed = false;  ///< a constant of the network: training leaves it as it is
 };
 
-/// Initial distribution of a tensor's numbers in a network that is to be trained: mean + width times a normal
-/// number, or one between -1 and 1.
+/// Initial distribution of a tensor's numbers in a network that is to be trained: mean + width
+/// times a normal number, or one between -1 and 1.
 struct InitialValues {
     enum class Kind { constant, normal, uniform } kind = Kind::constant;
     double mean = 0, width = 0;

@@ -44,10 +44,10 @@ struct SequenceConfig {
 enum class Variant { model, ablation, sequence };
 
 /// Hyperparameters of an official class, checked. Source: constructors of vpuri3/FLARE.py.
-///   ablation  besides those of FLAREModel: latents that all heads share, latent_blocks, and widths of
-///             in_proj and out_proj
-///   sequence  in_proj is not there; out_norm and out_proj are final_norm and the head, of which the
-///             first layer, if there are two, ends in PyTorch's GELU
+///   ablation  besides those of FLAREModel: latents that all heads share, latent_blocks, and widths
+///             of in_proj and out_proj
+///   sequence  in_proj is not there; out_norm and out_proj are final_norm and the head, of which
+///             the first layer, if there are two, ends in PyTorch's GELU
 struct Config {
     Variant variant = Variant::model;
     int64_t in_dim = 0, out_dim = 0, channel_dim = 64, num_blocks = 8, num_heads = 8,

@@ -11,8 +11,8 @@
 namespace surrogate::impl::flare {
 
 /// FLARE on points by the passes of kernels/flare/flare_device.hpp. Local; throws not_supported if
-/// the plug-in has no kernels of FLARE. `config`, the domain's context and the request's device must
-/// outlive it.
+/// the plug-in has no kernels of FLARE. `config`, the domain's context and the request's device
+/// must outlive it.
 std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
                                                    std::shared_ptr<const DeviceWeights> weights,
                                                    const PointDomain& domain,

@@ -39,7 +39,8 @@ public:
     const DeviceLayers& layers() const { return on_device_; }
     int64_t bytes() const { return packed_.bytes(); }
 
-    // Arguments of a block's passes that come from its weights; points and their memory are still to be set.
+    // Arguments of a block's passes that come from its weights; points and their memory are still
+    // to be set.
     kernels::flare::EncodeArgs encode_args(const DeviceBlock& block) const;
     kernels::flare::DecodeArgs decode_args(const DeviceBlock& block) const;
 

@@ -104,8 +104,8 @@ void GradientPasses<T>::sweep(int64_t s, bool wants_inputs, GradientSums& sums) 
     });
 }
 
-/// Backpropagates a block whose dz is complete through its latent blocks, gamma, and its queries before their
-/// norm. Returns whether dz is finite: the same on all ranks, which compute the same.
+/// Backpropagates a block whose dz is complete through its latent blocks, gamma, and its queries
+/// before their norm. Returns whether dz is finite: the same on all ranks, which compute the same.
 template <class T>
 bool GradientPasses<T>::set_latents(int64_t block, GradientSums& sums) {
     const auto i_block = static_cast<size_t>(block);
@@ -153,8 +153,9 @@ void GradientPasses<T>::set_raw_queries(int64_t block) {
     });
 }
 
-/// Contribution of a chunk to the gradients of latent_q and q_norm. Both are linear in dq: so chunks add up
-/// as those of all other weights do, in GradientSums, and dq needs no reduction of its own.
+/// Contribution of a chunk to the gradients of latent_q and q_norm. Both are linear in dq: so
+/// chunks add up as those of all other weights do, in GradientSums, and dq needs no reduction of
+/// its own.
 template <class T>
 void GradientPasses<T>::add_queries(int64_t i, LatentSums<T> dq, double* arena) const {
     const BlockWeights<T>& block = layers_.blocks[static_cast<size_t>(i)];

@@ -17,8 +17,8 @@
 
 namespace surrogate::impl::flare {
 
-/// The way back of a run of FLARE: sweeps over this rank's points, and between them the reductions of
-/// dz in which the ranks meet.
+/// The way back of a run of FLARE: sweeps over this rank's points, and between them the reductions
+/// of dz in which the ranks meet.
 template <class T>
 class GradientPasses {
 public:
@@ -29,8 +29,8 @@ public:
         const SequenceReadout<T>* readout = nullptr;
     };
 
-    /// Consumes the results that `forward` has kept. All must outlive it. Points come in the tiles of `ports`,
-    /// or, if there is a sequence, in its.
+    /// Consumes the results that `forward` has kept. All must outlive it. Points come in the tiles
+    /// of `ports`, or, if there is a sequence, in its.
     GradientPasses(const Config& config, const Layers<T>& layers, Communicator& comm,
                    const kernels::Queue& queue, bool reproducible, PointPorts<T>& ports,
                    PointPorts<T>& back, Passes<T>& forward, const OfSequence& sequence = {});
@@ -38,13 +38,13 @@ public:
     /// Local; after Passes::allocate(). n_chunk_global as there.
     void allocate(int64_t n_chunk_global);
 
-    /// (out_dim): gradients of one prediction of a whole sequence, which run() starts from instead of
-    /// `back`; the same on every rank.
+    /// (out_dim): gradients of one prediction of a whole sequence, which run() starts from instead
+    /// of `back`; the same on every rank.
     T* dlogits() { return readout_->dlogits(); }
 
     /// Collective. From the inputs of `back` to its outputs, if wanted, and `sums`, to which each
-    /// chunk is added on its own. Returns whether all dz were finite; nothing is computed if not alive,
-    /// and the sums are poisoned.
+    /// chunk is added on its own. Returns whether all dz were finite; nothing is computed if not
+    /// alive, and the sums are poisoned.
     bool run(bool alive, bool wants_inputs, GradientSums& sums);
 
     /// Returns, for each entry of the master, the sweep after which it is complete.

@@ -11,8 +11,8 @@
 
 namespace surrogate::impl::flare {
 
-// Offsets of the gradients of layers in an arena of the shape of MasterWeights::values(): elements, known
-// when a plan is made. in(arena) makes pointers of them; a bias < 0 is none.
+// Offsets of the gradients of layers in an arena of the shape of MasterWeights::values(): elements,
+// known when a plan is made. in(arena) makes pointers of them; a bias < 0 is none.
 
 struct LinearPlace {
     int64_t weight = 0, bias = -1;
@@ -78,12 +78,13 @@ public:
     std::vector<BlockPlaces> blocks;
     SequencePlaces sequence;
 
-    /// Returns the ranges of sweep s of GradientSweep, num_blocks >= s >= 0; gaps between tensors included.
+    /// Returns the ranges of sweep s of GradientSweep, num_blocks >= s >= 0; gaps between tensors
+    /// included.
     std::span<const PlaceRange> written(int64_t s) const {
         return written_[static_cast<size_t>(s)];
     }
-    /// Returns, for each entry of the master, the last sweep that writes it, counted from the first one,
-    /// num_blocks. Latent blocks of block s are written just before sweep s.
+    /// Returns, for each entry of the master, the last sweep that writes it, counted from the first
+    /// one, num_blocks. Latent blocks of block s are written just before sweep s.
     std::vector<int> stages(const MasterWeights& master) const;
 
 private:

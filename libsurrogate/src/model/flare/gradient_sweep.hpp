@@ -19,8 +19,8 @@
 namespace surrogate::impl::flare {
 
 /// One pass of the local points back through the network. Backward takes num_blocks + 1 sweeps,
-/// s = num_blocks .. 0, for one tile at a time. Sweep s ends with what is before block s, and begins
-/// block s - 1 from behind; dx is the gradient of the stream.
+/// s = num_blocks .. 0, for one tile at a time. Sweep s ends with what is before block s, and
+/// begins block s - 1 from behind; dx is the gradient of the stream.
 ///
 ///   first      s = num_blocks       dx  = (output of the network)^T doutput
 ///              s < num_blocks       dk, dv, dq = mix_backward(k, v, dy)       attention of block s
@@ -32,20 +32,20 @@ namespace surrogate::impl::flare {
 ///
 /// What a sequence does besides: see Sequence and ReadoutGradient.
 ///
-/// In float, 12 H bytes a point live between sweeps besides what the forward pass has kept: dx and dy
-/// replace streams that nobody needs any more, so a forward pass is good for one backward.
+/// In float, 12 H bytes a point live between sweeps besides what the forward pass has kept: dx and
+/// dy replace streams that nobody needs any more, so a forward pass is good for one backward.
 template <class T>
 class GradientSweep {
 public:
-    /// Parts of a sequence; null: points are not a sequence. readout: null if tokens have outputs of
-    /// their own.
+    /// Parts of a sequence; null: points are not a sequence. readout: null if tokens have outputs
+    /// of their own.
     struct OfSequence {
         const Sequence<T>* tokens = nullptr;
         const ReadoutGradient<T>* readout = nullptr;
     };
 
-    /// back: its inputs are gradients of the outputs of `ports`, its outputs those of the inputs. All
-    /// must outlive it.
+    /// back: its inputs are gradients of the outputs of `ports`, its outputs those of the inputs.
+    /// All must outlive it.
     GradientSweep(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
                   PointPorts<T>& ports, PointPorts<T>& back, const OfSequence& sequence,
                   Streams<T>& streams, const Places& places);

@@ -13,8 +13,8 @@
 
 namespace surrogate::impl::flare {
 
-/// Transformer blocks on the latents between encode and decode, with the heads' latents side by side
-/// as channels (M, C):
+/// Transformer blocks on the latents between encode and decode, with the heads' latents side by
+/// side as channels (M, C):
 ///
 ///   z += out_proj(softmax(q k^T / sqrt(D)) v),   q, k, v = qkv_proj(norm1(z))
 ///   z += mlp(norm2(z))

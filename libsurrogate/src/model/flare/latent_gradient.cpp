@@ -43,8 +43,8 @@ LatentGradient<T>::LatentGradient(const Config& config, LatentBlocks<T>& forward
     }
 }
 
-/// body(tile, scratch, arena). What a tile has added is handed over, or forgotten where another rank
-/// gives the same.
+/// body(tile, scratch, arena). What a tile has added is handed over, or forgotten where another
+/// rank gives the same.
 template <class T>
 template <class Body>
 void LatentGradient<T>::for_tiles(const LatentBlockPlaces& places, GradientSums& sums,
@@ -70,8 +70,8 @@ AttendGradient<T> LatentGradient<T>::of_queries(int64_t tile) const {
             channels(rows, 0, n_head), channels(rows, n_head, n_head)};
 }
 
-/// From behind a latent block to its averages: dx_ becomes the gradient of what is between attention
-/// and MLP, and dy_ that of the averages.
+/// From behind a latent block to its averages: dx_ becomes the gradient of what is between
+/// attention and MLP, and dy_ that of the averages.
 template <class T>
 void LatentGradient<T>::feed_forward_back(const LatentBlockWeights<T>& block,
                                           const LatentBlockPlaces& places, Tile<T> x, int64_t tile,

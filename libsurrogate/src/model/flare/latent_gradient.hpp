@@ -25,8 +25,8 @@ public:
     LatentGradient(const Config& config, LatentBlocks<T>& forward, const kernels::Queue& queue,
                    bool gives_weights);
 
-    /// Local. dz (H, D, n_row) of one block, in place, from that behind its latent blocks to that in
-    /// front; encoded (H, M, D) are the latents in front. Nothing without latent blocks. Returns
+    /// Local. dz (H, D, n_row) of one block, in place, from that behind its latent blocks to that
+    /// in front; encoded (H, M, D) are the latents in front. Nothing without latent blocks. Returns
     /// whether dz is finite.
     bool run(const BlockWeights<T>& block, const BlockPlaces& places, const T* encoded,
              kernels::flare::LatentSums<T> dz, GradientSums& sums);

@@ -21,7 +21,8 @@ class Passes {
 public:
     using OfSequence = typename Sweep<T>::OfSequence;
 
-    /// Points come in the tiles of `ports`, or, if there is a sequence, in its. All must outlive it.
+    /// Points come in the tiles of `ports`, or, if there is a sequence, in its. All must outlive
+    /// it.
     Passes(const Config& config, const Layers<T>& layers, Communicator& comm,
            const kernels::Queue& queue, bool reproducible, PointPorts<T>& ports,
            const OfSequence& sequence = {}, Keeps keeps = Keeps::nothing);

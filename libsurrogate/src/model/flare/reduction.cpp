@@ -33,8 +33,8 @@ bool divide(const Sum* sums, int64_t n_dim, T* z) {
 }
 
 /// log2 of x > 0 in plain double arithmetic without libm: the same bits on every machine. With
-/// x = 2^e m, m about 1, log2 x = e + 2 / ln 2 artanh((m - 1) / (m + 1)) by its series; the first term
-/// left out is below 1e-18.
+/// x = 2^e m, m about 1, log2 x = e + 2 / ln 2 artanh((m - 1) / (m + 1)) by its series; the first
+/// term left out is below 1e-18.
 double log2_exact(double x) {
     constexpr double two_over_ln_2 = 2.8853900817779268;
     int exponent = 0;

@@ -20,7 +20,8 @@ enum class Keeps { nothing, streams, everything };
 ///   mid   the stream of block i between attention and ffn
 ///   k     keys of block i, normed where there is a norm
 /// Blocks share memory where nothing is kept of them: a point takes, in float,
-///   nothing 8 C bytes (mid is x),  streams 4 C (num_blocks + 3),  everything 4 C (3 num_blocks + 1)
+///   nothing 8 C bytes (mid is x),  streams 4 C (num_blocks + 3),  everything 4 C (3 num_blocks +
+///                                  1)
 template <class T>
 class Streams {
 public:

@@ -32,8 +32,8 @@ namespace surrogate::impl::flare {
 template <class T>
 class Sweep {
 public:
-    /// Parts of a sequence; null: points are not a sequence. readout: null if tokens have outputs of
-    /// their own.
+    /// Parts of a sequence; null: points are not a sequence. readout: null if tokens have outputs
+    /// of their own.
     struct OfSequence {
         Sequence<T>* tokens = nullptr;
         SequenceReadout<T>* readout = nullptr;

@@ -14,9 +14,9 @@
 
 namespace surrogate::impl::flare {
 
-/// Common part of the sequence classifier's programs. Base: Program or GradientProgram. Tokens travel
-/// to contiguous shares of the sequence, in whole tiles; each tile is a chunk of the reproducible
-/// mode. The class token is on rank 0.
+/// Common part of the sequence classifier's programs. Base: Program or GradientProgram. Tokens
+/// travel to contiguous shares of the sequence, in whole tiles; each tile is a chunk of the
+/// reproducible mode. The class token is on rank 0.
 template <class T, class Base>
 class TokenProgram : public Base {
 public:

@@ -32,8 +32,8 @@ public:
     /// For the tokens of `plan`, which must outlive it. Takes memory for more than ever before.
     void resize(const TokenPlan& plan);
 
-    /// u (d, n_token), x (D, n_token): what normalisation gave, and coordinates. Returns whether all
-    /// queries and keys were finite; otherwise there is nothing to order.
+    /// u (d, n_token), x (D, n_token): what normalisation gave, and coordinates. Returns whether
+    /// all queries and keys were finite; otherwise there is nothing to order.
     bool augment(const kernels::hept::Head<T>& head, const kernels::Tiles<const T>& u,
                  const kernels::Tiles<const T>& x);
     /// Orders the tokens of head h of layer l.

@@ -16,9 +16,9 @@ int64_t n_token_of(const Config& config, int64_t n);
 /// last ranks, and without copies.
 int64_t n_ranked_of(const Config& config, int64_t n);
 
-/// Partition of the blocks of a row over the ranks, by balanced_range: the first block of each rank,
-/// the first place, and the point whose number is nearest to it (size + 1 each; the last entries are
-/// the numbers of all).
+/// Partition of the blocks of a row over the ranks, by balanced_range: the first block of each
+/// rank, the first place, and the point whose number is nearest to it (size + 1 each; the last
+/// entries are the numbers of all).
 struct BlockCuts {
     std::vector<int64_t> blocks, places, points;
 };

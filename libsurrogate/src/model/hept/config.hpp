@@ -53,8 +53,8 @@ Config parse_config(const nlohmann::json& network);
 /// All weights in the order of the state_dict.
 std::vector<TensorSpec> layout(const Config& config);
 
-/// Returns the padding mode. If the card does not set it: zero if the file has beta, otherwise duplicate. Throws
-/// bad_file if some layers have it and others have not.
+/// Returns the padding mode. If the card does not set it: zero if the file has beta, otherwise
+/// duplicate. Throws bad_file if some layers have it and others have not.
 void settle_padding(Config& config, const MasterWeights& weights);
 
 /// "attns.3."

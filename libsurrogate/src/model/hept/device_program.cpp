@@ -146,9 +146,9 @@ private:
     OrderArgs order_;
     DeviceArena arena_;
     DeviceVisits visits_;
-    // In arena_. head_rows_: rows of all heads, then their sums as operands. work_: features and what
-    // follows them; projections, then sums; hidden channels; hidden_ and squashed_ of the output MLP,
-    // and y_.
+    // In arena_. head_rows_: rows of all heads, then their sums as operands. work_: features and
+    // what follows them; projections, then sums; hidden channels; hidden_ and squashed_ of the
+    // output MLP, and y_.
     int64_t h_ = 0, e_ = 0, coordinates_ = 0, head_rows_ = 0, hashes_ = 0, orders_ = 0, keys_ = 0;
     int64_t work_ = 0, hidden_ = 0, squashed_ = 0, y_ = 0;
     List<int64_t> points_;

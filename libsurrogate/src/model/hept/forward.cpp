@@ -81,8 +81,8 @@ Tile<const T> Forward<T>::features(const Tiles<const T>& x, int64_t tile, Scratc
     return copied;
 }
 
-/// Adds the contribution of the tile's h, at the network's start (is_first) or after layer l: its part of e,
-/// and u of the next layer.
+/// Adds the contribution of the tile's h, at the network's start (is_first) or after layer l: its
+/// part of e, and u of the next layer.
 template <class T>
 void Forward<T>::leave(int64_t l, int64_t tile, const kernels::Linear<T>& states, bool is_first) {
     const Tile<T> h = h_.tile(tile), e = e_.tile(tile);

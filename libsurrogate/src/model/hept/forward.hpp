@@ -31,7 +31,8 @@ public:
     /// `config` and `layers` must outlive it.
     Forward(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
 
-    /// For the tokens of `plan`, which must outlive it. Local. Takes memory for more than ever before.
+    /// For the tokens of `plan`, which must outlive it. Local. Takes memory for more than ever
+    /// before.
     void resize(Communicator& comm, const TokenPlan& plan);
 
     /// Collective: coordinates (D) of the home points, tiles; those of copies and visitors follow.
@@ -43,7 +44,8 @@ public:
     /// if not, y and what other ranks are given is NaN. Takes no memory.
     bool run(Communicator& comm, const kernels::Tiles<const T>& x, const kernels::Tiles<T>& y);
 
-    /// Sets the destination of h before each layer and after the last, (L + 1) times (d, n_own): what backward starts from. Empty: nowhere. The tiles belong to the caller.
+    /// Sets the destination of h before each layer and after the last, (L + 1) times (d, n_own):
+    /// what backward starts from. Empty: nowhere. The tiles belong to the caller.
     void keep(std::span<const kernels::Tiles<T>> states) { kept_ = states; }
 
     const TokenExchange<T>& exchange() const { return exchange_; }

@@ -21,8 +21,8 @@ struct InputGradients {
 };
 
 /// Forward and reverse mode of a whole network on one rank. Forward keeps the tokens before each
-/// layer, (L + 1) d numbers each; backward computes the rest again, layer by layer. Orders and cells
-/// are constants. A copy of a point passes its gradients on to the point.
+/// layer, (L + 1) d numbers each; backward computes the rest again, layer by layer. Orders and
+/// cells are constants. A copy of a point passes its gradients on to the point.
 template <class T>
 class NetworkGradient {
 public:
@@ -40,8 +40,8 @@ public:
     /// otherwise there is no backward.
     bool forward(const kernels::Tiles<const T>& x, const kernels::Tiles<T>& y);
 
-    /// Backward pass of the last forward pass: from dy to the gradients of all weights but pids_enc, added to
-    /// `gradients`, and of the inputs.
+    /// Backward pass of the last forward pass: from dy to the gradients of all weights but
+    /// pids_enc, added to `gradients`, and of the inputs.
     void backward(const kernels::Tiles<const T>& x, const kernels::Tiles<const T>& dy,
                   const Gradients& gradients, const InputGradients<T>& inputs);
 

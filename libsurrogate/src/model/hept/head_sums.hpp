@@ -12,9 +12,9 @@ namespace surrogate::impl::hept {
 
 /// The sums of a head: num (d) and den of each token, of all tables together.
 ///
-/// Tables follow each other, and each is added in place. Of a token that another rank may compute in
-/// some table, each table has a row of its own until its sums have come home; then join() adds them in
-/// the same order. So numbers do not depend on the partition.
+/// Tables follow each other, and each is added in place. Of a token that another rank may compute
+/// in some table, each table has a row of its own until its sums have come home; then join() adds
+/// them in the same order. So numbers do not depend on the partition.
 template <class T>
 class HeadSums {
 public:

@@ -21,9 +21,10 @@ struct Place {
     int64_t rank[2] = {0, 0};
 };
 
-/// Ordering in which a plan computes its points: sorted by (cloud, coordinate 1, id), a range on every rank.
-/// Blocks of all tables and heads lie close to there, because all of them order by coordinate 1
-/// first. Move a point home once and only those near the ends of a range travel in a run.
+/// Ordering in which a plan computes its points: sorted by (cloud, coordinate 1, id), a range on
+/// every rank. Blocks of all tables and heads lie close to there, because all of them order by
+/// coordinate 1 first. Move a point home once and only those near the ends of a range travel in a
+/// run.
 struct HomeOrder {
     std::vector<int64_t> cloud_sizes;  ///< (n_cloud), of all ranks
     std::vector<int64_t> positions;    ///< (n_local), of the domain's points in the order
@@ -36,8 +37,8 @@ struct HomeOrder {
 /// Ids: the domain's; without them, in reproducible mode, positions in the canonical order (equal
 /// points are refused, and named); otherwise the ranks' points are numbered through.
 /// begins follow cuts of the tokens into blocks, balanced_range of all blocks, as TokenPlan does.
-/// Collective. Throws, on all ranks: not_finite (a coordinate; the point is named), invalid_argument
-/// (equal ids or points), no_memory.
+/// Collective. Throws, on all ranks: not_finite (a coordinate; the point is named),
+/// invalid_argument (equal ids or points), no_memory.
 HomeOrder home_order(const Config& config, const PointDomain& domain, const PlanRequest& request);
 
 }  // namespace surrogate::impl::hept

@@ -13,8 +13,8 @@ namespace surrogate::impl::hept {
 /// Required value, as BadValue::required.
 inline constexpr const char* class_text = "a whole number from 0 to 6";
 
-/// The first class that does not exist among rows (n_row, n_number), whose last number it is; for the
-/// network it is input `column`.
+/// The first class that does not exist among rows (n_row, n_number), whose last number it is; for
+/// the network it is input `column`.
 template <class T>
 BadValue find_bad_class(const T* rows, int64_t n_row, int64_t n_number, int64_t column) {
     constexpr int n_class = Config::n_class_of_particle;

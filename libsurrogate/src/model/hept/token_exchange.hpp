@@ -13,8 +13,8 @@
 
 namespace surrogate::impl::hept {
 
-/// Data that ranks exchange in a layer, packed, one message to each neighbor and step: tokens to the ranks
-/// that they visit, and sums of their attention back home.
+/// Data that ranks exchange in a layer, packed, one message to each neighbor and step: tokens to
+/// the ranks that they visit, and sums of their attention back home.
 ///
 ///   visit()         (tokens sent) n_channel numbers
 ///   return_sums()   (parts computed for others) d + 1 numbers, once for each head

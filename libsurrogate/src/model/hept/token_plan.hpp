@@ -19,9 +19,9 @@ struct TokenKey;
 /// Which tokens meet where: everything about a geometry that no layer changes.
 ///
 /// A token is a point, or (Padding::duplicate) a copy of one. Each of the C H rows (table, head)
-/// sorts all tokens by (cloud, slab along coordinate 1, slab along coordinate 0, hash, id), cuts the
-/// tokens of each cloud into blocks of block_size, and queries of a block attend to keys of the same
-/// block. A cell is what shares the first three. Only the hash differs from layer to layer and
+/// sorts all tokens by (cloud, slab along coordinate 1, slab along coordinate 0, hash, id), cuts
+/// the tokens of each cloud into blocks of block_size, and queries of a block attend to keys of the
+/// same block. A cell is what shares the first three. Only the hash differs from layer to layer and
 /// between queries and keys: so each cell has the same places in a row for all layers, and layers
 /// only sort within cells.
 ///
@@ -54,8 +54,8 @@ public:
         int rank = 0;
         std::vector<int32_t> sent;                   ///< tokens of this rank that visit it
         int64_t visitor_begin = 0, visitor_end = 0;  ///< its tokens here
-        /// Parts of a head: (token, table) whose position may be there, or (visitor, table) whose place may be
-        /// here; ascending by token, then table.
+        /// Parts of a head: (token, table) whose position may be there, or (visitor, table) whose
+        /// place may be here; ascending by token, then table.
         struct Part {
             int32_t token = 0, table = 0;
         };
@@ -87,8 +87,8 @@ public:
         return rows_[static_cast<size_t>(row)].members;
     }
     int64_t largest_cell() const { return largest_cell_; }  ///< of all rows on this rank
-    /// Writes the tokens at this rank's places (n_place) of a row in a layer, for its queries or its
-    /// keys, and returns true where hashes do not decide about them. Here they always do.
+    /// Writes the tokens at this rank's places (n_place) of a row in a layer, for its queries or
+    /// its keys, and returns true where hashes do not decide about them. Here they always do.
     virtual bool fixed_order(int64_t /*layer*/, int64_t /*row*/, bool /*is_key*/,
                              std::span<int32_t> /*places*/) const {
         return false;

@@ -12,8 +12,8 @@
 
 namespace surrogate::impl::sequoia {
 
-/// q, k and v of nodes, and what tiles of a level attend to: from the numbers of nodes to the calls of
-/// kernels/sequoia.
+/// q, k and v of nodes, and what tiles of a level attend to: from the numbers of nodes to the calls
+/// of kernels/sequoia.
 template <class T>
 class Attention {
 public:

@@ -18,13 +18,14 @@ struct Work {
     int64_t value_bytes = 4;
     int64_t input_bytes = 0;  ///< of a point on its way to its leaf
     int64_t readout_bytes = 0, readout_collectives = 0;
-    /// On a device a failure travels with the rows of the cut level, all ranks send as many, and one
-    /// rank sends nothing.
+    /// On a device a failure travels with the rows of the cut level, all ranks send as many, and
+    /// one rank sends nothing.
     bool is_on_device = false;
     int n_rank = 1;
 
     bool sends() const { return !is_on_device || n_rank > 1; }
-    /// Returns the bytes that this rank sends in `n` gathers of the shared level with n_channel channels.
+    /// Returns the bytes that this rank sends in `n` gathers of the shared level with n_channel
+    /// channels.
     int64_t gather_bytes(int64_t n, int64_t n_channel) const {
         if (!is_on_device) return n * tree.owned(tree.cut()).size() * n_channel * value_bytes;
         return gathers(n) * (tree.most_owned() * n_channel + 1) * value_bytes;

@@ -184,8 +184,8 @@ std::vector<float> SequoiaDeviceProgram::sinusoid() const {
     return added;
 }
 
-/// Gathers the shared level's rows of a stream, whose first tile is `first_tile`, on all ranks. Ranks
-/// own equally many nodes there or one less: parts are as long as the longest.
+/// Gathers the shared level's rows of a stream, whose first tile is `first_tile`, on all ranks.
+/// Ranks own equally many nodes there or one less: parts are as long as the longest.
 void SequoiaDeviceProgram::list_gather(PassList& passes, float* stream, int64_t first_tile,
                                        const kernels::DeviceChannels& channels) const {
     if (is_alone()) return;

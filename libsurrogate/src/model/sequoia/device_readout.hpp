@@ -23,8 +23,8 @@ struct ReadoutMemory {
     const int64_t* begins = nullptr;  ///< (cut + 1, ranks + 1): of each level up to the shared one
 };
 
-/// Predictions of the probed nodes on a device; readout.hpp defines them. They are bitwise identical
-/// on any number of ranks.
+/// Predictions of the probed nodes on a device; readout.hpp defines them. They are bitwise
+/// identical on any number of ranks.
 class DeviceReadout {
 public:
     /// All must outlive it.

@@ -13,13 +13,13 @@ namespace surrogate::impl::sequoia {
 /// device.
 void require_device_sizes(const Config& config);
 
-/// The levels of a rank's tree in the rows of a device, and the arguments of passes over them. `config`
-/// must outlive it.
+/// The levels of a rank's tree in the rows of a device, and the arguments of passes over them.
+/// `config` must outlive it.
 class DeviceTree {
 public:
     explicit DeviceTree(const Config& config) : config_(config) {}
-    /// The nodes of `tree`, which must outlive it. Throws not_supported for more levels than a device
-    /// takes.
+    /// The nodes of `tree`, which must outlive it. Throws not_supported for more levels than a
+    /// device takes.
     void resize(const Tree& tree);
 
     const kernels::sequoia::DeviceLevel& level(int l) const {

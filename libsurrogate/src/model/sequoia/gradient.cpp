@@ -131,8 +131,8 @@ void NetworkGradient<T>::read_cloud_backward(const T* dy, const Gradients& gradi
     }
 }
 
-/// Adds the gradients of nodes to the children of which they are the mean. All means were taken first: then sinusoids
-/// were added, which are constants, and marked channels were overwritten.
+/// Adds the gradients of nodes to the children of which they are the mean. All means were taken
+/// first: then sinusoids were added, which are constants, and marked channels were overwritten.
 template <class T>
 void NetworkGradient<T>::means_backward() {
     for (int l = 1; l < tree_->n_level() && config_.has_marker; ++l) {

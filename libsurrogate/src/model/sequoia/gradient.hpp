@@ -36,9 +36,9 @@ public:
     /// `inputs` stay in place for backward.
     void forward(const LeafInputs<T>& inputs, const Predictions<T>& y);
 
-    /// Backward pass of the last forward pass: from dy to the gradients of all weights, added to `gradients`, and of the
-    /// real inputs (n_real, leaves), if wanted; those of positions of which only the tree is made are
-    /// zeros.
+    /// Backward pass of the last forward pass: from dy to the gradients of all weights, added to
+    /// `gradients`, and of the real inputs (n_real, leaves), if wanted; those of positions of which
+    /// only the tree is made are zeros.
     void backward(const LeafInputs<T>& inputs, const Predictions<const T>& dy,
                   const Gradients& gradients, const kernels::Tiles<T>& dreal);
 

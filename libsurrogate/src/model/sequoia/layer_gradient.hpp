@@ -14,8 +14,8 @@
 namespace surrogate::impl::sequoia {
 
 /// Reverse mode of one layer on one rank, from nothing but the nodes that entered it: q, k, v and
-/// what follows are computed again. Values that a visit of a level overwrites are kept, and put back
-/// when the schedule is walked backwards: what a visit has read is then there again.
+/// what follows are computed again. Values that a visit of a level overwrites are kept, and put
+/// back when the schedule is walked backwards: what a visit has read is then there again.
 ///
 /// Works on the calling thread: sums over nodes run in one order.
 template <class T>

@@ -14,15 +14,16 @@ namespace surrogate::impl::sequoia {
 /// One layer on the nodes that a rank holds:
 ///
 ///   q, k, v = projections of norm1(x)                        all nodes
-///   v = (ancestors + siblings + children) / 3                level by level, in the schedule's order
+///   v = (ancestors + siblings + children) / 3                level by level, in the schedule's
+///                                                            order
 ///   x += ff(v),   x += mlp(norm2(x))                         all nodes
 ///
 /// Bottom-up, the leaves pass through all of it in tiles that stay in cache, with the attention of
-/// their parents to them: q, k and v of leaves never reach memory. Other schedules keep q, k and v of
-/// all nodes.
+/// their parents to them: q, k and v of leaves never reach memory. Other schedules keep q, k and v
+/// of all nodes.
 ///
-/// Ranks meet where the cut level attends to its children: once for each visit of that level. What a
-/// node is given does not depend on ranks, threads or tiles.
+/// Ranks meet where the cut level attends to its children: once for each visit of that level. What
+/// a node is given does not depend on ranks, threads or tiles.
 template <class T>
 class LayerPass {
 public:

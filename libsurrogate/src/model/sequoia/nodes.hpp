@@ -18,7 +18,8 @@ namespace surrogate::impl::sequoia {
 template <class T>
 class NodeTiles {
 public:
-    /// Zeros for the nodes of the levels from first_level on. Takes memory for more than ever before.
+    /// Zeros for the nodes of the levels from first_level on. Takes memory for more than ever
+    /// before.
     void resize(const Tree& tree, int64_t n_channel, int first_level = 0) {
         const int64_t row = kernels::round_up(tree.tile_nodes(), kernels::lane_count);
         levels_.resize(static_cast<size_t>(tree.n_level()));
@@ -71,8 +72,8 @@ public:
         all_.resize(begins_.back() * n_channel);
     }
 
-    /// Collective: the columns of this rank's own nodes to those of all nodes on all ranks. Takes no
-    /// memory.
+    /// Collective: the columns of this rank's own nodes to those of all nodes on all ranks. Takes
+    /// no memory.
     void run(Communicator& comm, const kernels::Tiles<T>& nodes) {
         const int64_t n_channel = nodes.n_channel;
         for (int64_t i = own_range_.begin; i < own_range_.end; ++i) {

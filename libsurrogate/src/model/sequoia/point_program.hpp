@@ -17,8 +17,8 @@
 
 namespace surrogate::impl::sequoia {
 
-/// Common part of Sequoia's programs: scatter of points to leaves, and of predictions on their way back.
-/// Base: Program or GradientProgram.
+/// Common part of Sequoia's programs: scatter of points to leaves, and of predictions on their way
+/// back. Base: Program or GradientProgram.
 template <class T, class Base>
 class PointProgram : public Base {
 public:
@@ -92,8 +92,8 @@ public:
     std::vector<std::string> notes() const override { return {description(tree_)}; }
 
 protected:
-    /// Collective, takes no memory: from leaves to predictions, those of leaves in `leaves`, others in
-    /// readout().
+    /// Collective, takes no memory: from leaves to predictions, those of leaves in `leaves`, others
+    /// in readout().
     virtual void compute(const LeafInputs<T>& inputs, const kernels::Tiles<T>& leaves) = 0;
     virtual const Readout<T>& readout() const = 0;
     virtual int64_t network_bytes() const = 0;

@@ -16,8 +16,8 @@ namespace surrogate::impl::sequoia {
 enum class Place { leaves, nodes, cloud };
 Place place_of(const Config& config);
 
-/// Predictions of the probed nodes: y = head(norm(x)), a row for each node; or head(mean of norm(x))
-/// or head(norm(x of the root)), one row of the cloud.
+/// Predictions of the probed nodes: y = head(norm(x)), a row for each node; or head(mean of
+/// norm(x)) or head(norm(x of the root)), one row of the cloud.
 ///
 /// The mean is a sum in double along the tree: each node adds its own row, then what its children
 /// have summed, in ascending order. It does not depend on ranks, threads or tiles.

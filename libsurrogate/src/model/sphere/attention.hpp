@@ -20,8 +20,8 @@ template <class T>
 class AttentionGradient;
 
 /// Attention of the queries of this rank's rows: projections, what must come from other ranks,
-/// the average of values, and the output projection. Neighborhood attention keeps keys and values of the rows that its queries reach, global
-/// attention those of all rows.
+/// the average of values, and the output projection. Neighborhood attention keeps keys and values
+/// of the rows that its queries reach, global attention those of all rows.
 ///
 /// Keys and values of other ranks' rows come in one of two ways: they are exchanged (models: bands
 /// of the key grid are given), or the caller brings the inputs of all rows in ws.key_rows, and they
@@ -49,8 +49,8 @@ public:
         NeighborExchange exchange;
         Schedule all, interior, boundary;  ///< of query columns
         Schedule key_tiles, query_tiles;
-        /// For backward: attend() also leaves averages (rows, n_value) in average_rows() and, of every
-        /// head, log_sum of kernels/attention in kept_sums (rows, 2 n_head), if keeps.
+        /// For backward: attend() also leaves averages (rows, n_value) in average_rows() and, of
+        /// every head, log_sum of kernels/attention in kept_sums (rows, 2 n_head), if keeps.
         Field<T> kept_averages;  ///< only if the query grid has no phases
         Field<T> kept_sums;
         Buffer<T> block_sums;  ///< (thread, row of a block, n_head, tile_points), only with phases

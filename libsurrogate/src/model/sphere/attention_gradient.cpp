@@ -39,8 +39,8 @@ AttentionGradient<T>::AttentionGradient(const Frame& frame, const AttentionLayer
 
 namespace {
 
-/// Blocks of the columns of own rows, or of their phase rows. Rows taken together read what they see
-/// once; threads want a few blocks each. stencil: null for global attention.
+/// Blocks of the columns of own rows, or of their phase rows. Rows taken together read what they
+/// see once; threads want a few blocks each. stencil: null for global attention.
 Schedule blocks(Range rows, int64_t n_column, int n_thread, const Stencil* stencil) {
     const int64_t n_tile = (n_column + tile_points - 1) / tile_points;
     const int64_t most_rows =

@@ -17,10 +17,10 @@ public:
     virtual Tile<const T> tile(const Work& work, int thread) const = 0;
 };
 
-/// Backward of an AttentionLayer: queries, keys and values are made from one field on one grid, as in
-/// all models, or from three on two grids. Gather form: queries sum over keys, keys over the queries
-/// that see them, of which those of other ranks come with their gradients. Every sum runs in a fixed
-/// order: the same bits on any number of ranks.
+/// Backward of an AttentionLayer: queries, keys and values are made from one field on one grid, as
+/// in all models, or from three on two grids. Gather form: queries sum over keys, keys over the
+/// queries that see them, of which those of other ranks come with their gradients. Every sum runs
+/// in a fixed order: the same bits on any number of ranks.
 template <class T>
 class AttentionGradient {
 public:
@@ -46,8 +46,8 @@ public:
     AttentionGradient(const Frame& frame, const AttentionLayer<T>& layer, const Attention& config,
                       const MasterWeights& master, const std::string& prefix);
 
-    /// Local: takes the memory, in the workspace of forward too, which must hold the keys of own_keys:
-    /// those whose gradients this rank computes.
+    /// Local: takes the memory, in the workspace of forward too, which must hold the keys of
+    /// own_keys: those whose gradients this rank computes.
     static void prepare(const Frame& frame, const Attention& config, Range own_keys,
                         Forward& forward, Workspace& ws);
     /// Collective. bands: of the queries.
@@ -56,8 +56,8 @@ public:
     static void require(const Attention& config, Scratch<T>& scratch);
 
     /// Collective, after AttentionLayer::attend() with forward.keeps: from g, the gradient of what
-    /// attend() gave or added (rows, n_value), the gradient dx (rows, n_in) of its input x, written.
-    /// Weights: a chunk a row.
+    /// attend() gave or added (rows, n_value), the gradient dx (rows, n_in) of its input x,
+    /// written. Weights: a chunk a row.
     void back(Forward& forward, Workspace& ws, Scratch<T>& scratch, const TileSource<T>& x,
               Field<T>& g, Field<T>& dx, GradientSums& sums) const;
 

@@ -30,8 +30,8 @@ void store_tile(Tile<const T> from, const Work& work, Rings<T> to) {
     }
 }
 
-/// The same columns of a field of phase rows in natural order: in `to`, or where they lie if there is
-/// one phase.
+/// The same columns of a field of phase rows in natural order: in `to`, or where they lie if there
+/// is one phase.
 template <class T>
 Tile<T> in_natural_order(Field<T>& from, int64_t n_phase, const Work& work, Tile<T> to) {
     if (n_phase == 1) return from.tile(work.row, work.first, work.count);

@@ -11,8 +11,8 @@
 
 namespace surrogate::impl::sphere {
 
-/// Whole rows of one grid, distributed over ranks: every rank computes one band of consecutive rows,
-/// possibly none. All ranks know all bands.
+/// Whole rows of one grid, distributed over ranks: every rank computes one band of consecutive
+/// rows, possibly none. All ranks know all bands.
 class Bands {
 public:
     Bands() = default;

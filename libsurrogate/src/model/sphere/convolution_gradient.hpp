@@ -10,8 +10,9 @@
 namespace surrogate::impl::sphere {
 
 /// Backward of a ConvolutionLayer. The gradient of its input is a convolution with the transposed
-/// stencil, in the opposite order: where forward has its weights first, backward has geometry first.
-/// Every sum runs over rows and columns in a fixed order: the same bits on any number of ranks.
+/// stencil, in the opposite order: where forward has its weights first, backward has geometry
+/// first. Every sum runs over rows and columns in a fixed order: the same bits on any number of
+/// ranks.
 template <class T>
 class ConvolutionGradient {
 public:
@@ -62,17 +63,17 @@ public:
     /// a copy.
     void input_gradient(Tile<const T> dring, Tile<T> dx) const;
 
-    /// Adds the gradients of weights of one row, a chunk. Geometry first: an output row, whose rings
-    /// are as forward left them; dy (own rows of the output).
+    /// Adds the gradients of weights of one row, a chunk. Geometry first: an output row, whose
+    /// rings are as forward left them; dy (own rows of the output).
     void add_weights(typename ConvolutionLayer<T>::Workspace& forward, Scratch<T>& scratch,
                      int64_t row, int thread, Field<T>& dy, GradientSums& sums) const;
-    /// Weights first: an input row x (n_in, n_lon_in) and its dring. The bias has a chunk of its own:
-    /// add_bias() of every output row.
+    /// Weights first: an input row x (n_in, n_lon_in) and its dring. The bias has a chunk of its
+    /// own: add_bias() of every output row.
     void add_weights(Workspace& ws, Tile<const T> x, Tile<const T> dring, int thread,
                      GradientSums& sums) const;
     void add_bias(Tile<const T> dy, int thread, GradientSums& sums) const;
-    /// The same to memory of the caller's, of the weight's shape (n_out, n_in / groups, n_basis), in
-    /// either order.
+    /// The same to memory of the caller's, of the weight's shape (n_out, n_in / groups, n_basis),
+    /// in either order.
     void sum_weights(typename ConvolutionLayer<T>::Workspace& forward, Scratch<T>& scratch,
                      int64_t row, int thread, Field<T>& dy, kernels::LinearGradient to) const;
     void sum_weights(Workspace& ws, Tile<const T> x, Tile<const T> dring, int thread,

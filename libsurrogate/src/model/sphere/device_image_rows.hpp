@@ -23,8 +23,8 @@ public:
 
     RowExchange<float>* rows() { return rows_ ? &*rows_ : nullptr; }
     bool travels() const { return rows_.has_value(); }
-    /// Returns, for each position of the own rows, row by row from north to south, each from longitude 0, its
-    /// point of the input and of the output.
+    /// Returns, for each position of the own rows, row by row from north to south, each from
+    /// longitude 0, its point of the input and of the output.
     const std::vector<int64_t>& points_in() const { return points_in_; }
     const std::vector<int64_t>& points_out() const { return points_out_; }
 

@@ -51,7 +51,8 @@ public:
         put(given_at_, relative(given_rings_, own_.begin));
         put(taken_at_, relative(taken_rings_, wanted_.begin));
     }
-    /// Returns the exchange that planning reserves and an evaluation enqueues. This object must outlive it.
+    /// Returns the exchange that planning reserves and an evaluation enqueues. This object must
+    /// outlive it.
     DeviceExchange exchange(const RingStaging& staging) const;
 
     /// Own rings of `from` to all that want them, also to `to` of this rank unless both are the

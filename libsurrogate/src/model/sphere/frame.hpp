@@ -11,8 +11,8 @@
 #include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/ranks/partition.hpp"
 
-/// Common parts of the layers of a sphere model: execution context, fields on rows, scratch tiles, and how
-/// rows are distributed over threads.
+/// Common parts of the layers of a sphere model: execution context, fields on rows, scratch tiles,
+/// and how rows are distributed over threads.
 namespace surrogate::impl::sphere {
 
 using kernels::Buffer;

@@ -13,8 +13,8 @@ namespace surrogate::impl::sphere {
 /// Forward and backward of a network of the sphere. Forward is the network's GridProgram, with its
 /// bits; backward gets the gradient of its output, and gives that of its input, on whole rows.
 ///
-/// All sums over points run over rows in a fixed order, in gather form: gradients have the same bits
-/// for any number of ranks, partition, threads and vector width if chunks of weights are added
+/// All sums over points run over rows in a fixed order, in gather form: gradients have the same
+/// bits for any number of ranks, partition, threads and vector width if chunks of weights are added
 /// exactly (GradientOrder::exact) and the program is reproducible. Chunks are rows of grids.
 template <class T>
 class GridGradient : public GradientProgram {
@@ -53,8 +53,8 @@ protected:
     void set_stages(const MasterWeights& master, int64_t n_block, std::string_view first);
 
     virtual void connect_layers() = 0;
-    /// Collective: from dy_->field() gradients of weights, and if they are wanted of the input, into
-    /// dx(). False if sums over the grid were not finite, on every rank alike.
+    /// Collective: from dy_->field() gradients of weights, and if they are wanted of the input,
+    /// into dx(). False if sums over the grid were not finite, on every rank alike.
     virtual bool go_back(bool wants_inputs, GradientSums& sums) = 0;
     virtual int64_t layer_bytes() const = 0;
     virtual void add_layer_costs(std::vector<LayerCost>& list) const = 0;
@@ -77,8 +77,8 @@ private:
     bool is_evaluated_ = false;
 };
 
-/// Local. `config` and `weights` must outlive the program, the domains too. Throws not_supported for
-/// layers that cannot go back.
+/// Local. `config` and `weights` must outlive the program, the domains too. Throws not_supported
+/// for layers that cannot go back.
 template <class T>
 std::unique_ptr<GradientProgram> make_gradient_program(const ProgramRequest& request,
                                                        const Transformer& config,

@@ -21,8 +21,8 @@ Bands input_bands(const Frame& frame, const ProgramRequest& request, const Grid&
 
 // ---- attention ----
 
-/// Returns the partition of the rows of key and value gradients between two grids, and a note. Local, the
-/// same on all ranks.
+/// Returns the partition of the rows of key and value gradients between two grids, and a note.
+/// Local, the same on all ranks.
 Bands key_bands(const Frame& frame, const ProgramRequest& request, const Attention& config,
                 std::vector<std::string>& notes) {
     RowWork work = attention_work(config);

@@ -24,8 +24,8 @@ public:
 
     /// Output rows that are read, besides the rank's own.
     Range out_rows() const;
-    /// g (own rows of the level, n_channel) is written; dy: the output's gradient; fine: own rows of
-    /// the output. Weights: a chunk a row.
+    /// g (own rows of the level, n_channel) is written; dy: the output's gradient; fine: own rows
+    /// of the output. Weights: a chunk a row.
     void back(Scratch<T>& scratch, Field<T>& dy, Range fine, Field<T>& g, GradientSums& sums);
 
     void add_costs_to(std::vector<LayerCost>& list, const std::string& name) const;

@@ -18,9 +18,10 @@ public:
     NormBackward(const Frame& frame, const PointNorm<T>& norm, const MasterWeights& master,
                  const std::string& name);
 
-    /// Collective: g (rows, n_channel) += the norm's gradient at x of dy. Instance norms add up rows as
-    /// GridMoments does, and rank 0 adds the gradients of their parameters, which every rank knows;
-    /// layer norms add a chunk a row. False if sums over the grid were not finite, on all ranks.
+    /// Collective: g (rows, n_channel) += the norm's gradient at x of dy. Instance norms add up
+    /// rows as GridMoments does, and rank 0 adds the gradients of their parameters, which every
+    /// rank knows; layer norms add a chunk a row. False if sums over the grid were not finite, on
+    /// all ranks.
     bool back(Field<T>& x, Field<T>& dy, Field<T>& g, GradientSums& sums);
 
     LayerCost cost(const std::string& name) const { return norm_.cost(name); }

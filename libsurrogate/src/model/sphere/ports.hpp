@@ -11,8 +11,8 @@
 
 namespace surrogate::impl::sphere {
 
-/// The points of a rank's block in a field of whole rows, where ranks have no messages for each other
-/// and the field has them all: a copy of the block would only be copied once more.
+/// The points of a rank's block in a field of whole rows, where ranks have no messages for each
+/// other and the field has them all: a copy of the block would only be copied once more.
 class BlockInField {
 public:
     BlockInField() = default;
@@ -21,7 +21,8 @@ public:
 
     bool is_whole() const { return !begins_.empty(); }
     void clear() { begins_.clear(); }
-    /// Segments of a local row, from its first column on: two where the block runs over longitude 0.
+    /// Segments of a local row, from its first column on: two where the block runs over longitude
+    /// 0.
     std::span<const Segment> row(int64_t local_row) const {
         const auto i = static_cast<size_t>(local_row);
         return std::span(segments_).subspan(begins_[i], begins_[i + 1] - begins_[i]);
@@ -42,8 +43,8 @@ public:
     /// Collective.
     void connect(const Frame& frame);
 
-    /// Local: reads the solver's arrays; may write field(). Points count from 0 in the solver's block.
-    /// outside: column `first_column` on is this port's.
+    /// Local: reads the solver's arrays; may write field(). Points count from 0 in the solver's
+    /// block. outside: column `first_column` on is this port's.
     BadValue gather(const Frame& frame, std::span<const Column> columns, OutsideCounts& outside,
                     size_t first_column);
     /// Collective.

@@ -216,8 +216,8 @@ Execution::Result DeviceExecution::run(int64_t run, std::span<const Column> inpu
     return finish(outputs, is_dead, bad, run, stream, failure);
 }
 
-/// Checks rows that are scattered to the program; errors of the passes would be named by their place
-/// there.
+/// Checks rows that are scattered to the program; errors of the passes would be named by their
+/// place there.
 BadValue DeviceExecution::find_bad() const {
     const int64_t n = n_solver_ * columns_.n_input;
     return program_->find_bad({program_->rows()->solver(), static_cast<size_t>(n)});

@@ -51,8 +51,8 @@ public:
     virtual int64_t host_bytes() const = 0;
 };
 
-/// Points in the solver's order. staging: of the program. constants: input columns whose numbers never change are copied to
-/// the device here, once. Local; throws no_memory, device.
+/// Points in the solver's order. staging: of the program. constants: input columns whose numbers
+/// never change are copied to the device here, once. Local; throws no_memory, device.
 std::unique_ptr<DevicePorts> direct_ports(DeviceContext& context, const kernels::Queue& queue,
                                           int64_t n_point, const DeviceColumns& columns,
                                           float* staging, std::span<const Column> constants);

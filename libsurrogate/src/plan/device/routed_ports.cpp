@@ -20,7 +20,8 @@ int64_t span_of(const Column& column, int64_t n_point) {
     return 1 + (n_point - 1) * std::abs(column.stride);
 }
 
-/// Returns whether b is in the rows of which a is a column: same type and stride, less than a row away.
+/// Returns whether b is in the rows of which a is a column: same type and stride, less than a row
+/// away.
 bool shares_rows(const Column& a, const Column& b) {
     if (!b.is_on_device || a.is_double != b.is_double || a.stride != b.stride) return false;
     const int64_t distance = static_cast<char*>(b.data) - static_cast<char*>(a.data);
