@@ -14,16 +14,16 @@ namespace surrogate::impl::hept {
 namespace {
 
 constexpr int64_t max_width = 1 << 20;  // bounds every product of two widths below 2^41
-constexpr int64_t max_row = 1 << 12;    // of tables and heads
+constexpr int64_t max_row = 1 << 12;    // rows of tables and heads
 
 [[noreturn]] void refuse(const std::string& text) {
     throw Error(Status::bad_file, "card: network." + text);
 }
 
-/// Which network: the task decides what the other keys mean.
+/// Reads the task, which determines the meaning of the other keys.
 void read_task(Hyperparameters& read, Config& c) {
     c.is_pileup = read.choice("task", {"tracking", "pileup"}, 0) == 1;
-    // The published configurations of the two tasks.
+    // Defaults are the published configurations of the two tasks.
     c.in_dim = read.integer("in_dim", c.is_pileup ? 2 : 1, max_width, c.is_pileup ? 8 : c.in_dim);
     c.coords_dim =
         read.integer("coords_dim", 2, PointDomain::max_axis, c.is_pileup ? 4 : c.coords_dim);
@@ -40,7 +40,7 @@ void read_layers(Hyperparameters& read, Config& c) {
     c.n_layers = read.integer("n_layers", 1, 10000, c.n_layers);
     c.n_hashes = read.integer("n_hashes", 1, max_row, c.n_hashes);
     c.num_w_per_dist = read.integer("num_w_per_dist", 1, max_width, c.num_w_per_dist);
-    // Fewer leave no room for slabs of at least two on both axes.
+    // With fewer regions some axis has fewer than two regions.
     c.num_regions = read.integer("num_regions", 4, int64_t{1} << 40, 0);
     if (!read.has("block_size")) {
         refuse(
@@ -62,7 +62,8 @@ void read_layers(Hyperparameters& read, Config& c) {
     }
 }
 
-/// `implementation` is the authors' code that the model was trained with. Each pads in its own way.
+/// Reads the padding. `implementation` names the authors' code that the model was trained with;
+/// each code has its own padding.
 void read_padding(Hyperparameters& read, Config& c) {
     const std::vector<std::string> paddings = {"zero", "duplicate", "masked"};
     const std::vector<std::string> implementations = {"S", "X", "independent"};
@@ -79,7 +80,8 @@ void read_padding(Hyperparameters& read, Config& c) {
     c.has_beta = c.padding == Padding::zero;
 }
 
-/// What has no weights and changes no prediction, or is not offered.
+/// Validates keys that have no weights and do not change predictions, and options that are not
+/// supported.
 void read_training(Hyperparameters& read) {
     const double dropout = read.number("dropout", 0.1);
     if (!(dropout >= 0 && dropout < 1))

@@ -12,15 +12,15 @@ double real(int64_t n) {
     return static_cast<double>(n);
 }
 
-/// Pairs of a query and a key that this rank weighs in one layer.
+/// Returns the number of (query, key) pairs that this rank computes in one layer.
 double pairs_of(const Config& c, const TokenPlan& plan) {
     double pairs = 0;
     for (const TokenPlan::Block& block : plan.blocks()) pairs += real(block.n) * real(block.n);
     return pairs * real(c.n_row());
 }
 
-/// By the formulas of the specification, section 9; a multiply-add counts 2. Visitors are projected
-/// and hashed where they are weighed.
+/// Computes the cost of a layer by the formulas of the specification, section 9; a multiply-add
+/// counts 2. Ghost tokens are projected and hashed on the rank that computes their attention.
 LayerCost layer_cost(const Config& c, const Work& work) {
     const double d = real(c.h_dim), n_head = real(c.num_heads), e = real(c.n_query());
     const double pairs = pairs_of(c, work.plan);
@@ -36,7 +36,7 @@ LayerCost layer_cost(const Config& c, const Work& work) {
     return cost;
 }
 
-/// "12.3 %"
+/// Returns a text such as "12.3 %".
 std::string percent(int64_t part, int64_t whole) {
     char text[32];
     std::snprintf(text, sizeof text, "%.1f %%",

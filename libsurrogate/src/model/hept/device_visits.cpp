@@ -16,7 +16,7 @@ namespace {
 
 using Neighbor = TokenPlan::Neighbor;
 
-/// Calls use(sum) for the parts of all heads, in the order in which two ranks hold them.
+/// Calls use(sum) for the parts of all heads, in the order that two ranks agree on.
 template <class Use>
 void for_sums(const std::vector<std::vector<Neighbor::Part>>& parts, const Use& use) {
     const auto n_head = static_cast<int32_t>(parts.size());

@@ -20,12 +20,12 @@ int64_t cloud_of(const PointDomain& domain, int64_t point) {
     return domain.has_clouds() ? domain.clouds()[point] : 0;
 }
 
-/// Collective.
+/// Returns the number of points of each cloud over all ranks. Collective.
 std::vector<int64_t> cloud_sizes_of(const PointDomain& domain) {
     Communicator& comm = domain.context().comm();
     std::vector<int64_t> sizes;
     comm.agree([&] {
-        constexpr int64_t limit = int64_t{1} << 32;  // of positions_along()
+        constexpr int64_t limit = int64_t{1} << 32;  // limit of positions_along()
         if (domain.n_cloud() > limit) {
             throw Error(Status::shape, std::to_string(domain.n_cloud()) +
                                            " clouds are more than a plan can tell apart (2^32)");
@@ -38,15 +38,16 @@ std::vector<int64_t> cloud_sizes_of(const PointDomain& domain) {
     return sizes;
 }
 
-/// Collective.
+/// Throws invalid_argument, on all ranks, if two points have the same id. Collective.
 void require_distinct_ids(Communicator& comm, std::span<const int64_t> ids) {
     std::optional<IdOrder> order;
     comm.agree([&] { order.emplace(ids); });
     require_distinct(comm, *order);
 }
 
-/// Collective: positions of the local points among all, by (cloud, coordinate, id). Cloud and
-/// coordinate share a word: a sort compares first words without a look at the keys.
+/// Returns the positions of the local points in the global order by (cloud, coordinate, id). Cloud
+/// and coordinate share a word, because the sort compares first words without reading the keys.
+/// Collective.
 std::vector<int64_t> positions_along(const PointDomain& domain, const TreePoints& points,
                                      int64_t axis) {
     constexpr uint64_t sign = uint64_t{1} << 63;

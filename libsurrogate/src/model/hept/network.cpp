@@ -61,7 +61,7 @@ private:
     mutable SharedByOperand<DeviceWeights> device_weights_;
 };
 
-/// Numbers of slabs, which are divided by.
+/// Validates the numbers of regions, which are divisors.
 void require_regions(const MasterWeights& weights, const Config& config) {
     const MasterWeights::Entry& regions = *weights.find("regions");
     for (int64_t i = 0; i < regions.size; ++i) {

@@ -39,7 +39,7 @@ std::vector<int32_t> sorted_tokens(std::span<const TokenKey> keys) {
     return tokens;
 }
 
-/// Blocks first .. end - 1 of a row.
+/// Returns blocks first .. end - 1 of a row.
 std::vector<TokenPlan::Block> blocks_of(const Config& config, std::span<const int64_t> cloud_sizes,
                                         int64_t first, int64_t end) {
     std::vector<TokenPlan::Block> blocks;
@@ -62,13 +62,13 @@ std::vector<TokenPlan::Block> blocks_of(const Config& config, std::span<const in
 
 }  // namespace
 
-/// A plan under way: what connect() needs and a run does not.
+/// Temporary data of connect() that runs do not need.
 struct TokenPlan::Making {
     std::span<const int64_t> cloud_sizes;
     BlockCuts cuts;
-    Range places;  ///< of this rank
+    Range places;  ///< sorted positions of this rank
     OwnTokens own;
-    std::vector<TokenKey> keys;  ///< (n_own), at last (n_token)
+    std::vector<TokenKey> keys;  ///< (n_own), finally (n_token)
 };
 
 void TokenPlan::connect(Communicator& comm, const Config& config, std::span<const float> regions,
@@ -136,7 +136,7 @@ void TokenPlan::set_blocks(Making& making, const Config& config, int rank) {
         blocks_of(config, making.cloud_sizes, making.cuts.blocks[r], making.cuts.blocks[r + 1]);
 }
 
-/// Cells of this rank alone are ready; the others are put aside.
+/// Adds the cells that are complete on this rank. Shared cells are passed to `shared`.
 void TokenPlan::take_cells(const Making& making, int64_t row, const RowCells& cells,
                            SharedCells& shared) {
     Row& to = rows_[static_cast<size_t>(row)];
