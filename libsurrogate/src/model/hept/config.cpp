@@ -30,7 +30,7 @@ void read_task(Hyperparameters& read, Config& c) {
     c.num_classes = read.integer("num_classes", 1, max_width, c.is_pileup ? 1 : 0);
     if (c.is_pileup && c.num_classes != 1) {
         refuse("num_classes is " + std::to_string(c.num_classes) +
-               ", but task 'pileup' predicts one probability; leave the key out");
+               ", but task 'pileup' predicts one probability; remove the key");
     }
 }
 
@@ -44,21 +44,21 @@ void read_layers(Hyperparameters& read, Config& c) {
     c.num_regions = read.integer("num_regions", 4, int64_t{1} << 40, 0);
     if (!read.has("block_size")) {
         refuse(
-            "block_size is missing; the weights do not tell it, and with another one than in "
-            "training predictions are wrong without looking so");
+            "block_size is required: it cannot be inferred from the weights, and a wrong value "
+            "gives plausible but wrong predictions");
     }
     c.block_size = read.integer("block_size", 1, kernels::hept::block_limit, 0);
     if (c.n_row() > max_row) {
         refuse("n_hashes (" + std::to_string(c.n_hashes) + ") times num_heads (" +
-               std::to_string(c.num_heads) + ") is " + std::to_string(c.n_row()) + "; at most " +
-               std::to_string(max_row) + " is possible");
+               std::to_string(c.num_heads) + ") is " + std::to_string(c.n_row()) +
+               ", expected at most " + std::to_string(max_row));
     }
     for (const auto& [name, width] : {std::pair{"num_heads times h_dim", c.num_heads * c.h_dim},
                                       std::pair{"num_w_per_dist times (coords_dim - 1)",
                                                 c.num_w_per_dist * (c.coords_dim - 1)}}) {
         if (width <= max_width) continue;
-        refuse(std::string(name) + " is " + std::to_string(width) + "; at most " +
-               std::to_string(max_width) + " is possible");
+        refuse(std::string(name) + " is " + std::to_string(width) + ", expected at most " +
+               std::to_string(max_width));
     }
 }
 
@@ -73,7 +73,7 @@ void read_padding(Hyperparameters& read, Config& c) {
     if (has_padding && has_implementation && padding != implementation) {
         refuse("padding is '" + paddings[padding] + "', but implementation '" +
                implementations[implementation] + "' pads with '" + paddings[implementation] +
-               "'; leave one of them out");
+               "'; remove one of the two keys");
     }
     c.padding = static_cast<Padding>(has_padding ? padding : implementation);
     c.is_padding_open = !has_padding && !has_implementation;
@@ -85,14 +85,14 @@ void read_padding(Hyperparameters& read, Config& c) {
 void read_training(Hyperparameters& read) {
     const double dropout = read.number("dropout", 0.1);
     if (!(dropout >= 0 && dropout < 1))
-        refuse("dropout must be from 0 to below 1, is " + number_text(dropout));
+        refuse("dropout is " + number_text(dropout) + ", expected at least 0 and below 1");
     read.boolean("use_ckpt", false);
     const std::vector<std::string> encodings = {"none", "learned", "fixed"};
     const size_t encoding = read.choice("pe_type", encodings, 0);
     if (encoding == 0) return;
     throw Error(Status::not_supported, "card: network.pe_type '" + encodings[encoding] +
-                                           "' adds encodings of positions, which no published "
-                                           "model has, and is not offered; built: none");
+                                           "' (position encodings) is not supported, expected "
+                                           "'none'");
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ void settle_padding(Config& config, const MasterWeights& weights) {
         throw Error(Status::bad_file, "tensor '" + layer_name(config.has_beta ? l : 0) +
                                           "attn.e2lsh.beta' is missing, layer " +
                                           std::to_string(config.has_beta ? 0 : l) +
-                                          " has it; name the padding in the card");
+                                          " has it; set 'padding' in the card");
     }
     config.padding = config.has_beta ? Padding::zero : Padding::duplicate;
     config.is_padding_open = false;

@@ -46,8 +46,8 @@ VisitLists::VisitLists(const Config& config, const TokenPlan& plan, int n_rank) 
     constexpr int64_t limit = int64_t{1} << 31;
     if (std::ssize(taken) >= limit || config.n_row() >= limit)
         throw Error(Status::shape, std::to_string(taken.size()) +
-                                       " sums of tokens at other ranks are too many for one rank "
-                                       "(2^31); use more ranks");
+                                       " sums of tokens on other ranks exceed the limit of one "
+                                       "rank (2^31); use more ranks");
     std::ranges::sort(taken, {}, [](const DeviceShare& share) {
         return std::tuple(share.sum.row, share.sum.token, share.from);
     });

@@ -47,8 +47,8 @@ public:
     /// allocate.
     bool run(Communicator& comm, const kernels::Tiles<const T>& x, const kernels::Tiles<T>& y);
 
-    /// Sets the tiles that receive h before each layer and after the last one, for the backward pass:
-    /// (L + 1) times (d, n_own). Empty: h is not stored. The caller owns the tiles.
+    /// Sets the tiles that receive h before each layer and after the last one, (L + 1) times
+    /// (d, n_own), for the backward pass. Empty: h is not stored. The caller owns the tiles.
     void keep(std::span<const kernels::Tiles<T>> states) { kept_ = states; }
 
     const TokenExchange<T>& exchange() const { return exchange_; }

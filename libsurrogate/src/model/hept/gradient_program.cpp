@@ -45,8 +45,8 @@ public:
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
         list.push_back(
-            "gradients: the tokens before each layer are kept, the rest is computed again; sums of "
-            "weights have one order");
+            "gradients: the tokens before each layer are stored, all other values are recomputed; "
+            "sums over weights have a fixed order");
         return list;
     }
 

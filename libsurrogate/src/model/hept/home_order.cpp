@@ -28,7 +28,7 @@ std::vector<int64_t> cloud_sizes_of(const PointDomain& domain) {
         constexpr int64_t limit = int64_t{1} << 32;  // limit of positions_along()
         if (domain.n_cloud() > limit) {
             throw Error(Status::shape, std::to_string(domain.n_cloud()) +
-                                           " clouds are more than a plan can tell apart (2^32)");
+                                           " clouds exceed the limit of a plan (2^32)");
         }
         sizes.resize(static_cast<size_t>(domain.n_cloud()));
         for (int64_t i = 0; i < domain.n_local(); ++i)
@@ -63,7 +63,7 @@ std::vector<int64_t> positions_along(const PointDomain& domain, const TreePoints
         }
     });
     return sorted_positions(comm, std::move(keys), [](std::span<const uint64_t> key) {
-        throw Error(Status::internal, "home order: two points have the id " +
+        throw Error(Status::internal, "owner order: two points have the id " +
                                           std::to_string(static_cast<int64_t>(key[1] ^ sign)));
     });
 }

@@ -73,7 +73,7 @@ void require_regions(const MasterWeights& weights, const Config& config) {
                     "tensor 'regions' holds " + number_text(static_cast<double>(value)) +
                         " for table " + std::to_string(table) + ", axis " + std::to_string(axis) +
                         ", head " + std::to_string(head) +
-                        "; it must be the number of slabs along the axis, positive and finite");
+                        ", expected the number of regions along the axis, positive and finite");
     }
 }
 

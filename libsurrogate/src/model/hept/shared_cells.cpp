@@ -146,9 +146,9 @@ void SharedCells::exchange(Communicator& comm, std::span<const TokenKey> keys) {
         constexpr int64_t limit = int64_t{1} << 31;
         if (std::ssize(keys) + std::ssize(received.visitors.items) >= limit) {
             throw Error(Status::shape,
-                        std::to_string(std::ssize(keys)) + " tokens at home and " +
+                        std::to_string(std::ssize(keys)) + " own tokens and " +
                             std::to_string(std::ssize(received.visitors.items)) +
-                            " visitors are too many for one rank (2^31); use more ranks");
+                            " ghost tokens exceed the limit of one rank (2^31); use more ranks");
         }
         read(received, std::ssize(keys));
     });

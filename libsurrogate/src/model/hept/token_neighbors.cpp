@@ -67,7 +67,7 @@ void TokenPlan::take_shared(const std::vector<TokenKey>& keys, int64_t first_pla
         const auto end = static_cast<int32_t>(row.members.size());
         if (end - begin != cell.size) {
             throw Error(Status::internal, "a cell of " + std::to_string(cell.size) +
-                                              " tokens got " + std::to_string(end - begin));
+                                              " tokens received " + std::to_string(end - begin));
         }
         const Range here = intersection({cell.place, cell.place + cell.size}, places);
         row.cells.push_back({begin, end, static_cast<int32_t>(here.begin - cell.place),
