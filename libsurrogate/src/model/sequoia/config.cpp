@@ -29,7 +29,7 @@ Schedule read_schedule(Hyperparameters& read) {
     return static_cast<Schedule>(read.choice("seq_mode", known, 0));
 }
 
-/// `drop` names neighborhoods that attention leaves out.
+/// Reads `drop`, the neighborhoods that attention omits.
 void read_drop(Hyperparameters& read, Config& c) {
     const std::vector<std::string> known = {"ancestors", "siblings", "children"};
     const std::vector<size_t> dropped = read.choices("drop", known);
@@ -70,7 +70,7 @@ void read_layers(Hyperparameters& read, Config& c) {
     c.probe = static_cast<Probe>(read.choice("probe_layer", {"true", "root", "virtual", "all"}, 0));
 }
 
-/// What two keys must agree on.
+/// Validates combinations of keys.
 void check(const Config& c) {
     if (c.inner_dim() > max_width) {
         refuse("num_head (" + std::to_string(c.num_head) + ") times head_dim (" +

@@ -10,7 +10,7 @@ namespace surrogate::impl::sequoia {
 
 namespace {
 
-/// Pairs of a query and a key that this rank weighs in one layer.
+/// Returns the number of (query, key) pairs that this rank computes in one layer.
 double pairs_of(const Config& c, const Tree& tree) {
     double pairs = 0;
     for (const int l : visits(c.schedule, tree.n_level())) {

@@ -26,11 +26,12 @@ using kernels::sequoia::TreeOperands;
 
 namespace {
 
-/// All nodes pass through a layer together; the tree's own kernels go level by level.
+/// Evaluates the network on a device. All nodes pass through a layer together; the kernels of the
+/// tree process one level after the other.
 ///
-/// On one rank the kernels read and write the caller's points in the order of leaves; on many, rows
-/// travel to their leaves over the host. Ranks meet at the cut level only: once for its means, then
-/// where it attends to its children.
+/// On one rank the kernels read and write the caller's points in the order of leaves. On several
+/// ranks rows are sent to the ranks of their leaves through host memory. Ranks exchange data on the
+/// shared level only: once for its means, then where it attends to its children.
 class DevicePasses final : public DeviceProgram {
 public:
     DevicePasses(const Config& config, std::shared_ptr<const DeviceWeights> weights,
@@ -48,7 +49,7 @@ public:
     void connect(const DeviceColumns& columns) override;
 
     RowExchange<float>* rows() override { return rows_ ? &*rows_ : nullptr; }
-    /// x, which is made of the features after the columns were read.
+    /// Returns x, which is computed from the features after the columns have been read.
     float* staging() const override { return arena_.at<float>(x_); }
     std::span<const DeviceGather> gathers() const override { return gathers_; }
     void enqueue(DeviceSteps& steps) const override;
@@ -61,7 +62,8 @@ public:
     std::vector<std::string> notes() const override;
 
 private:
-    static constexpr size_t of_nodes = 0, of_children = 1;  // gathers_; then the read-out's
+    // indices in gathers_; the read-out's gather follows
+    static constexpr size_t of_nodes = 0, of_children = 1;
 
     void allocate(std::span<const int64_t> leaves);
     void add_memory();
@@ -85,10 +87,10 @@ private:
         kernels_.linear(device_.properties(), args, stream);
     }
     TreeOperands operands() const;
-    /// Floats that a rank gives to a gather: a flag, and the rows of its nodes.
+    /// Returns the floats that a rank contributes to a gather: a flag, and the rows of its nodes.
     int64_t part_size(int64_t n_channel) const { return 1 + tree_.most_owned() * n_channel; }
     Range own() const { return tree_.owned(0); }
-    /// Columns that pass over the program's points.
+    /// Returns the number of columns that are copied through the program's points.
     int64_t n_staged() const {
         const bool is_at_points = readout_.n_row() < 0;
         return std::max(columns_.n_input, is_at_points ? columns_.n_output : 0);
@@ -109,10 +111,11 @@ private:
     DeviceTree levels_;
     DeviceReadout readout_;
     std::vector<int> visits_;
-    std::optional<RowExchange<float>> rows_;  // more than one rank
+    std::optional<RowExchange<float>> rows_;  // only with more than one rank
     DeviceColumns columns_;
     DeviceArena arena_;
-    // In arena_. work_: features, then qkv, then hidden channels; the read-out's at last.
+    // Offsets in arena_. work_: features, then qkv, then hidden channels; finally the read-out's
+    // memory.
     int64_t x_ = 0, work_ = 0, children_ = 0, added_ = 0;
     int64_t points_ = 0, begins_ = 0, parts_ = 0;
     std::vector<DeviceGather> gathers_;
@@ -179,7 +182,7 @@ void DevicePasses::fill_memory(std::span<const int64_t> leaves) {
     put.finish();
 }
 
-/// Of each level up to the cut.
+/// Returns the partition of each level up to the shared level.
 std::vector<int64_t> DevicePasses::all_begins() const {
     std::vector<int64_t> all;
     for (int l = 0; l <= tree_.cut(); ++l) {
@@ -189,7 +192,7 @@ std::vector<int64_t> DevicePasses::all_begins() const {
     return all;
 }
 
-/// The stream of the nodes above the leaves.
+/// Returns the sinusoids of the nodes above the leaves, as a stream.
 std::vector<float> DevicePasses::sinusoid() const {
     const int64_t width = widths().nodes.width, first = levels_.n_leaf_tile() * tile_rows;
     std::vector<float> added(static_cast<size_t>(levels_.n_upper_tile() * tile_rows * width));
@@ -206,7 +209,8 @@ std::vector<float> DevicePasses::sinusoid() const {
     return added;
 }
 
-/// Ranks own as many nodes of the cut level, or one less: parts are as long as the longest.
+/// Adds the gathers. Each rank owns the same number of nodes of the shared level, or one less; all
+/// parts have the length of the longest part.
 void DevicePasses::add_gathers() {
     for (const int64_t n_channel : {config_.dim, config_.inner_dim()}) {
         const int64_t size = part_size(n_channel);
@@ -218,7 +222,7 @@ void DevicePasses::add_gathers() {
     if (of_rows.n_byte > 0) gathers_.push_back(of_rows);
 }
 
-// ---- what an evaluation enqueues ---------------------------------------------------------------
+// ---- passes of an evaluation -------------------------------------------------------------------
 
 CutArgs DevicePasses::cut_args(size_t which) const {
     const Range own = tree_.owned(tree_.cut());
@@ -240,7 +244,7 @@ CutArgs DevicePasses::cut_args(size_t which) const {
     return args;
 }
 
-/// Rows of the cut level's nodes, from their owners to all ranks.
+/// Gathers the rows of the shared level's nodes from their owners to all ranks.
 void DevicePasses::gather(size_t which, DeviceSteps& steps) const {
     if (is_alone()) return;
     const CutArgs args = cut_args(which);
@@ -264,7 +268,7 @@ TreeOperands DevicePasses::operands() const {
             static_cast<int32_t>(config_.num_head), static_cast<int32_t>(widths().head_groups())};
 }
 
-/// Own leaves from the columns to x.
+/// Embeds the own leaves: computes x from the columns.
 void DevicePasses::embed(Stream stream) const {
     const DeviceLayers& layers = weights_->layers();
     BeginArgs begin;
@@ -307,7 +311,7 @@ void DevicePasses::average(DeviceSteps& steps) const {
     }
 }
 
-/// What nodes of a sequence above its leaves are given beside their means.
+/// Adds sinusoids and markers to the nodes of a sequence above its leaves.
 void DevicePasses::mark(Stream stream) const {
     if (!config_.has_sinusoid && !config_.has_marker) return;
     for (int l = 1; l < tree_.n_level(); ++l) {
@@ -349,13 +353,13 @@ void DevicePasses::run_layer(const DeviceLayer& layer, DeviceSteps& steps) const
     steps.compute([&] { finish(layer, steps.stream()); });
 }
 
-/// x += ff(v), x += mlp(norm2(x)): the hidden channels lie where q, k and v were.
+/// Computes x += ff(v), x += mlp(norm2(x)). The hidden channels overwrite q, k and v.
 void DevicePasses::finish(const DeviceLayer& layer, Stream stream) const {
     const TreeOperands nodes = operands();
     const int64_t first_value = 2 * int64_t{nodes.n_head} * nodes.head_groups;
     LinearArgs ff = layer_args(layer.ff, levels_.n_tile());
     ff.pieces = arena_.at<char>(work_) +
-                first_value * 8 * tile_rows * operand_bytes();  // of a group of 8 channels
+                first_value * 8 * tile_rows * operand_bytes();  // bytes of a group of 8 channels
     ff.in_groups = nodes.n_group;
     ff.to_stream = arena_.at<float>(x_);
     ff.adds = true;
@@ -386,7 +390,7 @@ void DevicePasses::enqueue(DeviceSteps& steps) const {
                       has_points() ? arena_.at<int64_t>(points_) : nullptr});
 }
 
-// ---- the table of the plan ---------------------------------------------------------------------
+// ---- table of the plan -------------------------------------------------------------------------
 
 std::vector<LayerCost> DevicePasses::costs() const {
     Work work{tree_, domain_.n_local(), own().size(), 4, Embedding<float>::n_real(config_) * 4};

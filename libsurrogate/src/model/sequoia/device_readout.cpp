@@ -15,7 +15,7 @@ using kernels::sequoia::EndArgs;
 
 namespace {
 
-/// Nodes of a level that a rank owns at most.
+/// Returns the largest number of nodes of a level that a rank owns.
 int64_t most_owned(const Tree& tree, int l, int size) {
     int64_t most = 0;
     for (int rank = 0; rank < size; ++rank) most = std::max(most, tree.owned(l, rank).size());
@@ -57,7 +57,7 @@ int64_t DeviceReadout::n_row() const {
     return place_ == Place::leaves ? -1 : place_ == Place::cloud ? 1 : n_read();
 }
 
-/// Tiles that pass through the head.
+/// Returns the number of tiles that pass through the head.
 int64_t DeviceReadout::n_tile() const {
     if (place_ == Place::cloud) return 1;
     return place_ == Place::leaves ? levels_->n_leaf_tile() : levels_->n_tile() - first_tile();
@@ -85,7 +85,7 @@ void DeviceReadout::add_memory(DeviceArena& arena) {
     }
 }
 
-/// Where nothing is read a prediction is NaN.
+/// Sets predictions to NaN if no node is read.
 void DeviceReadout::fill_memory(ArenaWriter& put) const {
     if (place_ != Place::cloud || n_read() > 0) return;
     put(cloud_, std::vector<float>(static_cast<size_t>(tile_rows * widths().outputs.width),
@@ -105,9 +105,9 @@ DeviceGather DeviceReadout::gather(void* parts, const int64_t* begins) {
     return gather_;
 }
 
-// ---- what an evaluation enqueues ---------------------------------------------------------------
+// ---- passes of an evaluation -------------------------------------------------------------------
 
-/// y = head(norm(stream)), or of rows that are normalised already.
+/// Computes y = head(norm(stream)), or y = head(stream) for rows that are already normalized.
 void DeviceReadout::predict(const float* stream, bool is_normed, const ReadoutMemory& memory,
                             Stream queue) const {
     const DeviceLayers& layers = weights_.layers();
@@ -129,7 +129,7 @@ void DeviceReadout::predict(const float* stream, bool is_normed, const ReadoutMe
     kernels_.linear(device_.properties(), out, queue);
 }
 
-/// Nodes of level l to the columns: own leaves, or a level that all ranks hold.
+/// Copies predictions of level l to the columns: own leaves, or a level that all ranks hold.
 void DeviceReadout::end(int l, int64_t first_row, const ReadoutMemory& memory, Stream queue) const {
     const Range own = place_ == Place::leaves ? tree_->owned(l) : tree_->level(l).held;
     EndArgs end;
@@ -147,7 +147,7 @@ void DeviceReadout::end(int l, int64_t first_row, const ReadoutMemory& memory, S
     kernels_.end(device_.properties(), end, queue);
 }
 
-/// Row 0 of a tile to the columns.
+/// Copies row 0 of a tile to the columns.
 void DeviceReadout::end_cloud(const float* y, Stream queue) const {
     EndArgs end;
     end.k = config_.k;
@@ -176,7 +176,7 @@ CutArgs DeviceReadout::cut_args(int l) const {
     return args;
 }
 
-/// Sums of the levels above the leaves; those of the cut level come from their owners.
+/// Adds up the levels above the leaves; sums of the shared level are gathered from their owners.
 void DeviceReadout::add_up(DeviceSteps& steps, const DeviceArena& arena,
                            const ReadoutMemory& memory) const {
     auto* const sums = arena.at<double>(sums_);
@@ -237,7 +237,8 @@ void DeviceReadout::read_mean(DeviceSteps& steps, const DeviceArena& arena,
     });
 }
 
-/// Levels below the cut come from their owners, the others are the same on all ranks.
+/// Computes the rows of all probed nodes. Levels below the shared level are gathered from their
+/// owners, the others are computed identically on all ranks.
 void DeviceReadout::read_nodes(DeviceSteps& steps, const ReadoutMemory& memory) const {
     const int64_t width = widths().nodes.width;
     steps.compute([&] {

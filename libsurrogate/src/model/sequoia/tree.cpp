@@ -26,7 +26,7 @@ std::vector<int> visits(Schedule schedule, int n_level) {
 
 namespace {
 
-/// The highest level of at least n nodes, 0 if there is none.
+/// Returns the highest level with at least n nodes, or 0 if there is none.
 int highest_level(const std::vector<int64_t>& sizes, int64_t n) {
     int highest = 0;
     for (int l = 0; l < static_cast<int>(sizes.size()); ++l) {
@@ -36,7 +36,8 @@ int highest_level(const std::vector<int64_t>& sizes, int64_t n) {
 }
 
 int cut_level(const std::vector<int64_t>& sizes, int size) {
-    constexpr int64_t nodes_per_rank = 8;  // one more or less is then an eighth of a rank's work
+    // a difference of one node is then an eighth of a rank's work
+    constexpr int64_t nodes_per_rank = 8;
     int cut = highest_level(sizes, nodes_per_rank * size);
     if (cut == 0) cut = highest_level(sizes, size);
     return std::max(cut, std::min(1, static_cast<int>(sizes.size()) - 1));
