@@ -56,7 +56,7 @@ LayerCost layer_cost(const Config& c, const Work& work) {
 std::vector<LayerCost> costs_of(const Config& c, const Work& work) {
     const Tree& tree = work.tree;
     std::vector<LayerCost> list;
-    if (!work.is_on_device) list.push_back(error_flag_cost("trouble of any rank"));
+    if (!work.is_on_device) list.push_back(error_flag_cost("error flag of every rank"));
     if (work.input_bytes > 0 && work.sends())
         list.push_back(scatter_cost("inputs to the leaves", work.n_solver * work.input_bytes, 1));
     list.push_back({"embedding, means", static_cast<double>(work.n_own) * embedding_flops(c), 0,

@@ -404,10 +404,10 @@ std::vector<LayerCost> DevicePasses::costs() const {
 std::vector<std::string> DevicePasses::notes() const {
     std::vector<std::string> list = {description(tree_)};
     if (!is_alone()) {
-        list.push_back(
-            readout_.n_row() < 0
-                ? "points travel to their leaves and predictions back over the host, once a run"
-                : "points travel to their leaves over the host, once a run");
+        list.push_back(readout_.n_row() < 0
+                           ? "points are sent to their leaves, and predictions back, through host "
+                             "memory, once per run"
+                           : "points are sent to their leaves through host memory, once per run");
     }
     return list;
 }

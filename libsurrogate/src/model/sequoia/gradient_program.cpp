@@ -44,8 +44,8 @@ public:
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
         list.push_back(
-            "gradients: the nodes before each layer are kept, the rest is computed again, on one "
-            "thread; sums over nodes have one order");
+            "gradients: the nodes before each layer are stored, all other values are recomputed on "
+            "one thread; sums over nodes have a fixed order");
         return list;
     }
 

@@ -112,18 +112,19 @@ std::string description(const Tree& tree) {
 
 void require_tree(const Config& config, const Tree& tree) {
     if (config.features == Features::tokens && tree.n_leaf() > config.max_seq_len) {
-        throw Error(Status::shape, "the sequence has " + std::to_string(tree.n_leaf()) +
-                                       " tokens, the model has positions for max_seq_len = " +
-                                       std::to_string(config.max_seq_len) +
-                                       "; cut the sequence, or train with a longer one");
+        throw Error(Status::shape,
+                    "the sequence has " + std::to_string(tree.n_leaf()) +
+                        " tokens, the model has positions for max_seq_len = " +
+                        std::to_string(config.max_seq_len) +
+                        "; shorten the sequence, or train with a larger max_seq_len");
     }
     if (config.has_marker && config.dim <= tree.n_level()) {
-        throw Error(Status::shape,
-                    "a tree of " + std::to_string(tree.n_leaf()) + " leaves with k = " +
-                        std::to_string(tree.k()) + " has " + std::to_string(tree.n_level()) +
-                        " levels; level_marker 'zero' marks each in a channel of its own and needs "
-                        "more channels than levels, transformer_dim is " +
-                        std::to_string(config.dim));
+        throw Error(
+            Status::shape,
+            "a tree of " + std::to_string(tree.n_leaf()) + " leaves with k = " +
+                std::to_string(tree.k()) + " has " + std::to_string(tree.n_level()) +
+                " levels; level_marker 'zero' uses one channel per level: transformer_dim is " +
+                std::to_string(config.dim) + ", expected more than the number of levels");
     }
 }
 
