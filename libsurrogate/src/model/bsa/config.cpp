@@ -33,7 +33,8 @@ void require_heads(const char* key, int64_t n_head, int64_t n_channel) {
 }
 
 int64_t hidden_width(double ratio, int64_t n, const char* key) {
-    const double width = ratio * static_cast<double>(n);  // in double, truncated, as the code does
+    // in double, truncated, as in the official code
+    const double width = ratio * static_cast<double>(n);
     if (!(width >= 1 && width <= static_cast<double>(max_width))) {
         refuse(std::string(key) + " gives a hidden width of " + number_text(width) +
                ", outside 1 .. " + std::to_string(max_width));
@@ -55,14 +56,14 @@ void require_at_most_ball(const char* key, int64_t value, int64_t ball_size) {
            std::to_string(ball_size) + "): blocks and groups lie inside of a ball");
 }
 
-/// Cosine and sine of 45 degrees as the official code has them: whatever libm says, a tree must not
-/// depend on it. Other angles are computed.
+/// Returns the rotation matrix. Cosine and sine of 45 degrees are the official code's numbers: a
+/// tree must not depend on the libm. Other angles are computed.
 std::array<double, 9> rotation_of(double degrees, int64_t n_axis) {
     const double angle = degrees * std::numbers::pi / 180;
     const double c = degrees == 45 ? 0x1.6a09e667f3bcdp-1 : std::cos(angle);
     const double s = degrees == 45 ? 0x1.6a09e667f3bccp-1 : std::sin(angle);
     if (n_axis == 2) return {c, -s, s, c};
-    // Three Euler angles, all equal.
+    // Three equal Euler angles.
     return {c * c,
             s * c * (s - 1),
             s * (s + c * c),
@@ -94,7 +95,7 @@ double hex_number(const nlohmann::json& entry) {
 
 }  // namespace
 
-/// The d x d numbers of the card, or an empty list.
+/// Reads the d x d numbers of the card, or an empty list.
 void read_rotation(const nlohmann::json& network, Hyperparameters& read, double degrees,
                    Config& c) {
     if (c.is_rotated) c.rotation = rotation_of(degrees, c.n_axis);
@@ -183,7 +184,7 @@ Config parse_network(const nlohmann::json& network) {
         refuse("c_in (" + std::to_string(c.n_feature) +
                ") must be even with pos_enc 'fourier': half cosines, half sines");
     }
-    // Full attention sees all slots: their order changes nothing.
+    // In full attention each slot attends to all slots: their order has no effect.
     c.is_rotated = rotates && angle > 0 && c.n_axis > 1 && c.has_balls();
     read_rotation(network, read, angle, c);
     read_attention(network, read, c);

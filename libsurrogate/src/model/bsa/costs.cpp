@@ -13,12 +13,12 @@ double real(int64_t n) {
     return static_cast<double>(n);
 }
 
-/// Flops of a slot and layer, by the formulas of the specification (a multiply-add counts 2).
+/// Flops per slot and layer, by the formulas of the specification (a multiply-add counts 2).
 struct SlotFlops {
     double start = 0;       ///< position_proj, qkv, gates
-    double compress = 0;    ///< networks of blocks
+    double compress = 0;    ///< networks that compress blocks
     double ball = 0;        ///< scores and averages
-    double compressed = 0;  ///< likewise, and the scores that choose
+    double compressed = 0;  ///< scores and averages, and the scores of the choice
     double selected = 0;
     double finish = 0;  ///< out_proj, SwiGLU
 

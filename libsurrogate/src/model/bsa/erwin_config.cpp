@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t max_level = 32;
 
-/// A list that has one entry for each of n levels or stages.
+/// Reads a list with one entry for each of n levels or stages.
 std::vector<int64_t> list_of(const nlohmann::json& network, Hyperparameters& read, const char* key,
                              int64_t low, int64_t high, int64_t n) {
     if (n == 0 && (!read.has(key) || network[key].empty())) return {};
@@ -47,10 +47,10 @@ bsa::Config stage_of(const Config& config, const std::string& name, size_t level
     return stage;
 }
 
-/// Ranks own slots of which every level has whole balls, and even small clouds have a slot on the
-/// coarsest level.
+/// Sets the unit of partition so that ranks own whole balls on every level, and the smallest number
+/// of slots so that even small clouds have a slot on the coarsest level.
 void set_slots(const Config& config, const std::vector<int64_t>& balls, bsa::Config& finest) {
-    int64_t fine_slots = 1;  // of one slot of the level
+    int64_t fine_slots = 1;  // finest slots per slot of the level
     for (size_t level = 0; level < balls.size(); ++level) {
         finest.slot_unit = std::max(finest.slot_unit, balls[level] * fine_slots);
         if (level < config.strides.size()) fine_slots *= config.strides[level];
@@ -112,7 +112,7 @@ Config parse_config(const nlohmann::json& network) {
         if (c.strides[l] == 1 && c.width[l] != c.width[l + 1])
             refuse("c_hidden changes from " + std::to_string(c.width[l]) + " to " +
                    std::to_string(c.width[l + 1]) + " where strides is 1: nothing is pooled there");
-        // Decoders are numbered from the coarsest level; their lists stand in the order of levels.
+        // Decoders are numbered from the coarsest level; their lists are in the order of levels.
         const size_t d = c.strides.size() - 1 - l;
         add(c.decoders,
             stage_of(c, "decoder." + std::to_string(d) + ".", l, dec_heads[l], dec_depths[l], ratio,

@@ -9,7 +9,8 @@ double real(int64_t n) {
     return static_cast<double>(n);
 }
 
-/// Flops of the blocks of a stage (a multiply-add counts 2), and what rotated ones send.
+/// Adds the flops of the blocks of a stage (a multiply-add counts 2), and the bytes that rotated
+/// blocks send.
 void add_stage(const bsa::Config& stage, const Work::Level& level, int64_t moves,
                std::vector<LayerCost>& list) {
     const double c = real(stage.n_channel), n = real(level.n_slot), ball = real(level.ball);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double norm_eps = 1e-5;
 
-/// See NormedLinear: weight, bias, scale.
+/// Computes weight, bias and scale of a NormedLinear.
 template <class T>
 struct Fold {
     Linear<T> linear;

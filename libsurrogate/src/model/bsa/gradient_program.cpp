@@ -55,7 +55,8 @@ public:
     }
 
 private:
-    /// Columns of positions have no data: they lie with the plan.
+    /// Scatters the gradients of the inputs. Columns of positions have no data: the plan holds the
+    /// positions.
     void scatter_back(std::span<const Column> dinputs, bool alive) {
         std::ranges::copy(dinputs, columns_.end() - std::ssize(dinputs));
         back_.ports.scatter(columns_, alive);
@@ -74,7 +75,7 @@ private:
     }
 
     const Layers<T>& layers_;
-    kernels::Queue queue_;  // of backward
+    kernels::Queue queue_;  // for the backward pass
     BackwardPorts<T> back_;
     std::vector<Column> columns_;  // (d + c_in)
     std::optional<Gradient<T>> gradient_;

@@ -48,7 +48,7 @@ RowRoute TreePlan<T>::build(std::span<const Column> coordinates, bool is_reprodu
     return route;
 }
 
-/// What follows from the number of points.
+/// Sets the shape, which depends on the number of points only.
 template <class T>
 void TreePlan<T>::set_shape() {
     const int64_t n = domain_.n_global();
@@ -76,8 +76,8 @@ void TreePlan<T>::set_balls() {
 
 namespace {
 
-/// Means of `stride` consecutive rows of (n * stride, d), in the order of the rows; rows of a number
-/// lie `step.row` apart, numbers of a row `step.axis`.
+/// Computes means of `stride` consecutive rows of (n * stride, d), in the order of the rows. Rows
+/// are `step.row` elements apart, numbers of a row `step.axis`.
 struct Step {
     int64_t row, axis;
 };
@@ -132,7 +132,7 @@ void TreePlan<T>::require_whole_balls() const {
     }
 }
 
-/// Collective: the place of each point in the order of the main tree.
+/// Returns the position of each point in the order of the main tree. Collective.
 template <class T>
 std::vector<int64_t> TreePlan<T>::positions(const TreePoints& points,
                                             std::span<const int64_t> begins) const {
@@ -145,7 +145,7 @@ std::vector<int64_t> TreePlan<T>::positions(const TreePoints& points,
                            begins);
 }
 
-/// Collective: coordinates travel once, to the points and slots of this rank.
+/// Sends the coordinates once to the points and slots of this rank. Collective.
 template <class T>
 void TreePlan<T>::set_coordinates(const RowRoute& route, const TreePoints& points) {
     const int64_t d = config_.n_axis, n = route.n_origin();
@@ -174,7 +174,7 @@ void TreePlan<T>::set_coordinates(const RowRoute& route, const TreePoints& point
     });
 }
 
-/// The slot of each point's original.
+/// Sets the slot of each point's original.
 template <class T>
 void TreePlan<T>::set_slots(Range positions) {
     slot_of_.resize(positions.size());
@@ -184,7 +184,7 @@ void TreePlan<T>::set_slots(Range positions) {
     }
 }
 
-/// Positions less the centre of their ball, in double: then rounded once.
+/// Computes positions relative to the center of their ball, in double, rounded once.
 template <class T>
 void TreePlan<T>::set_relative(const Buffer<double>& slots, Buffer<T>& relative) const {
     const int64_t d = config_.n_axis, m = shape_.ball;
@@ -204,8 +204,8 @@ void TreePlan<T>::set_relative(const Buffer<double>& slots, Buffer<T>& relative)
     });
 }
 
-/// Row vector times matrix, without fused multiply-add (-ffp-contract=off): a tree must not depend on
-/// the processor.
+/// Multiplies row vectors by the matrix without fused multiply-add (-ffp-contract=off): a tree must
+/// not depend on the processor.
 template <class T>
 void TreePlan<T>::rotate() {
     const int64_t d = config_.n_axis, n = shape_.n_local();
@@ -220,7 +220,7 @@ void TreePlan<T>::rotate() {
     }
 }
 
-/// Collective: the rotated order of slots, the way there, and relative positions in it.
+/// Computes the rotated order of slots, the route to it, and relative positions in it. Collective.
 template <class T>
 void TreePlan<T>::set_rotated() {
     const int64_t d = config_.n_axis, n = shape_.n_local();
@@ -261,7 +261,7 @@ Tiles<const T> TreePlan<T>::relative(bool rotated) const {
 
 namespace {
 
-/// Values of slots from tiles to rows, or back.
+/// Copies the values of slots from tiles to rows, or back.
 template <class T, class Copy>
 void for_slots(const kernels::Queue& queue, const SlotShape& shape, const Tiles<T>& x,
                const Copy& copy) {
