@@ -523,11 +523,12 @@ std::vector<std::string> DevicePasses::notes() const {
         notes_of(config_, plan_.slots().n_point(), n_slot_global(), 1, false);
     if (!is_alone()) {
         list.push_back(
-            "points travel to their slots and predictions back over the host, once a run");
+            "points are sent to their slots, and predictions back, through host memory, once per "
+            "run");
     }
     if (sharing_.has_slots()) {
         list.push_back("keys and values of all " + std::to_string(n_slot_global()) +
-                       " slots are gathered on every device once a layer: " +
+                       " slots are gathered on every device once per layer: " +
                        std::to_string(4 * sharing_.slot_channels() * n_slot_global()) + " bytes");
     }
     return list;

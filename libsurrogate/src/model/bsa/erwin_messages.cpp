@@ -29,9 +29,9 @@ Messages<T>::Messages(const Config& config, const Layers<T>& layers, const kerne
 void require_edges(const PointDomain& domain) {
     if (domain.edges() || domain.n_global() == 0) return;
     throw Error(Status::invalid_argument,
-                "Erwin's U-net passes messages along edges, and the domain has none" +
+                "Erwin's U-net needs edges, but the domain has none" +
                     std::string(domain.revision() > 0 ? " since its points moved" : "") +
-                    "; give edges by surrogate_domain_set_edges");
+                    "; set them with surrogate_domain_set_edges");
 }
 
 template <class T>

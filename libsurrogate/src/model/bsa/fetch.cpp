@@ -82,8 +82,8 @@ void Fetch<T>::resize(std::span<const int64_t> slot_begins) {
             continue;
         throw Error(Status::limit, "rank " + std::to_string(r) + " has " +
                                        std::to_string(begins_[r + 1] - begins_[r]) +
-                                       " blocks, at most 2^31 / " + std::to_string(config_.n_head) +
-                                       " (heads) are allowed; use more ranks");
+                                       " blocks, expected at most 2^31 / " +
+                                       std::to_string(config_.n_head) + " (heads); use more ranks");
     }
     const int64_t n_word = (begins_.back() * config_.n_head + word_bits - 1) / word_bits;
     wanted_.resize(n_word);
@@ -104,9 +104,9 @@ void Fetch<T>::plan_room(std::span<const int64_t> slot_begins) {
     }
     const int64_t n_ask = std::min(sum_of(ask), bounds.choices(me)), n_asked = sum_of(asked);
     if (n_ask > std::numeric_limits<int32_t>::max()) {
-        throw Error(Status::limit, "a rank may ask for " + std::to_string(n_ask) +
-                                       " blocks of keys, at most 2^31 - 1 are allowed; use more "
-                                       "ranks");
+        throw Error(Status::limit,
+                    "a rank may request " + std::to_string(n_ask) +
+                        " blocks of keys, expected at most 2^31 - 1; use more ranks");
     }
     room_ = bounds.room(me);
     requests_.resize(n_ask);

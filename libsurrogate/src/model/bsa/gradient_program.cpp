@@ -48,8 +48,8 @@ public:
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
         list.push_back(
-            "gradients: x before each layer is kept, the rest is computed again; sums of weights "
-            "have one order " +
+            "gradients: x before each layer is stored, all other values are recomputed; sums over "
+            "weights have a fixed order " +
             std::string(queue_.n_thread() == 1 ? "on one thread" : "for each number of threads"));
         return list;
     }
@@ -92,8 +92,8 @@ std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
     if (config.is_single_layer) {
         throw Error(
             Status::not_supported,
-            "option 'gradients': gradients of a layer alone are not built, those of a whole "
-            "network of Ball Sparse Attention are");
+            "option 'gradients' is not supported for a single layer of Ball Sparse Attention, only "
+            "for a whole network");
     }
     return std::make_unique<HostGradientProgram<T>>(config, layers, domain, request);
 }

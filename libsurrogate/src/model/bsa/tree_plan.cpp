@@ -119,16 +119,19 @@ template <class T>
 void TreePlan<T>::require_whole_balls() const {
     const int64_t n = domain_.n_global();
     if (n % config_.ball_size != 0) {
-        throw Error(Status::shape,
-                    "Erwin's ball attention alone works on whole balls: " + std::to_string(n) +
-                        " points are no multiple of " + std::to_string(config_.ball_size) +
-                        "; the network (family bsa without key model) takes any "
-                        "number of points");
+        throw Error(
+            Status::shape,
+            "a single layer of Erwin's ball attention works on whole balls: the domain has " +
+                std::to_string(n) + " points, expected a multiple of " +
+                std::to_string(config_.ball_size) +
+                "; the network (family bsa without key model) supports any number of "
+                "points");
     }
     if (n > 0 && !domain_.has_ids()) {
-        throw Error(Status::invalid_argument,
-                    "Erwin's ball attention alone takes its balls from the order of the points: "
-                    "give the domain global ids");
+        throw Error(
+            Status::invalid_argument,
+            "a single layer of Erwin's ball attention takes its balls from the order of the "
+            "points, but the domain has no global ids; set global ids");
     }
 }
 
@@ -136,7 +139,7 @@ void TreePlan<T>::require_whole_balls() const {
 template <class T>
 std::vector<int64_t> TreePlan<T>::positions(const TreePoints& points,
                                             std::span<const int64_t> begins) const {
-    if (config_.is_single_layer) return canonical_positions(domain_, "a layer alone");
+    if (config_.is_single_layer) return canonical_positions(domain_, "a single layer");
     std::vector<double> x;
     comm_.agree([&] { x.assign(points.x.begin(), points.x.end()); });
     const SplitPoints given{static_cast<int>(config_.n_axis), x,

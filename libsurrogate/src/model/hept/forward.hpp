@@ -20,9 +20,9 @@ namespace surrogate::impl::hept {
 ///
 ///   h = encoder(x)
 ///   layers:  u = norm1(h);  u of ghost tokens is received;
-///          head by head: rows, hashes, order within cells, blocks,
-///          partial sums are returned to the owner ranks, h += out_linear;
-///          h += ff(norm2(h))
+///            head by head: rows, hashes, order within cells, blocks,
+///            partial sums are returned to the owner ranks, h += out_linear;
+///            h += ff(norm2(h))
 ///   e = sum of W_l h_l;  y = out(e + mlp(e))
 ///
 /// Memory per token: for one head at a time a row (3 d + D), sums (d + 1) and 2 C hashes; for the
