@@ -16,6 +16,7 @@ class Hyperparameters;
 
 namespace surrogate::impl::bsa {
 
+/// Slots that a slot attends to.
 enum class AttentionType {
     sparse,  ///< balls, compressed blocks and selected blocks
     ball,    ///< balls only, without gates
@@ -91,9 +92,13 @@ Config parse_config(const nlohmann::json& network);
 // Shared with the parser of Erwin's U-net; these functions throw the same errors.
 constexpr int64_t max_width = 1 << 20;  // bounds every product of two widths below 2^41
 constexpr int64_t max_depth = 10000;
+/// Throws bad_file with the text "card: network." and `text`.
 [[noreturn]] void refuse(const std::string& text);
+/// Throws bad_file if the value of `key` is not a power of two.
 void require_power_of_two(const char* key, int64_t value);
+/// Throws bad_file if n_head does not divide n_channel.
 void require_heads(const char* key, int64_t n_head, int64_t n_channel);
+/// Returns ratio * n, truncated. Throws bad_file outside 1 .. max_width.
 int64_t hidden_width(double ratio, int64_t n, const char* key);
 /// Sets the rotation to the card's matrix, or computes it from `degrees`.
 void read_rotation(const nlohmann::json& network, Hyperparameters& read, double degrees,

@@ -28,6 +28,7 @@ struct Work {
     Traffic ring;                  ///< full attention only
 };
 
+/// Returns the lines of the plan's cost table. Local.
 std::vector<LayerCost> costs_of(const Config& config, const Work& work);
 
 /// Removes all lines without arithmetic: on one rank a device sends nothing and reads the solver's

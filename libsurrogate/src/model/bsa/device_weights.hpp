@@ -37,6 +37,7 @@ struct DeviceLayer {
     DeviceCoarse q_coarse, k_coarse, v_coarse;
 };
 
+/// All weights of the network; pointers are device memory.
 struct DeviceLayers {
     const float* encoding = nullptr;       ///< position encoding: (c_in / 2, d) or (c_in, d)
     const float* encoding_bias = nullptr;  ///< linear encoding (c_in)

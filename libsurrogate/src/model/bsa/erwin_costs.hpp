@@ -26,8 +26,10 @@ struct Work {
     std::vector<Level> levels;
 };
 
+/// Returns the lines of the plan's cost table. Local.
 std::vector<LayerCost> costs_of(const Config& config, const Work& work);
 
+/// Returns remarks for the plan's table: slots, levels, effect of reproducible mode.
 std::vector<std::string> notes_of(const Config& config, int64_t n_point, int64_t n_slot,
                                   bool is_reproducible);
 

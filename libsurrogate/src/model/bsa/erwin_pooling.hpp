@@ -25,7 +25,9 @@ public:
     /// Allocates memory; call it after the levels are built. Local.
     void resize();
 
+    /// Computes the parents, (C, n) tiles of the coarser level, from the children. Local.
     void pool(kernels::Tiles<const T> fine, kernels::Tiles<T> coarse);
+    /// Computes the children from their parents and the skip connection. Local.
     void unpool(kernels::Tiles<const T> coarse, kernels::Tiles<const T> skip,
                 kernels::Tiles<T> fine);
 

@@ -29,9 +29,12 @@ public:
 
     // Passes of a run, from the input tiles of the ports to their output tiles. Collective; all
     // ranks must call the same passes.
+    /// Computes x of all slots from the input tiles.
     void embed();
-    /// Returns false, on all ranks, if scores of some rank are not finite; the run must end then.
+    /// Evaluates a layer on x, in place. Returns false, on all ranks, if scores of some rank are
+    /// not finite; the run must end then.
     bool run_layer(int64_t layer);
+    /// Computes the output tiles from x.
     void head();
 
     /// Sets the fields that attention writes for the backward pass; see Branches::keep().

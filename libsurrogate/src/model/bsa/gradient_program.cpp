@@ -48,8 +48,8 @@ public:
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
         list.push_back(
-            "gradients: x before each layer is stored, all other values are recomputed; sums over "
-            "weights have a fixed order " +
+            "gradients: x before each layer is stored, all other values are recomputed; sums of "
+            "weight gradients have a fixed order " +
             std::string(queue_.n_thread() == 1 ? "on one thread" : "for each number of threads"));
         return list;
     }

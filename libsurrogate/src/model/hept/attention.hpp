@@ -40,12 +40,14 @@ public:
                  const kernels::Tiles<const T>& x);
     /// Sorts the tokens for head h of layer l, for queries and keys of all tables.
     void order(int64_t l, int64_t h);
+    /// Computes the sums of all blocks; call it after order(). Local.
     void attend();
 
     const kernels::hept::RowShape& shape() const { return shape_; }
     HeadSums<T>& sums() { return sums_; }
     const T* rows() const { return rows_.data(); }
     int64_t n_block() const { return std::ssize(plan_->blocks()); }
+    /// Returns the arguments of block i of a table.
     kernels::hept::Block<T> block(int64_t table, int64_t i) const;
 
     int64_t bytes() const;

@@ -24,8 +24,10 @@ struct Work {
     int64_t coordinate_bytes = 0;  ///< coordinates of ghost tokens sent, once per run
 };
 
+/// Returns the lines of the plan's cost table. Local.
 std::vector<LayerCost> costs_of(const Config& config, const Work& work);
 
+/// Returns remarks for the plan's table: tokens, blocks, cells, ghost tokens. Local.
 std::vector<std::string> notes_of(const Config& config, const Work& work);
 
 }  // namespace surrogate::impl::hept

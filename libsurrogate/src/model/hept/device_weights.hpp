@@ -34,6 +34,7 @@ struct DeviceLayer {
     const float* alpha = nullptr;  ///< (H, C, E)
 };
 
+/// All weights of the network; pointers are device memory.
 struct DeviceLayers {
     kernels::DeviceLinear encoder_in, encoder_out;
     const float* classes = nullptr;  ///< pids_enc, pile-up only

@@ -46,7 +46,7 @@ public:
         std::vector<std::string> list = Shared::notes();
         list.push_back(
             "gradients: the tokens before each layer are stored, all other values are recomputed; "
-            "sums over weights have a fixed order");
+            "sums of weight gradients have a fixed order");
         return list;
     }
 

@@ -31,6 +31,7 @@ struct HeadWeights {
     kernels::Linear<T> out;  ///< d -> d: the head's columns of out_linear; only head 0 has a bias
 };
 
+/// Weights of one layer.
 template <class T>
 struct LayerWeights {
     kernels::Norm<T> norm1, norm2;

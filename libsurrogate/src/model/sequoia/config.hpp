@@ -9,10 +9,12 @@
 
 namespace surrogate::impl::sequoia {
 
+/// Source of the features of a leaf.
 enum class Features { fourier, linear, none, tokens };
 /// Order in which a layer processes the levels: upwards, downwards, up and then down, or both
 /// interleaved.
 enum class Schedule { bottom_up, top_down, complete, interleaved };
+/// Ancestors that a node attends to.
 enum class Ancestors { all, parent, none };
 /// Nodes whose rows are read out; virtual nodes are the nodes above the leaves.
 enum class Probe { leaves, root, virtual_nodes, all };

@@ -33,6 +33,7 @@ struct Work {
     int64_t gathers(int64_t n) const { return sends() ? n : 0; }
 };
 
+/// Returns the lines of the plan's cost table. Local.
 std::vector<LayerCost> costs_of(const Config& config, const Work& work);
 
 }  // namespace surrogate::impl::sequoia

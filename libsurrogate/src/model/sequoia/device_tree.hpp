@@ -17,6 +17,7 @@ void require_device_sizes(const Config& config);
 /// `config` must outlive this object.
 class DeviceTree {
 public:
+    /// Keeps a reference to `config`. Local.
     explicit DeviceTree(const Config& config) : config_(config) {}
     /// Sets the nodes of `tree`, which must outlive this object. Throws not_supported for more
     /// levels than a device supports. Local.

@@ -24,6 +24,7 @@ struct DeviceLayer {
     kernels::DeviceLinear qkv, ff, mlp_in, mlp_out;
 };
 
+/// All weights of the network; pointers are device memory.
 struct DeviceLayers {
     const float* encoding = nullptr;       ///< position encoding: (c_in / 2, d) or (c_in, d)
     const float* encoding_bias = nullptr;  ///< linear encoding (c_in)

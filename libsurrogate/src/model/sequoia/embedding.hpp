@@ -34,6 +34,7 @@ struct LeafFeatures {
 template <class T>
 class Embedding {
 public:
+    /// Keeps references to `config` and `layers`, which must outlive this object. Local.
     Embedding(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
 
     /// Sets the nodes of `tree`, which must outlive this object. Local. Allocates only if the sizes

@@ -22,6 +22,7 @@ namespace surrogate::impl::sequoia {
 template <class T>
 class LayerGradient {
 public:
+    /// Keeps references to `config` and `layers`, which must outlive this object. Local.
     LayerGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
 
     /// Sets the nodes of `tree`, a tree of one rank, which must outlive this object. Allocates.

@@ -26,6 +26,7 @@ namespace surrogate::impl::sequoia {
 template <class T>
 class LayerPass {
 public:
+    /// Keeps references to `config` and `layers`, which must outlive this object. Local.
     LayerPass(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
 
     /// Sets the nodes of `tree`, which must outlive this object. Local. Allocates only if the sizes

@@ -21,6 +21,7 @@ struct TwoLayers {
     kernels::ResidualMlp<T> view() const { return {layers, activation, false, false}; }
 };
 
+/// Weights of one layer.
 template <class T>
 struct LayerWeights {
     kernels::Norm<T> norm1, norm2;

@@ -14,6 +14,7 @@ namespace surrogate::impl::sequoia {
 
 /// Location of predictions: at the leaves, or as rows that every rank holds.
 enum class Place { leaves, nodes, cloud };
+/// Returns the location of predictions for a model.
 Place place_of(const Config& config);
 
 /// Computes predictions of the probed nodes: y = head(norm(x)), one row per node; or head(mean of
@@ -24,6 +25,7 @@ Place place_of(const Config& config);
 template <class T>
 class Readout {
 public:
+    /// Keeps references to `config` and `layers`, which must outlive this object. Local.
     Readout(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
 
     /// Sets the nodes of `tree`, which must outlive this object. Local. Allocates only if the sizes

@@ -27,15 +27,16 @@ struct Level {
 /// A tree and the part of it that one rank holds. Node i of a level has the parent i / k and the
 /// children k i .. min(k i + k, n) - 1 of the level below.
 ///
-/// Ranks own contiguous ranges of equal size of the nodes of one level, the shared level (cut), and
+/// Ranks own balanced contiguous ranges of the nodes of one level, the shared level (cut), and
 /// all descendants of their own nodes. All ranks hold the levels from the shared level on and
 /// compute them identically.
-/// The shared level is the highest level with at least 8 nodes per rank. If only the leaves are as
-/// many, it is the highest level with a node for each rank, or level 1; some ranks then own
+/// The shared level is the highest level with at least 8 nodes per rank. If only the leaves are
+/// as many, it is the highest level with a node for each rank, or level 1; some ranks then own
 /// nothing.
 class Tree {
 public:
     Tree() = default;
+    /// Creates the part of rank `rank` of `size` ranks. Local.
     Tree(int64_t n_leaf, int64_t k, int rank, int size);
 
     int64_t k() const { return k_; }
