@@ -132,7 +132,7 @@ void LayerGradient<T>::attend_ball(const LayerWeights<T>& w, bool rotated, int64
     }
 }
 
-/// Full attention: differentiates a piece as queries and as keys.
+/// Differentiates full attention for a piece, as queries and as keys.
 template <class T>
 void LayerGradient<T>::attend_all(int64_t piece, int thread) {
     Scratch& s = scratch_[static_cast<size_t>(thread)];

@@ -58,7 +58,7 @@ void require_at_most_ball(const char* key, int64_t value, int64_t ball_size) {
 }
 
 /// Returns the rotation matrix. Cosine and sine of 45 degrees are the official code's numbers: a
-/// tree must not depend on the libm. Other angles are computed.
+/// tree must not depend on the math library. Other angles are computed.
 std::array<double, 9> rotation_of(double degrees, int64_t n_axis) {
     const double angle = degrees * std::numbers::pi / 180;
     const double c = degrees == 45 ? 0x1.6a09e667f3bcdp-1 : std::cos(angle);

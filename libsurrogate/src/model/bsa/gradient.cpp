@@ -65,7 +65,7 @@ bool Gradient<T>::backward(std::span<double> gradients) {
     return true;
 }
 
-/// Computes dx of the originals; predictions do not depend on copies.
+/// Computes dx of the originals; the head does not read copies.
 template <class T>
 void Gradient<T>::head_backward(int64_t tile, int thread) {
     Scratch& s = scratch_[static_cast<size_t>(thread)];

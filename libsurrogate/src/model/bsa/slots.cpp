@@ -33,8 +33,9 @@ Slots Slots::without_copies(int64_t n_point) {
     return slots;
 }
 
-/// A node of p points has floor(p/2) points in the left child, floor((p+1)/2) in the right one.
-/// After all levels leaf i has floor((N + rev(i)) / 2^n_level) points, where rev reverses its bits.
+/// Returns true if a leaf has two points. A node of p points has floor(p/2) points in the left
+/// child, floor((p+1)/2) in the right one. After all levels leaf i has
+/// floor((N + rev(i)) / 2^n_level) points, where rev reverses its bits.
 bool Slots::has_two_points(int64_t leaf) const {
     return ((n_point_ + reversed(leaf, n_level_)) >> n_level_) >= 2;
 }

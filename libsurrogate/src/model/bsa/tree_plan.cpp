@@ -76,11 +76,11 @@ void TreePlan<T>::set_balls() {
 
 namespace {
 
-/// Computes means of `stride` consecutive rows of (n * stride, d), in the order of the rows. Rows
-/// are `step.row` elements apart, numbers of a row `step.axis`.
+/// Distances, in elements, between rows and between the numbers of a row.
 struct Step {
     int64_t row, axis;
 };
+/// Computes means of `stride` consecutive rows of (n * stride, d), in the order of the rows.
 void average(const double* from, Step from_step, int64_t n, int64_t d, int64_t stride, double* to,
              Step to_step) {
     for (int64_t i = 0; i < n; ++i) {
