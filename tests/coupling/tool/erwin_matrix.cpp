@@ -80,7 +80,7 @@ TEST_F(ErwinEdges, AreAskedForIfThereAreNone) {
         ADD_FAILURE() << "a plan without edges was made";
     } catch (const Error& error) {
         EXPECT_EQ(error.status(), SURROGATE_INVALID_ARGUMENT);
-        EXPECT_NE(std::string(error.what()).find("give edges by surrogate_domain_set_edges"),
+        EXPECT_NE(std::string(error.what()).find("set them with surrogate_domain_set_edges"),
                   std::string::npos)
             << error.what();
     }

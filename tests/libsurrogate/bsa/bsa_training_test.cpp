@@ -118,7 +118,7 @@ TEST(BsaTrainer, OfASingleLayerIsRefused) {
         surrogate_plan_create(model.get(), domain.get(), domain.get(), options.get(), &plan));
     surrogate_plan_destroy(&plan);
     EXPECT_EQ(found.status, SURROGATE_NOT_SUPPORTED);
-    EXPECT_TRUE(found.says("gradients of a layer alone")) << found.text;
+    EXPECT_TRUE(found.says("not supported for a single layer")) << found.text;
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ FamilyCase make_erwin() {
          {},
          some_points(5, 2, {}),
          SURROGATE_INVALID_ARGUMENT,
-         "give edges by surrogate_domain_set_edges"},
+         "set them with surrogate_domain_set_edges"},
     };
     refuse(erwin, refused);
     return erwin;

@@ -294,7 +294,7 @@ TEST_P(HeptDevice, TheTableSaysThatNothingIsSent) {
     const std::string table = plan.describe();
     for (const char* part : {"encoder", "layer 1", "output MLP", "blocks of 8", "cells:"})
         EXPECT_NE(table.find(part), std::string::npos) << table;
-    EXPECT_EQ(table.find("home ranks"), std::string::npos) << table;
+    EXPECT_EQ(table.find("owner ranks"), std::string::npos) << table;
     EXPECT_EQ(plan.counter("collectives"), 0);
     EXPECT_EQ(plan.counter("bytes_sent"), 0);
 }

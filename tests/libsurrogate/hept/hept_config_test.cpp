@@ -89,7 +89,7 @@ TEST_P(HeptCards, AreRefusedWithValueAndRemedy) {
 INSTANTIATE_TEST_SUITE_P(
     All, HeptCards,
     testing::Values(
-        Refused{"NoBlockSize", {{"block_size", nullptr}}, Status::bad_file, {"block_size is miss"}},
+        Refused{"NoBlockSize", {{"block_size", nullptr}}, Status::bad_file, {"block_size is requ"}},
         Refused{"LargeBlock", {{"block_size", 1025}}, Status::bad_file, {"to 1024", "is 1025"}},
         Refused{"EmptyBlock", {{"block_size", 0}}, Status::bad_file, {"from 1", "is 0"}},
         Refused{"OneCoordinate", {{"coords_dim", 1}}, Status::bad_file, {"from 2 to 8", "is 1"}},
@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"PositionCode",
                 {{"pe_type", "learned"}},
                 Status::not_supported,
-                {"pe_type 'learned'", "built: none"}},
+                {"pe_type 'learned'", "expected 'none'"}},
         Refused{"UnknownKey", {{"n_hash", 5}}, Status::bad_file, {"n_hashes"}}),
     [](const auto& refused) { return refused.param.name; });
 

@@ -89,7 +89,7 @@ TEST_P(HeptPlans, SendWhatTheirTableSays) {
     Plan plan(model_, domain);
     run(plan, own);
     const std::string table = plan.describe();
-    for (const char* part : {"cut between ranks", "tokens that visit another rank", "blocks of 8"})
+    for (const char* part : {"shared between ranks", "ghost tokens per layer", "blocks of 8"})
         EXPECT_NE(table.find(part), std::string::npos) << table;
     const bool is_alone = size_of(world) == 1;
     // A flag, inputs home, predictions back; a layer of 2 heads, of which there are 2, has 3.

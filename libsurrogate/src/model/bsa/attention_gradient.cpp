@@ -35,7 +35,7 @@ void LayerGradient<T>::attention_backward(const LayerWeights<T>& w, bool rotated
     queue_.parallel_for(n_query, [&](int64_t tile, int thread) { attend_coarse(tile, thread); });
     queue_.parallel_for(dcoarse_.n_tile(),
                         [&](int64_t tile, int thread) { sum_of_coarse(tile, thread); });
-    // Tiles of slots may hold parts of a block: chunks of blocks are whole tiles.
+    // Tiles of slots may hold parts of a block: chunks of blocks consist of whole tiles.
     const int64_t at_once = std::max(tile_points, shape_.n_column / config_.block_size);
     const int64_t n_block = dcoarse_.n_point;
     queue_.parallel_for((n_block + at_once - 1) / at_once, [&](int64_t item, int thread) {
@@ -45,7 +45,7 @@ void LayerGradient<T>::attention_backward(const LayerWeights<T>& w, bool rotated
     });
 }
 
-/// The gradient of the gated sum becomes those of the gates and of the branches.
+/// Computes the gradients of the gates and of the branches from the gradient of the gated sum.
 template <class T>
 void LayerGradient<T>::split_branches(const LayerWeights<T>& w, int64_t piece, int thread) {
     Scratch& s = scratch_[static_cast<size_t>(thread)];
@@ -80,7 +80,7 @@ void LayerGradient<T>::split_branches(const LayerWeights<T>& w, int64_t piece, i
         for (int64_t i = 0; i < dy.shape[1]; ++i) sums[row] += dordered(row, i);
 }
 
-/// Slots of a block share its compressed attention: their gradients add up.
+/// Adds up the gradients of the slots of a block, which share its compressed attention.
 template <class T>
 void LayerGradient<T>::sum_groups(int64_t tile, int thread) {
     const int64_t g = config_.group_size;
@@ -116,7 +116,7 @@ void LayerGradient<T>::attend_ball(const LayerWeights<T>& w, bool rotated, int64
     const int64_t n = shape_.ball / shape_.piece(), first = piece / n * n;
     const Tile<const T> own = shape_.piece_of(rel, piece);
     for (int64_t other = first; other < first + n; ++other) {
-        // Rows are those of the other piece, lanes those of this one: keys, then queries.
+        // Rows belong to the other piece, lanes to this one: first keys, then queries.
         const Tile<T> distance{
             s.distance.data(), {shape_.piece(), shape_.piece()}, {tile_points, 1}};
         kernels::bsa::distances<T>(queue_, own, shape_.piece_of(rel, other), distance);
@@ -132,7 +132,7 @@ void LayerGradient<T>::attend_ball(const LayerWeights<T>& w, bool rotated, int64
     }
 }
 
-/// Full attention: a piece as queries and as keys.
+/// Differentiates full attention for a piece, as queries and as keys.
 template <class T>
 void LayerGradient<T>::attend_all(int64_t piece, int thread) {
     Scratch& s = scratch_[static_cast<size_t>(thread)];
@@ -150,7 +150,7 @@ void LayerGradient<T>::attend_all(int64_t piece, int thread) {
     }
 }
 
-/// Tiles of queries of the compressed branch: pieces of slots, or groups.
+/// Returns the number of tiles of queries of the compressed branch: pieces of slots, or groups.
 template <class T>
 int64_t LayerGradient<T>::n_query_tile() const {
     return config_.compresses_groups ? groups_.q.n_tile() : shape_.n_piece();
@@ -194,7 +194,8 @@ void LayerGradient<T>::sum_of_coarse(int64_t tile, int thread) {
     }
 }
 
-/// The selected branch of one head: groups of all pieces in order, since they share blocks.
+/// Differentiates the selected branch of one head. Groups of all pieces are processed in order,
+/// because they share blocks.
 template <class T>
 void LayerGradient<T>::select(int64_t head, int thread) {
     Scratch& s = scratch_[static_cast<size_t>(thread)];
@@ -223,7 +224,7 @@ void LayerGradient<T>::select(int64_t head, int thread) {
     }
 }
 
-/// Gradients of coarse keys and values (and queries) become those of slots.
+/// Computes the gradients of slots from the gradients of coarse keys and values (and queries).
 template <class T>
 void LayerGradient<T>::expand(const LayerWeights<T>& w, int64_t first, int thread) {
     const LayerSums& sums = sums_[static_cast<size_t>(thread)];

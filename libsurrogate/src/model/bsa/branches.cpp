@@ -14,8 +14,8 @@ using kernels::bsa::KeyBlock;
 
 namespace {
 
-/// Slots whose compressed attention runs over a key tile while it is in cache. Measured: with 512
-/// the loads of keys vanish beside the exponentials.
+/// Number of slots whose compressed attention reads a tile of keys while it is in cache. Measured:
+/// with 512 slots the time to load keys is negligible beside the exponentials.
 constexpr int64_t chunk_target = 512;
 
 }  // namespace
@@ -28,13 +28,13 @@ Branches<T>::Branches(const Config& config, const kernels::Queue& queue, const T
 template <class T>
 void Branches<T>::resize() {
     set_chunks();
-    // Sizes follow from the plan's largest cloud so far; none of them is large.
+    // Sizes depend on the plan's largest cloud so far; all of them are small.
     scratch_.clear();
     for (int thread = 0; thread < queue_.n_thread(); ++thread) scratch_.push_back(make_scratch());
 }
 
-/// At most tile_points groups a chunk, and as few slots as threads need to share the work: the
-/// result does not depend on it.
+/// Chooses at most tile_points groups per chunk, and chunks small enough to occupy all threads.
+/// Results do not depend on the size of a chunk.
 template <class T>
 void Branches<T>::set_chunks() {
     const SlotShape& shape = work_.shape();
@@ -42,7 +42,7 @@ void Branches<T>::set_chunks() {
     chunk_slots_ = tile_points * g;
     if (!config_.compresses_groups) chunk_slots_ = std::min(chunk_slots_, chunk_target);
     chunk_slots_ = std::max(chunk_slots_, smallest);
-    // Tiles of groups are kept whole.
+    // Tiles of groups are not divided.
     while (!config_.compresses_groups && chunk_slots_ > smallest &&
            shape.n_local() / chunk_slots_ < 4 * queue_.n_thread())
         chunk_slots_ /= 2;
@@ -101,8 +101,8 @@ bool Branches<T>::mix_chunk(const LayerWeights<T>& w, bool rotated, int64_t chun
     return true;
 }
 
-/// Compressed attention of the chunk and the choice of its groups, in one sweep over the coarse
-/// keys: a tile of keys stays in cache for all queries of the chunk.
+/// Computes the compressed attention of the chunk and the choice of its groups in one pass over the
+/// coarse keys: a tile of keys stays in cache for all queries of the chunk.
 template <class T>
 bool Branches<T>::sweep_keys(const LayerWeights<T>& w, int64_t chunk, Scratch& scratch,
                              int thread) {
@@ -156,7 +156,8 @@ void Branches<T>::keep_choice(int64_t chunk, Scratch& scratch) {
     }
 }
 
-/// The compressed branch of a piece of the chunk; blocks of queries give theirs to all their slots.
+/// Computes the compressed branch of a piece of the chunk. Blocks of queries pass their result to
+/// all their slots.
 template <class T>
 void Branches<T>::finish_compressed(int64_t chunk, int64_t piece, Scratch& scratch, Tile<T> y) {
     const int64_t index = piece - pieces_of(chunk).begin;
@@ -218,7 +219,7 @@ void Branches<T>::select_piece(int64_t piece, int thread) {
     kernels::bsa::attend_blocks<T>(queue_, config_.heads(), shape.piece_of(work_.q(), piece),
                                    {{scratch.keys.data(), n_key}, config_.block_size, g, k},
                                    scratch.attend.data(), selected, log_sum);
-    // y has its gates already: it goes through an open one.
+    // y is already gated, so its gate is set to 1.
     const Tile<T> gate = piece_tile(scratch.gate, 2 * n_head, y.shape[1]);
     const Tile<T> all_gates = shape.piece_of(work_.gate(), piece);
     for (int64_t head = 0; head < n_head; ++head) {

@@ -14,30 +14,30 @@
 
 namespace surrogate::impl::bsa {
 
-/// Results of attention that its backward pass reads. Tiles of slots, or of groups, which are there
-/// if blocks of queries are compressed: tiles of tile_points groups.
+/// Results of attention that its backward pass reads. Tiles of slots, except the fields of groups,
+/// which exist if blocks of queries are compressed: tiles of tile_points groups.
 template <class T>
 struct BranchOutputs {
-    kernels::Tiles<T> ball, compressed, selected;              ///< (C): before their gates
-    kernels::Tiles<T> log_ball, log_compressed, log_selected;  ///< (H): as log_sums() gives them
+    kernels::Tiles<T> ball, compressed, selected;              ///< (C): before the gates
+    kernels::Tiles<T> log_ball, log_compressed, log_selected;  ///< (H): see log_sums()
     kernels::Tiles<T> group_queries, group_averages;           ///< (C)
     kernels::Tiles<T> log_groups;                              ///< (H)
 };
 
-/// The branches of attention, for some of this rank's slots at a time.
+/// Computes the branches of attention for some of this rank's slots at a time.
 template <class T>
 class Branches {
 public:
-    /// All must outlive it.
+    /// Keeps references to all arguments, which must outlive this object. Local.
     Branches(const Config& config, const kernels::Queue& queue, const TreePlan<T>& plan,
              Workspace<T>& work, Coarse<T>& coarse, const Fetch<T>& fetch);
 
-    /// Takes memory for more than ever before.
+    /// Sets the sizes from the workspace. Local. Allocates only if they exceed all earlier sizes.
     void resize();
-    /// From now on each call also writes its part of these.
+    /// Sets the fields that each following call also writes, for the backward pass.
     void keep(const BranchOutputs<T>& outputs) { kept_ = outputs; }
 
-    /// Slots are cut into chunks of whole pieces and groups.
+    /// Returns the number of chunks; a chunk consists of whole pieces and groups of slots.
     int64_t n_chunk() const { return n_chunk_; }
     Range pieces_of(int64_t chunk) const {
         const int64_t n = chunk_slots_ / work_.shape().piece();
@@ -48,12 +48,13 @@ public:
         return {chunk * n, std::min((chunk + 1) * n, work_.n_group())};
     }
 
-    /// y of the slots of a chunk = gated ball and compressed branches, and their chosen blocks.
-    /// Returns false if a score is not finite: the chosen blocks are then meaningless.
+    /// Sets y of the slots of a chunk to the gated ball and compressed branches, and chooses the
+    /// blocks of its groups. Returns false if a score is not finite; the chosen blocks are then
+    /// invalid.
     bool mix_chunk(const LayerWeights<T>& w, bool rotated, int64_t chunk, int thread);
-    /// y of a piece += gated selected branch.
+    /// Adds the gated selected branch to y of a piece.
     void select_piece(int64_t piece, int thread);
-    /// y of a piece = the ball branch alone.
+    /// Sets y of a piece to the ball branch alone.
     void mix_ball(const LayerWeights<T>& w, bool rotated, int64_t piece, int thread) {
         attend_ball(w, rotated, piece, work_.shape().piece_of(work_.y(), piece), thread);
     }
@@ -63,13 +64,13 @@ public:
 private:
     /// Buffers of one thread; tiles have tile_points columns.
     struct Scratch {
-        kernels::Buffer<T> group_queries, averages;  // (C): queries of groups, averages of them
-        kernels::Buffer<T> states;                   // of the pieces of a chunk, or of its blocks
+        kernels::Buffer<T> group_queries, averages;  // (C): queries of groups, averages of groups
+        kernels::Buffer<T> states;                   // for the pieces of a chunk, or for its blocks
         kernels::Buffer<T> ball_state, distance;     // distance (n_column, tile_points)
         kernels::Buffer<T> attend;
         kernels::Buffer<T> ball, other;  // (C): branches
         kernels::Buffer<T> gate;         // (2H)
-        kernels::Buffer<T> score;        // of the choice
+        kernels::Buffer<T> score;        // scores of the choice
         kernels::Buffer<int64_t> block, own, sorted;
         kernels::Buffer<kernels::bsa::KeyBlock<const T>> keys;
     };
@@ -77,14 +78,15 @@ private:
     kernels::Tile<T> piece_tile(kernels::Buffer<T>& buffer, int64_t n_channel, int64_t n) const {
         return {buffer.data(), {n_channel, n}, {kernels::tile_points, 1}};
     }
-    /// The place of a piece's channels: what is kept, or else a buffer.
+    /// Returns the tile of a piece's channels: the stored field if there is one, otherwise a
+    /// buffer.
     kernels::Tile<T> kept_piece(const kernels::Tiles<T>& kept, int64_t piece,
                                 kernels::Buffer<T>& buffer) const {
         const SlotShape& shape = work_.shape();
         return kept.data ? shape.piece_of(kept, piece)
                          : piece_tile(buffer, config_.n_channel, shape.piece());
     }
-    /// The tile of a chunk's groups, likewise.
+    /// Returns the tile of a chunk's groups: the stored field if there is one, otherwise a buffer.
     kernels::Tile<T> groups_tile(const kernels::Tiles<T>& kept, int64_t chunk,
                                  kernels::Buffer<T>& buffer) const {
         return kept.data ? kept.tile(chunk)

@@ -36,7 +36,7 @@ void Coarse<T>::resize(std::span<const int64_t> slot_begins) {
     tiles_data_ = tiles_.data();
 }
 
-/// The coarse vectors of blocks of one field: head by head through the network, or means.
+/// Computes the coarse vectors of blocks of one field, head by head: by the network, or as means.
 template <class T>
 void Coarse<T>::reduce(const CoarseMlp<T>& mlp, Tiles<T> x, int64_t first, Tile<T> to, int thread) {
     const int64_t l = config_.block_size, d = config_.head_dim(), n = to.shape[1];

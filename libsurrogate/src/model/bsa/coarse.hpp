@@ -13,18 +13,20 @@
 namespace surrogate::impl::bsa {
 
 /// Coarse keys and values of all blocks of all ranks, in tiles of key_blocks blocks that begin at
-/// multiples of it: whoever sums over a tile at a time gets the same bits on any number of ranks.
+/// multiples of key_blocks. Sums over one tile at a time are therefore bitwise identical on any
+/// number of ranks.
 template <class T>
 class Coarse {
 public:
     static constexpr int64_t key_blocks = 128;  // 64 KiB of keys and values of 64 channels in float
-    /// Blocks that are compressed at once.
+    /// Number of blocks that are compressed at once.
     static constexpr int64_t chunk_blocks = kernels::tile_points;
 
-    /// config must outlive it.
+    /// Keeps a reference to `config`, which must outlive this object. Local.
     Coarse(const Config& config, const kernels::Queue& queue);
 
-    /// slot_begins (size + 1). Takes memory for more blocks than ever before.
+    /// Sets the partition slot_begins (size + 1). Local. Allocates only if the number of blocks
+    /// exceeds all earlier numbers.
     void resize(std::span<const int64_t> slot_begins);
 
     int64_t n_block() const { return n_block_; }
@@ -36,10 +38,11 @@ public:
     /// workspace's rows.
     void compress(const LayerWeights<T>& w, Workspace<T>& work, int64_t first, int64_t n,
                   int thread);
-    /// `to` (C, n) = queries of blocks of this rank, by their network or as means of `l` slots.
+    /// Sets `to` (C, n) to the coarse queries of blocks of this rank, computed by their network or
+    /// as means of `l` slots.
     void compress_queries(const LayerWeights<T>& w, Workspace<T>& work, int64_t l, int64_t first,
                           kernels::Tile<T> to, int thread);
-    /// Collective: all ranks' rows become tiles.
+    /// Gathers the rows of all ranks into tiles. Collective.
     void gather(Communicator& comm, Workspace<T>& work);
 
     int64_t bytes_sent(int rank) const { return n_bytes_[static_cast<size_t>(rank)]; }
@@ -52,7 +55,7 @@ private:
                 {config_.n_channel, std::min(key_blocks, n_block_ - tile * key_blocks)},
                 {key_blocks, 1}};
     }
-    /// Buffers of one thread, each a tile of chunk_blocks blocks and the width named.
+    /// Buffers of one thread, each one tile of chunk_blocks blocks with the given width.
     struct Scratch {
         kernels::Buffer<T> folded, hidden;  // (l D), (2 E)
         kernels::Buffer<T> coarse;          // (2 C)
@@ -63,7 +66,7 @@ private:
     const Config& config_;
     kernels::Queue queue_;
     int64_t n_block_ = 0;
-    std::vector<int64_t> n_bytes_;  // of each rank's rows
+    std::vector<int64_t> n_bytes_;  // bytes of each rank's rows
     kernels::Buffer<T> rows_;       // (n_block, 2C): keys, values
     kernels::Buffer<T> tiles_;      // (n_key_tile, 2C, key_blocks)
     T* tiles_data_ = nullptr;

@@ -21,22 +21,24 @@ void refuse(const std::string& text) {
 
 void require_power_of_two(const char* key, int64_t value) {
     if (std::has_single_bit(static_cast<uint64_t>(value))) return;
-    refuse(std::string(key) + " must be a power of two, is " + std::to_string(value) +
-           "; the next ones are " + std::to_string(std::bit_floor(static_cast<uint64_t>(value))) +
-           " and " + std::to_string(std::bit_ceil(static_cast<uint64_t>(value))));
+    refuse(std::string(key) + " is " + std::to_string(value) +
+           ", expected a power of two; the nearest valid values are " +
+           std::to_string(std::bit_floor(static_cast<uint64_t>(value))) + " and " +
+           std::to_string(std::bit_ceil(static_cast<uint64_t>(value))));
 }
 
 void require_heads(const char* key, int64_t n_head, int64_t n_channel) {
     if (n_channel % n_head == 0) return;
-    refuse(std::string(key) + " (" + std::to_string(n_head) + ") must divide the " +
+    refuse(std::string(key) + " is " + std::to_string(n_head) + ", expected a divisor of the " +
            std::to_string(n_channel) + " channels");
 }
 
 int64_t hidden_width(double ratio, int64_t n, const char* key) {
-    const double width = ratio * static_cast<double>(n);  // in double, truncated, as the code does
+    // in double, truncated, as in the official code
+    const double width = ratio * static_cast<double>(n);
     if (!(width >= 1 && width <= static_cast<double>(max_width))) {
         refuse(std::string(key) + " gives a hidden width of " + number_text(width) +
-               ", outside 1 .. " + std::to_string(max_width));
+               ", expected 1 to " + std::to_string(max_width));
     }
     return static_cast<int64_t>(width);
 }
@@ -51,18 +53,18 @@ int64_t power_of_two(Hyperparameters& read, const char* key, int64_t low, int64_
 
 void require_at_most_ball(const char* key, int64_t value, int64_t ball_size) {
     if (value <= ball_size) return;
-    refuse(std::string(key) + " (" + std::to_string(value) + ") must be at most ball_size (" +
-           std::to_string(ball_size) + "): blocks and groups lie inside of a ball");
+    refuse(std::string(key) + " is " + std::to_string(value) + ", expected at most ball_size = " +
+           std::to_string(ball_size) + ": a ball contains whole blocks and groups");
 }
 
-/// Cosine and sine of 45 degrees as the official code has them: whatever libm says, a tree must not
-/// depend on it. Other angles are computed.
+/// Returns the rotation matrix. Cosine and sine of 45 degrees are the official code's numbers: a
+/// tree must not depend on the math library. Other angles are computed.
 std::array<double, 9> rotation_of(double degrees, int64_t n_axis) {
     const double angle = degrees * std::numbers::pi / 180;
     const double c = degrees == 45 ? 0x1.6a09e667f3bcdp-1 : std::cos(angle);
     const double s = degrees == 45 ? 0x1.6a09e667f3bccp-1 : std::sin(angle);
     if (n_axis == 2) return {c, -s, s, c};
-    // Three Euler angles, all equal.
+    // Three equal Euler angles.
     return {c * c,
             s * c * (s - 1),
             s * (s + c * c),
@@ -89,12 +91,12 @@ double hex_number(const nlohmann::json& entry) {
         }
     }
     refuse("rotation holds " + printable(dump_json(entry), 40) +
-           ", not a finite number such as \"0x1.6a09e667f3bcdp-1\"");
+           ", expected a finite number such as \"0x1.6a09e667f3bcdp-1\"");
 }
 
 }  // namespace
 
-/// The d x d numbers of the card, or an empty list.
+/// Reads the d x d numbers of the card, or an empty list.
 void read_rotation(const nlohmann::json& network, Hyperparameters& read, double degrees,
                    Config& c) {
     if (c.is_rotated) c.rotation = rotation_of(degrees, c.n_axis);
@@ -102,15 +104,15 @@ void read_rotation(const nlohmann::json& network, Hyperparameters& read, double 
     const nlohmann::json& list = network["rotation"];
     const auto n = static_cast<size_t>(c.n_axis * c.n_axis);
     if (!list.is_array() || (!list.empty() && list.size() != n)) {
-        refuse("rotation must be a list of " + std::to_string(n) + " numbers (a matrix of " +
-               std::to_string(c.n_axis) + " axes, row by row) or empty, is " +
-               printable(dump_json(list), 60));
+        refuse("rotation is " + printable(dump_json(list), 60) + ", expected a list of " +
+               std::to_string(n) + " numbers (a matrix of " + std::to_string(c.n_axis) +
+               " axes, row by row) or an empty list");
     }
     for (size_t i = 0; i < list.size(); ++i) {
         const double value = hex_number(list[i]);
         if (std::abs(value) > 2) {
             refuse("rotation holds " + number_text(value) +
-                   ", no rotation has entries beyond 1; leave the key out to have it computed");
+                   ", expected -1 to 1; remove the key to compute the rotation from the angle");
         }
         c.rotation[i] = value;
     }
@@ -122,8 +124,8 @@ void read_attention(const nlohmann::json& network, Hyperparameters& outer, Confi
     static const nlohmann::json nothing = nlohmann::json::object();
     const bool has = outer.has("attention_kwargs");
     if (has && !network["attention_kwargs"].is_object()) {
-        refuse("attention_kwargs must be an object, is " +
-               printable(dump_json(network["attention_kwargs"]), 60));
+        refuse("attention_kwargs is " + printable(dump_json(network["attention_kwargs"]), 60) +
+               ", expected an object");
     }
     Hyperparameters read(has ? network["attention_kwargs"] : nothing, "attention_kwargs");
     c.block_size = power_of_two(read, "compress_block_size", 1, 8);
@@ -149,10 +151,10 @@ void read_attention(const nlohmann::json& network, Hyperparameters& outer, Confi
     require_at_most_ball("attention_kwargs.group_selection_size", c.group_size, c.ball_size);
     if ((c.compresses_groups || c.has_query_mlp) && c.group_size != c.block_size) {
         refuse(
-            "attention_kwargs.use_coarse_q_attn and use_coarse_q_importance take a block of "
-            "queries for a group: group_selection_size (" +
-            std::to_string(c.group_size) + (groups ? "" : ", without use_group_selection") +
-            ") must be compress_block_size (" + std::to_string(c.block_size) + ")");
+            "attention_kwargs.use_coarse_q_attn and use_coarse_q_importance use blocks of queries "
+            "as groups: group_selection_size is " +
+            std::to_string(c.group_size) + (groups ? "" : " (without use_group_selection)") +
+            ", expected compress_block_size = " + std::to_string(c.block_size));
     }
 }
 
@@ -180,10 +182,10 @@ Config parse_network(const nlohmann::json& network) {
     require_heads("num_heads", c.n_head, c.n_channel);
     c.n_hidden = hidden_width(static_cast<double>(ratio), c.n_channel, "mlp_ratio");
     if (c.features == Features::fourier && c.n_feature % 2 != 0) {
-        refuse("c_in (" + std::to_string(c.n_feature) +
-               ") must be even with pos_enc 'fourier': half cosines, half sines");
+        refuse("c_in is " + std::to_string(c.n_feature) +
+               ", expected an even number with pos_enc 'fourier': half cosines, half sines");
     }
-    // Full attention sees all slots: their order changes nothing.
+    // In full attention each slot attends to all slots: their order has no effect.
     c.is_rotated = rotates && angle > 0 && c.n_axis > 1 && c.has_balls();
     read_rotation(network, read, angle, c);
     read_attention(network, read, c);
@@ -210,7 +212,7 @@ Config parse_single_layer(const nlohmann::json& network) {
     const std::string rows = read.text("qkv_layout", "interleaved");
     if (!rows.starts_with("interleaved")) {
         refuse("qkv_layout is '" + printable(rows, 60) +
-               "', Erwin's ball attention has interleaved rows: h*3D + e*3 + {q, k, v}");
+               "', expected 'interleaved': Erwin's ball attention has rows h*3D + e*3 + {q, k, v}");
     }
     read.refuse_unknown();
     require_heads("heads", c.n_head, c.n_channel);
@@ -230,8 +232,9 @@ Config parse_config(const nlohmann::json& network) {
     if (*model == "erwin_ball_attention") return parse_single_layer(network);
     if (*model == "bsa") return parse_network(network);
     throw Error(Status::not_supported, "card: network.model " + printable(model->dump(), 60) +
-                                           " is not built; of Ball Sparse Attention: the network "
-                                           "(no key model) and 'erwin_ball_attention'");
+                                           " is not supported, expected 'erwin_ball_attention', "
+                                           "or no key model for the network of Ball Sparse "
+                                           "Attention");
 }
 
 }  // namespace surrogate::impl::bsa

@@ -13,12 +13,12 @@ double real(int64_t n) {
     return static_cast<double>(n);
 }
 
-/// Flops of a slot and layer, by the formulas of the specification (a multiply-add counts 2).
+/// Flops per slot and layer, by the formulas of the specification (a multiply-add counts 2).
 struct SlotFlops {
     double start = 0;       ///< position_proj, qkv, gates
-    double compress = 0;    ///< networks of blocks
+    double compress = 0;    ///< networks that compress blocks
     double ball = 0;        ///< scores and averages
-    double compressed = 0;  ///< likewise, and the scores that choose
+    double compressed = 0;  ///< scores and averages, and the scores of the choice
     double selected = 0;
     double finish = 0;  ///< out_proj, SwiGLU
 
@@ -73,7 +73,7 @@ void add_layer(const Config& config, const Work& work, int64_t layer,
 std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
     const double n = real(work.n_point), c = real(config.n_channel);
     std::vector<LayerCost> list;
-    list.push_back(error_flag_cost("flag of every rank"));
+    list.push_back(error_flag_cost("error flag of every rank"));
     if (work.n_given > 0) {
         list.push_back(scatter_cost("inputs to tree order",
                                     work.n_solver * work.n_given * work.value_bytes, 1));
@@ -100,12 +100,12 @@ void keep_work_of_one_rank(std::vector<LayerCost>& list) {
 std::vector<std::string> notes_of(const Config& config, int64_t n_point, int64_t n_slot, int n_rank,
                                   bool is_reproducible) {
     std::vector<std::string> notes;
-    notes.push_back(std::to_string(n_point) + " points stand in " + std::to_string(n_slot) +
+    notes.push_back(std::to_string(n_point) + " points occupy " + std::to_string(n_slot) +
                     " slots of a ball tree" +
-                    (config.is_rotated ? "; odd layers work in a rotated tree" : ""));
+                    (config.is_rotated ? "; odd layers use a rotated tree" : ""));
     if (is_reproducible) {
         notes.push_back(
-            "reproducible: numbers are those of the fast mode; equal points are ordered by id");
+            "reproducible: results equal the fast mode's; equal points are ordered by id");
     }
     if (!config.is_sparse() || n_slot == 0) return notes;
     const int64_t ball = std::min(config.ball_size, n_slot);
@@ -114,18 +114,19 @@ std::vector<std::string> notes_of(const Config& config, int64_t n_point, int64_t
     notes.push_back("compressed attention grows with the square of the number of points: " +
                     number_text(real(n_slot) * f.compressed) + " of " +
                     number_text(real(n_slot) * (f.compressed + f.all_but_compressed())) +
-                    " flops a layer here, all ranks together");
+                    " flops per layer here, over all ranks");
     if (!config.compresses_groups) {
         const double from = real(n_slot) * f.all_but_compressed() / std::max(f.compressed, 1.0);
-        notes.push_back("it exceeds the rest from " + number_text(std::ceil(from)) +
-                        " slots on; from there train with use_coarse_q_attn (group compression), "
-                        "whose compressed attention costs " +
-                        std::to_string(config.block_size) + " times less");
+        notes.push_back(
+            "it exceeds the rest from " + number_text(std::ceil(from)) +
+            " slots on; for more slots train with use_coarse_q_attn (group compression), "
+            "whose compressed attention costs " +
+            std::to_string(config.block_size) + " times less");
     }
     if (n_rank > 1) {
         notes.push_back(
-            "chosen blocks of other ranks: bytes of the last run, or, before the first "
-            "one, the most there can be");
+            "chosen blocks of other ranks: bytes of the last run, or the maximum before the "
+            "first run");
     }
     return notes;
 }

@@ -75,7 +75,7 @@ AttendArgs DeviceBlocks::to_ball(const DeviceLayer& layer, const LayerRows& rows
     return args;
 }
 
-/// Hidden channels lie where queries, keys and values were.
+/// Computes the passes after attention. The hidden channels overwrite queries, keys and values.
 void DeviceBlocks::finish(const DeviceLayer& layer, const LayerRows& rows, Stream stream) const {
     LinearArgs out = pass(layer.out, rows.n_slot);
     out.stream = rows.y;

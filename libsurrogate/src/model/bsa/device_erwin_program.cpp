@@ -32,8 +32,9 @@ using kernels::bsa::UpdateArgs;
 
 namespace {
 
-/// Messages on the rows of the solver's points, then the levels, whose streams are kept from the
-/// way down for the way up. The tree is made on the host.
+/// Evaluates Erwin's U-net on a device: messages on the rows of the solver's points, then the
+/// levels, whose streams are kept from the encoders for the decoders. The tree is built on the
+/// host.
 class ErwinDevicePasses final : public DeviceProgram {
 public:
     ErwinDevicePasses(const Config& config, std::shared_ptr<const DeviceWeights> weights,
@@ -55,7 +56,7 @@ public:
 
     void connect(const DeviceColumns& columns) override;
 
-    /// Pairs, which are made of the features after the columns were read.
+    /// Returns the pairs, which are computed from the features after the columns have been read.
     float* staging() const override { return at<float>(pair_); }
     void enqueue(DeviceSteps& steps) const override;
 
@@ -75,15 +76,16 @@ private:
         int64_t n_slot() const { return plan.shape().n_local(); }
 
         TreePlan<float> plan;
-        // In arena_. parent: of the slots in their parents of the next level, (S, d) a parent.
+        // Offsets in arena_. parent: positions of the slots relative to their parents on the next
+        // level, (S, d) per parent.
         int64_t x = 0, order = 0, relative[2] = {}, parent = 0;
     };
-    /// Blocks that follow each other on a level.
+    /// Consecutive blocks on a level.
     struct Stage {
         const bsa::Config* config;
         const bsa::DeviceWeights* weights;  // null: no blocks
         std::unique_ptr<const DeviceBlocks> blocks;
-        int64_t y = 0;  // in arena_
+        int64_t y = 0;  // offset in arena_
     };
     Stage stage_of(const bsa::Config& config, const bsa::DeviceWeights* weights) const {
         Stage stage{&config, weights, nullptr};
@@ -108,7 +110,7 @@ private:
     void pool(size_t level, Stream stream) const;
     void unpool(size_t level, Stream stream) const;
     void read_out(Stream stream) const;
-    /// y = layer(x), streams of whole tiles.
+    /// Computes y = layer(x), streams of whole tiles.
     void run(const DeviceLinear& layer, int64_t n_row, const float* x, float* y,
              Stream stream) const;
 
@@ -131,8 +133,9 @@ private:
     std::vector<Stage> encoders_, decoders_;      // (L + 1), (L)
     DeviceColumns columns_;
     DeviceArena arena_;
-    // In arena_. pair_: rows of points and means of their messages, later what parents give their
-    // children. work_: features, products of messages, joined rows, and what a layer works on.
+    // Offsets in arena_. pair_: rows of points and means of their messages, later the contributions
+    // of parents to their children. work_: features, products of messages, joined rows, and the
+    // working memory of layers.
     int64_t pair_ = 0, work_ = 0, work_bytes_ = 0, u_ = 0, u_bytes_ = 0;
     int64_t rows_ = 0, points_ = 0, positions_ = 0, first_ = 0, source_ = 0;
 };
@@ -205,7 +208,8 @@ void ErwinDevicePasses::add_level(size_t level) {
     if (level + 1 < levels_.size()) to.parent = arena_.add(4 * n * d);
 }
 
-/// Rows of y that attention does not write stay zero: no other stage has them.
+/// Adds the memory of a stage. Rows of y that attention does not write stay zero: no other stage
+/// uses this memory.
 void ErwinDevicePasses::add_stage(size_t level, Stage& stage) {
     if (!stage.weights) return;
     const DeviceWidths& w = stage.weights->widths();
@@ -261,7 +265,7 @@ void ErwinDevicePasses::fill_edges(ArenaWriter& put) const {
     put(source_, source);
 }
 
-// ---- what an evaluation enqueues ---------------------------------------------------------------
+// ---- passes of an evaluation -------------------------------------------------------------------
 
 void ErwinDevicePasses::run(const DeviceLinear& layer, int64_t n_row, const float* x, float* y,
                             Stream stream) const {
@@ -317,7 +321,7 @@ void ErwinDevicePasses::pass_messages(size_t step, Stream stream) const {
     kernels_.update(device_.properties(), update, stream);
 }
 
-/// Rows of points to their slots.
+/// Copies rows of points to their slots.
 void ErwinDevicePasses::enter_tree(Stream stream) const {
     JoinArgs join;
     join.n_row = levels_.front()->n_slot();
@@ -348,7 +352,7 @@ void ErwinDevicePasses::run_blocks(size_t level, const Stage& stage, Stream stre
     }
 }
 
-/// From a level to the next one. Where nothing is pooled rows are only copied.
+/// Pools a level into the next one. If the stride is 1, rows are only copied.
 void ErwinDevicePasses::pool(size_t level, Stream stream) const {
     const Level& coarse = *levels_[level + 1];
     const int64_t stride = config_.strides[level];
@@ -427,7 +431,7 @@ void ErwinDevicePasses::enqueue(DeviceSteps& steps) const {
     });
 }
 
-// ---- the table of the plan ---------------------------------------------------------------------
+// ---- table of the plan -------------------------------------------------------------------------
 
 std::vector<LayerCost> ErwinDevicePasses::costs() const {
     Work work;

@@ -9,8 +9,8 @@
 
 namespace surrogate::impl::bsa::erwin {
 
-/// Kernels of kernels/bsa, on one rank. `config` and the domain must outlive it. Local; throws
-/// not_supported.
+/// Creates the program of Erwin's U-net on a device, with the kernels of kernels/bsa, on one rank.
+/// `config` and the domain must outlive it. Local. Throws not_supported.
 std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
                                                    std::shared_ptr<const DeviceWeights> weights,
                                                    const PointDomain& domain,

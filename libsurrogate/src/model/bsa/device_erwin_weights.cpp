@@ -16,13 +16,13 @@ namespace {
 
 constexpr const char* family = "Erwin's U-net";
 
-/// n channels in each of two halves of a row, or in the first one.
+/// Returns n channels in each of two halves of a row, or in the first half only.
 DeviceChannels halves(int64_t n, int64_t n_half) {
     const int64_t width = plain_channels(n).width;
     return {n_half * n, n, width, 2 * width};
 }
 
-/// Columns first .. first + n - 1 of a layer, row by row.
+/// Copies columns first .. first + n - 1 of a layer, row by row.
 std::vector<float> columns(const Linear<float>& layer, int64_t first, int64_t n, int64_t n_padded) {
     std::vector<float> list(static_cast<size_t>(n_padded * n));
     for (int64_t r = 0; r < layer.n_out; ++r)

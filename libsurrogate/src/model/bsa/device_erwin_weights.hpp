@@ -12,37 +12,39 @@
 
 namespace surrogate::impl::bsa::erwin {
 
-/// A step of message passing; pointers are device memory. The layer along an edge is taken apart:
-/// its products with either point are made at the points.
+/// Weights of a step of message passing; pointers are device memory. The layer of an edge is split:
+/// its products with source and target are computed once per point.
 struct DeviceStep {
-    kernels::DeviceLinear parts;           ///< of a pair: of the source, of the target
+    kernels::DeviceLinear parts;           ///< pair: products of the source, of the target
     const float* position = nullptr;       ///< (width, d)
     const float* position_bias = nullptr;  ///< (width)
-    kernels::DeviceLinear update;          ///< of a pair
+    kernels::DeviceLinear update;          ///< reads a pair
     kernels::DeviceNorm message_norm, update_norm;
 };
 
-/// From a level to the next one, and back.
+/// Weights of the transition from a level to the next one, and back.
 struct DeviceWay {
     kernels::DeviceLinear pool, unpool;
-    const float* scale = nullptr;  ///< of what was kept, (C)
+    const float* scale = nullptr;  ///< scale of the skip connection, (C)
 };
 
-/// The weights of a U-net on a device; plans share them. `device`, `config` and `layers` must
-/// outlive it.
+/// Weights of a U-net in device memory; plans share them. `device`, `config` and `layers` must
+/// outlive this object.
 class DeviceWeights {
 public:
-    /// As PackedWeights.
+    /// Packs the weights and copies them to the device, like PackedWeights. Local.
     DeviceWeights(DeviceContext& context, kernels::Operand operand, const Config& config,
                   const Layers<float>& layers);
 
     kernels::Operand operand() const { return packed_.operand(); }
-    /// Channels of a level.
+    /// Returns the channels of a level.
     const kernels::DeviceChannels& nodes(size_t level) const { return nodes_[level]; }
-    /// Rows of a point and the mean of its messages, side by side.
+    /// Returns the channels of a pair: the row of a point and the mean of its messages, side by
+    /// side.
     const kernels::DeviceChannels& pair() const { return pair_; }
     kernels::DeviceChannels features() const { return kernels::plain_channels(config_.n_feature); }
-    /// Channels that pooling from a level reads, and that its reverse reads and writes.
+    /// Return the channels that pooling from a level reads, that unpooling to it reads, and that
+    /// unpooling writes.
     kernels::DeviceChannels pooled(size_t level) const;
     kernels::DeviceChannels unpooled(size_t level) const;
     kernels::DeviceChannels children(size_t level) const;
@@ -50,7 +52,7 @@ public:
     const kernels::DeviceLinear& embedding() const { return embedding_; }
     const std::vector<DeviceStep>& steps() const { return steps_; }
     const std::vector<DeviceWay>& ways() const { return ways_; }
-    // Null: a stage without blocks.
+    // Null for a stage without blocks:
     const bsa::DeviceWeights* encoder(size_t level) const { return encoders_[level].get(); }
     const bsa::DeviceWeights* decoder(size_t level) const { return decoders_[level].get(); }
     int64_t bytes() const;
@@ -71,7 +73,8 @@ private:
     PackedWeights packed_;
 };
 
-/// Throws not_supported for a U-net that a device does not take, by what it has and the limit.
+/// Throws not_supported, with the property and the limit, for a U-net that a device does not
+/// support.
 void require_device_sizes(const Config& config);
 
 }  // namespace surrogate::impl::bsa::erwin

@@ -29,14 +29,16 @@ using kernels::bsa::ResidualArgs;
 
 namespace {
 
-/// Ranks begin where a warp's queries would (two tiles): sums do not depend on who makes them.
+/// The first slot of each rank is a multiple of a warp's queries (two tiles): sums do not depend on
+/// the rank that computes them.
 constexpr int64_t least_slots = 2 * tile_rows;
 
-/// The network on all slots of the tree, which is made on the host. On one rank the kernels read
-/// and write the caller's points where they lie; on many, rows travel to their slots over the host.
+/// Evaluates the network on a device, on all slots of the tree, which is built on the host. On one
+/// rank the kernels read and write the caller's points in place. On several ranks rows are sent to
+/// the ranks of their slots through host memory.
 ///
-/// Ranks have whole balls. What a layer attends to beyond them comes by DeviceSharing, which also
-/// moves x to the order of rotated layers and y back.
+/// Ranks own whole balls. DeviceSharing supplies the keys and values that a layer needs beyond
+/// them; it also moves x to the order of rotated layers and y back.
 class DevicePasses final : public DeviceProgram {
 public:
     DevicePasses(const Config& config, std::shared_ptr<const DeviceWeights> weights,
@@ -71,8 +73,8 @@ private:
     /// Source and destination of coarse vectors.
     struct Compression {
         const DeviceCoarse& by;
-        int64_t part;  ///< of qkv
-        int64_t to;    ///< in arena_
+        int64_t part;  ///< part of qkv
+        int64_t to;    ///< offset in arena_
     };
 
     void add_memory();
@@ -83,7 +85,7 @@ private:
     void compress_all(const DeviceLayer& layer, Stream stream) const;
     void attend(const DeviceLayer& layer, bool rotated, Stream stream) const;
     void attend_sparsely(const DeviceLayer& layer, bool rotated, Stream stream) const;
-    /// Passes on this rank's slots.
+    /// Enqueues passes on this rank's slots, if there are any.
     template <class Work>
     void compute(DeviceSteps& steps, const Work& work) const {
         if (n_slot() > 0) steps.compute([&] { work(steps.stream()); });
@@ -119,7 +121,7 @@ private:
     int64_t n_block() const { return n_slot() / config_.block_size; }
     int64_t n_block_global() const { return n_slot_global() / config_.block_size; }
     int64_t n_choice() const { return std::min(config_.n_choice, n_block_global()); }
-    /// Channels of queries, keys or values of all heads.
+    /// Returns the number of channels of queries, keys or values of all heads.
     int64_t n_head_channel() const { return config_.n_head * widths().heads.n_dim_padded; }
     int64_t operand_bytes() const { return kernels::operand_bytes(weights_->operand()); }
     const DeviceWidths& widths() const { return weights_->widths(); }
@@ -127,7 +129,7 @@ private:
     T* at(int64_t place) const {
         return arena_.at<T>(place);
     }
-    /// Null: the layer's rows stand in its order.
+    /// Returns the order of the layer's rows; null: the rows are stored in the layer's order.
     const int32_t* order(bool rotated) const {
         return rotated && is_alone() ? at<int32_t>(slots_) : nullptr;
     }
@@ -141,13 +143,13 @@ private:
     std::shared_ptr<const DeviceWeights> weights_;
     DeviceBlocks blocks_;
     TreePlan<float> plan_;
-    std::optional<RowExchange<float>> rows_;  // more than one rank
+    std::optional<RowExchange<float>> rows_;  // only with more than one rank
     DeviceColumns columns_;
     DeviceArena arena_;
     DeviceSharing sharing_;
-    // In arena_. work_: features, then q, k and v, then hidden channels, then predictions.
-    // staging_: x_, which is made of the features after the columns were read; of a layer alone
-    // memory of its own.
+    // Offsets in arena_. work_: features, then q, k and v, then hidden channels, then predictions.
+    // staging_: x_, which is computed from the features after the columns have been read; for a
+    // single layer a separate buffer.
     int64_t staging_ = 0, x_ = 0, residual_ = 0, u_ = 0, work_ = 0, y_ = 0, gates_ = 0;
     int64_t folded_ = 0, coarse_hidden_ = 0, coarse_q_ = 0, coarse_k_ = 0, coarse_v_ = 0;
     int64_t chosen_ = 0;
@@ -190,7 +192,7 @@ void DevicePasses::add_memory() {
     u_ = arena_.add(operand_bytes() * n * w.nodes.width);
     work_ = arena_.add(std::max({numbers(n, w.features), numbers(n, w.qkv),
                                  operand_bytes() * n * w.hidden.width, numbers(n, w.outputs)}));
-    // On its way to its rotated places x stands where y will.
+    // x uses the memory of y while it is sent to the rotated order.
     y_ = arena_.add(std::max(numbers(n, w.heads), sharing_.turns() ? numbers(n, w.nodes) : 0));
     if (config_.is_sparse()) {
         const int64_t n_row = kernels::padded_rows(n_block() * config_.n_head);
@@ -212,7 +214,7 @@ void DevicePasses::add_memory() {
     arena_.take(device_);
 }
 
-/// points: of the columns, in the order of the tree.
+/// Fills the tables. points: column of each point, in the order of the tree.
 void DevicePasses::fill_memory(const std::vector<int64_t>& points) {
     if (n_slot_global() == 0) return;
     const auto n = static_cast<size_t>(n_slot());
@@ -244,7 +246,7 @@ void DevicePasses::fill_memory(const std::vector<int64_t>& points) {
     put.finish();
 }
 
-// ---- what an evaluation enqueues ---------------------------------------------------------------
+// ---- passes of an evaluation -------------------------------------------------------------------
 
 void DevicePasses::embed(Stream stream) const {
     const DeviceLayers& layers = weights_->layers();
@@ -284,7 +286,7 @@ void DevicePasses::add_residual(bool adds, Stream stream) const {
     kernels_.residual(device_.properties(), args, stream);
 }
 
-/// Keys (1) or values (2) of all ranks' slots.
+/// Returns keys (1) or values (2) of all ranks' slots.
 HeadRows DevicePasses::all_slot_rows(int64_t part) const {
     if (is_alone()) return slot_rows(part);
     return {sharing_.slots(),
@@ -361,7 +363,7 @@ LayerRows DevicePasses::rows_of(bool rotated) const {
     return rows;
 }
 
-/// Attention of the slots to all slots.
+/// Returns the arguments for attention of the slots to all slots.
 AttendArgs DevicePasses::to_slots(bool rotated) const {
     AttendArgs args = blocks_.to_slots(rows_of(rotated));
     args.n_key = n_slot_global();
@@ -370,7 +372,7 @@ AttendArgs DevicePasses::to_slots(bool rotated) const {
     return args;
 }
 
-/// branch: 0 ball, 1 compressed, 2 selected.
+/// Sets the gate of a branch: 0 ball, 1 compressed, 2 selected.
 void DevicePasses::set_gate(const DeviceLayer& layer, int64_t branch, AttendArgs& args) const {
     const GateRows rows{config_.n_head};
     args.gates = layer.static_gates ? layer.static_gates : at<float>(gates_);
@@ -447,7 +449,7 @@ void DevicePasses::run_layer(int64_t index, DeviceSteps& steps) const {
     });
 }
 
-/// Outputs of the slots, where queries, keys and values were.
+/// Computes the outputs of the slots, in the memory of queries, keys and values.
 void DevicePasses::predict(Stream stream) const {
     const DeviceLayers& layers = weights_->layers();
     LinearArgs in = layer_args(layers.head_in, n_slot());
@@ -484,7 +486,7 @@ void DevicePasses::enqueue(DeviceSteps& steps) const {
     compute(steps, [&](Stream stream) { read_out(stream); });
 }
 
-// ---- the table of the plan ---------------------------------------------------------------------
+// ---- table of the plan -------------------------------------------------------------------------
 
 std::vector<LayerCost> DevicePasses::costs() const {
     Work work;
@@ -510,7 +512,7 @@ std::vector<LayerCost> DevicePasses::costs() const {
         keep_work_of_one_rank(list);
         return list;
     }
-    // Findings travel as NaN in what is sent anyway.
+    // Errors are sent as NaN within other messages.
     using Kind = LayerCost::Kind;
     std::erase_if(list, [](const LayerCost& cost) { return cost.kind == Kind::error_flag; });
     return list;
@@ -521,11 +523,12 @@ std::vector<std::string> DevicePasses::notes() const {
         notes_of(config_, plan_.slots().n_point(), n_slot_global(), 1, false);
     if (!is_alone()) {
         list.push_back(
-            "points travel to their slots and predictions back over the host, once a run");
+            "points are sent to their slots, and predictions back, through host memory, once per "
+            "run");
     }
     if (sharing_.has_slots()) {
         list.push_back("keys and values of all " + std::to_string(n_slot_global()) +
-                       " slots are gathered on every device once a layer: " +
+                       " slots are gathered on every device once per layer: " +
                        std::to_string(4 * sharing_.slot_channels() * n_slot_global()) + " bytes");
     }
     return list;

@@ -9,8 +9,8 @@
 
 namespace surrogate::impl::bsa {
 
-/// Kernels of kernels/bsa. `config` and the domain must outlive it. Local; throws
-/// not_supported.
+/// Creates the program of Ball Sparse Attention on a device, with the kernels of kernels/bsa.
+/// `config` and the domain must outlive it. Local. Throws not_supported.
 std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
                                                    std::shared_ptr<const DeviceWeights> weights,
                                                    const PointDomain& domain,

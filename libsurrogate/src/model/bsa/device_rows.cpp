@@ -36,7 +36,7 @@ SlotMoves slot_moves(std::span<const int64_t> targets, std::span<const int64_t> 
     SlotMoves moves;
     moves.n_given.resize(n_rank);
     moves.n_taken.resize(n_rank);
-    // Both sides have the rows between two ranks in the order of their places.
+    // Sender and receiver list the rows between two ranks in the order of their new positions.
     moves.given.resize(targets.size());
     std::iota(moves.given.begin(), moves.given.end(), 0);
     const auto key = [&](int32_t slot) {

@@ -99,7 +99,7 @@ void DeviceSharing::share_slots(float* stream, int64_t width, int64_t first,
     move(args, steps);
 }
 
-/// Keys before values in each part.
+/// Gathers keys and values of blocks. Each part holds keys before values.
 void DeviceSharing::share_blocks(float* keys, float* values, DeviceSteps& steps) const {
     const DeviceGather& gather = gathers_[1];
     MoveArgs args;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* family = "Ball Sparse Attention";
 
-/// Numbers (n_row, n_column) with rows of zeros behind them.
+/// Copies numbers (n_row, n_column) and appends rows of zeros.
 std::vector<float> with_zero_rows(const float* values, int64_t n_row, int64_t n_column,
                                   int64_t n_padded) {
     std::vector<float> padded(static_cast<size_t>(n_padded * n_column));
@@ -54,7 +54,8 @@ DeviceCoarse DeviceWeights::coarse(DeviceImage& image, const CoarseMlp<float>& m
             image.linear(w.coarse_hidden, w.coarse, mlp.layers[1], name + ".2")};
 }
 
-/// w1 and w2 as one layer, 8 outputs of each in turn, as DeviceActivation::swiglu takes them.
+/// Combines w1 and w2 into one layer with 8 outputs of each in turn, the layout of
+/// DeviceActivation::swiglu.
 kernels::DeviceLinear DeviceWeights::pairs(DeviceImage& image, const kernels::SwiGlu<float>& mlp,
                                            const std::string& name) const {
     const int64_t n_in = mlp.w1.n_in, n_pair = widths_.hidden.width;

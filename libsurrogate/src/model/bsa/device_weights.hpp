@@ -10,7 +10,7 @@
 
 namespace surrogate::impl::bsa {
 
-/// Positions of a model's channels on a device: widths are multiples of 16, heads multiples of 8.
+/// Channel layout of a model on a device: widths are multiples of 16, heads multiples of 8.
 struct DeviceWidths {
     kernels::DeviceChannels features, nodes, qkv, heads, gates, folded, coarse_hidden, coarse,
         hidden, outputs;
@@ -19,7 +19,7 @@ struct DeviceWidths {
     int64_t head_groups() const { return heads.n_dim_padded / 8; }
 };
 
-/// The network that makes one coarse vector of a block; no layers: means.
+/// Network that computes one coarse vector of a block; without layers: means.
 struct DeviceCoarse {
     kernels::DeviceLinear in, out;
 
@@ -29,7 +29,7 @@ struct DeviceCoarse {
 /// Weights of one layer; all pointers are device memory.
 struct DeviceLayer {
     kernels::DeviceNorm norm1, norm2;
-    const float* position = nullptr;       ///< (nodes.width, d); null: nothing is added
+    const float* position = nullptr;       ///< (nodes.width, d); null: no position term
     const float* position_bias = nullptr;  ///< (nodes.width)
     const float* sigma = nullptr;          ///< (H), times log2(e)
     kernels::DeviceLinear qkv, gates, out, mlp_in, mlp_out;
@@ -37,19 +37,20 @@ struct DeviceLayer {
     DeviceCoarse q_coarse, k_coarse, v_coarse;
 };
 
+/// All weights of the network; pointers are device memory.
 struct DeviceLayers {
-    const float* encoding = nullptr;       ///< of positions: (c_in / 2, d) or (c_in, d)
+    const float* encoding = nullptr;       ///< position encoding: (c_in / 2, d) or (c_in, d)
     const float* encoding_bias = nullptr;  ///< linear encoding (c_in)
     kernels::DeviceLinear embedding;
     std::vector<DeviceLayer> layers;
     kernels::DeviceLinear head_in, head_out;
 };
 
-/// The weights of a model of Ball Sparse Attention on a device; plans share them. `device`,
-/// `config` and `layers` must outlive it.
+/// Weights of a model of Ball Sparse Attention in device memory; plans share them. `device`,
+/// `config` and `layers` must outlive this object.
 class DeviceWeights {
 public:
-    /// As PackedWeights.
+    /// Packs the weights and copies them to the device, like PackedWeights. Local.
     DeviceWeights(DeviceContext& context, kernels::Operand operand, const Config& config,
                   const Layers<float>& layers);
 
@@ -73,7 +74,8 @@ private:
     PackedWeights packed_;
 };
 
-/// Throws not_supported for a network that a device does not take, by what it has and the limit.
+/// Throws not_supported, with the property and the limit, for a network that a device does not
+/// support.
 void require_device_sizes(const Config& config);
 
 }  // namespace surrogate::impl::bsa

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t max_level = 32;
 
-/// A list that has one entry for each of n levels or stages.
+/// Reads a list with one entry for each of n levels or stages.
 std::vector<int64_t> list_of(const nlohmann::json& network, Hyperparameters& read, const char* key,
                              int64_t low, int64_t high, int64_t n) {
     if (n == 0 && (!read.has(key) || network[key].empty())) return {};
@@ -23,8 +23,8 @@ std::vector<int64_t> list_of(const nlohmann::json& network, Hyperparameters& rea
         refuse(
             std::string(key) + " has " + std::to_string(list.size()) + " entries, expected " +
             std::to_string(n) +
-            ": c_hidden, ball_sizes, enc_num_heads, enc_depths have one for each level, strides, "
-            "dec_num_heads, dec_depths one less");
+            ": one per level in c_hidden, ball_sizes, enc_num_heads, enc_depths, and one less in "
+            "strides, dec_num_heads, dec_depths");
     }
     return list;
 }
@@ -47,15 +47,15 @@ bsa::Config stage_of(const Config& config, const std::string& name, size_t level
     return stage;
 }
 
-/// Ranks own slots of which every level has whole balls, and even small clouds have a slot on the
-/// coarsest level.
+/// Sets the unit of partition so that ranks own whole balls on every level, and the smallest number
+/// of slots so that even small clouds have a slot on the coarsest level.
 void set_slots(const Config& config, const std::vector<int64_t>& balls, bsa::Config& finest) {
-    int64_t fine_slots = 1;  // of one slot of the level
+    int64_t fine_slots = 1;  // finest slots per slot of the level
     for (size_t level = 0; level < balls.size(); ++level) {
         finest.slot_unit = std::max(finest.slot_unit, balls[level] * fine_slots);
         if (level < config.strides.size()) fine_slots *= config.strides[level];
         if (fine_slots > max_width)
-            refuse("strides multiply to more than " + std::to_string(max_width));
+            refuse("the product of strides exceeds " + std::to_string(max_width));
     }
     finest.least_slots = std::max<int64_t>(2, fine_slots);
 }
@@ -79,7 +79,8 @@ Config parse_config(const nlohmann::json& network) {
     const int64_t ratio = read.integer("mlp_ratio", 1, 1024, 4);
     const double degrees = read.number("rotate", 0);
     c.width = read.integers("c_hidden", 1, max_width, max_level + 1, {});
-    if (c.width.empty()) refuse("c_hidden is missing: a list with the channels of each level");
+    if (c.width.empty())
+        refuse("c_hidden is missing, expected a list with the channels of each level");
     const auto n_level = std::ssize(c.width);
     c.strides = list_of(network, read, "strides", 1, max_width, n_level - 1);
     const auto balls = list_of(network, read, "ball_sizes", 1, max_width, n_level);
@@ -111,8 +112,9 @@ Config parse_config(const nlohmann::json& network) {
         if (is_last) break;
         if (c.strides[l] == 1 && c.width[l] != c.width[l + 1])
             refuse("c_hidden changes from " + std::to_string(c.width[l]) + " to " +
-                   std::to_string(c.width[l + 1]) + " where strides is 1: nothing is pooled there");
-        // Decoders are numbered from the coarsest level; their lists stand in the order of levels.
+                   std::to_string(c.width[l + 1]) +
+                   " at a stride of 1, expected equal channels: a stride of 1 does not pool");
+        // Decoders are numbered from the coarsest level; their lists are in the order of levels.
         const size_t d = c.strides.size() - 1 - l;
         add(c.decoders,
             stage_of(c, "decoder." + std::to_string(d) + ".", l, dec_heads[l], dec_depths[l], ratio,

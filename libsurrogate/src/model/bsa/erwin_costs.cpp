@@ -9,7 +9,8 @@ double real(int64_t n) {
     return static_cast<double>(n);
 }
 
-/// Flops of the blocks of a stage (a multiply-add counts 2), and what rotated ones send.
+/// Adds the flops of the blocks of a stage (a multiply-add counts 2), and the bytes that rotated
+/// blocks send.
 void add_stage(const bsa::Config& stage, const Work::Level& level, int64_t moves,
                std::vector<LayerCost>& list) {
     const double c = real(stage.n_channel), n = real(level.n_slot), ball = real(level.ball);
@@ -29,7 +30,7 @@ std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
     const double c = real(config.width.front()), d = real(config.n_axis);
     const int64_t row_bytes = config.width.front() * work.value_bytes;
     std::vector<LayerCost> list;
-    list.push_back(error_flag_cost("flag of every rank"));
+    list.push_back(error_flag_cost("error flag of every rank"));
     list.push_back(
         {"embed.embed_fn", real(work.n_solver) * 2 * c * real(config.n_feature), 0, 0, 0});
     const double of_points = work.splits_messages ? 8 * c * c : 4 * c * c;
@@ -63,13 +64,12 @@ std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
 std::vector<std::string> notes_of(const Config& config, int64_t n_point, int64_t n_slot,
                                   bool is_reproducible) {
     std::vector<std::string> notes;
-    notes.push_back(std::to_string(n_point) + " points stand in " + std::to_string(n_slot) +
+    notes.push_back(std::to_string(n_point) + " points occupy " + std::to_string(n_slot) +
                     " slots of a ball tree with " + std::to_string(config.n_stride() + 1) +
-                    " levels; messages pass where the solver has its points");
+                    " levels; messages are computed on the ranks of the solver's points");
     if (is_reproducible) {
         notes.push_back(
-            "reproducible: numbers are those of the fast mode; messages to a point are added in "
-            "the "
+            "reproducible: results equal the fast mode's; messages to a point are added in the "
             "order of the ids of their sources");
     }
     return notes;

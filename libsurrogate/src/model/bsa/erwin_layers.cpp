@@ -14,7 +14,7 @@ namespace {
 
 constexpr double norm_eps = 1e-5;
 
-/// See NormedLinear: weight, bias, scale.
+/// Computes weight, bias and scale of a NormedLinear.
 template <class T>
 struct Fold {
     Linear<T> linear;
@@ -53,7 +53,7 @@ NormedLinear<T> normed(const Weights<T>& weights, const std::string& name, int64
         throw Error(Status::bad_file, "tensor '" + norm + "running_var' holds " +
                                           number_text(static_cast<double>(fold.variance[c])) +
                                           " at index " + std::to_string(c) +
-                                          "; a variance is at least 0");
+                                          ", expected a variance of at least 0");
     }
     NormedLinear<T> result;
     result.derived = weights.derive(fold.size(), fold);

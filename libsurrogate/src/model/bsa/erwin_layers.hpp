@@ -9,14 +9,14 @@
 
 namespace surrogate::impl::bsa::erwin {
 
-/// A step of message passing: along an edge from j to i, and at a point.
+/// Weights of a step of message passing: along an edge from j to i, and at a point.
 template <class T>
 struct StepWeights {
     kernels::Linear<T> message, update;
     kernels::Norm<T> message_norm, update_norm;
 };
 
-/// An affine layer and the batch norm behind it, in evaluation mode, as one affine layer:
+/// An affine layer followed by batch norm in evaluation mode, combined into one affine layer:
 ///   s (W u + b - mean) + beta,   s = weight / sqrt(var + 1e-5)
 /// Row r of W belongs to channel r % n of the norm's n channels.
 template <class T>
@@ -29,13 +29,14 @@ struct NormedLinear {
 /// All weights of a U-net in one precision.
 template <class T>
 struct Layers {
-    /// `master` has the names and shapes of layout(config). Throws bad_file (a negative variance).
+    /// Derives the layers from `master`, which must have the names and shapes of layout(config).
+    /// Local. Throws bad_file for a negative variance.
     Layers(const Config& config, const std::shared_ptr<const MasterWeights>& master);
 
     std::shared_ptr<const Weights<T>> weights;
     kernels::Linear<T> embed;
     std::vector<StepWeights<T>> steps;
-    std::vector<std::unique_ptr<const bsa::Layers<T>>> encoders, decoders;  ///< as in Config
+    std::vector<std::unique_ptr<const bsa::Layers<T>>> encoders, decoders;  ///< see Config
     std::vector<NormedLinear<T>> pools, unpools;                            ///< (L)
 };
 

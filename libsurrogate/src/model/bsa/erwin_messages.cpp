@@ -29,9 +29,9 @@ Messages<T>::Messages(const Config& config, const Layers<T>& layers, const kerne
 void require_edges(const PointDomain& domain) {
     if (domain.edges() || domain.n_global() == 0) return;
     throw Error(Status::invalid_argument,
-                "Erwin's U-net passes messages along edges, and the domain has none" +
+                "Erwin's U-net needs edges, but the domain has none" +
                     std::string(domain.revision() > 0 ? " since its points moved" : "") +
-                    "; give edges by surrogate_domain_set_edges");
+                    "; set them with surrogate_domain_set_edges");
 }
 
 template <class T>
@@ -59,7 +59,8 @@ void Messages<T>::connect(std::span<const float> positions) {
     exchange_positions();
 }
 
-/// The rows of h that edges begin at; those of other ranks, each once, follow this rank's points.
+/// Sets the rows of h at which edges begin, and returns the segments to receive: sources on other
+/// ranks, each once, stored after this rank's points.
 template <class T>
 std::vector<NeighborExchange::Want> Messages<T>::find_sources() {
     source_.clear();
@@ -77,7 +78,7 @@ std::vector<NeighborExchange::Want> Messages<T>::find_sources() {
         if (source(e).first != own) others.push_back(source(e));
     std::ranges::sort(others);
     others.erase(std::unique(others.begin(), others.end()), others.end());
-    // The row of a segment is where its receiver puts it; the sender looks at `first` alone.
+    // The receiver stores a segment at `row`; the sender only uses `first`.
     for (size_t i = 0; i < others.size(); ++i)
         wants.push_back({static_cast<int>(others[i].first),
                          {domain_.n_local() + static_cast<int64_t>(i), others[i].second, 1}});
@@ -98,7 +99,7 @@ std::vector<NeighborExchange::Want> Messages<T>::find_sources() {
 
 namespace {
 
-/// Collective: rows of `n` numbers to the ranks that want them.
+/// Sends rows of `n` numbers to the ranks that request them. Collective.
 template <class Value>
 void exchange_rows_of(NeighborExchange& exchange, Communicator& comm, const kernels::Queue& queue,
                       Value* rows, int64_t n) {
@@ -139,7 +140,7 @@ void Messages<T>::embed(int64_t tile, int thread) {
         for (int64_t c = 0; c < n_channel_; ++c) rows[i * n_channel_ + c] = e(c, i);
 }
 
-/// The mean of the messages to each target of a tile, tile_points edges at a time.
+/// Computes the mean of the messages to each target of a tile, tile_points edges at a time.
 template <class T>
 void Messages<T>::sum_messages(const StepWeights<T>& w, int64_t tile, int thread) {
     Scratch& scratch = scratch_[static_cast<size_t>(thread)];

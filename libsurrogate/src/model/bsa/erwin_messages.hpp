@@ -16,24 +16,24 @@ namespace surrogate::impl::bsa::erwin {
 /// Throws invalid_argument if the domain has points and no edges. Local.
 void require_edges(const PointDomain& domain);
 
-/// The embedding of Erwin: h = embed(features), then steps of message passing along the edges of
-/// the domain, which lie where the solver has its points.
+/// Computes the embedding of Erwin: h = embed(features), then steps of message passing along the
+/// edges of the domain, on the ranks of the solver's points.
 ///   message of an edge from j to i   LayerNorm(gelu(W [h_j, h_i, p_j - p_i] + b))
 ///   h_i += LayerNorm(W' [h_i, mean of the messages to i] + b')
-/// Rows h of sources on other ranks travel once a step. A mean is summed up in the order of the
-/// edges, which no partition changes.
+/// Rows h of sources on other ranks are sent once per step. A mean is summed in the order of the
+/// edges, which does not depend on the partition.
 template <class T>
 class Messages {
 public:
-    /// Local. All must outlive it.
+    /// Keeps references to all arguments, which must outlive this object. Local.
     Messages(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
              const PointDomain& domain, PointPorts<T>& features);
 
-    /// Collective: for the edges and the positions as they are now, (d, n_local). Throws, on all
-    /// ranks: invalid_argument if the domain has no edges, no_memory.
+    /// Sets the current edges and positions, (d, n_local). Collective. Throws, on all ranks:
+    /// invalid_argument if the domain has no edges, no_memory.
     void connect(std::span<const float> positions);
 
-    /// Collective: writes h of the solver's points, (n_local, C).
+    /// Writes h of the solver's points, (n_local, C). Collective.
     void run(T* to);
 
     int64_t n_edge() const { return std::ssize(source_); }
@@ -41,7 +41,7 @@ public:
     int64_t bytes() const;
 
 private:
-    /// Tiles of one thread: what a layer reads, what it gives.
+    /// Tiles of one thread: input and output of a layer.
     struct Scratch {
         kernels::Buffer<T> in, out;
     };
@@ -69,9 +69,10 @@ private:
     kernels::Queue queue_;
     const PointDomain& domain_;
     PointPorts<T>& features_;
-    int64_t n_channel_;                // C
-    NeighborExchange exchange_;        // of sources on other ranks
-    std::vector<int64_t> source_;      // (n_edge) row of h: this rank's points, then the others'
+    int64_t n_channel_;          // C
+    NeighborExchange exchange_;  // sources on other ranks
+    // (n_edge) row of h: this rank's points, then sources on other ranks
+    std::vector<int64_t> source_;
     std::vector<int64_t> target_;      // (n_edge)
     kernels::Buffer<float> position_;  // (rows of h, d)
     kernels::Buffer<T> h_;             // (n_local + sources on other ranks, C)

@@ -33,7 +33,7 @@ void Pooling<T>::resize() {
         for (int64_t i = 0; i < n_relative; ++i)
             relative(i, p) =
                 static_cast<T>(fine[p * n_relative + i] - coarse[p * n_axis_ + i % n_axis_]);
-    // Zeros at first, so that columns behind the slots of a tile are numbers.
+    // Buffers start as zeros, so that columns beyond the slots of a tile are finite.
     scratch_.clear();
     const int64_t widest_in = std::max(pool_.linear.n_in, unpool_.linear.n_in);
     const int64_t n_child_channel = unpool_.linear.n_out / stride_;

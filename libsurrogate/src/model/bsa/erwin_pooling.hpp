@@ -10,29 +10,31 @@
 
 namespace surrogate::impl::bsa::erwin {
 
-/// The way between two levels of a U-net: S consecutive slots of the finer one, the children, are
-/// one slot of the coarser one, their parent. A rank that owns a parent owns its children.
+/// Transition between two levels of a U-net: S consecutive slots of the finer level, the children,
+/// form one slot of the coarser level, their parent. A rank that owns a parent owns its children.
 ///   pool     x_parent = BatchNorm(W [x_0 .. x_{S-1}, rel] + b); with S = 1 x_parent = x_0
 ///   unpool   x_child  = BatchNorm(skip_child + (W' [x_parent, rel] + b')_child)
-/// rel: positions of the children less that of their parent, (S, d).
+/// rel: positions of the children minus the position of their parent, (S, d).
 template <class T>
 class Pooling {
 public:
-    /// Local. All must outlive it.
+    /// Keeps references to all arguments, which must outlive this object. Local.
     Pooling(const kernels::Queue& queue, const NormedLinear<T>& pool, const NormedLinear<T>& unpool,
             const TreePlan<T>& fine, const TreePlan<T>& coarse, int64_t stride, int64_t n_axis);
 
-    /// Local: takes memory; after the levels were built.
+    /// Allocates memory; call it after the levels are built. Local.
     void resize();
 
+    /// Computes the parents, (C, n) tiles of the coarser level, from the children. Local.
     void pool(kernels::Tiles<const T> fine, kernels::Tiles<T> coarse);
+    /// Computes the children from their parents and the skip connection. Local.
     void unpool(kernels::Tiles<const T> coarse, kernels::Tiles<const T> skip,
                 kernels::Tiles<T> fine);
 
     int64_t bytes() const;
 
 private:
-    /// Tiles of one thread: what a layer reads, what it gives.
+    /// Tiles of one thread: input and output of a layer.
     struct Scratch {
         kernels::Buffer<T> in, out;
     };
@@ -47,7 +49,7 @@ private:
     const TreePlan<T>& fine_;
     const TreePlan<T>& coarse_;
     int64_t stride_, n_axis_;
-    kernels::Buffer<T> relative_;   // (S * d) a parent, in tiles of the coarser level
+    kernels::Buffer<T> relative_;   // (S * d) per parent, in tiles of the coarser level
     std::vector<Scratch> scratch_;  // (n_thread)
 };
 

@@ -13,8 +13,9 @@ namespace surrogate::impl::bsa::erwin {
 
 namespace {
 
-/// Messages run where the solver has its points; their rows travel once to the tree, whose slots
-/// then stay with their rank through all levels, except for rotated blocks.
+/// Evaluates Erwin's U-net on the host. Messages are computed on the ranks of the solver's points.
+/// Their rows are sent once to the ranks of the tree; slots then stay on their rank through all
+/// levels, except in rotated blocks.
 template <class T>
 class ErwinHostProgram final : public Program {
 public:
@@ -64,7 +65,7 @@ public:
     }
 
     BadValue gather(std::span<const Column> inputs, OutsideCounts& outside) override {
-        const int first = static_cast<int>(config_.n_axis);  // the plan has the coordinates
+        const int first = static_cast<int>(config_.n_axis);  // the plan holds the coordinates
         return features_.gather(inputs.subspan(static_cast<size_t>(first)), outside, first);
     }
 
@@ -126,7 +127,7 @@ private:
     bool reproducible_;
     std::span<const Column> coordinates_;
     PointPorts<T> features_;  // in the solver's order
-    PointPorts<T> ports_;     // to and from the order of the tree
+    PointPorts<T> ports_;     // in the order of the tree
     Messages<T> messages_;
     std::vector<std::unique_ptr<TreePlan<T>>> levels_;              // (L + 1)
     std::vector<std::unique_ptr<Forward<T>>> encoders_, decoders_;  // (L + 1), (L)

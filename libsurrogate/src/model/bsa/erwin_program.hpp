@@ -8,7 +8,8 @@
 
 namespace surrogate::impl::bsa::erwin {
 
-/// See Network::program. config and layers outlive it.
+/// Creates the program of Erwin's U-net; see Network::program. `config` and `layers` must outlive
+/// it. Local.
 template <class T>
 std::unique_ptr<Program> make_program(const Config& config, const Layers<T>& layers,
                                       const PointDomain& domain, const PlanRequest& request);

@@ -16,7 +16,8 @@ namespace {
 
 constexpr int64_t word_bits = 64;
 
-/// Rows of round `round` of n_round, of n rows, and where they begin.
+/// Returns the first of the rows of round `round`, if n rows are divided into n_round rounds.
+/// slice() returns their number.
 int64_t slice_begin(int64_t n, int64_t round, int64_t n_round) {
     return n * round / n_round;
 }
@@ -28,8 +29,8 @@ int64_t sum_of(const std::vector<int64_t>& counts) {
     return std::accumulate(counts.begin(), counts.end(), int64_t{0});
 }
 
-/// The most that ranks can ask each other for: k blocks for each group and head, and never more
-/// than there are. Every rank knows it of all.
+/// Largest numbers of requests between ranks: k blocks for each group and head, but not more than
+/// exist. Every rank computes them for all ranks.
 struct Bounds {
     std::span<const int64_t> slot_begins;
     int64_t l, g, n_head, n_choice;
@@ -45,12 +46,13 @@ struct Bounds {
         for (size_t asker = 0; asker + 1 < slot_begins.size(); ++asker) n += asked(owner, asker);
         return n;
     }
-    /// Replies that a round sends: no more memory than the rank's keys and values take.
+    /// Returns the replies per round: they need no more memory than the rank's keys and values.
     int64_t room(size_t owner) const {
         return std::max<int64_t>(1, std::min(n_asked(owner), pairs(owner)));
     }
     int64_t rounds(size_t owner) const { return (n_asked(owner) + room(owner) - 1) / room(owner); }
-    /// Ranks have two sizes: that of the first and that of the last.
+    /// Returns the largest number of rounds. Ranks have at most two sizes: the size of the first
+    /// and of the last rank.
     int64_t most_rounds() const { return std::max(rounds(0), rounds(slot_begins.size() - 2)); }
 };
 
@@ -80,8 +82,8 @@ void Fetch<T>::resize(std::span<const int64_t> slot_begins) {
             continue;
         throw Error(Status::limit, "rank " + std::to_string(r) + " has " +
                                        std::to_string(begins_[r + 1] - begins_[r]) +
-                                       " blocks, at most 2^31 / " + std::to_string(config_.n_head) +
-                                       " (heads) are allowed; use more ranks");
+                                       " blocks, expected at most 2^31 / " +
+                                       std::to_string(config_.n_head) + " (heads); use more ranks");
     }
     const int64_t n_word = (begins_.back() * config_.n_head + word_bits - 1) / word_bits;
     wanted_.resize(n_word);
@@ -89,7 +91,7 @@ void Fetch<T>::resize(std::span<const int64_t> slot_begins) {
     plan_room(slot_begins);
 }
 
-/// Memory by the most that the algorithm can ask for.
+/// Allocates memory for the largest possible numbers of requests and replies.
 template <class T>
 void Fetch<T>::plan_room(std::span<const int64_t> slot_begins) {
     const Bounds bounds{slot_begins, config_.block_size, config_.group_size, config_.n_head,
@@ -102,15 +104,16 @@ void Fetch<T>::plan_room(std::span<const int64_t> slot_begins) {
     }
     const int64_t n_ask = std::min(sum_of(ask), bounds.choices(me)), n_asked = sum_of(asked);
     if (n_ask > std::numeric_limits<int32_t>::max()) {
-        throw Error(Status::limit, "a rank may ask for " + std::to_string(n_ask) +
-                                       " blocks of keys, at most 2^31 - 1 are allowed; use more "
-                                       "ranks");
+        throw Error(Status::limit,
+                    "a rank may request " + std::to_string(n_ask) +
+                        " blocks of keys, expected at most 2^31 - 1; use more ranks");
     }
     room_ = bounds.room(me);
     requests_.resize(n_ask);
     place_.resize(n_ask);
     asked_.resize(n_asked);
-    received_.resize(n_ask * reply_size_ + kernels::lane_count);  // vectors may read behind a row
+    // vector loads may read beyond a row
+    received_.resize(n_ask * reply_size_ + kernels::lane_count);
     sent_.resize((room_ + comm_.size()) * reply_size_);
     const auto reply_bytes = reply_size_ * static_cast<int64_t>(sizeof(T));
     comm_.reserve_rows(ask, asked, sizeof(int32_t));
@@ -140,7 +143,7 @@ bool Fetch<T>::exchange(bool is_good) {
     return true;
 }
 
-/// A bit for every (block, head) that a group has chosen and another rank has.
+/// Sets a bit for every (block, head) that a group has chosen and that another rank owns.
 template <class T>
 void Fetch<T>::mark_wanted() {
     constexpr int64_t groups_at_once = 64;
@@ -173,7 +176,7 @@ void Fetch<T>::count_wanted() {
     }
 }
 
-/// Wanted pairs before this one.
+/// Returns the number of requested pairs before this one.
 template <class T>
 int64_t Fetch<T>::index_of(int64_t pair) const {
     const int64_t word = pair / word_bits, bit = pair % word_bits;
@@ -181,7 +184,7 @@ int64_t Fetch<T>::index_of(int64_t pair) const {
     return before_[word] + std::popcount(wanted_[word] & ((uint64_t{1} << bit) - 1));
 }
 
-/// Ascending, hence by owner.
+/// Lists the requests in ascending order, hence by owner.
 template <class T>
 void Fetch<T>::list_requests() {
     int64_t n = 0;
@@ -195,7 +198,8 @@ void Fetch<T>::list_requests() {
     }
 }
 
-/// Collective: the replies of one round. Both ends of a pair of ranks know which rows they are.
+/// Exchanges the replies of one round. Sender and receiver of a pair of ranks compute the same
+/// rows. Collective.
 template <class T>
 void Fetch<T>::answer(int64_t round, int64_t n_round) {
     int64_t n_row = 0, first = 0, n_want = 0, n_before = 0;
@@ -209,7 +213,7 @@ void Fetch<T>::answer(int64_t round, int64_t n_round) {
                             });
         n_row += n_send_[r];
         first += n_asked_[r];
-        // Replies of earlier rounds lie before those of this one.
+        // Replies of earlier rounds are stored before the replies of this round.
         n_before += slice_begin(n_want_[r], round, n_round);
     }
     int64_t place = n_before;
@@ -224,7 +228,7 @@ void Fetch<T>::answer(int64_t round, int64_t n_round) {
                      reply_size_ * static_cast<int64_t>(sizeof(T)));
 }
 
-/// Keys (D, l) and values (D, l) of a (block, head) of this rank.
+/// Copies keys (D, l) and values (D, l) of a (block, head) of this rank.
 template <class T>
 void Fetch<T>::pack(int64_t pair, T* to) const {
     const int64_t l = config_.block_size;

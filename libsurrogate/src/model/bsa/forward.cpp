@@ -74,7 +74,8 @@ bool Forward<T>::run_layer(int64_t layer) {
     return true;
 }
 
-/// Queries, keys, values, gates, and coarse keys and values as soon as theirs are there.
+/// Computes queries, keys, values and gates, and coarse keys and values as soon as their slots are
+/// complete.
 template <class T>
 void Forward<T>::start(const LayerWeights<T>& w, bool rotated) {
     const SlotShape& shape = work_.shape();

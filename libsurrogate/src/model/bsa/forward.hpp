@@ -11,11 +11,11 @@
 
 namespace surrogate::impl::bsa {
 
-/// The network on the points of a TreePlan: memory and passes of a run.
+/// Evaluates the network on the points of a TreePlan: holds the memory and runs the passes.
 template <class T>
 class Forward {
 public:
-    /// All must outlive it.
+    /// Keeps references to all arguments, which must outlive this object. Local.
     Forward(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
             Communicator& comm, PointPorts<T>& ports, const TreePlan<T>& plan,
             bool is_reproducible);
@@ -23,18 +23,21 @@ public:
     Forward& operator=(const Forward&) = delete;
     virtual ~Forward() = default;
 
-    /// Local: takes over the trees as they are now. Takes memory for more than ever before, as far
-    /// as it grows with the points.
+    /// Adopts the current trees of the plan. Local. Memory that grows with the points is allocated
+    /// only if it exceeds all earlier sizes.
     void resize();
 
-    // The run, from the input tiles of the ports to their output tiles. Collective, on all ranks
-    // alike.
+    // Passes of a run, from the input tiles of the ports to their output tiles. Collective; all
+    // ranks must call the same passes.
+    /// Computes x of all slots from the input tiles.
     void embed();
-    /// Returns false, on all ranks, if scores of some rank are not finite: the run ends there.
+    /// Evaluates a layer on x, in place. Returns false, on all ranks, if scores of some rank are
+    /// not finite; the run must end then.
     bool run_layer(int64_t layer);
+    /// Computes the output tiles from x.
     void head();
 
-    /// Sets the destination of results that the backward pass reads; see Branches::keep().
+    /// Sets the fields that attention writes for the backward pass; see Branches::keep().
     void keep(const BranchOutputs<T>& outputs);
 
     const TreePlan<T>& plan() const { return plan_; }
@@ -43,18 +46,20 @@ public:
     const Coarse<T>& coarse() const { return coarse_; }
     const Fetch<T>& fetch() const { return fetch_; }
     const Ring<T>& ring() const { return ring_; }
-    /// Traffic of chosen blocks from other ranks in each layer: of the last run, or the maximum.
+    /// Returns the traffic of chosen blocks of other ranks for each layer: the last run, or before
+    /// it the maximum.
     const std::vector<typename Fetch<T>::Traffic>& fetched() const { return fetched_; }
     int64_t n_choice() const;
     int64_t bytes() const;
 
-    // Parts of run_layer(), in the order of the layer.
+    // Parts of run_layer(), in the order of the layer:
     void start(const LayerWeights<T>& w, bool rotated);
     bool attend(int64_t layer, const LayerWeights<T>& w, bool rotated);
 
 protected:
-    /// Called when the groups of this rank first .. end - 1 have chosen their blocks in a layer,
-    /// which are in work().chosen(); by several threads at once. Does nothing here.
+    /// Called after the groups first .. end - 1 of this rank have chosen their blocks in a layer,
+    /// which are in work().chosen(). May be called by several threads at once. This implementation
+    /// does nothing.
     virtual void on_blocks_chosen(int64_t /*layer*/, Range /*groups*/) {}
 
 private:

@@ -65,7 +65,7 @@ bool Gradient<T>::backward(std::span<double> gradients) {
     return true;
 }
 
-/// dx of the originals; copies have none.
+/// Computes dx of the originals; the head does not read copies.
 template <class T>
 void Gradient<T>::head_backward(int64_t tile, int thread) {
     Scratch& s = scratch_[static_cast<size_t>(thread)];
@@ -89,7 +89,8 @@ void Gradient<T>::head_backward(int64_t tile, int thread) {
         for (int64_t k = 0; k < c; ++k) dx(k, slots[i]) = z(k, i);
 }
 
-/// dres is the gradient of the most recent block residual. Returns false if scores are not finite.
+/// Differentiates a layer. dres is the gradient of the most recent block residual. Returns false if
+/// scores are not finite.
 template <class T>
 bool Gradient<T>::layer_backward(int64_t layer, std::span<double> gradients) {
     if (config_.adds_residual(layer))
@@ -107,7 +108,7 @@ bool Gradient<T>::layer_backward(int64_t layer, std::span<double> gradients) {
     return true;
 }
 
-/// Copies add to the gradient of their point, in ascending slots.
+/// Adds the gradients of copies to the gradient of their point, in ascending order of slots.
 template <class T>
 void Gradient<T>::embed_backward(int64_t tile, int thread) {
     Scratch& s = scratch_[static_cast<size_t>(thread)];

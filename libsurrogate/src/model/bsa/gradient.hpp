@@ -12,29 +12,32 @@
 
 namespace surrogate::impl::bsa {
 
-/// Predictions of Ball Sparse Attention and, from their gradients, those of parameters and inputs.
-/// On one rank. Trees and chosen blocks count as constants, as in the official code.
+/// Computes predictions of Ball Sparse Attention and, from the gradients of predictions, the
+/// gradients of parameters and inputs, on one rank. Trees and chosen blocks count as constants, as
+/// in the official code.
 ///
-/// Memory: x before each layer (4 C bytes a slot and layer in float), and of one layer everything.
-/// Gradients have the same bits for the same number of threads.
+/// Memory: x before each layer (4 C bytes per slot and layer in float), and all values of one
+/// layer. Gradients are bitwise identical for the same number of threads.
 template <class T>
 class Gradient {
 public:
-    /// Local, after Forward::resize(); for the points as they are now. All must outlive it.
+    /// Allocates memory for the current points; call it after Forward::resize(). All arguments must
+    /// outlive this object. Local.
     ///   ports  from the caller's features, if there are any, to predictions
-    ///   back   from the gradients of predictions to those of inputs: of positions, through their
-    ///          features (d), then of features (c_in) if the caller gives them
+    ///   back   from the gradients of predictions to the gradients of inputs: of positions, through
+    ///          their features (d), then of features (c_in) if the caller gives them
     Gradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
              PointPorts<T>& ports, PointPorts<T>& back, const TreePlan<T>& plan,
              Forward<T>& forward);
 
-    /// From the input tiles of `ports` to its output tiles. Takes no memory. Returns false if
-    /// scores are not finite: no block can be chosen then.
+    /// Evaluates the network from the input tiles of `ports` to its output tiles. Does not
+    /// allocate. Returns false if scores are not finite; blocks cannot be chosen then.
     bool forward();
 
-    /// After forward(): from the input tiles of `back` to its output tiles. Gradients of parameters
-    /// are added to `gradients`, an arena as MasterWeights::gradients(). Takes no memory. Returns
-    /// false, and adds only some of them, if scores are not finite.
+    /// Differentiates the last forward(), from the input tiles of `back` to its output tiles. Adds
+    /// the gradients of parameters to `gradients`, an arena like MasterWeights::gradients(). Does
+    /// not allocate. Returns false, after adding only some of the gradients, if scores are not
+    /// finite.
     bool backward(std::span<double> gradients);
 
     int64_t bytes() const;
@@ -64,7 +67,7 @@ private:
     const TreePlan<T>& plan_;
     Forward<T>& forward_;
     LayerGradient<T> layer_;
-    std::vector<kernels::Buffer<T>> saved_;  // x before each layer, and behind the last one
+    std::vector<kernels::Buffer<T>> saved_;  // x before each layer, and after the last one
     kernels::Buffer<T> x_, dx_, dres_;       // tiles of slots
     std::vector<Scratch> scratch_;           // (n_thread)
     std::vector<EndSums> sums_;              // (n_thread)

@@ -48,14 +48,15 @@ public:
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
         list.push_back(
-            "gradients: x before each layer is kept, the rest is computed again; sums of weights "
-            "have one order " +
+            "gradients: x before each layer is stored, all other values are recomputed; sums of "
+            "weight gradients have a fixed order " +
             std::string(queue_.n_thread() == 1 ? "on one thread" : "for each number of threads"));
         return list;
     }
 
 private:
-    /// Columns of positions have no data: they lie with the plan.
+    /// Scatters the gradients of the inputs. Columns of positions have no data: the plan holds the
+    /// positions.
     void scatter_back(std::span<const Column> dinputs, bool alive) {
         std::ranges::copy(dinputs, columns_.end() - std::ssize(dinputs));
         back_.ports.scatter(columns_, alive);
@@ -74,7 +75,7 @@ private:
     }
 
     const Layers<T>& layers_;
-    kernels::Queue queue_;  // of backward
+    kernels::Queue queue_;  // for the backward pass
     BackwardPorts<T> back_;
     std::vector<Column> columns_;  // (d + c_in)
     std::optional<Gradient<T>> gradient_;
@@ -91,8 +92,8 @@ std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
     if (config.is_single_layer) {
         throw Error(
             Status::not_supported,
-            "option 'gradients': gradients of a layer alone are not built, those of a whole "
-            "network of Ball Sparse Attention are");
+            "option 'gradients' is not supported for a single layer of Ball Sparse Attention, only "
+            "for a whole network");
     }
     return std::make_unique<HostGradientProgram<T>>(config, layers, domain, request);
 }

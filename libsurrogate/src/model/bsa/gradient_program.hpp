@@ -10,13 +10,13 @@
 
 namespace surrogate::impl::bsa {
 
-/// Ball Sparse Attention on a domain of points on one rank, forward and backward. Local. `config`,
-/// `layers`, the domain and what the request names must outlive it. Throws not_supported on several
-/// ranks, and for a single layer.
+/// Creates the program of Ball Sparse Attention with forward and backward pass on a domain of
+/// points on one rank. Local. `config`, `layers`, the domain and the objects of the request must
+/// outlive it. Throws not_supported on several ranks, and for a single layer.
 ///
-/// Trees and chosen blocks count as constants. A run is one chunk. Its gradients have the same bits
-/// for the same number of threads; those of a reproducible plan for any number, because it goes
-/// back on one thread.
+/// Trees and chosen blocks count as constants. A run is one chunk. Its gradients are bitwise
+/// identical for the same number of threads. Gradients of a reproducible plan are bitwise identical
+/// for any number of threads, because it runs the backward pass on one thread.
 template <class T>
 std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
                                                        const Layers<T>& layers,

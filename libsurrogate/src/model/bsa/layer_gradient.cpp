@@ -114,8 +114,8 @@ bool LayerGradient<T>::run(int64_t layer, Tiles<const T> x, Tiles<T> dx,
     return true;
 }
 
-/// From dx, the gradient of what the layer gave: that of its sum with attention, and in y that of
-/// what attention gave.
+/// Computes from dx, the gradient of the layer's result, the gradient of x plus attention, in dx,
+/// and the gradient of the attention's result, in y.
 template <class T>
 void LayerGradient<T>::finish_backward(const LayerWeights<T>& w, Tiles<const T> x, Tiles<T> dx,
                                        int64_t tile, int thread) {
@@ -141,7 +141,7 @@ void LayerGradient<T>::finish_backward(const LayerWeights<T>& w, Tiles<const T> 
     copy_tile(dy, y);
 }
 
-/// From the gradients of q, k, v and gates to that of x.
+/// Computes the gradient of x from the gradients of q, k, v and gates.
 template <class T>
 void LayerGradient<T>::start_backward(const LayerWeights<T>& w, bool rotated, Tiles<const T> x,
                                       Tiles<T> dx, int64_t tile, int thread) {

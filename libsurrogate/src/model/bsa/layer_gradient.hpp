@@ -11,20 +11,21 @@
 
 namespace surrogate::impl::bsa {
 
-/// Backward through one layer at a time, on one rank. A layer is computed again from the x that it
-/// was given; probabilities are computed again from the logarithms of their sums.
+/// Backward pass of one layer at a time, on one rank. The layer is recomputed from its input x;
+/// probabilities are recomputed from the logarithms of their sums.
 template <class T>
 class LayerGradient {
 public:
-    /// All must outlive it; forward is of one rank, its slots do not change any more.
+    /// Keeps references to all arguments, which must outlive this object. `forward` must run on one
+    /// rank; its slots must not change afterwards. Allocates. Local.
     LayerGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
                   Forward<T>& forward);
     LayerGradient(const LayerGradient&) = delete;
     LayerGradient& operator=(const LayerGradient&) = delete;
 
-    /// x: what the layer was given, in its order. dx, in that order: the gradient of what it gave
-    /// becomes that of x. Gradients of parameters are added to `gradients`. Returns false if scores
-    /// are not finite.
+    /// Differentiates a layer. x: input of the layer, in the layer's order. dx, in the same order,
+    /// contains the gradient of the layer's result and receives the gradient of x. Gradients of
+    /// parameters are added to `gradients`. Returns false if scores are not finite. Local.
     bool run(int64_t layer, kernels::Tiles<const T> x, kernels::Tiles<T> dx,
              std::span<double> gradients);
 
@@ -39,12 +40,12 @@ private:
         kernels::Buffer<T> branch[3];      // (C)
         kernels::Buffer<T> distance;       // (n_column, tile_points)
         kernels::Buffer<T> attend;
-        kernels::Buffer<T> folded, dfolded;  // (l D) of tile_points blocks
+        kernels::Buffer<T> folded, dfolded;  // (l D) for tile_points blocks
         kernels::Buffer<T> coarse, dcoarse;  // (2 E), (2 E)
         kernels::Buffer<kernels::bsa::KeyBlock<const T>> keys;
         kernels::Buffer<kernels::bsa::KeyBlock<T>> dkeys;
     };
-    /// Blocks of queries as the compressed branch sees them.
+    /// Fields of the blocks of queries that the compressed branch reads and writes.
     struct Groups {
         kernels::Tiles<T> q, dy, log_sum, delta, dq;
     };
@@ -82,13 +83,13 @@ private:
     kernels::Queue queue_;
     Forward<T>& forward_;
     SlotShape shape_;
-    std::vector<kernels::Buffer<T>> memory_;  // of the fields below
-    BranchOutputs<T> out_;                    // then the gradients of the branches
+    std::vector<kernels::Buffer<T>> memory_;  // memory of the fields below
+    BranchOutputs<T> out_;                    // later the gradients of the branches
     kernels::Tiles<T> delta_ball_, delta_compressed_, delta_selected_;  // (H)
-    kernels::Tiles<T> q_;  // the workspace's; a copy where full attention writes over it
+    kernels::Tiles<T> q_;  // the workspace's q; a copy if full attention overwrites it
     kernels::Tiles<T> dq_, dk_, dv_, dgate_;
     Groups groups_;
-    kernels::Tiles<T> dcoarse_;      // (2C) of tile_points blocks: keys, values
+    kernels::Tiles<T> dcoarse_;      // (2C) for tile_points blocks: keys, values
     std::vector<Scratch> scratch_;   // (n_thread)
     std::vector<LayerSums> sums_;    // (n_thread)
     std::vector<WeightName> names_;  // (depth)

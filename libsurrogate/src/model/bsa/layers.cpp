@@ -23,11 +23,11 @@ std::string layer_name(const Config& config, int64_t layer) {
 
 namespace {
 
-/// Weight (3C, C) and bias (3C) of qkv: queries, keys, values, the queries scaled.
+/// Weight (3C, C) and bias (3C) of qkv: queries, keys, values; the queries are scaled.
 template <class T>
 struct ScaledQkv {
     int64_t n_channel;
-    bool is_interleaved;  ///< the file's row of channel e of head h: h*3D + e*3 + {q, k, v}
+    bool is_interleaved;  ///< the file's row of channel e of head h is h*3D + e*3 + {q, k, v}
     double scale;
     const T* weight;
     const T* bias;
@@ -50,7 +50,7 @@ struct ScaledQkv {
     }
 };
 
-/// A CoarseMlp of queries for scaled ones: what it reads is divided, what it gives multiplied.
+/// Converts a CoarseMlp of queries to scaled queries: its input is divided, its output multiplied.
 template <class T>
 struct ScaledCoarse {
     Linear<T> first, second;
@@ -69,7 +69,7 @@ struct ScaledCoarse {
     }
 };
 
-/// Rows of the gates' layer (3H, C) and its bias in the order of GateRows.
+/// Reorders the rows of the gates' layer (3H, C) and its bias to the order of GateRows.
 template <class T>
 struct OrderedGates {
     Linear<T> layer;  // rows h*3 + branch
@@ -84,7 +84,7 @@ struct OrderedGates {
     }
 };
 
-/// Static gates (H, 2) of the compressed and the selected branch; the ball's is open.
+/// Static gates (H, 2) of the compressed and the selected branch; the gate of the ball branch is 1.
 template <class T>
 struct StaticGates {
     int64_t n_head;
@@ -100,7 +100,7 @@ struct StaticGates {
     }
 };
 
-/// Layers by name.
+/// Builds layers from weights by name.
 template <class T>
 class Source {
 public:
@@ -130,7 +130,7 @@ public:
 private:
     Linear<T> linear(const std::string& name) const { return weights_.linear(name); }
     Norm<T> norm(const std::string& name) const {
-        // The machine epsilon of single precision, in double too.
+        // The machine epsilon of single precision, also in double.
         return {NormKind::rms, T(0x1p-23), weights_.at(name + ".weight"), nullptr};
     }
 

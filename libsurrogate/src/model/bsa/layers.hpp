@@ -14,41 +14,42 @@
 
 namespace surrogate::impl::bsa {
 
-/// A network that makes one coarse vector of a block of slots: two affine layers with relu between.
+/// Network that computes one coarse vector of a block of slots: two affine layers with relu between
+/// them.
 template <class T>
 struct CoarseMlp {
     std::vector<kernels::Linear<T>> layers;
-    Derived<T> scaled;  ///< of queries: it takes and gives scaled ones
+    Derived<T> scaled;  ///< for queries: reads and returns scaled queries
 
     kernels::ResidualMlp<T> view() const {
         return {layers, kernels::Activation::relu, false, false};
     }
 };
 
-/// Gates of a tile in the order in which they are used: row 2h the ball, row 2h + 1 the compressed
-/// branch of head h, row 2H + h the selected branch.
+/// Order of the gates of a tile, by their use: row 2h is the gate of the ball branch and row 2h + 1
+/// the gate of the compressed branch of head h, row 2H + h the gate of its selected branch.
 struct GateRows {
     int64_t n_head;
 
     int64_t n_row() const { return 3 * n_head; }
-    /// Row of `branch` (0 ball, 1 compressed, 2 selected) of a head.
+    /// Returns the row of `branch` (0 ball, 1 compressed, 2 selected) of a head.
     int64_t row(int64_t head, int64_t branch) const {
         return branch < 2 ? 2 * head + branch : 2 * n_head + head;
     }
 };
 
-/// Input of the sigmoid for which a gate is 1: exp(-64) vanishes beside 1, also in double.
+/// Value before the sigmoid of a gate that is 1: exp(-64) vanishes beside 1, also in double.
 constexpr double open_gate = 64;
 
-/// Weights of a layer as the kernels want them. Queries come multiplied by log2(e) / sqrt(D), and
-/// with them whatever makes them.
+/// Weights of a layer in the layout that the kernels read. Queries, and all layers that compute
+/// queries, are multiplied by log2(e) / sqrt(D).
 template <class T>
 struct LayerWeights {
     kernels::Norm<T> norm1, norm2;
     kernels::Linear<T> position, q, k, v, out;
     Derived<T> qkv;
     Derived<T> sigma;          ///< (H), times log2(e)
-    kernels::Linear<T> gates;  ///< GateRows; no weight: static ones
+    kernels::Linear<T> gates;  ///< GateRows; no weight: static gates
     Derived<T> gate_rows;      ///< of `gates`, or static gates (3H)
     CoarseMlp<T> k_coarse, v_coarse, q_coarse;
     kernels::SwiGlu<T> mlp;
@@ -57,22 +58,23 @@ struct LayerWeights {
 /// All layers of a network in one precision.
 template <class T>
 struct Layers {
-    /// `master` has the names and shapes of layout(config).
+    /// Derives the layers from `master`, which must have the names and shapes of layout(config).
+    /// Local.
     Layers(const Config& config, const std::shared_ptr<const MasterWeights>& master);
-    /// The same; weights of several stages are one object.
+    /// Derives the layers from weights that several stages share. Local.
     Layers(const Config& config, std::shared_ptr<const Weights<T>> shared);
 
     std::shared_ptr<const Weights<T>> weights;
     const T* fourier = nullptr;    ///< (c_in / 2, d)
-    kernels::Linear<T> positions;  ///< of linear features
+    kernels::Linear<T> positions;  ///< linear features only
     kernels::Linear<T> embed, head1, head2;
     std::vector<LayerWeights<T>> layers;
 };
 
-/// Factor of the queries.
+/// Returns the factor of queries.
 double query_scale(const Config& config);
 
-/// Prefix of the names of a layer's tensors, and of its attention's.
+/// Returns the prefix of the names of a layer's tensors, and of its attention's tensors.
 std::string layer_name(const Config& config, int64_t layer);
 
 }  // namespace surrogate::impl::bsa

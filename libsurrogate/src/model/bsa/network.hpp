@@ -12,22 +12,22 @@
 /// Ball Sparse Attention (arXiv:2506.12541): the network around kernels/bsa.
 namespace surrogate::impl::bsa {
 
-/// At most `n_found` tensors are in the file: a card that asks for far more is refused before its
-/// list is made.
+/// Returns the tensors that the card requires. The file has `n_found` tensors: a card that requires
+/// far more is rejected before the list is built.
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
 
-/// See make_network of the table; `file` has no tensors any more.
+/// Creates the network; see make_network of the table of families. `file` no longer holds tensors.
 std::unique_ptr<Network> make_network(const ModelFile& file,
                                       const std::shared_ptr<const MasterWeights>& weights);
 
 }  // namespace surrogate::impl::bsa
 
-/// Erwin's U-net (arXiv:2502.17019): ball attention on the levels of one ball tree, behind message
-/// passing along the edges of the domain. A baseline of Ball Sparse Attention, whose trees and
-/// blocks it shares; a family of its own in files.
+/// Erwin's U-net (arXiv:2502.17019): ball attention on the levels of one ball tree, after message
+/// passing along the edges of the domain. It is a baseline of Ball Sparse Attention and uses the
+/// same trees and blocks; in files it is a family of its own.
 namespace surrogate::impl::bsa::erwin {
 
-/// As above.
+/// Return the required tensors and the network of Erwin's U-net, like the functions above.
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
 std::unique_ptr<Network> make_network(const ModelFile& file,
                                       const std::shared_ptr<const MasterWeights>& weights);

@@ -13,7 +13,7 @@ using kernels::LinearGradient;
 
 namespace {
 
-/// Places in memory, one behind the other; without memory they are only counted.
+/// Assigns consecutive parts of memory; without memory it only counts.
 class Places {
 public:
     explicit Places(double* memory) : memory_(memory) {}
@@ -77,7 +77,7 @@ public:
     Adder(const MasterWeights& master, std::span<double> gradients)
         : gradients_(master, gradients) {}
 
-    /// gradient of `name`, from element `first` on, += factor * from (n)
+    /// Adds factor * from (n) to the gradient of `name`, from element `first` on.
     void add(const WeightName& name, const double* from, int64_t n, double factor = 1,
              int64_t first = 0) const {
         double* const to = gradients_.at(name) + first;

@@ -13,12 +13,12 @@
 
 namespace surrogate::impl::bsa {
 
-/// Gradients of parameters under way, in double: one set a thread; joined, then added to the
-/// gradients of the file's tensors, an arena as MasterWeights::gradients().
+/// Sums of parameter gradients in double, one set per thread. The sets are added to each other,
+/// then to the gradients of the file's tensors, an arena like MasterWeights::gradients().
 class ParameterSums {
 public:
     void clear();
-    /// Both of the same config.
+    /// Adds `other`, which must have the same config.
     void add(const ParameterSums& other);
     int64_t bytes() const { return memory_.bytes(); }
 
@@ -26,12 +26,12 @@ protected:
     kernels::Buffer<double> memory_;
 };
 
-/// Those of a layer as its kernels see them: of scaled queries and ordered gates.
+/// Gradient sums of a layer in the layout of the kernels: for scaled queries and ordered gates.
 class LayerSums : public ParameterSums {
 public:
-    /// config must outlive it.
+    /// Keeps a reference to `config`, which must outlive this object. Allocates.
     explicit LayerSums(const Config& config);
-    /// name: of the layer, as layer_name() gives it.
+    /// Adds the sums to `gradients`. name: prefix of the layer, see layer_name().
     void add_to(const MasterWeights& master, const WeightName& name,
                 std::span<double> gradients) const;
 
@@ -39,17 +39,17 @@ public:
     kernels::LinearGradient position, q, k, v, out, gates;
     std::array<kernels::LinearGradient, 2> k_coarse, v_coarse, q_coarse;
     std::array<kernels::LinearGradient, 3> mlp;
-    double* sigma = nullptr;         ///< (H), null if it is not trained
+    double* sigma = nullptr;         ///< (H), null if not trained
     double* static_gates = nullptr;  ///< (3H), GateRows
 
 private:
     const Config* config_;
 };
 
-/// Those of embedding and head.
+/// Gradient sums of embedding and head.
 class EndSums : public ParameterSums {
 public:
-    /// config must outlive it.
+    /// Keeps a reference to `config`, which must outlive this object. Allocates.
     explicit EndSums(const Config& config);
     void add_to(const MasterWeights& master, std::span<double> gradients) const;
 

@@ -15,7 +15,7 @@ namespace surrogate::impl::bsa {
 template <class T, class Base>
 class PointProgram : public Base {
 public:
-    /// See make_program().
+    /// Keeps references to the arguments; see make_program().
     PointProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
                  const PlanRequest& request)
         : config_(config),
@@ -33,7 +33,7 @@ public:
     }
 
     BadValue gather(std::span<const Column> inputs, OutsideCounts& outside) override {
-        const int first = static_cast<int>(config_.n_axis);  // the plan has the coordinates
+        const int first = static_cast<int>(config_.n_axis);  // the plan holds the coordinates
         return ports_.gather(inputs.subspan(static_cast<size_t>(first)), outside, first);
     }
 
@@ -78,18 +78,18 @@ public:
 protected:
     int64_t n_given() const { return config_.features == Features::given ? config_.n_feature : 0; }
 
-    /// Collective: the trees of the points, and the ports on their way to them.
+    /// Builds the trees of the points and the routes of the ports to them. Collective.
     virtual void build() {
         PointPorts<T>* const ports[] = {&ports_};
         plan_.build(coordinates_, reproducible_, ports);
     }
-    /// Local: takes what memory depends on the trees.
+    /// Allocates the memory whose size depends on the trees. Local.
     virtual void allocate() {
         ports_.allocate();
         forward_.resize();
     }
-    /// Collective: from input to output tiles. Returns false, on all ranks, if scores of some rank
-    /// are not finite.
+    /// Evaluates the network from input to output tiles. Returns false, on all ranks, if scores of
+    /// some rank are not finite. Collective.
     virtual bool compute() = 0;
 
     const Config& config_;

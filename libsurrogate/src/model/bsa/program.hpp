@@ -9,8 +9,8 @@
 
 namespace surrogate::impl::bsa {
 
-/// Ball Sparse Attention on a domain of points. Local. `config`, `layers`, the domain and what the
-/// request names must outlive it.
+/// Creates the program of Ball Sparse Attention on a domain of points. Local. `config`, `layers`,
+/// the domain and the objects of the request must outlive it.
 template <class T>
 std::unique_ptr<Program> make_program(const Config& config, const Layers<T>& layers,
                                       const PointDomain& domain, const PlanRequest& request);

@@ -89,7 +89,7 @@ void Ring<T>::run_around() {
     }
 }
 
-/// All own queries, and the keys and values of a rank.
+/// Computes attention of all own queries to the keys and values of a rank.
 template <class T>
 void Ring<T>::attend(int rank, T* chunk) {
     const SlotShape& shape = work_.shape();

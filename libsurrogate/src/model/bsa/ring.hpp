@@ -11,23 +11,24 @@
 
 namespace surrogate::impl::bsa {
 
-/// Full attention: keys and values of each rank visit all others. In fast mode around the ring, a
-/// chunk travels while the one before it is used; in reproducible mode each rank gives its own to
-/// all in the order of ranks, so that keys come in the order of slots.
+/// Computes full attention: keys and values of each rank are sent to all other ranks. In fast mode
+/// they are sent around a ring; a chunk is sent while the previous one is used. In reproducible
+/// mode each rank broadcasts its chunk, in the order of ranks, so that keys are processed in the
+/// order of slots.
 template <class T>
 class Ring {
 public:
-    /// All must outlive it.
+    /// Keeps references to all arguments, which must outlive this object. Local.
     Ring(const Config& config, const kernels::Queue& queue, Communicator& comm, Workspace<T>& work,
          bool is_reproducible);
 
-    /// Local; after the workspace's. slot_begins (size + 1).
+    /// Sets the partition slot_begins (size + 1); call it after the workspace's resize(). Local.
     void resize(std::span<const int64_t> slot_begins);
 
-    /// From now on run() also writes logarithms of sums (H), as log_sums() gives them.
+    /// Sets the field (H) to which run() also writes logarithms of sums, see log_sums().
     void keep(const kernels::Tiles<T>& log_sum) { log_sum_ = log_sum; }
 
-    /// Collective: y from q, k and v.
+    /// Computes y from q, k and v. Collective.
     void run();
 
     int64_t bytes_sent() const;
@@ -35,7 +36,7 @@ public:
     int64_t bytes() const;
 
 private:
-    /// Slots of a rank.
+    /// Returns the number of slots of a rank.
     int64_t n_slot(int rank) const {
         return begins_[static_cast<size_t>(rank) + 1] - begins_[static_cast<size_t>(rank)];
     }

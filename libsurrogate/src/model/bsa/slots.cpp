@@ -8,7 +8,7 @@ namespace surrogate::impl::bsa {
 
 namespace {
 
-/// The lowest n_bit bits of `value` in reverse order.
+/// Returns the lowest n_bit bits of `value` in reverse order.
 int64_t reversed(int64_t value, int n_bit) {
     int64_t result = 0;
     for (int bit = 0; bit < n_bit; ++bit) result |= ((value >> bit) & 1) << (n_bit - 1 - bit);
@@ -33,8 +33,9 @@ Slots Slots::without_copies(int64_t n_point) {
     return slots;
 }
 
-/// A node of p points gives floor(p/2) to the left child, floor((p+1)/2) to the right one. After
-/// all levels leaf i has floor((N + rev(i)) / 2^n_level) points, with rev the reversal of its bits.
+/// Returns true if a leaf has two points. A node of p points has floor(p/2) points in the left
+/// child, floor((p+1)/2) in the right one. After all levels leaf i has
+/// floor((N + rev(i)) / 2^n_level) points, where rev reverses its bits.
 bool Slots::has_two_points(int64_t leaf) const {
     return ((n_point_ + reversed(leaf, n_level_)) >> n_level_) >= 2;
 }
@@ -61,7 +62,7 @@ int64_t Slots::points_before(int64_t slot) const {
         if (is_right) before += p / 2;
         p = is_right ? p - p / 2 : p / 2;
     }
-    // Leaves hold one or two points.
+    // Leaves have one or two points.
     return before + (tree_slot % 2 == 1 ? 1 : 0);
 }
 

@@ -14,7 +14,7 @@ using kernels::Tiles;
 
 namespace {
 
-/// A tile of `n_point` points in scratch memory whose rows are `row` long.
+/// Returns a tile of `n_point` points in scratch memory whose rows have `row` elements.
 template <class T>
 Tile<T> tile_in(Buffer<T>& buffer, int64_t n_channel, int64_t n_point, int64_t row) {
     return {buffer.data(), {n_channel, n_point}, {row, 1}};

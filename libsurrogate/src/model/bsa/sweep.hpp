@@ -12,38 +12,38 @@
 
 namespace surrogate::impl::bsa {
 
-/// The work on each slot or point alone, a tile at a time, all of it in cache: embedding, what
-/// comes before attention, what comes after it, the head. Tiles of different threads may run at
-/// once.
+/// Runs the passes that treat each slot or point separately, one tile at a time in cache:
+/// embedding, the passes before and after attention, the head. Tiles of different threads may run
+/// at once.
 template <class T>
 class Sweep {
 public:
-    /// All must outlive it.
+    /// Keeps references to all arguments, which must outlive this object. Local.
     Sweep(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
           PointPorts<T>& ports, const TreePlan<T>& plan, Workspace<T>& work);
 
-    /// Tiles of points, as those of the ports.
+    /// Returns the number of tiles of points, the same as for the ports.
     int64_t n_point_tile() const {
         return (plan_.n_point() + kernels::tile_points - 1) / kernels::tile_points;
     }
-    /// x of all slots of the points of a tile, copies too.
+    /// Computes x of all slots of the points of a tile, including copies.
     void embed(int64_t point_tile, int thread);
-    /// Predictions at the points of a tile.
+    /// Computes predictions at the points of a tile.
     void head(int64_t point_tile, int thread);
 
-    /// A tile of slots: q, k, v and gates from x.
+    /// Computes q, k, v and gates from x, for a tile of slots.
     void start(const LayerWeights<T>& w, bool rotated, int64_t tile, int thread);
-    /// x from x and y.
+    /// Computes x from x and y, for a tile of slots.
     void finish(const LayerWeights<T>& w, int64_t tile, int thread);
-    /// x += res, res = x.
+    /// Computes x += res, then res = x.
     void add_residual(int64_t tile);
-    /// res = x.
+    /// Sets res = x.
     void keep_residual(int64_t tile);
 
     int64_t bytes() const;
 
 private:
-    /// Buffers of one thread, each a tile of the width named.
+    /// Buffers of one thread, each one tile with the given width.
     struct Scratch {
         kernels::Buffer<T> channels, features;  // (C), (c_in)
         kernels::Buffer<T> hidden;              // (2 * hidden)

@@ -48,7 +48,7 @@ RowRoute TreePlan<T>::build(std::span<const Column> coordinates, bool is_reprodu
     return route;
 }
 
-/// Shapes that follow from the number of points.
+/// Sets the shape, which depends on the number of points only.
 template <class T>
 void TreePlan<T>::set_shape() {
     const int64_t n = domain_.n_global();
@@ -76,11 +76,11 @@ void TreePlan<T>::set_balls() {
 
 namespace {
 
-/// Means of `stride` consecutive rows of (n * stride, d), in the order of the rows; rows of a
-/// number lie `step.row` apart, numbers of a row `step.axis`.
+/// Distances, in elements, between rows and between the numbers of a row.
 struct Step {
     int64_t row, axis;
 };
+/// Computes means of `stride` consecutive rows of (n * stride, d), in the order of the rows.
 void average(const double* from, Step from_step, int64_t n, int64_t d, int64_t stride, double* to,
              Step to_step) {
     for (int64_t i = 0; i < n; ++i) {
@@ -119,24 +119,27 @@ template <class T>
 void TreePlan<T>::require_whole_balls() const {
     const int64_t n = domain_.n_global();
     if (n % config_.ball_size != 0) {
-        throw Error(Status::shape,
-                    "Erwin's ball attention alone works on whole balls: " + std::to_string(n) +
-                        " points are no multiple of " + std::to_string(config_.ball_size) +
-                        "; the network (family bsa without key model) takes any "
-                        "number of points");
+        throw Error(
+            Status::shape,
+            "a single layer of Erwin's ball attention works on whole balls: the domain has " +
+                std::to_string(n) + " points, expected a multiple of " +
+                std::to_string(config_.ball_size) +
+                "; the network (family bsa without key model) supports any number of "
+                "points");
     }
     if (n > 0 && !domain_.has_ids()) {
-        throw Error(Status::invalid_argument,
-                    "Erwin's ball attention alone takes its balls from the order of the points: "
-                    "give the domain global ids");
+        throw Error(
+            Status::invalid_argument,
+            "a single layer of Erwin's ball attention takes its balls from the order of the "
+            "points, but the domain has no global ids; set global ids");
     }
 }
 
-/// Collective: the place of each point in the order of the main tree.
+/// Returns the position of each point in the order of the main tree. Collective.
 template <class T>
 std::vector<int64_t> TreePlan<T>::positions(const TreePoints& points,
                                             std::span<const int64_t> begins) const {
-    if (config_.is_single_layer) return canonical_positions(domain_, "a layer alone");
+    if (config_.is_single_layer) return canonical_positions(domain_, "a single layer");
     std::vector<double> x;
     comm_.agree([&] { x.assign(points.x.begin(), points.x.end()); });
     const SplitPoints given{static_cast<int>(config_.n_axis), x,
@@ -145,7 +148,7 @@ std::vector<int64_t> TreePlan<T>::positions(const TreePoints& points,
                            begins);
 }
 
-/// Collective: coordinates travel once, to the points and slots of this rank.
+/// Sends the coordinates once to the points and slots of this rank. Collective.
 template <class T>
 void TreePlan<T>::set_coordinates(const RowRoute& route, const TreePoints& points) {
     const int64_t d = config_.n_axis, n = route.n_origin();
@@ -174,7 +177,7 @@ void TreePlan<T>::set_coordinates(const RowRoute& route, const TreePoints& point
     });
 }
 
-/// The slot of each point's original.
+/// Sets the slot of each point's original.
 template <class T>
 void TreePlan<T>::set_slots(Range positions) {
     slot_of_.resize(positions.size());
@@ -184,7 +187,7 @@ void TreePlan<T>::set_slots(Range positions) {
     }
 }
 
-/// Positions less the centre of their ball, in double: then rounded once.
+/// Computes positions relative to the center of their ball, in double, rounded once.
 template <class T>
 void TreePlan<T>::set_relative(const Buffer<double>& slots, Buffer<T>& relative) const {
     const int64_t d = config_.n_axis, m = shape_.ball;
@@ -204,8 +207,8 @@ void TreePlan<T>::set_relative(const Buffer<double>& slots, Buffer<T>& relative)
     });
 }
 
-/// Row vector times matrix, without fused multiply-add (-ffp-contract=off): a tree must not depend
-/// on the processor.
+/// Multiplies row vectors by the matrix without fused multiply-add (-ffp-contract=off): a tree must
+/// not depend on the processor.
 template <class T>
 void TreePlan<T>::rotate() {
     const int64_t d = config_.n_axis, n = shape_.n_local();
@@ -220,7 +223,7 @@ void TreePlan<T>::rotate() {
     }
 }
 
-/// Collective: the rotated order of slots, the way there, and relative positions in it.
+/// Computes the rotated order of slots, the route to it, and relative positions in it. Collective.
 template <class T>
 void TreePlan<T>::set_rotated() {
     const int64_t d = config_.n_axis, n = shape_.n_local();
@@ -261,7 +264,7 @@ Tiles<const T> TreePlan<T>::relative(bool rotated) const {
 
 namespace {
 
-/// Values of slots from tiles to rows, or back.
+/// Copies the values of slots from tiles to rows, or back.
 template <class T, class Copy>
 void for_slots(const kernels::Queue& queue, const SlotShape& shape, const Tiles<T>& x,
                const Copy& copy) {

@@ -11,19 +11,20 @@
 
 namespace surrogate::impl::bsa {
 
-/// Activations of this rank's slots during a run: tiles of values, shared by the passes of a layer.
-///   x     what the layers pass on
+/// Values of this rank's slots during a run, in tiles that the passes of a layer share.
+///   x     stream between layers
 ///   res   x at the last block residual
-///   q, k, v, y   of the layer under way; y is what attention gives. Between layers, and y before
-///                attention, this memory is free: rows that change their order lie there. Full
-///                attention writes y over q, and takes other ranks' keys and values into k and v.
+///   q, k, v, y   of the current layer; y is the result of attention. Between layers, and for y
+///                before attention, this memory is free: it holds rows that change their order.
+///                Full attention writes y over q, and receives other ranks' keys and values in k
+///                and v.
 ///   gate  gates before the sigmoid (GateRows)
 ///   chosen  (n_group, H, n_choice): blocks of each group and head, ascending
 template <class T>
 class Workspace {
 public:
-    /// Takes memory for more slots than ever before. n_choice: blocks of a group; most_slots: of a
-    /// rank.
+    /// Sets the sizes. n_choice: chosen blocks per group; most_slots: largest number of slots of a
+    /// rank. Local. Allocates only if the sizes exceed all earlier ones.
     void resize(const Config& config, const SlotShape& shape, int64_t n_choice,
                 int64_t most_slots) {
         config_ = &config;
@@ -36,7 +37,7 @@ public:
             qkvy_.resize(shape.size(c) + 2 * c * most_slots / shape.n_column * shape.row());
             return;
         }
-        // Coarse keys and values of this rank lie at y before they are gathered.
+        // The memory of y holds coarse keys and values of this rank before they are gathered.
         const int64_t coarse = config.is_sparse() ? 2 * c * n_block() : 0;
         qkvy_.resize(3 * shape.size(c) + std::max(shape.size(c), coarse));
         if (!config.is_sparse()) return;
@@ -44,7 +45,7 @@ public:
         chosen_.resize(n_group() * config.n_head * n_choice);
     }
 
-    /// Columns of tiles behind their slots, if there are any, become zero: layers add to them.
+    /// Sets columns of tiles beyond their slots to zero, if there are any: layers add to them.
     void clear_padding() {
         if (shape_.row() != shape_.n_column) std::fill(x_.begin(), x_.end(), T(0));
     }
@@ -65,8 +66,9 @@ public:
         return chosen_.data() + (group * config_->n_head + head) * n_choice_;
     }
 
-    T* free_memory() { return qkvy_.data(); }  ///< TreePlan::move_size() elements between layers
-    T* coarse_rows() { return part(3); }       ///< (n_block, 2C)
+    /// TreePlan::move_size() elements, free between layers
+    T* free_memory() { return qkvy_.data(); }
+    T* coarse_rows() { return part(3); }  ///< (n_block, 2C)
 
     int64_t bytes() const {
         return x_.bytes() + res_.bytes() + qkvy_.bytes() + gate_.bytes() + chosen_.bytes();

@@ -47,7 +47,7 @@ bool Attention<T>::augment(const Head<T>& head, const Tiles<const T>& u, const T
     return std::ranges::all_of(scratch_, &Scratch::is_finite);
 }
 
-/// Tokens at the places of a table.
+/// Returns the tokens in the sorted order of a table, (n_place).
 template <class T>
 std::span<int32_t> Attention<T>::places(int64_t table, bool is_key) {
     const int64_t n = plan_->n_place();
@@ -55,7 +55,7 @@ std::span<int32_t> Attention<T>::places(int64_t table, bool is_key) {
     return {orders_.data() + row * n, static_cast<size_t>(n)};
 }
 
-/// The cells of a row that begin in the thread's share of its members.
+/// Sorts the cells of a row whose members begin in this thread's range of the row's members.
 template <class T>
 void Attention<T>::order_share(int64_t row, bool is_key, int thread) {
     const int64_t table = row / config_.num_heads, n_thread = queue_.n_thread();
@@ -91,7 +91,8 @@ void Attention<T>::order(int64_t l, int64_t h) {
     });
 }
 
-/// Queries (or keys) of block i of the tables, counted through all of them; none after the last.
+/// Returns the queries (or keys) of block i, where blocks are counted through all tables. Returns
+/// an empty list after the last block.
 template <class T>
 std::span<const int32_t> Attention<T>::members(int64_t i, bool is_key) const {
     if (i >= config_.n_hashes * n_block()) return {};

@@ -15,41 +15,45 @@
 
 namespace surrogate::impl::hept {
 
-/// Attention among the tokens of a rank, one head at a time:
+/// Computes attention among the tokens of a rank, one head at a time, in three calls:
 ///
 ///   augment()   rows and hashes of all tokens
-///   order()     tokens at the places of all tables, queries and keys
+///   order()     tokens in sorted order for all tables, queries and keys
 ///   attend()    sums of all blocks, table after table
 ///
-/// What a token is given does not depend on threads: in each table one block makes its sums, and
-/// tables are added in their order.
+/// Results do not depend on the number of threads: in each table exactly one block computes the
+/// sums of a token, and tables are added in their order.
 template <class T>
 class Attention {
 public:
-    /// `config` must outlive it.
+    /// Keeps a reference to `config`, which must outlive this object. Local.
     Attention(const Config& config, const kernels::Queue& queue);
 
-    /// For the tokens of `plan`, which must outlive it. Takes memory for more than ever before.
+    /// Sets the tokens of `plan`, which must outlive this object. Local. Allocates only if the
+    /// sizes exceed all earlier ones.
     void resize(const TokenPlan& plan);
 
-    /// u (d, n_token), x (D, n_token): what normalisation gave, and coordinates. Returns whether
-    /// all queries and keys were finite; otherwise there is nothing to order.
+    /// Computes rows and hashes from u (d, n_token), the normalized tokens, and x (D, n_token),
+    /// their coordinates. Returns true if all queries and keys are finite; otherwise order() must
+    /// not be called.
     bool augment(const kernels::hept::Head<T>& head, const kernels::Tiles<const T>& u,
                  const kernels::Tiles<const T>& x);
-    /// Orders the tokens of head h of layer l.
+    /// Sorts the tokens for head h of layer l, for queries and keys of all tables.
     void order(int64_t l, int64_t h);
+    /// Computes the sums of all blocks; call it after order(). Local.
     void attend();
 
     const kernels::hept::RowShape& shape() const { return shape_; }
     HeadSums<T>& sums() { return sums_; }
     const T* rows() const { return rows_.data(); }
     int64_t n_block() const { return std::ssize(plan_->blocks()); }
+    /// Returns the arguments of block i of a table.
     kernels::hept::Block<T> block(int64_t table, int64_t i) const;
 
     int64_t bytes() const;
 
 private:
-    /// Memory of one thread.
+    /// Scratch memory of one thread.
     struct Scratch {
         kernels::Buffer<T> augment, attend;
         kernels::Buffer<uint64_t> order;
@@ -68,7 +72,7 @@ private:
     HeadSums<T> sums_;
     kernels::Buffer<T> rows_;           // (n_token, stride)
     kernels::Buffer<uint32_t> hashes_;  // (2, C, n_token): queries, keys
-    kernels::Buffer<int32_t> orders_;   // (2, C, n_place): likewise
+    kernels::Buffer<int32_t> orders_;   // (2, C, n_place): queries, keys
     std::vector<Scratch> scratch_;      // (n_thread)
 };
 

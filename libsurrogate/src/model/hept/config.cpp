@@ -14,23 +14,23 @@ namespace surrogate::impl::hept {
 namespace {
 
 constexpr int64_t max_width = 1 << 20;  // bounds every product of two widths below 2^41
-constexpr int64_t max_row = 1 << 12;    // of tables and heads
+constexpr int64_t max_row = 1 << 12;    // rows of tables and heads
 
 [[noreturn]] void refuse(const std::string& text) {
     throw Error(Status::bad_file, "card: network." + text);
 }
 
-/// Which network: the task decides what the other keys mean.
+/// Reads the task, which determines the meaning of the other keys.
 void read_task(Hyperparameters& read, Config& c) {
     c.is_pileup = read.choice("task", {"tracking", "pileup"}, 0) == 1;
-    // The published configurations of the two tasks.
+    // Defaults are the published configurations of the two tasks.
     c.in_dim = read.integer("in_dim", c.is_pileup ? 2 : 1, max_width, c.is_pileup ? 8 : c.in_dim);
     c.coords_dim =
         read.integer("coords_dim", 2, PointDomain::max_axis, c.is_pileup ? 4 : c.coords_dim);
     c.num_classes = read.integer("num_classes", 1, max_width, c.is_pileup ? 1 : 0);
     if (c.is_pileup && c.num_classes != 1) {
         refuse("num_classes is " + std::to_string(c.num_classes) +
-               ", but task 'pileup' predicts one probability; leave the key out");
+               ", but task 'pileup' predicts one probability; remove the key");
     }
 }
 
@@ -40,29 +40,30 @@ void read_layers(Hyperparameters& read, Config& c) {
     c.n_layers = read.integer("n_layers", 1, 10000, c.n_layers);
     c.n_hashes = read.integer("n_hashes", 1, max_row, c.n_hashes);
     c.num_w_per_dist = read.integer("num_w_per_dist", 1, max_width, c.num_w_per_dist);
-    // Fewer leave no room for slabs of at least two on both axes.
+    // With fewer regions some axis has fewer than two regions.
     c.num_regions = read.integer("num_regions", 4, int64_t{1} << 40, 0);
     if (!read.has("block_size")) {
         refuse(
-            "block_size is missing; the weights do not tell it, and with another one than in "
-            "training predictions are wrong without looking so");
+            "block_size is required: it cannot be inferred from the weights, and a wrong value "
+            "gives plausible but wrong predictions");
     }
     c.block_size = read.integer("block_size", 1, kernels::hept::block_limit, 0);
     if (c.n_row() > max_row) {
         refuse("n_hashes (" + std::to_string(c.n_hashes) + ") times num_heads (" +
-               std::to_string(c.num_heads) + ") is " + std::to_string(c.n_row()) + "; at most " +
-               std::to_string(max_row) + " is possible");
+               std::to_string(c.num_heads) + ") is " + std::to_string(c.n_row()) +
+               ", expected at most " + std::to_string(max_row));
     }
     for (const auto& [name, width] : {std::pair{"num_heads times h_dim", c.num_heads * c.h_dim},
                                       std::pair{"num_w_per_dist times (coords_dim - 1)",
                                                 c.num_w_per_dist * (c.coords_dim - 1)}}) {
         if (width <= max_width) continue;
-        refuse(std::string(name) + " is " + std::to_string(width) + "; at most " +
-               std::to_string(max_width) + " is possible");
+        refuse(std::string(name) + " is " + std::to_string(width) + ", expected at most " +
+               std::to_string(max_width));
     }
 }
 
-/// `implementation` is the authors' code that the model was trained with. Each pads in its own way.
+/// Reads the padding. `implementation` names the authors' code that the model was trained with;
+/// each code has its own padding.
 void read_padding(Hyperparameters& read, Config& c) {
     const std::vector<std::string> paddings = {"zero", "duplicate", "masked"};
     const std::vector<std::string> implementations = {"S", "X", "independent"};
@@ -72,25 +73,26 @@ void read_padding(Hyperparameters& read, Config& c) {
     if (has_padding && has_implementation && padding != implementation) {
         refuse("padding is '" + paddings[padding] + "', but implementation '" +
                implementations[implementation] + "' pads with '" + paddings[implementation] +
-               "'; leave one of them out");
+               "'; remove one of the two keys");
     }
     c.padding = static_cast<Padding>(has_padding ? padding : implementation);
     c.is_padding_open = !has_padding && !has_implementation;
     c.has_beta = c.padding == Padding::zero;
 }
 
-/// Checks keys that have no weights and change no prediction, or that are not supported.
+/// Validates keys that have no weights and do not change predictions, and options that are not
+/// supported.
 void read_training(Hyperparameters& read) {
     const double dropout = read.number("dropout", 0.1);
     if (!(dropout >= 0 && dropout < 1))
-        refuse("dropout must be from 0 to below 1, is " + number_text(dropout));
+        refuse("dropout is " + number_text(dropout) + ", expected at least 0 and below 1");
     read.boolean("use_ckpt", false);
     const std::vector<std::string> encodings = {"none", "learned", "fixed"};
     const size_t encoding = read.choice("pe_type", encodings, 0);
     if (encoding == 0) return;
     throw Error(Status::not_supported, "card: network.pe_type '" + encodings[encoding] +
-                                           "' adds encodings of positions, which no published "
-                                           "model has, and is not offered; built: none");
+                                           "' (position encodings) is not supported, expected "
+                                           "'none'");
 }
 
 }  // namespace
@@ -117,7 +119,7 @@ void settle_padding(Config& config, const MasterWeights& weights) {
         throw Error(Status::bad_file, "tensor '" + layer_name(config.has_beta ? l : 0) +
                                           "attn.e2lsh.beta' is missing, layer " +
                                           std::to_string(config.has_beta ? 0 : l) +
-                                          " has it; name the padding in the card");
+                                          " has it; set 'padding' in the card");
     }
     config.padding = config.has_beta ? Padding::zero : Padding::duplicate;
     config.is_padding_open = false;

@@ -8,13 +8,13 @@
 
 namespace surrogate::impl::hept {
 
-/// The point that an own token is, or is a copy of.
+/// Returns the point of an own token: the token itself, or the point that it copies.
 inline int64_t point_of(const TokenPlan& plan, int64_t token) {
     const int64_t n_point = plan.n_point();
     return token < n_point ? token : plan.copied()[static_cast<size_t>(token - n_point)];
 }
 
-/// Numbers of points (n_channel, n_point) to a tile of own tokens (n_channel, n).
+/// Copies values of points (n_channel, n_point) to a tile of own tokens (n_channel, n).
 template <class T>
 void copy_tokens(const TokenPlan& plan, const kernels::Tiles<const T>& points, int64_t tile,
                  kernels::Tile<T> tokens) {
@@ -24,9 +24,9 @@ void copy_tokens(const TokenPlan& plan, const kernels::Tiles<const T>& points, i
     }
 }
 
-/// Gradients of a tile of own tokens (n_channel, n) to those of their points (n_channel, n_point):
-/// what a point is given is written, what its copies are given is added. Tiles come in ascending
-/// order.
+/// Adds the gradients of a tile of own tokens (n_channel, n) to the gradients of their points
+/// (n_channel, n_point): the value of a point is written, the values of its copies are added. Tiles
+/// must come in ascending order.
 template <class T>
 void join_copies(const TokenPlan& plan, int64_t tile, kernels::Tile<const T> tokens,
                  const kernels::Tiles<T>& points) {

@@ -12,15 +12,15 @@ double real(int64_t n) {
     return static_cast<double>(n);
 }
 
-/// Pairs of a query and a key that this rank weighs in one layer.
+/// Returns the number of (query, key) pairs that this rank computes in one layer.
 double pairs_of(const Config& c, const TokenPlan& plan) {
     double pairs = 0;
     for (const TokenPlan::Block& block : plan.blocks()) pairs += real(block.n) * real(block.n);
     return pairs * real(c.n_row());
 }
 
-/// By the formulas of the specification, section 9; a multiply-add counts 2. Visitors are projected
-/// and hashed where they are weighed.
+/// Computes the cost of a layer by the formulas of the specification, section 9; a multiply-add
+/// counts 2. Ghost tokens are projected and hashed on the rank that computes their attention.
 LayerCost layer_cost(const Config& c, const Work& work) {
     const double d = real(c.h_dim), n_head = real(c.num_heads), e = real(c.n_query());
     const double pairs = pairs_of(c, work.plan);
@@ -36,7 +36,7 @@ LayerCost layer_cost(const Config& c, const Work& work) {
     return cost;
 }
 
-/// "12.3 %"
+/// Returns a text such as "12.3 %".
 std::string percent(int64_t part, int64_t whole) {
     char text[32];
     std::snprintf(text, sizeof text, "%.1f %%",
@@ -52,14 +52,13 @@ std::vector<LayerCost> costs_of(const Config& c, const Work& work) {
     std::vector<LayerCost> list;
     const bool travels = !work.is_on_device || work.n_given > 0;
     const int64_t n_given = work.is_on_device ? work.n_given : c.in_dim;
-    if (!work.is_on_device) list.push_back(error_flag_cost("trouble of any rank"));
+    if (!work.is_on_device) list.push_back(error_flag_cost("error flag of every rank"));
     if (travels)
         list.push_back(
-            scatter_cost("inputs to home ranks", work.n_solver * n_given * work.value_bytes, 1));
+            scatter_cost("inputs to owner ranks", work.n_solver * n_given * work.value_bytes, 1));
     list.push_back({"encoder", 2 * n * (real(c.n_feature()) * d + d * d)});
     if (work.is_on_device && work.layer_collectives > 0)
-        list.push_back(
-            scatter_cost("coordinates to ranks that are visited", work.coordinate_bytes, 1));
+        list.push_back(scatter_cost("coordinates of ghost tokens", work.coordinate_bytes, 1));
     for (int64_t i = 0; i < c.n_layers; ++i) {
         list.push_back(layer_cost(c, work));
         list.back().name = "layer " + std::to_string(i);
@@ -83,11 +82,10 @@ std::vector<std::string> notes_of(const Config& c, const Work& work) {
                     std::to_string(c.block_size) + ", in each of " + std::to_string(c.n_hashes) +
                     " tables of " + std::to_string(c.num_heads) + " heads");
     notes.push_back("cells: this rank sorts " + std::to_string(n_cell) + ", of up to " +
-                    std::to_string(plan.largest_cell()) + " tokens, twice a layer; " +
-                    std::to_string(plan.n_cut_cell()) + " are cut between ranks");
-    notes.push_back("tokens that visit another rank in a layer, counted once for each: " +
-                    std::to_string(plan.n_visit()) + " (" +
-                    percent(plan.n_visit(), plan.n_token_global()) + ")");
+                    std::to_string(plan.largest_cell()) + " tokens, twice per layer; " +
+                    std::to_string(plan.n_cut_cell()) + " are shared between ranks");
+    notes.push_back("ghost tokens per layer, over all ranks: " + std::to_string(plan.n_visit()) +
+                    " (" + percent(plan.n_visit(), plan.n_token_global()) + ")");
     return notes;
 }
 

@@ -33,10 +33,10 @@ using kernels::hept::SquashArgs;
 
 namespace {
 
-/// Tokens pass through the layers together, all heads at once. Which tokens a cell and a block hold
-/// is planned; their order within a cell is found in every layer. Visitors follow the own tokens: a
-/// layer projects and weighs them here and returns their sums, all else is done where they are at
-/// home.
+/// Evaluates the network on a device. Tokens pass through the layers together, all heads at once.
+/// The plan fixes the tokens of each cell and block; each layer computes their order within a cell.
+/// Ghost tokens follow the own tokens. A layer projects ghost tokens, computes their attention and
+/// returns their sums; the owner ranks compute everything else.
 class DevicePasses final : public DeviceProgram {
 public:
     DevicePasses(const Config& config, const Layers<float>& layers,
@@ -61,7 +61,8 @@ public:
     }
     BadValue find_bad(std::span<const float> rows) const override;
 
-    /// Rows, which no pass reads before the columns are read, or after the last layer.
+    /// Returns the memory of the rows, which no pass reads before the columns are read, or after
+    /// the last layer.
     float* staging() const override { return arena_.at<float>(head_rows_); }
     void enqueue(DeviceSteps& steps) const override;
 
@@ -72,7 +73,7 @@ public:
     std::vector<std::string> notes() const override { return notes_of(config_, work()); }
 
 private:
-    /// A list in the arena.
+    /// Offset and length of a list in the arena.
     template <class T>
     struct List {
         int64_t place = 0, n = 0;
@@ -141,14 +142,14 @@ private:
     const DeviceKernels& kernels_;
     std::shared_ptr<const DeviceWeights> weights_;
     TokenPlan plan_;
-    std::optional<RowExchange<float>> rows_;  // more than one rank
+    std::optional<RowExchange<float>> rows_;  // only with more than one rank
     DeviceColumns columns_;
     OrderArgs order_;
     DeviceArena arena_;
     DeviceVisits visits_;
-    // In arena_. head_rows_: rows of all heads, then their sums as operands. work_: features and
-    // what follows them; projections, then sums; hidden channels; hidden_ and squashed_ of the
-    // output MLP, and y_.
+    // Offsets in arena_. head_rows_: rows of all heads, then their sums as operands. work_: in
+    // turn the features and their hidden channels; projections, then sums; hidden channels; hidden_
+    // and squashed_ of the output MLP, and y_.
     int64_t h_ = 0, e_ = 0, coordinates_ = 0, head_rows_ = 0, hashes_ = 0, orders_ = 0, keys_ = 0;
     int64_t work_ = 0, hidden_ = 0, squashed_ = 0, y_ = 0;
     List<int64_t> points_;
@@ -185,7 +186,8 @@ BadValue DevicePasses::find_bad(std::span<const float> rows) const {
     return find_bad_class(rows.data(), std::ssize(rows) / n, n, n - 1);
 }
 
-/// Places within work_ follow: whatever is read together does not overlap.
+/// Returns the size of work_. The offsets within work_ are chosen so that buffers that are read
+/// together do not overlap.
 int64_t DevicePasses::work_bytes() const {
     const DeviceWidths& w = widths();
     const int64_t features = 4 * n_own_row() * w.features.width;
@@ -260,7 +262,7 @@ void DevicePasses::set_order(const DeviceTokens& tokens) {
               .keys = arena_.at<uint64_t>(keys_)};
 }
 
-// ---- what an evaluation enqueues ---------------------------------------------------------------
+// ---- passes of an evaluation -------------------------------------------------------------------
 
 LinearArgs DevicePasses::layer_args(const kernels::DeviceLinear& layer, int64_t n_tile) const {
     return pass_of(layer, weights_->operand(), n_tile);
@@ -308,7 +310,7 @@ void DevicePasses::embed(Stream stream) const {
     leave(layers.states, true, stream);
 }
 
-/// e = or += W_l h.
+/// Computes e = W_l h if is_first, otherwise e += W_l h.
 void DevicePasses::leave(const kernels::DeviceLinear& states, bool is_first, Stream stream) const {
     LinearArgs args = own_args(states);
     args.stream = arena_.at<float>(h_);
@@ -358,7 +360,7 @@ CombineArgs DevicePasses::combine_args() const {
             .n_group = widths().heads.width / 8};
 }
 
-/// Rows of all tokens, and who stands where.
+/// Computes the rows and hashes of all tokens and sorts the tokens.
 void DevicePasses::order(const DeviceLayer& layer, Stream stream) const {
     LinearArgs project = layer_args(layer.qkv, row_tiles(n_token()));
     from_tokens(project, layer.norm1);
@@ -368,7 +370,7 @@ void DevicePasses::order(const DeviceLayer& layer, Stream stream) const {
     kernels_.order(device_.properties(), order_, stream);
 }
 
-/// h += out_linear of what the heads were given.
+/// Computes h += out_linear(attention of all heads).
 void DevicePasses::join(const DeviceLayer& layer, Stream stream) const {
     kernels_.combine(device_.properties(), combine_args(), stream);
     LinearArgs out = own_args(layer.out);
@@ -408,7 +410,7 @@ void DevicePasses::run_layer(const DeviceLayer& layer, DeviceSteps& steps) const
     });
 }
 
-/// e += mlp(e), then the classes.
+/// Computes e += mlp(e), then the classes.
 void DevicePasses::read_out(Stream stream) const {
     const DeviceLayers& layers = weights_->layers();
     for (size_t j = 0; j < layers.mlp.size(); ++j) {

@@ -11,7 +11,7 @@ using kernels::hept::largest_chunk;
 
 namespace {
 
-/// Returns the position at which a cell would begin if all its positions were on this rank.
+/// Returns the position at which a cell would begin if this rank had all its positions.
 int64_t begin_of(const TokenPlan::Cell& cell) {
     return int64_t{cell.to} - cell.first;
 }
@@ -22,7 +22,7 @@ DeviceTokens::DeviceTokens(const Config& config, const TokenPlan& plan,
                            std::span<const int64_t> columns) {
     for (int64_t t = 0; t < plan.n_own(); ++t)
         points.push_back(columns[static_cast<size_t>(point_of(plan, t))]);
-    int64_t n_before = 0, end = plan.n_place();  // places, counted from this rank's first
+    int64_t n_before = 0, end = plan.n_place();  // positions, relative to this rank's first
     for (int64_t row = 0; row < config.n_row(); ++row) {
         n_member = std::max(n_member, std::ssize(plan.members(row)));
         for (const TokenPlan::Cell& cell : plan.cells(row)) {
@@ -40,7 +40,8 @@ DeviceTokens::DeviceTokens(const Config& config, const TokenPlan& plan,
             add({n_before + begin_of(cell), static_cast<int32_t>(row), cell.begin,
                  cell.end - cell.begin});
     }
-    // The longest first, so that no block of threads begins with them when others are done.
+    // Longest cells come first, so that no thread block starts a long cell when others have
+    // finished.
     std::ranges::stable_sort(middle, std::ranges::greater(), &Cell::n);
 }
 

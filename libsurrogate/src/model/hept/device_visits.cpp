@@ -16,7 +16,7 @@ namespace {
 
 using Neighbor = TokenPlan::Neighbor;
 
-/// Calls use(sum) for the parts of all heads, in the order in which two ranks hold them.
+/// Calls use(sum) for the parts of all heads, in the order that two ranks agree on.
 template <class Use>
 void for_sums(const std::vector<std::vector<Neighbor::Part>>& parts, const Use& use) {
     const auto n_head = static_cast<int32_t>(parts.size());
@@ -46,8 +46,8 @@ VisitLists::VisitLists(const Config& config, const TokenPlan& plan, int n_rank) 
     constexpr int64_t limit = int64_t{1} << 31;
     if (std::ssize(taken) >= limit || config.n_row() >= limit)
         throw Error(Status::shape, std::to_string(taken.size()) +
-                                       " sums of tokens at other ranks are too many for one rank "
-                                       "(2^31); use more ranks");
+                                       " sums of tokens on other ranks exceed the limit of one "
+                                       "rank (2^31); use more ranks");
     std::ranges::sort(taken, {}, [](const DeviceShare& share) {
         return std::tuple(share.sum.row, share.sum.token, share.from);
     });

@@ -14,27 +14,30 @@
 
 namespace surrogate::impl::hept {
 
-/// Rows that device ranks exchange, in the order of ranks; two ranks agree on the order of
-/// what one gives and the other takes.
+/// Tokens and sums that device ranks exchange, in the order of ranks. Sender and receiver list the
+/// entries in the same order.
 struct VisitLists {
-    std::vector<int32_t> tokens;                    ///< given; visitors are taken as they stand
-    std::vector<kernels::hept::DeviceSum> given;    ///< of visitors, computed here
-    std::vector<kernels::hept::DeviceShare> taken;  ///< of own tokens; by sums, then ranks
-    std::vector<int64_t> n_token, n_visitor;        ///< given to and taken from each rank (ranks)
-    std::vector<int64_t> n_sum_given, n_sum_taken;  ///< likewise
+    std::vector<int32_t> tokens;                  ///< sent; received ghost tokens keep their order
+    std::vector<kernels::hept::DeviceSum> given;  ///< sums of ghost tokens, computed on this rank
+    /// sums of own tokens, sorted by sum, then rank
+    std::vector<kernels::hept::DeviceShare> taken;
+    std::vector<int64_t> n_token, n_visitor;  ///< sent to and received from each rank (size)
+    /// sums sent to and received from each rank (size)
+    std::vector<int64_t> n_sum_given, n_sum_taken;
 
     VisitLists() = default;
     VisitLists(const Config& config, const TokenPlan& plan, int n_rank);
 };
 
-/// Data that device ranks exchange in a run: streams of ghost tokens, and sums of
-/// their attention back home, all heads together. Counts are those of planning. Nothing where no
-/// token of any rank visits another one.
+/// Exchanges tokens between device ranks during a run: streams of ghost tokens before attention,
+/// and partial sums of their attention, all heads together, back to the owner ranks. Counts are
+/// fixed when the plan is made. Does nothing if no rank has ghost tokens.
 ///
-/// Its memory is part of the program's: add() before the arena is taken, fill() and connect() then.
+/// Its memory is part of the program's arena: call add() before the arena is allocated, fill() and
+/// connect() afterwards.
 class DeviceVisits {
 public:
-    /// All outlive it.
+    /// Keeps references to all arguments; they must outlive this object. Local.
     DeviceVisits(const Config& config, const kernels::hept::DeviceHead& head, const TokenPlan& plan,
                  kernels::Device& device, const kernels::hept::DeviceKernels& kernels,
                  DeviceArena& arena)
@@ -45,31 +48,33 @@ public:
           kernels_(kernels),
           arena_(arena) {}
 
-    /// Local, once the plan stands.
+    /// Reserves memory in the arena. Local; call it after the plan is complete.
     void add(int n_rank);
     void fill(ArenaWriter& put) const;
-    /// findings: where what comes from a rank that failed is told. sums: as in AttendArgs.
+    /// Sets up the exchanges. findings: record of errors that other ranks report by NaN. sums: as
+    /// in AttendArgs. Local.
     void connect(kernels::DeviceFindings* findings, float* sums);
 
     bool is_needed() const { return plan_.n_visit() > 0; }
     std::span<const DeviceExchange> exchanges() const { return exchanges_; }
-    // Bytes that this rank gives: once a run, and in each layer.
+    // Bytes that this rank sends: once per run, and in each layer.
     int64_t coordinate_bytes() const;
     int64_t layer_bytes() const;
 
-    // Given to the steps.
-    /// Coordinates, a stream of most_coordinates channels, to the visitors' rows.
+    // Functions that enqueue work:
+    /// Copies coordinates, a stream of most_coordinates channels, to the rows of ghost tokens.
+    /// Collective.
     void bring_coordinates(float* stream, DeviceSteps& steps) const;
-    /// Channels of tokens, a stream of `width`, likewise.
+    /// Copies tokens, a stream of `width` channels, to the rows of ghost tokens. Collective.
     void bring_tokens(float* stream, int64_t width, DeviceSteps& steps) const;
-    /// Before sums are made: those that other ranks may make are zero.
+    /// Sets the sums that other ranks may compute to zero. Must run before attention.
     void clear_sums(DeviceSteps& steps) const;
     void return_sums(DeviceSteps& steps) const;
 
 private:
     /// Kinds of rows, in the order of exchanges_.
     enum Way { coordinate_way, token_way, sum_way, n_way };
-    /// Bytes of a kind of rows (ranks).
+    /// Bytes of one kind of rows, per rank (size).
     struct Bytes {
         std::vector<int64_t> given, taken;
     };
@@ -78,7 +83,7 @@ private:
                  std::span<const int64_t> n_taken);
     void bring(Way way, float* stream, int64_t width, int64_t n_channel, DeviceSteps& steps) const;
     void share(kernels::hept::ShareArgs::Step step, float* memory, DeviceSteps& steps) const;
-    int64_t n_number() const { return config_.h_dim + 1; }  ///< of a sum
+    int64_t n_number() const { return config_.h_dim + 1; }  ///< numbers of a sum
 
     const Config& config_;
     const kernels::hept::DeviceHead head_;
@@ -90,8 +95,8 @@ private:
     float* sums_ = nullptr;
     VisitLists lists_;
     std::array<Bytes, n_way> bytes_;
-    std::vector<DeviceExchange> exchanges_;  // (n_way) of bytes_; empty where nothing is needed
-    // In arena_.
+    std::vector<DeviceExchange> exchanges_;  // (n_way), see bytes_; empty if no exchange is needed
+    // Offsets in arena_.
     int64_t tokens_ = 0, given_sums_ = 0, taken_sums_ = 0, given_ = 0, taken_ = 0;
 };
 

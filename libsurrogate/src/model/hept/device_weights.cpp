@@ -14,7 +14,7 @@ using kernels::plain_channels;
 
 namespace {
 
-/// n_part times the channels of all heads.
+/// Returns the channels of n_part parts, each with the channels of all heads.
 DeviceChannels in_heads(const Config& config, const kernels::hept::DeviceHead& head,
                         int64_t n_part) {
     const int64_t n = n_part * config.num_heads, padded = head.channel_width;

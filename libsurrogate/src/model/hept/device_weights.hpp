@@ -12,11 +12,12 @@
 
 namespace surrogate::impl::hept {
 
-/// Throws not_supported, with the limit, for networks that kernels/hept does not take on a device.
+/// Throws not_supported, with the limit, for networks that kernels/hept does not support on a
+/// device. Local.
 void require_device_sizes(const Config& config);
 
-/// Positions of a model's channels on a device: widths are multiples of 16, those of a head are
-/// DeviceHead's.
+/// Channel layout of a model on a device. Widths are multiples of 16; DeviceHead holds the widths
+/// of a head.
 struct DeviceWidths {
     kernels::hept::DeviceHead head;
     kernels::DeviceChannels features, tokens, qkv, heads, embedding, wide, outputs;
@@ -28,26 +29,27 @@ struct DeviceWidths {
 struct DeviceLayer {
     kernels::DeviceNorm norm1, norm2;
     kernels::DeviceLinear qkv, out, ff_in, ff_out;
-    kernels::DeviceLinear states;  ///< of the layer's result
+    kernels::DeviceLinear states;  ///< for the layer's result
     const float* scale = nullptr;  ///< (H, D)
     const float* alpha = nullptr;  ///< (H, C, E)
 };
 
+/// All weights of the network; pointers are device memory.
 struct DeviceLayers {
     kernels::DeviceLinear encoder_in, encoder_out;
-    const float* classes = nullptr;  ///< pids_enc, of pile-up
-    kernels::DeviceLinear states;    ///< of the encoder's result
+    const float* classes = nullptr;  ///< pids_enc, pile-up only
+    kernels::DeviceLinear states;    ///< for the encoder's result
     std::vector<DeviceLayer> layers;
     std::array<kernels::DeviceLinear, 5> mlp;
     std::array<kernels::DeviceNorm, 4> mlp_norm;
-    kernels::DeviceLinear out;  ///< with classes
+    kernels::DeviceLinear out;  ///< only with classes
 };
 
-/// The weights of a HEPT model on a device; plans share them. `device`, `config` and `layers` must
-/// outlive it.
+/// Weights of a HEPT model in device memory; plans share them. `device`, `config` and `layers` must
+/// outlive this object.
 class DeviceWeights {
 public:
-    /// As PackedWeights.
+    /// Packs the weights and copies them to the device, like PackedWeights. Local.
     DeviceWeights(DeviceContext& context, kernels::Operand operand, const Config& config,
                   const Layers<float>& layers);
 

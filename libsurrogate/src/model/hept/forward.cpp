@@ -21,7 +21,7 @@ Forward<T>::Forward(const Config& config, const Layers<T>& layers, const kernels
       readout_(config, layers, queue),
       scratch_(static_cast<size_t>(queue.n_thread())) {}
 
-/// Zeros for so many points.
+/// Resizes `buffer` to tiles of n_point points, filled with zeros.
 template <class T>
 Tiles<T> Forward<T>::tiles(Buffer<T>& buffer, int64_t n_channel, int64_t n_point) {
     buffer.resize(n_channel * kernels::round_up(n_point, kernels::tile_points));
@@ -64,7 +64,7 @@ void Forward<T>::for_tiles(int64_t n_point, const Body& body) {
     });
 }
 
-/// The own tokens of a tile, which visitors may follow.
+/// Returns the own tokens of a tile, which ghost tokens may follow.
 template <class T>
 Tile<T> Forward<T>::own(const Tiles<T>& of, int64_t tile) const {
     Tile<T> some = of.tile(tile);
@@ -81,8 +81,8 @@ Tile<const T> Forward<T>::features(const Tiles<const T>& x, int64_t tile, Scratc
     return copied;
 }
 
-/// Adds the contribution of the tile's h, at the network's start (is_first) or after layer l: its
-/// part of e, and u of the next layer.
+/// Processes h of a tile, state l of the network: the encoder's result (is_first) or the result of
+/// layer l - 1. Adds its contribution to e, stores h for the backward pass, computes u of layer l.
 template <class T>
 void Forward<T>::leave(int64_t l, int64_t tile, const kernels::Linear<T>& states, bool is_first) {
     const Tile<T> h = h_.tile(tile), e = e_.tile(tile);
@@ -130,7 +130,8 @@ void Forward<T>::attend_head(Communicator& comm, int64_t l, int64_t h) {
     });
 }
 
-/// A rank whose numbers are not finite takes part in what ranks exchange, with NaN.
+/// Computes the attention of layer l. A rank with non-finite values takes part in all exchanges and
+/// sends NaN.
 template <class T>
 void Forward<T>::attend(Communicator& comm, int64_t l) {
     if (!is_finite_) std::ranges::fill(u_data_, std::numeric_limits<T>::quiet_NaN());
@@ -160,7 +161,7 @@ void Forward<T>::read(const Tiles<T>& y) {
         readout_.run(e, scratch.readout.data(), to);
     });
     if (is_finite_) return;
-    // A rank whose numbers are not finite has none to predict.
+    // A rank with non-finite values predicts NaN.
     std::fill_n(y.data, y.n_tile() * y.n_channel * y.row, std::numeric_limits<T>::quiet_NaN());
     std::ranges::fill(u_data_, T(0));
 }

@@ -16,52 +16,55 @@
 
 namespace surrogate::impl::hept {
 
-/// The network on the tokens of a rank:
+/// Evaluates the network on the tokens of a rank:
 ///
 ///   h = encoder(x)
-///   layers:  u = norm1(h);  u of visitors comes;  head by head: rows, hashes, order within cells,
-///            blocks, sums come home, h += out_linear;  h += ff(norm2(h))
+///   layers:  u = norm1(h);  u of ghost tokens is received;
+///            head by head: rows, hashes, order within cells, blocks,
+///            partial sums are returned to the owner ranks, h += out_linear;
+///            h += ff(norm2(h))
 ///   e = sum of W_l h_l;  y = out(e + mlp(e))
 ///
-/// Memory a token, of one head at a time: a row (3 d + D), sums (d + 1), hashes 2 C; and of the
-/// network h, u d each, e m; orders 2 C n_place integers.
+/// Memory per token: for one head at a time a row (3 d + D), sums (d + 1) and 2 C hashes; for the
+/// network h and u (d each) and e (m). Memory per rank: orders, 2 C n_place integers.
 template <class T>
 class Forward {
 public:
-    /// `config` and `layers` must outlive it.
+    /// Keeps references to `config` and `layers`, which must outlive this object. Local.
     Forward(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
 
-    /// For the tokens of `plan`, which must outlive it. Local. Takes memory for more than ever
-    /// before.
+    /// Sets the tokens of `plan`, which must outlive this object. Local. Allocates only if the
+    /// sizes exceed all earlier ones.
     void resize(Communicator& comm, const TokenPlan& plan);
 
-    /// Collective: coordinates (D) of the home points, tiles; those of copies and visitors follow.
-    /// Once for each geometry.
+    /// Sets the coordinates (D, n_point) of the points that this rank owns, in tiles, and the
+    /// coordinates of copies and ghost tokens. Collective; called once per geometry.
     void set_coordinates(Communicator& comm, const kernels::Tiles<const T>& coordinates);
 
-    /// Collective. x (n_feature, n_point) tiles of the home points, classes already embedded;
-    /// y (n_out, n_point). Returns whether all augmented queries and keys of this rank were finite;
-    /// if not, y and what other ranks are given is NaN. Takes no memory.
+    /// Evaluates the network. x (n_feature, n_point): tiles of the owned points, classes already
+    /// embedded; y (n_out, n_point). Returns true if all augmented queries and keys of this rank
+    /// are finite; otherwise y, and all values that this rank sends, are NaN. Collective. Does not
+    /// allocate.
     bool run(Communicator& comm, const kernels::Tiles<const T>& x, const kernels::Tiles<T>& y);
 
-    /// Sets the destination of h before each layer and after the last, (L + 1) times (d, n_own):
-    /// what backward starts from. Empty: nowhere. The tiles belong to the caller.
+    /// Sets the tiles that receive h before each layer and after the last one, (L + 1) times
+    /// (d, n_own), for the backward pass. Empty: h is not stored. The caller owns the tiles.
     void keep(std::span<const kernels::Tiles<T>> states) { kept_ = states; }
 
     const TokenExchange<T>& exchange() const { return exchange_; }
-    /// (D, n_token)
+    /// Returns the coordinates of all tokens, (D, n_token).
     kernels::Tiles<const T> coordinates() const { return x_; }
     int64_t bytes() const;
 
 private:
-    /// Memory of one thread: features of tokens, (d), (2 d), the output MLP.
+    /// Scratch memory of one thread: features of tokens, (d), (2 d), the output MLP.
     struct Scratch {
         kernels::Buffer<T> features, normed, hidden, readout;
     };
     static kernels::Tiles<T> tiles(kernels::Buffer<T>& buffer, int64_t n_channel, int64_t n_point);
 
-    /// body(tile, scratch) for tiles of n_point points, on all threads; nothing after a number that
-    /// was not finite.
+    /// Calls body(tile, scratch) for the tiles of n_point points, on all threads. Does nothing
+    /// after a value that was not finite.
     template <class Body>
     void for_tiles(int64_t n_point, const Body& body);
     kernels::Tile<T> own(const kernels::Tiles<T>& of, int64_t tile) const;

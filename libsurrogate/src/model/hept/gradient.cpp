@@ -57,13 +57,13 @@ bool NetworkGradient<T>::forward(const Tiles<const T>& x, const Tiles<T>& y) {
     return forward_.run(*self_, x, y);
 }
 
-/// The columns of W for the states before layer l, or after the last one.
+/// Returns the columns of W for the states before layer l, or after the last layer.
 template <class T>
 const kernels::Linear<T>& NetworkGradient<T>::states_layer(int64_t l) const {
     return l == 0 ? layers_.states : layers_.layers[static_cast<size_t>(l - 1)].states;
 }
 
-/// A tile: from dy to de, which is 0 for copies, whose predictions nobody has read.
+/// Computes de of a tile from dy. de is 0 for copies, because their predictions are not used.
 template <class T>
 void NetworkGradient<T>::read_backward(int64_t tile, const Tiles<const T>& dy,
                                        const Gradients& gradients) {
@@ -85,7 +85,7 @@ void NetworkGradient<T>::read_backward(int64_t tile, const Tiles<const T>& dy,
     kernels::linear_gradient<T>(queue_, all, de, {gradients.at("W.weight"), nullptr});
 }
 
-/// From de to the gradient dh of the states before layer l.
+/// Computes the gradient dh of the states before layer l from de.
 template <class T>
 void NetworkGradient<T>::states_backward(int64_t l, bool accumulate) {
     const Tiles<T> dh = tokens(dh_, config_.h_dim), de = tokens(de_, config_.n_embedding());
@@ -103,7 +103,7 @@ void NetworkGradient<T>::encode_backward(int64_t tile, const Tiles<const T>& x,
     const Tile<T> saved = scratch(saved_, 2 * config_.h_dim, dh);
     const Tile<T> hidden = scratch(hidden_, 2 * config_.h_dim, dh);
     copy_tokens<T>(*plan_, x, tile, features);
-    // Its results are known.
+    // The forward pass of the encoder is recomputed; its result is not used.
     kernels::residual_mlp_forward<T>(queue_, layers_.encoder.view(), features, saved, false,
                                      kernels::channels(hidden, 0, config_.h_dim));
     const std::array encoder = {gradients.linear("feat_encoder.0"),

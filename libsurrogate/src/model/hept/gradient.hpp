@@ -12,42 +12,43 @@
 
 namespace surrogate::impl::hept {
 
-/// Destination of the gradients of a network's inputs, points in tiles; overwritten. data null: not
-/// wanted.
+/// Destination of the gradients of the network's inputs, for the points in tiles; overwritten. A
+/// null `data` pointer means that the gradient is not computed.
 template <class T>
 struct InputGradients {
-    kernels::Tiles<T> x = {};            ///< (n_feature, n_point): classes as they were embedded
+    kernels::Tiles<T> x = {};            ///< (n_feature, n_point), after the embedding of classes
     kernels::Tiles<T> coordinates = {};  ///< (D, n_point)
 };
 
-/// Forward and reverse mode of a whole network on one rank. Forward keeps the tokens before each
-/// layer, (L + 1) d numbers each; backward computes the rest again, layer by layer. Orders and
-/// cells are constants. A copy of a point passes its gradients on to the point.
+/// Forward and backward pass of a whole network on one rank. The forward pass stores the tokens
+/// before each layer, (L + 1) d numbers per token; the backward pass recomputes the rest, layer by
+/// layer. Orders and cells are constants. The gradients of a copy are added to the gradients of its
+/// point.
 template <class T>
 class NetworkGradient {
 public:
-    /// `config` and `layers` must outlive it.
+    /// Keeps references to `config` and `layers`, which must outlive this object. Local.
     NetworkGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
 
-    /// For the tokens of `plan`, of one rank, which must outlive it.
+    /// Sets the tokens of `plan`, a plan of one rank, which must outlive this object. Allocates.
     void resize(const TokenPlan& plan);
 
-    /// (D, n_point), once for each geometry.
+    /// Sets the coordinates (D, n_point); called once per geometry.
     void set_coordinates(const kernels::Tiles<const T>& coordinates);
 
-    /// x (n_feature, n_point), which stays in place for backward; y (n_out, n_point), the embedding
-    /// or the classes before any sigmoid. Returns whether all queries and keys were finite;
-    /// otherwise there is no backward.
+    /// Evaluates the network. x (n_feature, n_point) must stay unchanged until backward(); y
+    /// (n_out, n_point) receives the embedding, or the classes before any sigmoid. Returns true if
+    /// all queries and keys are finite; otherwise backward() must not be called. Local.
     bool forward(const kernels::Tiles<const T>& x, const kernels::Tiles<T>& y);
 
-    /// Backward pass of the last forward pass: from dy to the gradients of all weights but
-    /// pids_enc, added to `gradients`, and of the inputs.
+    /// Computes, for the last forward() and from dy (n_out, n_point), the gradients of all weights
+    /// except pids_enc, which are added to `gradients`, and the gradients of the inputs. Local.
     void backward(const kernels::Tiles<const T>& x, const kernels::Tiles<const T>& dy,
                   const Gradients& gradients, const InputGradients<T>& inputs);
 
     const TokenExchange<T>& exchange() const { return forward_.exchange(); }
 
-    /// (d, n_own): the tokens before layer l, or after the last one.
+    /// Returns the tokens before layer l, or after the last layer: (d, n_own).
     const kernels::Tiles<T>& states(int64_t l) const { return states_[static_cast<size_t>(l)]; }
     int64_t bytes() const;
 
@@ -55,7 +56,7 @@ private:
     kernels::Tiles<T> tokens(kernels::Buffer<T>& buffer, int64_t n_channel) const {
         return {buffer.data(), n_channel, plan_->n_own()};
     }
-    /// A tile of the scratch as wide as `like`.
+    /// Returns a tile in `buffer` with as many points as `like`.
     kernels::Tile<T> scratch(kernels::Buffer<T>& buffer, int64_t n_channel,
                              kernels::Tile<const T> like) const {
         return {buffer.data(), {n_channel, like.shape[1]}, like.stride};
@@ -76,8 +77,8 @@ private:
     Readout<T> readout_;
     std::vector<kernels::Buffer<T>> states_data_;  // (L + 1)
     std::vector<kernels::Tiles<T>> states_;
-    kernels::Buffer<T> dh_, de_, dcoordinates_;  // of tokens: (d), (m), (D)
-    kernels::Buffer<T> e_, all_states_, work_;   // a tile each: (m), ((L + 1) d), the output MLP
+    kernels::Buffer<T> dh_, de_, dcoordinates_;  // per token: (d), (m), (D)
+    kernels::Buffer<T> e_, all_states_, work_;   // one tile each: (m), ((L + 1) d), the output MLP
     kernels::Buffer<T> saved_, hidden_;          // (2 d)
     kernels::Buffer<T> features_, dfeatures_;    // (n_feature)
 };

@@ -45,8 +45,8 @@ public:
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
         list.push_back(
-            "gradients: the tokens before each layer are kept, the rest is computed again; sums of "
-            "weights have one order");
+            "gradients: the tokens before each layer are stored, all other values are recomputed; "
+            "sums of weight gradients have a fixed order");
         return list;
     }
 
@@ -67,10 +67,10 @@ private:
     Tiles<T> tiles(Tile<T> first, int64_t n_channel) const {
         return {first.data, n_channel, this->n_point()};
     }
-    /// (n_feature, n_point), of pile-up.
+    /// Returns the gradient of the features, (n_feature, n_point), pile-up only.
     Tiles<T> dfeatures() { return {dfeatures_.data(), this->config_.n_feature(), this->n_point()}; }
 
-    /// From the gradient of s = sigmoid(u) to that of u.
+    /// Converts the gradient of s = sigmoid(u) to the gradient of u, in place.
     void sigmoid_backward() {
         for (int64_t tile = 0; tile < back_.ports.n_tile(); ++tile) {
             const Tile<T> dy = back_.ports.input(tile), y = this->ports_.output(tile);
@@ -78,7 +78,8 @@ private:
         }
     }
 
-    /// From the gradient of features to the rows of classes, and to the solver's columns.
+    /// Computes the gradients of the embeddings of classes and of the solver's columns from the
+    /// gradient of the features.
     void classes_backward(double* drows) {
         const int64_t n_plain = this->config_.in_dim - 1;
         int64_t rows[tile_points];
@@ -118,8 +119,8 @@ private:
 
     BackwardPorts<T> back_;
     NetworkGradient<T> network_;
-    Tiles<const T> x_;              // what the last evaluation was given
-    kernels::Buffer<T> dfeatures_;  // (n_tile, n_feature, tile_points), of pile-up
+    Tiles<const T> x_;              // input of the last evaluation
+    kernels::Buffer<T> dfeatures_;  // (n_tile, n_feature, tile_points), pile-up only
 };
 
 }  // namespace

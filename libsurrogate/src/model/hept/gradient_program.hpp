@@ -10,11 +10,11 @@
 
 namespace surrogate::impl::hept {
 
-/// HEPT on a domain of points on one rank, forward and backward. Local. `config`, `layers` and the
-/// domain must outlive it. Throws not_supported on several ranks.
+/// Creates the program of HEPT with forward and backward pass on a domain of points on one rank.
+/// Local. `config`, `layers` and the domain must outlive it. Throws not_supported on several ranks.
 ///
-/// Orders of tokens count as constants. dinputs of classes of particles become NaN: a class has no
-/// gradient. A run is one chunk, whose gradients have the same bits for any number of threads.
+/// Orders of tokens count as constants. dinputs of classes of particles are set to NaN: a class has
+/// no gradient. A run is one chunk; its gradients are bitwise identical for any number of threads.
 template <class T>
 std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
                                                        const Layers<T>& layers,

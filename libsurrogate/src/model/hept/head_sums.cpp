@@ -5,7 +5,7 @@
 
 namespace surrogate::impl::hept {
 
-/// Rows of their own: (shared token, table).
+/// Allocates rows (token), followed by separate rows (shared token, table).
 template <class T>
 void HeadSums<T>::resize(const TokenPlan& plan, int64_t n_head, int64_t n_table, int64_t n_sum) {
     plan_ = &plan;

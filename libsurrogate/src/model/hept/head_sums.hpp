@@ -10,33 +10,36 @@
 
 namespace surrogate::impl::hept {
 
-/// The sums of a head: num (d) and den of each token, of all tables together.
+/// Attention sums of one head: num (d) and den of each token, over all tables.
 ///
-/// Tables follow each other, and each is added in place. Of a token that another rank may compute
-/// in some table, each table has a row of its own until its sums have come home; then join() adds
-/// them in the same order. So numbers do not depend on the partition.
+/// Tables follow each other, and each table is added in place. If another rank may compute a token
+/// in some table, each table has a separate row for this token until its partial sums are returned;
+/// join() then adds the rows in the same order. Results therefore do not depend on the partition.
 template <class T>
 class HeadSums {
 public:
-    /// For the tokens of `plan`, which must outlive it. Takes memory for more than ever before.
+    /// Sets the tokens of `plan`, which must outlive this object. Local. Allocates only if the
+    /// sizes exceed all earlier ones.
     void resize(const TokenPlan& plan, int64_t n_head, int64_t n_table, int64_t n_sum);
 
-    /// A head begins: all rows of its tokens that ranks share become zeros.
+    /// Starts a head: sets all rows of its shared tokens (tokens that several ranks may compute) to
+    /// zero.
     void begin(int64_t head);
-    /// All rows.
+    /// Sets all rows to `value`.
     void fill(T value);
-    /// The row of a token in a table: table 0 is written there, the others are added.
+    /// Returns the row of a token in a table: table 0 writes the row, other tables add to it.
     int64_t row(int64_t table, int32_t token) const;
-    /// The rows of some tokens, in `rows` if need be, which is as long.
+    /// Returns the rows of `tokens`; uses `rows`, which has the same length, as storage if
+    /// necessary.
     std::span<const int32_t> rows(int64_t table, std::span<const int32_t> tokens,
                                   std::span<int32_t> rows) const;
     T* part(const TokenPlan::Neighbor::Part& part) {
         return data_.data() + row(part.table, part.token) * n_sum_;
     }
-    /// Local: own tokens that ranks share get the sum of their rows.
+    /// Sets the sums of own shared tokens to the sum of their rows. Local.
     void join();
 
-    T* data() { return data_.data(); }  ///< (.., n_sum), first of all tokens
+    T* data() { return data_.data(); }  ///< (.., n_sum), all tokens first
     const T* data() const { return data_.data(); }
     int64_t bytes() const;
 
@@ -46,8 +49,8 @@ private:
     const TokenPlan* plan_ = nullptr;
     int64_t n_table_ = 0, n_sum_ = 0;
     kernels::Buffer<T> data_;
-    std::vector<int32_t> number_;  // (n_token), empty without neighbors: in shared_, or -1
-    std::vector<int32_t> shared_;  // tokens of the head that ranks share
+    std::vector<int32_t> number_;  // (n_token): index in shared_, or -1; empty without neighbors
+    std::vector<int32_t> shared_;  // tokens of the head that several ranks may compute
 };
 
 }  // namespace surrogate::impl::hept

@@ -20,15 +20,15 @@ int64_t cloud_of(const PointDomain& domain, int64_t point) {
     return domain.has_clouds() ? domain.clouds()[point] : 0;
 }
 
-/// Collective.
+/// Returns the number of points of each cloud over all ranks. Collective.
 std::vector<int64_t> cloud_sizes_of(const PointDomain& domain) {
     Communicator& comm = domain.context().comm();
     std::vector<int64_t> sizes;
     comm.agree([&] {
-        constexpr int64_t limit = int64_t{1} << 32;  // of positions_along()
+        constexpr int64_t limit = int64_t{1} << 32;  // limit of positions_along()
         if (domain.n_cloud() > limit) {
             throw Error(Status::shape, std::to_string(domain.n_cloud()) +
-                                           " clouds are more than a plan can tell apart (2^32)");
+                                           " clouds exceed the limit of a plan (2^32)");
         }
         sizes.resize(static_cast<size_t>(domain.n_cloud()));
         for (int64_t i = 0; i < domain.n_local(); ++i)
@@ -38,15 +38,16 @@ std::vector<int64_t> cloud_sizes_of(const PointDomain& domain) {
     return sizes;
 }
 
-/// Collective.
+/// Throws invalid_argument, on all ranks, if two points have the same id. Collective.
 void require_distinct_ids(Communicator& comm, std::span<const int64_t> ids) {
     std::optional<IdOrder> order;
     comm.agree([&] { order.emplace(ids); });
     require_distinct(comm, *order);
 }
 
-/// Collective: positions of the local points among all, by (cloud, coordinate, id). Cloud and
-/// coordinate share a word: a sort compares first words without a look at the keys.
+/// Returns the positions of the local points in the global order by (cloud, coordinate, id). Cloud
+/// and coordinate share a word, because the sort compares first words without reading the keys.
+/// Collective.
 std::vector<int64_t> positions_along(const PointDomain& domain, const TreePoints& points,
                                      int64_t axis) {
     constexpr uint64_t sign = uint64_t{1} << 63;
@@ -62,7 +63,7 @@ std::vector<int64_t> positions_along(const PointDomain& domain, const TreePoints
         }
     });
     return sorted_positions(comm, std::move(keys), [](std::span<const uint64_t> key) {
-        throw Error(Status::internal, "home order: two points have the id " +
+        throw Error(Status::internal, "owner order: two points have the id " +
                                           std::to_string(static_cast<int64_t>(key[1] ^ sign)));
     });
 }

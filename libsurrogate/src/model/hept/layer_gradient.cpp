@@ -59,13 +59,13 @@ void LayerGradient<T>::for_all(const Body& body) const {
     for (int64_t tile = 0; tile < n_tile; ++tile) body(tile);
 }
 
-/// The sums of all tables of head h together.
+/// Stores the sums of head h over all tables.
 template <class T>
 void LayerGradient<T>::keep(int64_t h) {
     std::copy_n(attention_.sums().data(), plan_->n_own() * shape().n_sum(), kept(h, 0));
 }
 
-/// Forward, up to the MLP.
+/// Recomputes the forward pass up to the MLP.
 template <class T>
 void LayerGradient<T>::attend(int64_t l, const Tiles<const T>& h, const Tiles<const T>& x) {
     const LayerWeights<T>& weights = layers_.layers[static_cast<size_t>(l)];
@@ -89,7 +89,7 @@ void LayerGradient<T>::attend(int64_t l, const Tiles<const T>& h, const Tiles<co
     }
 }
 
-/// From dh, the gradient of the layer's result, to that of what entered its MLP.
+/// Computes the gradient of the MLP's input from dh, the gradient of the layer's result, in place.
 template <class T>
 void LayerGradient<T>::finish_backward(const LayerWeights<T>& weights, const WeightName& name,
                                        int64_t tile, const Gradients& gradients, Tile<T> dh) {
@@ -111,7 +111,7 @@ void LayerGradient<T>::finish_backward(const LayerWeights<T>& weights, const Wei
     kernels::linear_gradient<T>(queue_, heads, dh, gradients.linear(name + "attn.out_linear"));
 }
 
-/// Terms of each query that the blocks of head h read.
+/// Computes the gradients of the sums of head h, which the blocks read for each query.
 template <class T>
 void LayerGradient<T>::give(const kernels::Linear<T>& out, int64_t h, const Tiles<T>& dh) {
     for_all([&](int64_t tile) {
@@ -125,7 +125,7 @@ void LayerGradient<T>::give(const kernels::Linear<T>& out, int64_t h, const Tile
     });
 }
 
-/// A block: to the gradients of its queries and of its keys.
+/// Adds a block's gradients of its queries and of its keys.
 template <class T>
 void LayerGradient<T>::block_backward(const Block<T>& block, Scratch& scratch) {
     const int64_t n_sum = shape().n_sum(), n_query = shape().n_query();
@@ -144,7 +144,8 @@ void LayerGradient<T>::block_backward(const Block<T>& block, Scratch& scratch) {
     add(scratch.dkeys.data(), block.keys, n_key, dkeys_.data());
 }
 
-/// A table has each token once among its queries, and once among its keys.
+/// Differentiates all blocks. In a table each token occurs once among the queries and once among
+/// the keys, so that blocks of a table write different rows.
 template <class T>
 void LayerGradient<T>::blocks_backward() {
     std::ranges::fill(dqueries_, T(0));
@@ -156,7 +157,7 @@ void LayerGradient<T>::blocks_backward() {
     }
 }
 
-/// Gradients of the n rows of a tile: those of queries and keys share their coordinates.
+/// Adds up the gradients of the n rows of a tile; queries and keys share their coordinates.
 template <class T>
 void LayerGradient<T>::join_rows(int64_t tile, int64_t n) {
     const int64_t n_query = shape().n_query(), n_key = n_query + config_.h_dim;
@@ -170,7 +171,8 @@ void LayerGradient<T>::join_rows(int64_t tile, int64_t n) {
     }
 }
 
-/// From the gradients of the rows of head h to du and dx, and to the weights that made them.
+/// Computes du and dx from the gradients of the rows of head h, and adds the gradients of the
+/// weights that form the rows.
 template <class T>
 void LayerGradient<T>::augment_backward(const Head<T>& head, int64_t l, int64_t h,
                                         const Tiles<const T>& x, const Gradients& gradients,

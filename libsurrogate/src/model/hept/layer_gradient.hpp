@@ -14,39 +14,41 @@
 
 namespace surrogate::impl::hept {
 
-/// Reverse mode of one layer on one rank, from nothing but the tokens that entered it: the rest is
-/// computed again, the rows of a head and its orders twice. Of each head it keeps what a token is
-/// given by all tables together, d + 1 numbers.
+/// Backward pass of one layer on one rank, from the tokens that entered the layer. All other values
+/// are recomputed, the rows of a head and its orders twice. For each head it stores the sums of all
+/// tables, d + 1 numbers per token.
 ///
-/// Blocks of a table work on all threads, each on its own queries and keys, and tables follow each
-/// other; sums over tokens run on the calling thread: nothing depends on the number of threads.
+/// All threads compute blocks of one table, each thread for its own queries and keys; tables follow
+/// each other. Sums over tokens are computed on the calling thread. Results do not depend on the
+/// number of threads.
 template <class T>
 class LayerGradient {
 public:
-    /// `config` and `layers` must outlive it.
+    /// Keeps references to `config` and `layers`, which must outlive this object. Local.
     LayerGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
 
-    /// For the tokens of `plan`, of one rank, which must outlive it.
+    /// Sets the tokens of `plan`, a plan of one rank, which must outlive this object. Allocates.
     void resize(const TokenPlan& plan);
 
-    /// Layer l: dh (d, n_own), the gradient of what left it, becomes that of h, what entered it.
-    /// Gradients of coordinates x (D, n_own) are added to dx, those of the layer's weights to
-    /// `gradients`.
+    /// Differentiates layer l. dh (d, n_own) contains the gradient of the layer's result and
+    /// receives the gradient of its input h. Gradients of the coordinates x (D, n_own) are added to
+    /// dx, gradients of the layer's weights to `gradients`. Local.
     void run(int64_t l, const kernels::Tiles<const T>& h, const kernels::Tiles<const T>& x,
              const Gradients& gradients, const kernels::Tiles<T>& dh, const kernels::Tiles<T>& dx);
 
     int64_t bytes() const;
 
 private:
-    /// Memory of one thread, for a block: given, gradients of queries and of keys.
+    /// Scratch memory of one thread for one block: gradients of the sums of its queries, gradients
+    /// of its queries and of its keys.
     struct Scratch {
         kernels::Buffer<T> attend, given, dqueries, dkeys;
     };
 
-    /// body(tile) for all tiles, on the calling thread.
+    /// Calls body(tile) for all tiles, on the calling thread.
     template <class Body>
     void for_all(const Body& body) const;
-    /// A tile of the scratch as wide as `like`.
+    /// Returns a tile in `buffer` with as many points as `like`.
     kernels::Tile<T> scratch(kernels::Buffer<T>& buffer, int64_t n_channel,
                              kernels::Tile<const T> like) const {
         return {buffer.data(), {n_channel, like.shape[1]}, like.stride};
@@ -81,9 +83,9 @@ private:
     kernels::Buffer<T> u_, du_, inner_;          // (d, n_own): inner is h between attention and MLP
     kernels::Buffer<T> kept_, given_;            // (H, n_own, d + 1), (n_own, d + 1)
     kernels::Buffer<T> dqueries_, dkeys_;        // (n_own, E), (n_own, E + d)
-    kernels::Buffer<T> normed_, dnormed_;        // a tile each: (d)
+    kernels::Buffer<T> normed_, dnormed_;        // one tile each: (d)
     kernels::Buffer<T> saved_, hidden_, heads_;  // (2 d), (2 d), (H d)
-    kernels::Buffer<T> drows_, augment_;         // rows of a tile
+    kernels::Buffer<T> drows_, augment_;         // rows of one tile
     kernels::Buffer<double> dqkv_, dscale_;      // (3 d, d), (D)
     std::vector<Scratch> scratch_;               // (n_thread)
 };

@@ -11,18 +11,19 @@ namespace surrogate::impl::hept {
 namespace {
 
 constexpr double norm_eps = 1e-5;  // PyTorch's LayerNorm
-constexpr double clamp = 50;       // of exponents in the scales
+constexpr double clamp = 50;       // upper bound of exponents in the scales
 
 using kernels::Linear;
 
-/// Columns first .. first + n - 1 of `layer`, whose weight is (n_out, n_in), as a matrix.
+/// Copies columns first .. first + n - 1 of `layer`, whose weight is (n_out, n_in), to the matrix
+/// `to`.
 template <class T>
 void copy_columns(const Linear<T>& layer, int64_t first, int64_t n, T* to) {
     for (int64_t o = 0; o < layer.n_out; ++o)
         to = std::copy_n(layer.weight + o * layer.n_in + first, n, to);
 }
 
-/// (H, 3, d, d): of each head its rows of the three projections.
+/// Derives (H, 3, d, d): for each head its rows of the three projections.
 template <class T>
 Derived<T> derive_projections(const Config& config, const Weights<T>& weights,
                               const std::string& name) {
@@ -36,7 +37,7 @@ Derived<T> derive_projections(const Config& config, const Weights<T>& weights,
     });
 }
 
-/// Splits the columns of `layer` into n_part parts of d each: (n_part, n_out, d).
+/// Derives n_part parts of the columns of `layer`, d columns each: (n_part, n_out, d).
 template <class T>
 Derived<T> derive_columns(const Weights<T>& weights, const Linear<T>& layer, int64_t first,
                           int64_t n_part, int64_t d) {
@@ -46,7 +47,7 @@ Derived<T> derive_columns(const Weights<T>& weights, const Linear<T>& layer, int
     });
 }
 
-/// s (H, D): with wbar(r, k) the sum of w_rpe.weight over the d rows of a head,
+/// Derives s (H, D). With wbar(r, k) the sum of w_rpe.weight over the d rows of a head:
 ///   s(r + 1) = sqrt(2 sum_k exp(min(wbar(r, k), 50))),   s(0) = s(1)
 template <class T>
 Derived<T> derive_scales(const Config& config, const Weights<T>& weights, const std::string& name) {
@@ -70,7 +71,7 @@ Derived<T> derive_scales(const Config& config, const Weights<T>& weights, const 
     });
 }
 
-/// The tables of numbers that no training changes, as they are in the file.
+/// Returns a table of numbers that training does not change, as stored in the file.
 template <class T>
 std::vector<float> stored(const Weights<T>& weights, const std::string& name) {
     const MasterWeights::Entry& entry = *weights.master().find(name);
@@ -79,7 +80,7 @@ std::vector<float> stored(const Weights<T>& weights, const std::string& name) {
     return {values.begin(), values.end()};
 }
 
-/// (H, E, C) as stored to (H, C, E).
+/// Transposes (H, E, C), as stored, to (H, C, E).
 template <class T>
 std::vector<float> projections_of_hashes(const Config& config, const Weights<T>& weights,
                                          const std::string& name) {
@@ -95,7 +96,7 @@ std::vector<float> projections_of_hashes(const Config& config, const Weights<T>&
     return alpha;
 }
 
-/// The heads of a layer whose derived weights are there.
+/// Sets the heads of a layer from its derived weights.
 template <class T>
 void set_heads(const Config& config, const Linear<T>& out, LayerWeights<T>& layer) {
     const int64_t d = config.h_dim, n_table = config.n_hashes;

@@ -22,39 +22,43 @@ struct TwoLayers {
     }
 };
 
-/// One head of a layer: what makes its rows, and its share of out_linear.
+/// Weights of one head of a layer: the projections that form its rows, and its columns of
+/// out_linear.
 template <class T>
 struct HeadWeights {
-    kernels::hept::Head<T> head;  ///< scale: section 1.2, formed in double from w_rpe
-    kernels::Linear<T> out;       ///< d -> d: the head's columns of out_linear; bias in head 0 only
+    /// scale: specification, section 1.2, computed in double from w_rpe
+    kernels::hept::Head<T> head;
+    kernels::Linear<T> out;  ///< d -> d: the head's columns of out_linear; only head 0 has a bias
 };
 
+/// Weights of one layer.
 template <class T>
 struct LayerWeights {
     kernels::Norm<T> norm1, norm2;
     std::vector<HeadWeights<T>> heads;  ///< (H)
     TwoLayers<T> ff;
-    kernels::Linear<T> states;  ///< d -> m: the columns of W that belong to the layer's result
+    kernels::Linear<T> states;  ///< d -> m: the columns of W that read the layer's result
     Derived<T> projections;     ///< (H, 3, d, d) w_q, w_k, w_v of each head
     Derived<T> out, states_weight, scales;
     std::vector<float> alpha;  ///< (H, C, E)
 };
 
-/// All layers of a HEPT model in one precision, as the kernels want them.
+/// All layers of a HEPT model in one precision, in the layout that the kernels read.
 template <class T>
 struct Layers {
-    /// `master` has the names and shapes of layout(config).
+    /// Derives the layers from `master`, which must have the names and shapes of layout(config).
+    /// Local.
     Layers(const Config& config, std::shared_ptr<const MasterWeights> master);
 
     Weights<T> weights;
     const T* classes = nullptr;  ///< pids_enc (7, 10); pile-up only
     TwoLayers<T> encoder;
-    kernels::Linear<T> states;  ///< d -> m: the columns of W for the encoder's result
+    kernels::Linear<T> states;  ///< d -> m: the columns of W that read the encoder's result
     Derived<T> states_weight;
     std::vector<LayerWeights<T>> layers;
     std::array<kernels::Linear<T>, 5> mlp;
     std::array<kernels::Norm<T>, 4> mlp_norm;
-    kernels::Linear<T> out;      ///< m -> num_classes; n_out 0: none
+    kernels::Linear<T> out;      ///< m -> num_classes; n_out 0: no such layer
     std::vector<float> regions;  ///< (C, 2, H)
 };
 

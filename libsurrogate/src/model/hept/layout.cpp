@@ -7,7 +7,7 @@ namespace surrogate::impl::hept {
 
 namespace {
 
-/// Tensors of files that are not parameters: random tables that training does not change.
+/// Prefix of tensors in files that are not parameters: random tables that training does not change.
 constexpr const char* tables = "check/tables/";
 
 void add_layer(Layout& layout, const Config& c, int64_t l) {
@@ -31,7 +31,7 @@ void add_layer(Layout& layout, const Config& c, int64_t l) {
     layout.back().is_fixed = true;  // the bias is not used
 }
 
-/// Five linear layers, with four norms between them.
+/// Adds five linear layers with four norms between them.
 void add_mlp(Layout& layout, const Config& c) {
     const int64_t m = c.n_embedding(), wide = Config::mlp_width;
     const std::string name = "mlp_out.";

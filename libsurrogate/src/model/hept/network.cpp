@@ -61,7 +61,7 @@ private:
     mutable SharedByOperand<DeviceWeights> device_weights_;
 };
 
-/// Numbers of slabs, which are divided by.
+/// Validates the numbers of regions, which are divisors.
 void require_regions(const MasterWeights& weights, const Config& config) {
     const MasterWeights::Entry& regions = *weights.find("regions");
     for (int64_t i = 0; i < regions.size; ++i) {
@@ -73,7 +73,7 @@ void require_regions(const MasterWeights& weights, const Config& config) {
                     "tensor 'regions' holds " + number_text(static_cast<double>(value)) +
                         " for table " + std::to_string(table) + ", axis " + std::to_string(axis) +
                         ", head " + std::to_string(head) +
-                        "; it must be the number of slabs along the axis, positive and finite");
+                        ", expected the number of regions along the axis, positive and finite");
     }
 }
 

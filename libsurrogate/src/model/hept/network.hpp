@@ -12,11 +12,11 @@
 /// HEPT (ICML 2024; authors' code Graph-COM/HEPT): the network around kernels/hept.
 namespace surrogate::impl::hept {
 
-/// At most `n_found` tensors are in the file: a card that asks for far more is refused before its
-/// list is made.
+/// Returns the tensors that the card requires. The file has `n_found` tensors: a card that requires
+/// far more is rejected before the list is built.
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
 
-/// See make_network of the table; `file` has no tensors any more.
+/// Creates the network; see make_network of the table of families. `file` no longer holds tensors.
 std::unique_ptr<Network> make_network(const ModelFile& file,
                                       const std::shared_ptr<const MasterWeights>& weights);
 

@@ -10,11 +10,11 @@
 /// Classes of particles: the last feature of pile-up.
 namespace surrogate::impl::hept {
 
-/// Required value, as BadValue::required.
+/// Text for BadValue::required.
 inline constexpr const char* class_text = "a whole number from 0 to 6";
 
-/// The first class that does not exist among rows (n_row, n_number), whose last number it is; for
-/// the network it is input `column`.
+/// Returns the first invalid class in rows (n_row, n_number), whose last number is the class;
+/// `column` is its input of the network.
 template <class T>
 BadValue find_bad_class(const T* rows, int64_t n_row, int64_t n_number, int64_t column) {
     constexpr int n_class = Config::n_class_of_particle;

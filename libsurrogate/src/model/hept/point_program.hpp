@@ -21,12 +21,13 @@
 
 namespace surrogate::impl::hept {
 
-/// Common part of HEPT's programs: scatter of points to their owners, classes of particles as rows,
-/// and predictions on their way back. Base: Program or GradientProgram.
+/// Common part of the programs of HEPT: sends points to their owner ranks, embeds classes of
+/// particles, and returns predictions. Base: Program or GradientProgram.
 template <class T, class Base>
 class PointProgram : public Base {
 public:
-    /// `config`, `layers` and the domain must outlive it.
+    /// Keeps references to `config`, `layers` and the domain, which must outlive this object.
+    /// Local.
     PointProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
                  const PlanRequest& request)
         : config_(config),
@@ -52,7 +53,7 @@ public:
     }
 
     BadValue gather(std::span<const Column> inputs, OutsideCounts& outside) override {
-        const auto first = static_cast<int>(config_.coords_dim);  // the plan has the coordinates
+        const auto first = static_cast<int>(config_.coords_dim);  // the plan holds the coordinates
         const BadValue bad =
             ports_.gather(inputs.subspan(static_cast<size_t>(first)), outside, first);
         if (bad.column >= 0 || !config_.is_pileup) return bad;
@@ -60,7 +61,7 @@ public:
         return find_bad_class(ports_.solver_rows(), domain_.n_local(), n, first + n - 1);
     }
 
-    /// Ranks in trouble say so first; then nobody computes.
+    /// Exchanges an error flag first; if any rank has failed, no rank computes. Collective.
     bool evaluate(bool alive) override {
         if (!on_all_ranks(comm_, alive)) return false;
         ports_.deliver();
@@ -87,22 +88,22 @@ public:
     std::vector<std::string> notes() const override { return notes_of(config_, work()); }
 
 protected:
-    /// Collective; see Forward::run().
+    /// Evaluates the network. Collective; see Forward::run().
     virtual bool compute(const kernels::Tiles<const T>& x, const kernels::Tiles<T>& y) = 0;
-    /// Collective, when points have moved: (D, n_point).
+    /// Sets the coordinates (D, n_point) after points have moved. Collective.
     virtual void set_coordinates(const kernels::Tiles<const T>& coordinates) = 0;
     virtual const TokenExchange<T>& exchange() const = 0;
     virtual int64_t network_bytes() const = 0;
 
-    /// Collective: points will take this route to their homes.
+    /// Sets the route on which points are sent to their owner ranks. Collective.
     virtual void reorder(RowRoute route) { ports_.reorder(std::move(route)); }
-    /// Local: takes what memory depends on the tokens.
+    /// Allocates the memory whose size depends on the tokens. Local.
     virtual void allocate() {
         ports_.allocate();
         if (config_.is_pileup) resize_tiles(features_, ports_.n_tile(), config_.n_feature());
     }
 
-    /// Classes of a tile of points, as rows of the table.
+    /// Returns the classes of a tile of points: rows of the table of embeddings.
     void classes(int64_t tile, int64_t (&rows)[kernels::tile_points]) {
         const kernels::Tile<T> x = ports_.input(tile);
         for (int64_t p = 0; p < x.shape[1]; ++p)
@@ -118,7 +119,7 @@ protected:
     TokenPlan plan_;
 
 private:
-    /// 1 / (1 + exp(-u)), without an exponential that overflows.
+    /// Returns 1 / (1 + exp(-u)), without an exponential that overflows.
     static T sigmoid(T u) {
         const double small = std::exp(-std::abs(static_cast<double>(u)));
         return static_cast<T>((u >= 0 ? 1 : small) / (1 + small));
@@ -134,7 +135,7 @@ private:
                 plan_.n_visit() > 0 ? 1 + config_.num_heads : 0};
     }
 
-    /// Collective: to the tokens, which keep them until points move.
+    /// Sends the coordinates to the tokens, which keep them until points move. Collective.
     void send_coordinates(RowRoute route) {
         const int64_t n_axis = config_.coords_dim;
         RowExchange<T> rows(comm_, std::move(route), n_axis);
@@ -154,8 +155,8 @@ private:
         set_coordinates(tiles);
     }
 
-    /// Input of the encoder: a class of particles comes as a number, and its row follows the other
-    /// features.
+    /// Returns the features that enter the encoder. A class of particles is stored as a number; its
+    /// embedding follows the other features.
     kernels::Tiles<const T> features() {
         const kernels::Tiles<T> x{ports_.input(0).data, config_.in_dim, n_point()};
         if (!config_.is_pileup) return x;
@@ -172,7 +173,7 @@ private:
         return all;
     }
 
-    kernels::Buffer<T> features_;  // (n_tile, n_feature, tile_points), of pile-up
+    kernels::Buffer<T> features_;  // (n_tile, n_feature, tile_points), pile-up only
 };
 
 }  // namespace surrogate::impl::hept

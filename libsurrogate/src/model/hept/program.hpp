@@ -10,7 +10,8 @@
 
 namespace surrogate::impl::hept {
 
-/// HEPT on a domain of points. Local. `config`, `layers` and the domain must outlive it.
+/// Creates the program of HEPT on a domain of points. Local. `config`, `layers` and the domain must
+/// outlive it.
 template <class T>
 std::unique_ptr<Program> make_program(const Config& config, const Layers<T>& layers,
                                       const PointDomain& domain, const PlanRequest& request);

@@ -13,7 +13,8 @@ using kernels::Tile;
 
 namespace {
 
-/// Tiles of so many channels, one behind the other, as wide as another one.
+/// Allocates tiles of a given number of channels one after the other, with as many points as
+/// `like`.
 template <class T>
 class TileStack {
 public:
@@ -31,7 +32,7 @@ private:
 
 }  // namespace
 
-/// Layer j: the sum, and what becomes of it, which may take its place.
+/// Computes layer j: its sum and its result. `result` may be the same tile as `sum`.
 template <class T>
 void Readout<T>::hidden(size_t j, Tile<const T> from, Tile<T> sum, Tile<T> result) const {
     kernels::linear<T>(queue_, layers_.mlp[j], from, {}, sum);
@@ -54,7 +55,7 @@ void Readout<T>::run(Tile<const T> e, T* scratch, Tile<T> y) const {
     if (has_classes) kernels::linear<T>(queue_, layers_.out, embedding, {}, y);
 }
 
-/// From dy to the gradient of the embedding, e + mlp(e).
+/// Computes the gradient of the embedding, e + mlp(e), from dy.
 template <class T>
 Tile<const T> Readout<T>::outer_backward(Tile<const T> e, Tile<const T> last, Tile<const T> dy,
                                          const Gradients& gradients, Tile<T> embedding,
@@ -66,7 +67,8 @@ Tile<const T> Readout<T>::outer_backward(Tile<const T> e, Tile<const T> last, Ti
     return dembedding;
 }
 
-/// Layer j: dresult, the gradient of its result, becomes that of its sum.
+/// Differentiates layer j: dresult, the gradient of its result, is replaced by the gradient of its
+/// sum.
 template <class T>
 void Readout<T>::hidden_backward(size_t j, const Saved& saved, Tile<const T> from,
                                  const Gradients& gradients, Tile<T> work, Tile<T> dresult) const {

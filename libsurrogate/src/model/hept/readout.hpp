@@ -11,25 +11,25 @@
 
 namespace surrogate::impl::hept {
 
-/// The end of the network, on tiles of points:
+/// Output MLP of the network, on tiles of points:
 ///
 ///   t_0 = e,   t_j = tanh(norm_j(W_j t_(j-1) + b_j)) for j = 1 .. 4
 ///   y = out(e + W_5 t_4 + b_5)                                      without classes: no out
 template <class T>
 class Readout {
 public:
-    /// `config` and `layers` must outlive it.
+    /// Keeps references to `config` and `layers`, which must outlive this object. Local.
     Readout(const Config& config, const Layers<T>& layers, const kernels::Queue& queue)
         : config_(config), layers_(layers), queue_(queue) {}
 
-    /// e (m, n_point), y (n_out, n_point); scratch n_scratch() elements, of this thread.
+    /// Computes y (n_out, n_point) from e (m, n_point). scratch: n_scratch() elements per thread.
     void run(kernels::Tile<const T> e, T* scratch, kernels::Tile<T> y) const;
     int64_t n_scratch() const {
         return (2 * Config::mlp_width + config_.n_embedding()) * kernels::tile_points;
     }
 
-    /// From e and dy, the gradient of y, to de (m, n_point), and to gradients of the weights, which
-    /// are added to. scratch: n_backward_scratch() elements.
+    /// Computes de (m, n_point) from e and dy, the gradient of y, and adds the gradients of the
+    /// weights to `gradients`. scratch: n_backward_scratch() elements.
     void backward(kernels::Tile<const T> e, kernels::Tile<const T> dy, const Gradients& gradients,
                   T* scratch, kernels::Tile<T> de) const;
     int64_t n_backward_scratch() const {
@@ -38,7 +38,8 @@ public:
 
 private:
     static constexpr size_t n_norm = 4;
-    /// Results of the forward pass for a tile: sums and results of the layers that have a norm.
+    /// Values of a tile that the forward pass stores: sums and results of the layers that have a
+    /// norm.
     struct Saved {
         std::array<kernels::Tile<T>, n_norm> sums, results;
     };

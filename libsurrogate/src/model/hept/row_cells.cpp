@@ -27,7 +27,8 @@ RowCells::RowCells(const Config& config, std::span<const int64_t> cloud_sizes,
     scratch_.resize(keys_.size());
 }
 
-/// The slabs of this rank, and the two of each point: that along coordinate 0 in keys_.
+/// Computes the regions of this rank along coordinate 1, and the regions of each point: along
+/// coordinate 1 in slab_of_, along coordinate 0 in keys_.
 void RowCells::set_slabs(RowSlabs slabs) {
     slabs_.clear();
     n_along_ = 1;
@@ -52,10 +53,10 @@ void RowCells::set_slabs(RowSlabs slabs) {
 
 namespace {
 
-/// Sorts items by their keys, which are below n_key; equal ones stay in their order.
+/// Sorts items by their keys, which are below n_key. The sort is stable.
 void sort_by_key(std::span<const uint64_t> keys, uint64_t n_key, std::vector<int32_t>& items,
                  std::vector<int32_t>& scratch) {
-    constexpr int digit_bits = 11;  // counters stay in the first cache, and two digits are common
+    constexpr int digit_bits = 11;  // counters fit in the L1 cache, and two digits are common
     constexpr uint64_t n_digit = uint64_t{1} << digit_bits;
     for (int shift = 0; shift < 64 && n_key > 1 && (n_key - 1) >> shift != 0; shift += digit_bits) {
         const auto digit = [&](int32_t item) {
@@ -80,7 +81,7 @@ void RowCells::sort_members() {
     sort_by_key(keys_, slabs_.size() * n_along_, members_, scratch_);
 }
 
-/// As if this rank had all tokens of its slabs.
+/// Computes the cells as if this rank had all tokens of its regions.
 void RowCells::set_cells() {
     cells_.clear();
     for (size_t i = 0; i < members_.size(); ++i) {
@@ -93,7 +94,7 @@ void RowCells::set_cells() {
     }
 }
 
-/// Sizes of the first and the last slab of this rank.
+/// Returns this rank's tokens in the cells of its first and its last region.
 std::vector<RowCells::Share> RowCells::shares() const {
     std::vector<Share> list;
     const uint64_t n_slab = slabs_.size();
@@ -107,7 +108,7 @@ std::vector<RowCells::Share> RowCells::shares() const {
     return list;
 }
 
-/// Cells of one slab of this rank with the tokens of all ranks.
+/// Updates the cells of one region of this rank with the tokens of all ranks.
 void RowCells::add_up(std::span<const Share> all, int64_t slab) {
     std::vector<Share> list;
     std::ranges::copy_if(all, std::back_inserter(list), [&](const Share& share) {

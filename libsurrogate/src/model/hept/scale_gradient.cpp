@@ -7,7 +7,7 @@ namespace surrogate::impl::hept {
 
 namespace {
 
-constexpr double largest_exponent = 50;  // the specification, section 1.2
+constexpr double largest_exponent = 50;  // specification, section 1.2
 
 }  // namespace
 

@@ -25,7 +25,8 @@ void SharedCells::add(int64_t row, const RowCells::Cell& cell, std::span<const i
 
 namespace {
 
-/// Items for each rank, in the order of ranks, and how many for each; then those that came.
+/// Items for each rank, in the order of ranks, and their number per rank; also used for received
+/// items.
 template <class T>
 struct Parcel {
     std::vector<T> items;
@@ -52,14 +53,15 @@ Parcel<T> exchanged(Communicator& comm, const Parcel<T>& sent) {
 
 }  // namespace
 
-/// begin and end of parts count in `members` of their rank, which are numbers of visitors there.
+/// Data sent to other ranks. `begin` and `end` of a part refer to `members` sent by the same rank;
+/// members are indices of the ghost tokens sent to the receiver.
 struct SharedCells::Letter {
     Parcel<TokenKey> visitors;
     Parcel<Part> parts;
     Parcel<int32_t> members;
 };
 
-/// Requests between ranks, and the ranks at which tokens are ghosts.
+/// Lists for each rank the parts and the ghost tokens to send.
 void SharedCells::list_receivers(int size, int64_t n_own) {
     told_.assign(static_cast<size_t>(size), {});
     sent_.assign(static_cast<size_t>(size), {});
@@ -85,7 +87,7 @@ void SharedCells::list_receivers(int size, int64_t n_own) {
 
 SharedCells::Letter SharedCells::write(std::span<const TokenKey> keys) const {
     Letter letter;
-    std::vector<int32_t> number(keys.size());  // of a token among those sent to a rank
+    std::vector<int32_t> number(keys.size());  // index of a token among the tokens sent to a rank
     for (int r = 0; r < std::ssize(told_); ++r) {
         letter.visitors.begin_rank();
         for (int32_t n = 0; const int32_t token : sent(r)) {
@@ -144,9 +146,9 @@ void SharedCells::exchange(Communicator& comm, std::span<const TokenKey> keys) {
         constexpr int64_t limit = int64_t{1} << 31;
         if (std::ssize(keys) + std::ssize(received.visitors.items) >= limit) {
             throw Error(Status::shape,
-                        std::to_string(std::ssize(keys)) + " tokens at home and " +
+                        std::to_string(std::ssize(keys)) + " own tokens and " +
                             std::to_string(std::ssize(received.visitors.items)) +
-                            " visitors are too many for one rank (2^31); use more ranks");
+                            " ghost tokens exceed the limit of one rank (2^31); use more ranks");
         }
         read(received, std::ssize(keys));
     });

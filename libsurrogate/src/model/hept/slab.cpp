@@ -7,7 +7,7 @@
 namespace surrogate::impl::hept {
 
 int64_t slab_size(float r, int64_t n) {
-    // The official code divides ranks in single precision, which is exact below this.
+    // The official code divides ranks in single precision, which is exact below this limit.
     constexpr int64_t single_limit = int64_t{1} << 24;
     if (n <= 1 || r <= 1) return std::max<int64_t>(1, n);
     if (n >= single_limit) {

@@ -14,7 +14,7 @@ namespace surrogate::impl::hept {
 
 namespace {
 
-/// Cloud, slabs of row 0, id.
+/// Returns the sort keys: cloud, regions of row 0, id.
 SortKeys keys_of(const Config& config, std::span<const float> regions, const HomeOrder& home) {
     constexpr uint64_t sign = uint64_t{1} << 63;
     const RowSlabs slabs = slabs_of(config, regions, 0);
@@ -52,7 +52,7 @@ std::vector<TokenCopy> token_copies(Communicator& comm, const Config& config,
     comm.agree([&] { keys = keys_of(config, regions, home); });
     const std::vector<int64_t> positions = sorted_positions(comm, std::move(keys), refuse_equal);
     comm.agree([&] {
-        int64_t cloud = 0, before = 0;  // points of the clouds before
+        int64_t cloud = 0, before = 0;  // cloud, and points of earlier clouds
         for (int64_t i = 0; i < home.places.size(); ++i) {
             for (; cloud < home.places[i].cloud; ++cloud)
                 before += home.cloud_sizes[static_cast<size_t>(cloud)];

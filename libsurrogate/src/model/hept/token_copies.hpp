@@ -14,12 +14,13 @@ namespace surrogate::impl::hept {
 /// A copy of a point of this rank.
 struct TokenCopy {
     int32_t point = 0;
-    int64_t number = 0;  ///< t, in its cloud
+    int64_t number = 0;  ///< t, within its cloud
 };
 
-/// The copies that fill the last blocks of clouds, made of the points of this rank (ascending, then
-/// by number): copy t of a cloud of n points is the point at position (n - B + t) mod n of its
-/// points sorted by the cells of row 0 and ids. None unless Padding::duplicate.
+/// Computes the copies that fill the last blocks of clouds, for the points of this rank (by
+/// ascending point, then number): copy t of a cloud of n points is the point at position (n - B +
+/// t) mod n of its points sorted by the cells of row 0 and ids. Returns an empty list unless the
+/// padding is Padding::duplicate.
 /// Collective: one sort over the ranks. Throws no_memory on all ranks.
 std::vector<TokenCopy> token_copies(Communicator& comm, const Config& config,
                                     std::span<const float> regions, const HomeOrder& home);

@@ -26,7 +26,7 @@ int64_t largest_head(const std::vector<std::vector<Neighbor::Part>>& parts) {
 
 }  // namespace
 
-/// Room for n numbers to or from a neighbor behind what there is; empty messages are left out.
+/// Appends space for n numbers to or from a neighbor. Empty messages are omitted.
 template <class T>
 void TokenExchange<T>::Side::add(int rank, int64_t n) {
     if (n == 0) return;

@@ -13,38 +13,40 @@
 
 namespace surrogate::impl::hept {
 
-/// Data that ranks exchange in a layer, packed, one message to each neighbor and step: tokens to
-/// the ranks that they visit, and sums of their attention back home.
+/// Exchanges tokens between ranks in a layer, with one packed message per neighbor and step: ghost
+/// tokens before attention, and partial sums of their attention back to the owner ranks.
 ///
 ///   visit()         (tokens sent) n_channel numbers
 ///   return_sums()   (parts computed for others) d + 1 numbers, once for each head
 ///
-/// A part whose place is on another rank is zero here, by HeadSums::begin(), and
-/// added when it comes home: of the ranks that might compute it exactly one does, the others return
-/// zeros, so nothing depends on the order of arrival.
+/// HeadSums::begin() sets a part that another rank may compute to zero, and return_sums() adds the
+/// received values. Exactly one of the candidate ranks computes the part, the others return zeros.
+/// The result therefore does not depend on the order of arrival.
 template <class T>
 class TokenExchange {
 public:
-    /// `plan` must outlive it. Local: room for up to n_channel numbers a token, and for sums of
-    /// n_sum. Takes memory for more than ever before.
+    /// Sets the tokens of `plan`, which must outlive this object, and allocates buffers for up to
+    /// n_channel numbers per token and for sums of n_sum numbers. Local. Allocates only if the
+    /// sizes exceed all earlier ones.
     void resize(Communicator& comm, const TokenPlan& plan, int64_t n_channel, int64_t n_sum);
 
-    /// Collective: x (n_channel, n_token), of which the own tokens are given, and the visitors are
-    /// filled in. Takes no memory.
+    /// Sends the own tokens in x (n_channel, n_token) to the ranks that need them, and receives the
+    /// ghost tokens in x. Collective. Does not allocate.
     void visit(Communicator& comm, const kernels::Queue& queue, const kernels::Tiles<T>& x);
 
-    /// Collective: what other ranks computed is added to the parts of own tokens, which are then
-    /// joined. Takes no memory.
+    /// Adds the parts that other ranks computed to the parts of own tokens, then joins them.
+    /// Collective. Does not allocate.
     void return_sums(Communicator& comm, const kernels::Queue& queue, int64_t head,
                      HeadSums<T>& sums);
 
-    /// Bytes that this rank sends in a layer of all heads, and messages.
+    /// Returns the bytes that this rank sends in a layer, all heads together, and the number of
+    /// messages.
     int64_t bytes_of_layer(int64_t n_channel) const;
     int64_t messages_of_layer() const;
     int64_t bytes() const;
 
 private:
-    /// Messages of one direction, one after the other in a buffer.
+    /// Messages of one direction, stored one after the other in a buffer.
     struct Side {
         kernels::Buffer<T> buffer;
         std::vector<Communicator::Message> messages;

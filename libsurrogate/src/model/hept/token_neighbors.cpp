@@ -12,7 +12,8 @@ namespace surrogate::impl::hept {
 
 namespace {
 
-/// Parts of cells that have places of a rank; parts of a cell follow each other.
+/// Returns the parts of cells that have sorted positions in `places`, with the parts of a cell next
+/// to each other.
 std::vector<SharedCells::Part> parts_of(const SharedCells& shared, Range places) {
     std::vector<SharedCells::Part> parts;
     for (const auto& list : {shared.own(), shared.visiting()}) {
@@ -25,7 +26,7 @@ std::vector<SharedCells::Part> parts_of(const SharedCells& shared, Range places)
     return parts;
 }
 
-/// Room in the rows for what comes, and no more: rows are most of a plan's memory.
+/// Reserves the exact capacity of the rows, because rows are most of a plan's memory.
 template <class Row>
 void reserve(std::span<const SharedCells::Part> parts, std::vector<Row>& rows) {
     for (auto part = parts.begin(); part != parts.end();) {
@@ -44,7 +45,7 @@ void reserve(std::span<const SharedCells::Part> parts, std::vector<Row>& rows) {
 
 }  // namespace
 
-/// Cells of which other ranks have tokens or places: their tokens from all ranks.
+/// Adds the shared cells that this rank sorts, with their tokens from all ranks.
 void TokenPlan::take_shared(const std::vector<TokenKey>& keys, int64_t first_place,
                             const SharedCells& shared) {
     const Range places{first_place, first_place + n_place_};
@@ -66,7 +67,7 @@ void TokenPlan::take_shared(const std::vector<TokenKey>& keys, int64_t first_pla
         const auto end = static_cast<int32_t>(row.members.size());
         if (end - begin != cell.size) {
             throw Error(Status::internal, "a cell of " + std::to_string(cell.size) +
-                                              " tokens got " + std::to_string(end - begin));
+                                              " tokens received " + std::to_string(end - begin));
         }
         const Range here = intersection({cell.place, cell.place + cell.size}, places);
         row.cells.push_back({begin, end, static_cast<int32_t>(here.begin - cell.place),

@@ -20,15 +20,14 @@ constexpr int64_t token_limit = int64_t{1} << 31;
 
 void require_shape(const Config& config, const HomeOrder& home) {
     if (config.padding == Padding::zero && home.cloud_sizes.size() > 1) {
-        throw Error(Status::shape,
-                    "the model pads with zeros, which its authors do for one cloud "
-                    "at a time; the domain has " +
-                        std::to_string(home.cloud_sizes.size()) +
-                        " clouds: give each a domain of its own");
+        throw Error(Status::shape, "padding 'zero' supports one cloud only, the domain has " +
+                                       std::to_string(home.cloud_sizes.size()) +
+                                       " clouds; use one domain per cloud");
     }
     if (home.places.size() >= token_limit) {
-        throw Error(Status::shape, std::to_string(home.places.size()) +
-                                       " points are too many for one rank (2^31); use more ranks");
+        throw Error(Status::shape,
+                    std::to_string(home.places.size()) +
+                        " points exceed the limit of one rank (2^31); use more ranks");
     }
 }
 
@@ -39,7 +38,7 @@ std::vector<int32_t> sorted_tokens(std::span<const TokenKey> keys) {
     return tokens;
 }
 
-/// Blocks first .. end - 1 of a row.
+/// Returns blocks first .. end - 1 of a row.
 std::vector<TokenPlan::Block> blocks_of(const Config& config, std::span<const int64_t> cloud_sizes,
                                         int64_t first, int64_t end) {
     std::vector<TokenPlan::Block> blocks;
@@ -62,13 +61,13 @@ std::vector<TokenPlan::Block> blocks_of(const Config& config, std::span<const in
 
 }  // namespace
 
-/// A plan under way: what connect() needs and a run does not.
+/// Temporary data of connect() that runs do not need.
 struct TokenPlan::Making {
     std::span<const int64_t> cloud_sizes;
     BlockCuts cuts;
-    Range places;  ///< of this rank
+    Range places;  ///< sorted positions of this rank
     OwnTokens own;
-    std::vector<TokenKey> keys;  ///< (n_own), at last (n_token)
+    std::vector<TokenKey> keys;  ///< (n_own), finally (n_token)
 };
 
 void TokenPlan::connect(Communicator& comm, const Config& config, std::span<const float> regions,
@@ -130,13 +129,14 @@ void TokenPlan::set_blocks(Making& making, const Config& config, int rank) {
     making.places = {making.cuts.places[r], making.cuts.places[r + 1]};
     n_place_ = making.places.size();
     if (n_place_ >= token_limit)
-        throw Error(Status::shape, std::to_string(n_place_) +
-                                       " tokens are too many for one rank (2^31); use more ranks");
+        throw Error(Status::shape,
+                    std::to_string(n_place_) +
+                        " tokens exceed the limit of one rank (2^31); use more ranks");
     blocks_ =
         blocks_of(config, making.cloud_sizes, making.cuts.blocks[r], making.cuts.blocks[r + 1]);
 }
 
-/// Cells of this rank alone are ready; the others are put aside.
+/// Adds the cells that are complete on this rank. Shared cells are passed to `shared`.
 void TokenPlan::take_cells(const Making& making, int64_t row, const RowCells& cells,
                            SharedCells& shared) {
     Row& to = rows_[static_cast<size_t>(row)];
@@ -170,8 +170,8 @@ void TokenPlan::require_all_places() const {
         int64_t n = 0;
         for (const Cell& cell : row.cells) n += cell.last - cell.first;
         if (n == n_place_) continue;
-        throw Error(Status::internal, "cells of a row fill " + std::to_string(n) + " of " +
-                                          std::to_string(n_place_) + " places");
+        throw Error(Status::internal, "the cells of a row have " + std::to_string(n) + " of " +
+                                          std::to_string(n_place_) + " positions");
     }
 }
 

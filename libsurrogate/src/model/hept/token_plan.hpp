@@ -16,51 +16,54 @@ class SharedCells;
 struct TokenCopy;
 struct TokenKey;
 
-/// Which tokens meet where: everything about a geometry that no layer changes.
+/// Distribution of tokens over blocks and ranks: all properties of a geometry that are equal in all
+/// layers.
 ///
 /// A token is a point, or (Padding::duplicate) a copy of one. Each of the C H rows (table, head)
-/// sorts all tokens by (cloud, slab along coordinate 1, slab along coordinate 0, hash, id), cuts
-/// the tokens of each cloud into blocks of block_size, and queries of a block attend to keys of the
-/// same block. A cell is what shares the first three. Only the hash differs from layer to layer and
-/// between queries and keys: so each cell has the same places in a row for all layers, and layers
-/// only sort within cells.
+/// sorts all tokens by (cloud, region along coordinate 1, region along coordinate 0, hash, id) and
+/// divides the tokens of each cloud into blocks of block_size. Queries of a block attend to keys of
+/// the same block. A cell is the set of tokens with the same first three keys. Only the hash
+/// differs between layers and between queries and keys. Each cell therefore has the same sorted
+/// positions in a row for all layers, and layers only sort within cells.
 ///
 /// Blocks are numbered over all clouds, the same for every row; rank p computes blocks
-/// balanced_range(n_block, p, size) of every row. A cell whose places lie on several ranks is cut.
-/// All of them receive all its tokens and sort it alone, each for its own places: exact selection,
-/// without a collective for it. A token travels at most once a layer to each rank that needs it.
+/// balanced_range(n_block, p, size) of every row. A cell whose sorted positions are on several
+/// ranks is a shared cell. Each of these ranks receives all tokens of the cell and sorts them
+/// independently, for its own positions. This selection is exact and needs no collective. A token
+/// is sent at most once per layer to each rank that needs it.
 ///
-/// Tokens of this rank, in this order: its home points, copies made of them, visitors from other
-/// ranks (in the order of ranks).
+/// Tokens of a rank are stored in this order: points that it owns, copies of them, ghost tokens
+/// from other ranks (in the order of ranks).
 class TokenPlan {
 public:
-    /// A part of a row that this rank sorts: tokens members[begin .. end), points by ascending id
-    /// before copies by number. Those at places first .. last - 1 of the cell, when sorted by hash,
-    /// go to to .. of the rank's places.
-    /// 32 bits: clouds of few points have nearly as many cells as points.
+    /// Part of a row that this rank sorts: tokens members[begin .. end), points by ascending id
+    /// before copies by number. After sorting by hash, the tokens at positions first .. last - 1 of
+    /// the cell are written to this rank's positions from `to` on.
+    /// Uses 32 bits, because clouds of few points have nearly as many cells as points.
     struct Cell {
         int32_t begin = 0, end = 0;
         int32_t first = 0, last = 0;
         int32_t to = 0;
     };
-    /// Places first .. first + n - 1 of this rank, in every row.
+    /// Positions first .. first + n - 1 of this rank, the same in every row.
     struct Block {
         int64_t first = 0;
         int32_t n = 0;
         int32_t n_zero_key = 0;
     };
-    /// Data that another rank and this one exchange. Two ranks agree on the order of both lists.
+    /// Tokens and parts that this rank exchanges with another rank. Both ranks list them in the
+    /// same order.
     struct Neighbor {
         int rank = 0;
-        std::vector<int32_t> sent;                   ///< tokens of this rank that visit it
-        int64_t visitor_begin = 0, visitor_end = 0;  ///< its tokens here
-        /// Parts of a head: (token, table) whose position may be there, or (visitor, table) whose
-        /// place may be here; ascending by token, then table.
+        std::vector<int32_t> sent;                   ///< own tokens that are ghost tokens there
+        int64_t visitor_begin = 0, visitor_end = 0;  ///< its tokens on this rank
+        /// Part of a head's sums: (token, table) whose position may be on the neighbor, or (ghost
+        /// token, table) whose position may be on this rank; ascending by token, then table.
         struct Part {
             int32_t token = 0, table = 0;
         };
-        std::vector<std::vector<Part>> from_it;  ///< (H): this rank's tokens, computed there
-        std::vector<std::vector<Part>> to_it;    ///< (H): its tokens, computed here
+        std::vector<std::vector<Part>> from_it;  ///< (H): own tokens, computed by the neighbor
+        std::vector<std::vector<Part>> to_it;    ///< (H): its tokens, computed on this rank
     };
 
     TokenPlan() = default;
@@ -68,37 +71,41 @@ public:
     TokenPlan& operator=(const TokenPlan&) = default;
     virtual ~TokenPlan() = default;
 
-    /// Collective; regions (C, 2, H). Called again when points move. Throws, on all ranks: shape
-    /// (Padding::zero and several clouds; 2^31 tokens on a rank), no_memory.
+    /// Builds the plan; regions (C, 2, H). May be called again when points move. Collective.
+    /// Throws, on all ranks: shape (Padding::zero and several clouds; 2^31 tokens on a rank),
+    /// no_memory.
     void connect(Communicator& comm, const Config& config, std::span<const float> regions,
                  const HomeOrder& home);
 
-    int64_t n_point() const { return n_point_; }                 ///< at home here
-    int64_t n_own() const { return n_own_; }                     ///< with copies
-    int64_t n_token() const { return n_token_; }                 ///< with visitors
-    int64_t n_place() const { return n_place_; }                 ///< of each row, on this rank
-    std::span<const int32_t> copied() const { return copied_; }  ///< (n_own - n_point): points
+    int64_t n_point() const { return n_point_; }  ///< points that this rank owns
+    int64_t n_own() const { return n_own_; }      ///< with copies
+    int64_t n_token() const { return n_token_; }  ///< with ghost tokens
+    int64_t n_place() const { return n_place_; }  ///< sorted positions of each row on this rank
+    /// (n_own - n_point): their points
+    std::span<const int32_t> copied() const { return copied_; }
     std::span<const Block> blocks() const { return blocks_; }
-    std::span<const Neighbor> neighbors() const { return neighbors_; }  ///< ascending ranks
+    std::span<const Neighbor> neighbors() const { return neighbors_; }  ///< by ascending rank
 
-    /// Returns the cells of row table * H + head, in no order.
+    /// Returns the cells of row table * H + head, in unspecified order.
     std::span<const Cell> cells(int64_t row) const { return rows_[static_cast<size_t>(row)].cells; }
     std::span<const int32_t> members(int64_t row) const {
         return rows_[static_cast<size_t>(row)].members;
     }
-    int64_t largest_cell() const { return largest_cell_; }  ///< of all rows on this rank
-    /// Writes the tokens at this rank's places (n_place) of a row in a layer, for its queries or
-    /// its keys, and returns true where hashes do not decide about them. Here they always do.
+    int64_t largest_cell() const { return largest_cell_; }  ///< over all rows on this rank
+    /// Writes the tokens at this rank's sorted positions (n_place) of a row in a layer, for its
+    /// queries or its keys, and returns true if the order does not depend on hashes. This class
+    /// always returns false; tests override it.
     virtual bool fixed_order(int64_t /*layer*/, int64_t /*row*/, bool /*is_key*/,
                              std::span<int32_t> /*places*/) const {
         return false;
     }
 
-    // For the table of the plan; the same on all ranks.
-    int64_t n_cut_cell() const { return n_cut_cell_; }  ///< cells of all rows that ranks share
-    /// Tokens of all ranks that visit another rank, counted once for each; and all tokens.
+    // For the table of the plan; the same on all ranks:
+    int64_t n_cut_cell() const { return n_cut_cell_; }  ///< shared cells of all rows
+    /// Returns the number of ghost tokens of all ranks; a token counts once for each rank that
+    /// receives it.
     int64_t n_visit() const { return n_visit_; }
-    int64_t n_block_global() const { return n_block_global_; }  ///< of a row, of all ranks
+    int64_t n_block_global() const { return n_block_global_; }  ///< per row, over all ranks
     int64_t n_token_global() const { return n_token_global_; }
 
     int64_t bytes() const;
@@ -129,12 +136,12 @@ private:
     std::vector<Row> rows_;  // (C H)
 };
 
-/// Points of each slab of a cloud of n points that is cut into about r slabs, the last one may have
-/// fewer: ceil((1 / r) n), with the two roundings to single precision of the official code (from
-/// n = 2^24 on ceil(n / r) in double), and at least 1.
+/// Returns the number of points of each region of a cloud of n points that is divided into about r
+/// regions; the last region may have fewer points: ceil((1 / r) n), with the two roundings to
+/// single precision of the official code (from n = 2^24 on ceil(n / r) in double), and at least 1.
 int64_t slab_size(float r, int64_t n);
 
-/// Slab of the point of rank `rank` in such a cloud, from 1.
+/// Returns the region, counted from 1, of the point of rank `rank` in such a cloud.
 inline int64_t slab(int64_t rank, float r, int64_t n) {
     return rank / slab_size(r, n) + 1;
 }

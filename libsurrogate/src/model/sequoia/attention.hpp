@@ -12,12 +12,12 @@
 
 namespace surrogate::impl::sequoia {
 
-/// q, k and v of nodes, and what tiles of a level attend to: from the numbers of nodes to the calls
-/// of kernels/sequoia.
+/// Stores q, k and v of nodes and computes attention in the tree: translates node numbers to the
+/// arguments of kernels/sequoia.
 template <class T>
 class Attention {
 public:
-    /// Memory of one thread.
+    /// Scratch memory of one thread.
     struct Scratch {
         kernels::Buffer<T> work;                               // tree_scratch()
         kernels::Buffer<kernels::sequoia::Node<T>> ancestors;  // (n_group, n_ancestor)
@@ -25,38 +25,40 @@ public:
         int64_t bytes() const { return work.bytes() + ancestors.bytes(); }
     };
 
-    /// keeps_leaves: q, k and v of leaves lie here too; otherwise in a tile of the caller's.
+    /// Keeps a reference to `config`, which must outlive this object. keeps_leaves: q, k and v of
+    /// leaves are stored in this object; otherwise the caller passes a tile for them. Local.
     Attention(const Config& config, const kernels::Queue& queue, bool keeps_leaves)
         : config_(config),
           queue_(queue),
           heads_{config.num_head, config.head_dim, config.head_dim},
           keeps_leaves_(keeps_leaves) {}
 
-    /// For the nodes of `tree`, which must outlive it. Takes memory for more than ever before.
+    /// Sets the nodes of `tree`, which must outlive this object. Local. Allocates only if the sizes
+    /// exceed all earlier ones.
     void resize(const Tree& tree);
     void resize(Scratch& scratch) const;
 
     const kernels::Heads& heads() const { return heads_; }
     bool keeps_leaves() const { return keeps_leaves_; }
     const NodeTiles<T>& qkv() const { return qkv_; }
-    /// (I): of nodes above the leaves, the attention to their children.
+    /// Returns the attention of the nodes above the leaves to their children, (I).
     const NodeTiles<T>& children() const { return children_; }
 
-    /// q, k or v (0, 1, 2) of a tile of three.
+    /// Returns q, k or v (which = 0, 1, 2) of a tile that contains all three.
     template <class U>
     kernels::Tile<U> part(kernels::Tile<U> qkv, int which) const {
         return kernels::channels(qkv, which * config_.inner_dim(), config_.inner_dim());
     }
 
-    /// The new v of a tile of level l, in place.
+    /// Computes the new v of a tile of level l, in place.
     void attend(int l, int64_t tile, kernels::Tile<T> qkv, Scratch& scratch) const;
-    /// children() of the parents of a tile of level l.
+    /// Computes children() for the parents of a tile of level l.
     void attend_of_parents(int l, int64_t tile, kernels::Tile<const T> qkv, Scratch& scratch) const;
 
-    /// Returns the neighborhood of a tile of level l, in `scratch`.
+    /// Returns the current neighborhood of a tile of level l. It is stored in `scratch`.
     kernels::sequoia::Surroundings<T> around(int l, int64_t tile, Scratch& scratch) const;
 
-    /// body(level, node) for the ancestors of each group of a tile, from the parent upwards.
+    /// Calls body(level, node) for the ancestors of each group of a tile, from the parent upwards.
     template <class Body>
     void for_ancestors(int l, int64_t tile, const Body& body) const {
         const int64_t first = tree_->level(l).held.begin + tile * tree_->tile_nodes();
@@ -68,14 +70,14 @@ public:
         }
     }
 
-    /// Some parents whose places lie in one tile, and their children in a tile of level l.
+    /// Consecutive parents that are stored in one tile, and their children in a tile of level l.
     struct Family {
         int64_t parent, n_parent;
         int64_t child, n_child;  ///< columns of the tile
         int64_t n_last;          ///< see attend_children()
     };
-    /// body(family) for all parents of a tile of level l: one family, but for parents of the cut
-    /// level, where a rank begins in the midst of a tile.
+    /// Calls body(family) for all parents of a tile of level l. This is one family, except for
+    /// parents on the shared level, where a rank's nodes may begin inside a tile.
     template <class Body>
     void for_parents(int l, int64_t tile, const Body& body) const {
         const int64_t k = tree_->k(), width = tree_->tile_nodes();
@@ -91,7 +93,7 @@ public:
             p = next;
         }
     }
-    /// Columns of a tile.
+    /// Returns columns first .. first + count - 1 of a tile.
     template <class U>
     static kernels::Tile<U> columns(kernels::Tile<U> tile, int64_t first, int64_t count) {
         return {tile.data + first, {tile.shape[0], count}, tile.stride};

@@ -21,15 +21,16 @@ constexpr int64_t max_vocab = 1 << 24;  // tokens are exact in single precision
 
 Schedule read_schedule(Hyperparameters& read) {
     if (read.text("seq_mode", "bottom-up") == "random") {
-        throw Error(Status::not_supported,
-                    "card: network.seq_mode 'random' draws an order in every run and is not "
-                    "offered; built: bottom-up, top-down, complete, interleaved");
+        throw Error(
+            Status::not_supported,
+            "card: network.seq_mode is 'random' (a random order in every run), which is not "
+            "supported, expected bottom-up, top-down, complete or interleaved");
     }
     const std::vector<std::string> known = {"bottom-up", "top-down", "complete", "interleaved"};
     return static_cast<Schedule>(read.choice("seq_mode", known, 0));
 }
 
-/// `drop` names neighborhoods that attention leaves out.
+/// Reads `drop`, the neighborhoods that attention omits.
 void read_drop(Hyperparameters& read, Config& c) {
     const std::vector<std::string> known = {"ancestors", "siblings", "children"};
     const std::vector<size_t> dropped = read.choices("drop", known);
@@ -70,29 +71,29 @@ void read_layers(Hyperparameters& read, Config& c) {
     c.probe = static_cast<Probe>(read.choice("probe_layer", {"true", "root", "virtual", "all"}, 0));
 }
 
-/// Checks keys that must agree.
+/// Validates combinations of keys.
 void check(const Config& c) {
     if (c.inner_dim() > max_width) {
         refuse("num_head (" + std::to_string(c.num_head) + ") times head_dim (" +
-               std::to_string(c.head_dim) + ") is " + std::to_string(c.inner_dim()) + "; at most " +
-               std::to_string(max_width) + " is possible");
+               std::to_string(c.head_dim) + ") is " + std::to_string(c.inner_dim()) +
+               ", expected at most " + std::to_string(max_width));
     }
     if (c.features == Features::fourier && c.c_in % 2 != 0) {
         refuse("c_in is " + std::to_string(c.c_in) +
-               "; Fourier features are pairs of cosines and sines, so it must be even");
+               ", expected an even number: Fourier features are pairs of cosines and sines");
     }
     if (c.has_sinusoid && c.dim % 2 != 0) {
         refuse("transformer_dim is " + std::to_string(c.dim) +
-               "; with virtual_pos_encodings 'sin' it must be even");
+               ", expected an even number with virtual_pos_encodings 'sin'");
     }
     if (c.features != Features::tokens) return;
     if (!c.is_sequence) {
         refuse(
-            "tree is 'points', but tokens have no positions; with pos_enc 'tokens' it must be "
-            "'sequence'");
+            "tree is 'points', expected 'sequence' with pos_enc 'tokens': tokens have no "
+            "positions");
     }
-    if (c.vocab_size == 0) refuse("vocab_size is missing; pos_enc 'tokens' needs it");
-    if (c.max_seq_len == 0) refuse("max_seq_len is missing; pos_enc 'tokens' needs it");
+    if (c.vocab_size == 0) refuse("vocab_size is missing, required by pos_enc 'tokens'");
+    if (c.max_seq_len == 0) refuse("max_seq_len is missing, required by pos_enc 'tokens'");
 }
 
 }  // namespace

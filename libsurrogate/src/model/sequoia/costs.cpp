@@ -10,7 +10,7 @@ namespace surrogate::impl::sequoia {
 
 namespace {
 
-/// Pairs of a query and a key that this rank weighs in one layer.
+/// Returns the number of (query, key) pairs that this rank computes in one layer.
 double pairs_of(const Config& c, const Tree& tree) {
     double pairs = 0;
     for (const int l : visits(c.schedule, tree.n_level())) {
@@ -56,7 +56,7 @@ LayerCost layer_cost(const Config& c, const Work& work) {
 std::vector<LayerCost> costs_of(const Config& c, const Work& work) {
     const Tree& tree = work.tree;
     std::vector<LayerCost> list;
-    if (!work.is_on_device) list.push_back(error_flag_cost("trouble of any rank"));
+    if (!work.is_on_device) list.push_back(error_flag_cost("error flag of every rank"));
     if (work.input_bytes > 0 && work.sends())
         list.push_back(scatter_cost("inputs to the leaves", work.n_solver * work.input_bytes, 1));
     list.push_back({"embedding, means", static_cast<double>(work.n_own) * embedding_flops(c), 0,

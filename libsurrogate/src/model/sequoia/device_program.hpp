@@ -9,8 +9,9 @@
 
 namespace surrogate::impl::sequoia {
 
-/// Kernels of kernels/sequoia between the gathers of the cut level. `config` and the domain must
-/// outlive it. Local; throws not_supported.
+/// Creates the program of Sequoia on a device, with the kernels of kernels/sequoia between the
+/// gathers of the shared level. `config` and the domain must outlive it. Local. Throws
+/// not_supported.
 std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
                                                    std::shared_ptr<const DeviceWeights> weights,
                                                    const PointDomain& domain,

@@ -9,17 +9,18 @@
 
 namespace surrogate::impl::sequoia {
 
-/// Throws not_supported, with the limit, for networks that kernels/sequoia does not take on a
+/// Throws not_supported, with the limit, for networks that kernels/sequoia does not support on a
 /// device.
 void require_device_sizes(const Config& config);
 
-/// The levels of a rank's tree in the rows of a device, and the arguments of passes over them.
-/// `config` must outlive it.
+/// Levels of a rank's tree as rows in device memory, and the arguments of passes over them.
+/// `config` must outlive this object.
 class DeviceTree {
 public:
+    /// Keeps a reference to `config`. Local.
     explicit DeviceTree(const Config& config) : config_(config) {}
-    /// The nodes of `tree`, which must outlive it. Throws not_supported for more levels than a
-    /// device takes.
+    /// Sets the nodes of `tree`, which must outlive this object. Throws not_supported for more
+    /// levels than a device supports. Local.
     void resize(const Tree& tree);
 
     const kernels::sequoia::DeviceLevel& level(int l) const {
@@ -28,7 +29,7 @@ public:
     int64_t n_tile() const { return levels_.back().first_tile + levels_.back().n_tile; }
     int64_t n_leaf_tile() const { return levels_.front().n_tile; }
     int64_t n_upper_tile() const { return n_tile() - n_leaf_tile(); }
-    /// Row of node i among those of all levels.
+    /// Returns the row of node i of level l among the rows of all levels.
     int64_t row(int l, int64_t i) const {
         const int64_t width = kernels::sequoia::groups_of_tile(config_.k) * config_.k;
         return kernels::sequoia::row_of(level(l), width, i);
@@ -38,7 +39,7 @@ public:
     kernels::sequoia::AttendArgs attend(int l) const;
 
 private:
-    /// Times that the last node of level l counts.
+    /// Returns the multiplicity of the last node of level l.
     int64_t n_last(int l) const { return config_.repeats_last ? 1 + tree_->n_missing(l) : 1; }
 
     const Config& config_;

@@ -10,7 +10,7 @@
 
 namespace surrogate::impl::sequoia {
 
-/// Positions of a model's channels on a device: widths are multiples of 16, heads multiples of 8.
+/// Channel layout of a model on a device: widths are multiples of 16, heads multiples of 8.
 struct DeviceWidths {
     kernels::DeviceChannels features, nodes, qkv, heads, hidden, outputs;
 
@@ -24,8 +24,9 @@ struct DeviceLayer {
     kernels::DeviceLinear qkv, ff, mlp_in, mlp_out;
 };
 
+/// All weights of the network; pointers are device memory.
 struct DeviceLayers {
-    const float* encoding = nullptr;       ///< of positions: (c_in / 2, d) or (c_in, d)
+    const float* encoding = nullptr;       ///< position encoding: (c_in / 2, d) or (c_in, d)
     const float* encoding_bias = nullptr;  ///< linear encoding (c_in)
     kernels::DeviceLinear embedding;
     std::vector<DeviceLayer> layers;
@@ -33,18 +34,18 @@ struct DeviceLayers {
     kernels::DeviceLinear head_in, head_out;
 };
 
-/// The weights of a Sequoia model on a device; plans share them. `device`, `config` and `layers`
-/// must outlive it.
+/// Weights of a Sequoia model in device memory; plans share them. `device`, `config` and `layers`
+/// must outlive this object.
 class DeviceWeights {
 public:
-    /// As PackedWeights.
+    /// Packs the weights and copies them to the device, like PackedWeights. Local.
     DeviceWeights(DeviceContext& context, kernels::Operand operand, const Config& config,
                   const Layers<float>& layers);
 
     kernels::Operand operand() const { return packed_.operand(); }
     const DeviceWidths& widths() const { return widths_; }
     const DeviceLayers& layers() const { return on_device_; }
-    /// Weights of layer i; with tied weights those of all layers.
+    /// Returns the weights of layer i; with tied weights all layers have the same weights.
     const DeviceLayer& layer(int64_t i) const {
         return on_device_.layers[on_device_.layers.size() == 1 ? 0 : static_cast<size_t>(i)];
     }

@@ -63,7 +63,7 @@ LeafFeatures<T> Embedding<T>::features(int64_t tile, int64_t n, const LeafInputs
     const int64_t skipped = n_skipped(config_), first = tile * tree_->tile_nodes();
     const Tile<T> given{scratch.inputs.data(), {n_input, n}, {row, 1}};
     for (int64_t c = 0; c < n_input; ++c) {
-        // Positions are floats for the network, in all precisions.
+        // The network reads positions as single-precision numbers, in all precisions.
         for (int64_t i = 0; i < n; ++i) {
             const T value = inputs.real(skipped + c, first + i);
             given(c, i) = is_raw ? value : static_cast<T>(static_cast<float>(value));
@@ -79,7 +79,7 @@ LeafFeatures<T> Embedding<T>::features(int64_t tile, int64_t n, const LeafInputs
     return {given, features};
 }
 
-/// A tile of this rank's leaves.
+/// Embeds a tile of this rank's leaves.
 template <class T>
 void Embedding<T>::embed(int64_t tile, const LeafInputs<T>& inputs, int thread, Tile<T> x) {
     const int64_t n = x.shape[1], first = tile * tree_->tile_nodes();
@@ -115,7 +115,7 @@ void average_children(const Tree& tree, int l, int64_t tile, bool repeats_last,
     }
 }
 
-/// Means of the nodes of level l, on the ranks that own them.
+/// Computes the means of the nodes of level l, on the ranks that own them.
 template <class T>
 void Embedding<T>::average(int l, const NodeTiles<T>& x) {
     queue_.parallel_for(tree_->n_tile(l - 1), [&](int64_t tile, int) {
@@ -123,7 +123,7 @@ void Embedding<T>::average(int l, const NodeTiles<T>& x) {
     });
 }
 
-/// Adds the marks of a sequence's nodes in level l to their means.
+/// Adds sinusoids and markers to the nodes of level l of a sequence.
 template <class T>
 void Embedding<T>::mark(int l, const NodeTiles<T>& x) {
     queue_.parallel_for(tree_->n_tile(l), [&](int64_t tile, int) {
@@ -140,7 +140,7 @@ void Embedding<T>::mark(int l, const NodeTiles<T>& x) {
 template <class T>
 void Embedding<T>::run(const LeafInputs<T>& inputs, Communicator& comm, CutGather<T>& gather,
                        const NodeTiles<T>& x) {
-    // If the leaves are the shared level, the first rank has one.
+    // If the leaves are the shared level, there is only one leaf, which the first rank owns.
     const int64_t n_own = tree_->owned(0).size();
     const int64_t n_tile = tree_->cut() > 0 ? tree_->n_tile(0) : std::min<int64_t>(n_own, 1);
     queue_.parallel_for(

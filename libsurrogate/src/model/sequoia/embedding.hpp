@@ -13,51 +13,55 @@
 
 namespace surrogate::impl::sequoia {
 
-/// Inputs of a rank's leaves, in their order, counted from the rank's first own leaf.
+/// Inputs of a rank's leaves, in the order of the leaves, counted from the rank's first own leaf.
 template <class T>
 struct LeafInputs {
     kernels::Tiles<const T> real = {};  ///< positions, then features
     const int64_t* tokens = nullptr;    ///< (own leaves)
 };
 
-/// A tile of leaves on its way into the network: what was given, and features made of it.
+/// Inputs and features of a tile of leaves.
 template <class T>
 struct LeafFeatures {
-    kernels::Tile<T> given;     ///< positions (d), or features (c_in), in the network's precision
-    kernels::Tile<T> features;  ///< (c_in); the same tile if they were given
+    kernels::Tile<T> given;     ///< positions (d) or features (c_in), in the network's precision
+    kernels::Tile<T> features;  ///< (c_in); the same tile as `given` if the inputs are features
 };
 
-/// The nodes before the first layer:
+/// Computes the nodes before the first layer:
 ///
-///   leaves      embedded positions or features; or words and positions in the sequence
-///   the others  means of their children, level by level; then of sequences + sinusoid, marker
+///   leaves       embedded positions or features; or words and positions in the sequence
+///   other nodes  means of their children, level by level; in sequences + sinusoid, marker
 template <class T>
 class Embedding {
 public:
+    /// Keeps references to `config` and `layers`, which must outlive this object. Local.
     Embedding(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
 
-    /// For the nodes of `tree`, which must outlive it. Takes memory for more than ever before.
+    /// Sets the nodes of `tree`, which must outlive this object. Local. Allocates only if the sizes
+    /// exceed all earlier ones.
     void resize(const Tree& tree);
 
-    /// Collective; takes no memory.
+    /// Computes x of all nodes from the inputs of the own leaves. Collective. Does not allocate.
     void run(const LeafInputs<T>& inputs, Communicator& comm, CutGather<T>& gather,
              const NodeTiles<T>& x);
 
-    /// Channels of the points as they enter the network: positions, then features.
+    /// Returns the number of channels of the points that enter the network: positions, then
+    /// features.
     static int64_t n_real(const Config& config);
-    /// Those of them that come before what features are made of.
+    /// Returns the number of these channels before the first one from which features are computed.
     static int64_t n_skipped(const Config& config);
 
-    /// A tile of n of this rank's leaves, unless they are tokens. It lies in memory of `thread`.
+    /// Returns the features of a tile of n of this rank's leaves, which must not be tokens. The
+    /// result is stored in memory of `thread`.
     LeafFeatures<T> features(int64_t tile, int64_t n, const LeafInputs<T>& inputs, int thread);
 
     int64_t bytes() const;
 
 private:
-    /// Memory of one thread.
+    /// Scratch memory of one thread.
     struct Scratch {
         kernels::Buffer<T> inputs;    // (d or c_in)
-        kernels::Buffer<T> features;  // (c_in), if they are not the inputs
+        kernels::Buffer<T> features;  // (c_in), unless the inputs are features
         kernels::Buffer<int64_t> rows;
     };
 
@@ -69,12 +73,12 @@ private:
     const Layers<T>& layers_;
     kernels::Queue queue_;
     const Tree* tree_ = nullptr;
-    NodeTiles<T> sinusoid_;         // (C), if there is one
+    NodeTiles<T> sinusoid_;         // (C), if used
     std::vector<Scratch> scratch_;  // (n_thread)
 };
 
-/// put(c, value): what node i of level l of a sequence is given beside its mean, where its interval
-/// lies as sines and cosines.
+/// Calls put(c, value) for the sinusoid that is added to the mean of node i of level l of a
+/// sequence: sines and cosines of the center of the node's interval.
 template <class Put>
 void for_sinusoid(const Tree& tree, int l, int64_t i, int64_t n_channel, const Put& put) {
     const double width = static_cast<double>(tree.n_leaf()) / static_cast<double>(tree.level(l).n);
@@ -87,8 +91,9 @@ void for_sinusoid(const Tree& tree, int l, int64_t i, int64_t n_channel, const P
     }
 }
 
-/// Level l + 1 from a tile of level l: the mean of each node's children, in double, in ascending
-/// order; the last child of the level counts 1 + n_missing times.
+/// Computes nodes of level l + 1 from a tile of level l: the mean of each node's children, in
+/// double, in ascending order; the last child of the level counts 1 + n_missing times if
+/// `repeats_last`.
 template <class T>
 void average_children(const Tree& tree, int l, int64_t tile, bool repeats_last,
                       const NodeTiles<T>& x);

@@ -72,7 +72,7 @@ void NetworkGradient<T>::head_backward(Tile<T> normed, Tile<const T> dy, const G
                                       dnormed);
 }
 
-/// The gradient of the predictions of a tile of nodes.
+/// Returns the gradient of the predictions of a tile of nodes.
 template <class T>
 Tile<T> NetworkGradient<T>::dy_of(int l, int64_t tile, int64_t first_row,
                                   const Predictions<const T>& dy) {
@@ -87,7 +87,7 @@ Tile<T> NetworkGradient<T>::dy_of(int l, int64_t tile, int64_t first_row,
     return some;
 }
 
-/// From predictions of nodes to dx.
+/// Computes dx from the gradients of the predictions of nodes.
 template <class T>
 void NetworkGradient<T>::read_rows_backward(const Predictions<const T>& dy,
                                             const Gradients& gradients) {
@@ -107,7 +107,8 @@ void NetworkGradient<T>::read_rows_backward(const Predictions<const T>& dy,
     }
 }
 
-/// From the prediction of the cloud to dx: each node that was read has an equal share.
+/// Computes dx from the gradient of the cloud's prediction; all nodes that were read contribute
+/// equally.
 template <class T>
 void NetworkGradient<T>::read_cloud_backward(const T* dy, const Gradients& gradients) {
     if (readout_.n_read() == 0) return;
@@ -131,8 +132,8 @@ void NetworkGradient<T>::read_cloud_backward(const T* dy, const Gradients& gradi
     }
 }
 
-/// Adds the gradients of nodes to the children of which they are the mean. All means were taken
-/// first: then sinusoids were added, which are constants, and marked channels were overwritten.
+/// Adds the gradients of means to the children. The forward pass computes all means first; it then
+/// adds sinusoids, which are constants, and overwrites marked channels.
 template <class T>
 void NetworkGradient<T>::means_backward() {
     for (int l = 1; l < tree_->n_level() && config_.has_marker; ++l) {
@@ -153,7 +154,7 @@ void NetworkGradient<T>::means_backward() {
     }
 }
 
-/// From features to what they were made of.
+/// Computes the gradient of the leaves' inputs from the gradient of the features.
 template <class T>
 Tile<T> NetworkGradient<T>::features_backward(const LeafFeatures<T>& leaves, Tile<T> dfeatures,
                                               const Gradients& gradients) {

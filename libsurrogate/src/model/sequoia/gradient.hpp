@@ -14,37 +14,38 @@
 
 namespace surrogate::impl::sequoia {
 
-/// Predictions, or their gradients: of leaves in tiles, in the order of the leaves; of nodes and
-/// clouds in rows (n_row, num_classes).
+/// Predictions or their gradients. Leaves are stored in tiles, in the order of the leaves; nodes
+/// and clouds in rows (n_row, num_classes).
 template <class T>
 struct Predictions {
     kernels::Tiles<T> leaves = {};
     T* rows = nullptr;
 };
 
-/// Forward and reverse mode of a whole network on one rank. Forward keeps the nodes before each
-/// layer, (num_layers + 1) C numbers a node; backward computes the rest again, layer by layer.
+/// Forward and backward pass of a whole network on one rank. The forward pass stores the nodes
+/// before each layer, (num_layers + 1) C numbers per node; the backward pass recomputes the rest,
+/// layer by layer.
 template <class T>
 class NetworkGradient {
 public:
-    /// `config` and `layers` must outlive it.
+    /// Keeps references to `config` and `layers`, which must outlive this object. Local.
     NetworkGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
 
-    /// For the nodes of `tree`, of one rank, which must outlive it.
+    /// Sets the nodes of `tree`, a tree of one rank, which must outlive this object. Allocates.
     void resize(const Tree& tree);
 
-    /// `inputs` stay in place for backward.
+    /// Evaluates the network. `inputs` must stay unchanged until backward(). Local.
     void forward(const LeafInputs<T>& inputs, const Predictions<T>& y);
 
-    /// Backward pass of the last forward pass: from dy to the gradients of all weights, added to
-    /// `gradients`, and of the real inputs (n_real, leaves), if wanted; those of positions of which
-    /// only the tree is made are zeros.
+    /// Computes, for the last forward() and from dy, the gradients of all weights, which are added
+    /// to `gradients`. If dreal has data, also computes the gradients of the real inputs,
+    /// (n_real, leaves); gradients of positions that only determine the tree are zero. Local.
     void backward(const LeafInputs<T>& inputs, const Predictions<const T>& dy,
                   const Gradients& gradients, const kernels::Tiles<T>& dreal);
 
     int64_t n_row() const { return readout_.n_row(); }
     const Readout<T>& readout() const { return readout_; }
-    /// The nodes before layer i, or after the last one.
+    /// Returns the nodes before layer i, or after the last layer.
     const NodeTiles<T>& nodes(int64_t i) const { return x_[static_cast<size_t>(i)]; }
     int64_t bytes() const;
 
@@ -76,10 +77,10 @@ private:
     CutGather<T> gather_;
     std::vector<NodeTiles<T>> x_;  // (num_layers + 1)
     NodeTiles<T> dx_;
-    kernels::Buffer<T> normed_, dnormed_, saved_, hidden_, y_, dy_;  // a tile of each
+    kernels::Buffer<T> normed_, dnormed_, saved_, hidden_, y_, dy_;  // one tile each
     kernels::Buffer<T> dfeatures_, dinputs_, angles_;
-    kernels::Buffer<T> share_;           // (C): of a node in the cloud's gradient
-    kernels::Buffer<int64_t> sequence_;  // 0 .. N - 1, of tokens
+    kernels::Buffer<T> share_;           // (C): contribution of a node to the cloud's gradient
+    kernels::Buffer<int64_t> sequence_;  // 0 .. N - 1, tokens only
 };
 
 }  // namespace surrogate::impl::sequoia

@@ -44,19 +44,19 @@ public:
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
         list.push_back(
-            "gradients: the nodes before each layer are kept, the rest is computed again, on one "
-            "thread; sums over nodes have one order");
+            "gradients: the nodes before each layer are stored, all other values are recomputed on "
+            "one thread; sums over nodes have a fixed order");
         return list;
     }
 
 private:
     bool is_at_leaves() const { return place_of(this->config_) == Place::leaves; }
-    /// Channels whose gradients go back to the solver.
+    /// Returns the number of channels whose gradients are returned to the solver.
     int64_t n_back() const {
         return this->config_.features == Features::none ? Embedding<T>::n_real(this->config_) : 0;
     }
 
-    /// Returns whether they are finite.
+    /// Gathers the gradients of the outputs. Returns true if all are finite.
     bool gather_back(std::span<const Column> doutputs) {
         if (is_at_leaves()) {
             if (!back_.gather(doutputs)) return false;
@@ -78,7 +78,8 @@ private:
         sums.close(0);
     }
 
-    /// Columns of positions have no data: they lie with the plan.
+    /// Scatters the gradients of the inputs. Columns of positions have no data: the plan holds the
+    /// positions.
     void scatter_back(std::span<const Column> dinputs, bool alive) {
         if (n_back() == 0) return fill_nan(dinputs, this->domain_.n_local());
         std::ranges::copy(dinputs, columns_.end() - std::ssize(dinputs));
@@ -105,10 +106,10 @@ private:
 
     const MasterWeights& master_;
     BackwardPorts<T> back_;
-    OutsideCounts outside_;        // of read-outs, which have no range
+    OutsideCounts outside_;        // for nodes and clouds, which have no range
     std::vector<Column> columns_;  // (n_back())
     NetworkGradient<T> network_;
-    kernels::Buffer<T> drows_;  // (n_row, num_classes), of read-outs
+    kernels::Buffer<T> drows_;  // (n_row, num_classes), nodes and clouds only
 };
 
 }  // namespace

@@ -10,12 +10,12 @@
 
 namespace surrogate::impl::sequoia {
 
-/// Sequoia on a domain of points on one rank, forward and backward. Local. `config`, `layers` and
-/// the domain must outlive it. Throws not_supported on several ranks.
+/// Creates the program of Sequoia with forward and backward pass on a domain of points on one rank.
+/// Local. `config`, `layers` and the domain must outlive it. Throws not_supported on several ranks.
 ///
-/// doutputs of read-outs have their rows. dinputs of tokens become NaN: words have no gradient. A
-/// run is one chunk, whose sums over nodes run in one order on the calling thread: they have the
-/// same bits for any number of threads.
+/// doutputs of nodes and clouds have the rows of the outputs. dinputs of tokens are set to NaN:
+/// words have no gradient. A run is one chunk. Its sums over nodes are computed in a fixed order on
+/// the calling thread; they are bitwise identical for any number of threads.
 template <class T>
 std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
                                                        const Layers<T>& layers,

@@ -41,7 +41,7 @@ void LayerGradient<T>::for_all(const Body& body) const {
         for (int64_t tile = 0; tile < tree_->n_tile(l); ++tile) body(l, tile);
 }
 
-/// v of the level of a visit, tile after tile.
+/// Stores v of the level of a visit, tile after tile.
 template <class T>
 void LayerGradient<T>::keep_values(size_t visit) {
     T* to = kept_[visit].data();
@@ -62,7 +62,7 @@ void LayerGradient<T>::put_back_values(size_t visit) {
     }
 }
 
-/// Forward, up to the last values.
+/// Recomputes the forward pass up to the last values.
 template <class T>
 void LayerGradient<T>::attend(const LayerWeights<T>& weights, const NodeTiles<T>& x) {
     const NodeTiles<T>& qkv = attention_.qkv();
@@ -81,7 +81,7 @@ void LayerGradient<T>::attend(const LayerWeights<T>& weights, const NodeTiles<T>
     }
 }
 
-/// From dx, the gradient of a layer's result, to dv and the gradient dx of its residual.
+/// Computes dv and the gradient dx of the residual from dx, the gradient of the layer's result.
 template <class T>
 void LayerGradient<T>::finish_backward(const LayerWeights<T>& weights, const WeightName& name,
                                        Tile<T> x, const Gradients& gradients, Tile<T> v,
@@ -121,7 +121,8 @@ void LayerGradient<T>::tree_backward(int l, int64_t tile) {
         attend_scratch_.work.data(), part(dqkv, 0), part(dqkv, 1), part(dqkv, 2));
 }
 
-/// From the parents of a tile of level l to its keys and values.
+/// Differentiates the attention of parents to their children in a tile of level l. Adds the
+/// gradients of the parents' queries and of the children's keys and values.
 template <class T>
 void LayerGradient<T>::children_backward(int l, int64_t tile) {
     const NodeTiles<T>& qkv = attention_.qkv();
@@ -152,7 +153,7 @@ void LayerGradient<T>::visit_backward(size_t visit) {
     for (int64_t tile = 0; tile < tree_->n_tile(l - 1); ++tile) children_backward(l - 1, tile);
 }
 
-/// From dq, dk, dv to the gradient dx of what entered the layer.
+/// Adds the gradient of the layer's input to dx, from dq, dk, dv.
 template <class T>
 void LayerGradient<T>::project_backward(const LayerWeights<T>& weights, const WeightName& name,
                                         Tile<T> x, const Gradients& gradients, Tile<T> dqkv,
@@ -161,7 +162,7 @@ void LayerGradient<T>::project_backward(const LayerWeights<T>& weights, const We
     const Tile<T> dnormed = scratch(dnormed_, config_.dim, x);
     kernels::normalise<T>(queue_, weights.norm1, x, normed);
     kernels::linear_backward<T>(queue_, weights.qkv, dqkv, {}, false, dnormed);
-    // The weights of the file make queries that are not scaled.
+    // The weights in the file produce unscaled queries.
     const Tile<T> dq = attention_.part(dqkv, 0);
     const T scale = static_cast<T>(query_scale(config_));
     std::for_each_n(dq.data, dq.shape[0] * dq.stride[0], [&](T& value) { value *= scale; });

@@ -13,30 +13,32 @@
 
 namespace surrogate::impl::sequoia {
 
-/// Reverse mode of one layer on one rank, from nothing but the nodes that entered it: q, k, v and
-/// what follows are computed again. Values that a visit of a level overwrites are kept, and put
-/// back when the schedule is walked backwards: what a visit has read is then there again.
+/// Backward pass of one layer on one rank, from the nodes that entered the layer: q, k, v and later
+/// values are recomputed. When an update of a level overwrites v, the old values are stored. The
+/// backward pass processes the schedule in reverse and restores them, so that each update is
+/// differentiated with the values that it read.
 ///
-/// Works on the calling thread: sums over nodes run in one order.
+/// Runs on the calling thread: sums over nodes have a fixed order.
 template <class T>
 class LayerGradient {
 public:
+    /// Keeps references to `config` and `layers`, which must outlive this object. Local.
     LayerGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
 
-    /// For the nodes of `tree`, of one rank, which must outlive it.
+    /// Sets the nodes of `tree`, a tree of one rank, which must outlive this object. Allocates.
     void resize(const Tree& tree);
 
-    /// Layer i: dx, the gradient of what left it, becomes that of x, what entered it. Gradients of
-    /// the layer's weights are added to `gradients`.
+    /// Differentiates layer i. dx contains the gradient of the layer's result and receives the
+    /// gradient of its input x. Gradients of the layer's weights are added to `gradients`. Local.
     void run(int64_t i, const NodeTiles<T>& x, const Gradients& gradients, const NodeTiles<T>& dx);
 
     int64_t bytes() const;
 
 private:
-    /// body(level, tile) for all tiles.
+    /// Calls body(level, tile) for all tiles.
     template <class Body>
     void for_all(const Body& body) const;
-    /// A tile of the scratch as wide as `like`.
+    /// Returns a tile in `buffer` with as many points as `like`.
     kernels::Tile<T> scratch(kernels::Buffer<T>& buffer, int64_t n_channel,
                              kernels::Tile<T> like) const {
         return {buffer.data(), {n_channel, like.shape[1]}, like.stride};
@@ -64,9 +66,9 @@ private:
     std::vector<WeightName> names_;  // (num_layers)
     const Tree* tree_ = nullptr;
     Attention<T> attention_;
-    NodeTiles<T> dqkv_, thirds_;  // (3 I), (I): of the average over a neighborhood
+    NodeTiles<T> dqkv_, thirds_;  // (3 I), (I): gradient of one neighborhood's average
     std::vector<int> visits_;
-    std::vector<kernels::Buffer<T>> kept_;  // of each visit: v of its level before
+    std::vector<kernels::Buffer<T>> kept_;  // for each visit: v of its level before the visit
     typename Attention<T>::Scratch attend_scratch_;
     std::vector<kernels::sequoia::NodeGradient<T>> ancestors_;
     kernels::Buffer<T> inner_, normed_, dnormed_;  // (C): x between attention and MLP

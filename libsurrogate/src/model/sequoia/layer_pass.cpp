@@ -61,7 +61,7 @@ void LayerPass<T>::finish(const LayerWeights<T>& weights, Tile<const T> v, Scrat
     kernels::residual_mlp<T>(queue_, weights.mlp.view(), normed, hidden, true, x);
 }
 
-/// Bottom-up: all that happens to leaves.
+/// Evaluates all steps of the layer on the leaves, in the bottom-up schedule.
 template <class T>
 void LayerPass<T>::run_leaves(const LayerWeights<T>& weights, const NodeTiles<T>& x) {
     const bool has_parents = tree_->n_level() > 1 && config_.has_children;

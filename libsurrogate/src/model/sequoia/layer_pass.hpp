@@ -11,45 +11,46 @@
 
 namespace surrogate::impl::sequoia {
 
-/// One layer on the nodes that a rank holds:
+/// Evaluates one layer on the nodes that a rank holds:
 ///
-///   q, k, v = projections of norm1(x)                        all nodes
-///   v = (ancestors + siblings + children) / 3                level by level, in the schedule's
-///                                                            order
-///   x += ff(v),   x += mlp(norm2(x))                         all nodes
+///   q, k, v = projections of norm1(x)             all nodes
+///   v = (ancestors + siblings + children) / 3     level by level, in the schedule's order
+///   x += ff(v),   x += mlp(norm2(x))              all nodes
 ///
-/// Bottom-up, the leaves pass through all of it in tiles that stay in cache, with the attention of
-/// their parents to them: q, k and v of leaves never reach memory. Other schedules keep q, k and v
-/// of all nodes.
+/// In the bottom-up schedule, each tile of leaves passes through all steps, and through the
+/// attention of the parents to these leaves, while it is in cache: q, k and v of leaves are never
+/// written to memory. Other schedules store q, k and v of all nodes.
 ///
-/// Ranks meet where the cut level attends to its children: once for each visit of that level. What
-/// a node is given does not depend on ranks, threads or tiles.
+/// Ranks communicate where the shared level attends to its children: once for each visit of this
+/// level. Results do not depend on ranks, threads or tiles.
 template <class T>
 class LayerPass {
 public:
+    /// Keeps references to `config` and `layers`, which must outlive this object. Local.
     LayerPass(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
 
-    /// For the nodes of `tree`, which must outlive it. Takes memory for more than ever before.
+    /// Sets the nodes of `tree`, which must outlive this object. Local. Allocates only if the sizes
+    /// exceed all earlier ones.
     void resize(const Tree& tree);
 
-    /// Collective: layer i of the network, in place. Takes no memory.
+    /// Evaluates layer i of the network on x, in place. Collective. Does not allocate.
     void run(int64_t i, Communicator& comm, CutGather<T>& gather, const NodeTiles<T>& x);
 
-    /// Number of gathers in a layer.
+    /// Returns the number of gathers over ranks in a layer.
     static int64_t n_gather(const Config& config, const Tree& tree);
 
     int64_t bytes() const;
 
 private:
-    /// Memory of one thread.
+    /// Scratch memory of one thread.
     struct Scratch {
         kernels::Buffer<T> normed;  // (C)
-        kernels::Buffer<T> qkv;     // (3 I): of leaves, if they are not kept
+        kernels::Buffer<T> qkv;     // (3 I): of leaves, if they are not stored
         kernels::Buffer<T> mlp;     // (2 M)
         typename Attention<T>::Scratch attention;
     };
 
-    /// body(tile, scratch) for the tiles of a level, on all threads.
+    /// Calls body(tile, scratch) for the tiles of a level, on all threads.
     template <class Body>
     void for_tiles(int l, const Body& body);
     void project(const LayerWeights<T>& weights, kernels::Tile<const T> x, Scratch& scratch,

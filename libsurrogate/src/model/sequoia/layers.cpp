@@ -13,7 +13,7 @@ namespace {
 
 constexpr double norm_eps = 1e-5;  // PyTorch's LayerNorm
 
-/// Copies a (3 I, C) matrix and 3 I biases together; those of the queries are scaled.
+/// Copies a (3 I, C) matrix and 3 I biases together; the rows and biases of the queries are scaled.
 template <class T>
 struct Projections {
     std::array<kernels::Linear<T>, 3> from;  // q, k, v

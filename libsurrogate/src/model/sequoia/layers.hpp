@@ -21,25 +21,27 @@ struct TwoLayers {
     kernels::ResidualMlp<T> view() const { return {layers, activation, false, false}; }
 };
 
+/// Weights of one layer.
 template <class T>
 struct LayerWeights {
     kernels::Norm<T> norm1, norm2;
-    Derived<T> projections;  ///< W_q, W_k, W_v one below the other, then their biases
-    kernels::Linear<T> qkv;  ///< C -> 3 I; queries come multiplied by query_scale()
+    Derived<T> projections;  ///< rows of W_q, W_k, W_v one after the other, then their biases
+    kernels::Linear<T> qkv;  ///< C -> 3 I; queries are multiplied by query_scale()
     kernels::Linear<T> ff;   ///< I -> C
     TwoLayers<T> mlp;
 };
 
-/// log2(e) / sqrt(d): scores are exponents of two.
+/// Returns log2(e) / sqrt(d): scores are exponents of two.
 double query_scale(const Config& config);
 
-/// All layers of a Sequoia model in one precision, as the kernels want them.
+/// All layers of a Sequoia model in one precision, in the layout that the kernels read.
 template <class T>
 struct Layers {
-    /// `master` has the names and shapes of layout(config).
+    /// Derives the layers from `master`, which must have the names and shapes of layout(config).
+    /// Local.
     Layers(const Config& config, std::shared_ptr<const MasterWeights> master);
 
-    /// Weights of layer i; with tied weights those of all layers.
+    /// Returns the weights of layer i; with tied weights all layers have the same weights.
     const LayerWeights<T>& layer(int64_t i) const {
         return layers[layers.size() == 1 ? 0 : static_cast<size_t>(i)];
     }

@@ -11,9 +11,10 @@ namespace {
 
 std::vector<int64_t> in_sequence(const PointDomain& domain) {
     if (!domain.has_ids() && domain.n_global() > 0) {
-        throw Error(Status::invalid_argument,
-                    "the model works on a sequence, and the domain does not say in which order its "
-                    "points stand: give it global ids, ascending along the sequence");
+        throw Error(
+            Status::invalid_argument,
+            "the model works on a sequence, but the domain has no global ids; set global ids, "
+            "ascending along the sequence");
     }
     return canonical_positions(domain, "a model of sequences");
 }

@@ -11,9 +11,9 @@
 
 namespace surrogate::impl::sequoia {
 
-/// The leaf of each local point: by median splits of the positions, or of a sequence by ascending
-/// global id. begins: of the ranks' leaves, see RowRoute.
-/// Collective. Throws, on all ranks, what tree_points() and canonical_positions() throw, and
+/// Returns the leaf of each local point: by median splits of the positions, or for a sequence by
+/// ascending global id. begins: first leaf of each rank, see RowRoute.
+/// Collective. Throws, on all ranks, the errors of tree_points() and canonical_positions(), and
 /// invalid_argument for a sequence without ids.
 std::vector<int64_t> leaf_positions(const Config& config, const PointDomain& domain,
                                     const PlanRequest& request, std::span<const int64_t> begins);

@@ -18,8 +18,8 @@ namespace surrogate::impl::sequoia {
 template <class T>
 class NodeTiles {
 public:
-    /// Zeros for the nodes of the levels from first_level on. Takes memory for more than ever
-    /// before.
+    /// Sets the nodes of the levels from first_level on, with n_channel channels of zeros. Local.
+    /// Allocates only if the size exceeds all earlier ones.
     void resize(const Tree& tree, int64_t n_channel, int first_level = 0) {
         const int64_t row = kernels::round_up(tree.tile_nodes(), kernels::lane_count);
         levels_.resize(static_cast<size_t>(tree.n_level()));
@@ -37,7 +37,7 @@ public:
         }
     }
 
-    /// The numbers of nodes of the same tree, with as many channels.
+    /// Copies the values of `other`, which has the same tree and as many channels.
     void assign(const NodeTiles& other) {
         std::copy(other.data_.begin(), other.data_.end(), data_.begin());
     }
@@ -45,9 +45,11 @@ public:
 
     const kernels::Tiles<T>& level(int l) const { return levels_[static_cast<size_t>(l)]; }
     kernels::Tile<T> tile(int l, int64_t tile) const { return level(l).tile(tile); }
-    /// Channel 0 of node i of a level, counted over all ranks; see Tiles::column.
+    /// Returns a pointer to channel 0 of node i of a level, counted over all ranks; see
+    /// Tiles::column.
     T* node(int l, int64_t i) const { return level(l).column(i - firsts_[static_cast<size_t>(l)]); }
-    /// Nodes from `first` on, counted over all ranks, that lie in one tile.
+    /// Returns `count` nodes from `first` on, counted over all ranks. They must be stored in one
+    /// tile.
     kernels::Tile<T> nodes(int l, int64_t first, int64_t count) const {
         return {node(l, first), {level(l).n_channel, count}, {level(l).row, 1}};
     }
@@ -59,11 +61,12 @@ private:
     std::vector<int64_t> firsts_;
 };
 
-/// Rows of the nodes of the cut level on their way from their owners to all ranks.
+/// Gathers rows of the nodes of the shared level from their owners to all ranks.
 template <class T>
 class CutGather {
 public:
-    /// Rows of at most n_channel numbers. Takes memory for more than ever before.
+    /// Allocates rows of at most n_channel numbers, only if the size exceeds all earlier ones.
+    /// Local.
     void resize(const Tree& tree, int64_t n_channel, int size) {
         own_range_ = tree.owned(tree.cut());
         begins_ = tree.begins(tree.cut());
@@ -72,8 +75,8 @@ public:
         all_.resize(begins_.back() * n_channel);
     }
 
-    /// Collective: the columns of this rank's own nodes to those of all nodes on all ranks. Takes
-    /// no memory.
+    /// Copies the columns of each rank's own nodes to the columns of all nodes on all ranks.
+    /// Collective. Does not allocate.
     void run(Communicator& comm, const kernels::Tiles<T>& nodes) {
         const int64_t n_channel = nodes.n_channel;
         for (int64_t i = own_range_.begin; i < own_range_.end; ++i) {

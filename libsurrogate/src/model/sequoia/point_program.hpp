@@ -17,12 +17,12 @@
 
 namespace surrogate::impl::sequoia {
 
-/// Common part of Sequoia's programs: scatter of points to leaves, and of predictions on their way
-/// back. Base: Program or GradientProgram.
+/// Common part of the programs of Sequoia: sends points to their leaves and returns predictions.
+/// Base: Program or GradientProgram.
 template <class T, class Base>
 class PointProgram : public Base {
 public:
-    /// `config` and the domain must outlive it.
+    /// Keeps references to `config` and the domain, which must outlive this object. Local.
     PointProgram(const Config& config, const PointDomain& domain, const PlanRequest& request)
         : config_(config),
           domain_(domain),
@@ -61,7 +61,7 @@ public:
         return bad_token_;
     }
 
-    /// Ranks in trouble say so first; then nobody computes.
+    /// Exchanges an error flag first; if any rank has failed, no rank computes. Collective.
     bool evaluate(bool alive) override {
         if (!on_all_ranks(comm_, alive)) return false;
         deliver();
@@ -92,15 +92,15 @@ public:
     std::vector<std::string> notes() const override { return {description(tree_)}; }
 
 protected:
-    /// Collective, takes no memory: from leaves to predictions, those of leaves in `leaves`, others
-    /// in readout().
+    /// Computes predictions from the leaves: predictions of leaves in `leaves`, all others in
+    /// readout(). Collective. Does not allocate.
     virtual void compute(const LeafInputs<T>& inputs, const kernels::Tiles<T>& leaves) = 0;
     virtual const Readout<T>& readout() const = 0;
     virtual int64_t network_bytes() const = 0;
 
-    /// Collective: points will take this route to their leaves.
+    /// Sets the route on which points are sent to their leaves. Collective.
     virtual void reorder(RowRoute route) { ports_.reorder(std::move(route)); }
-    /// Local: takes what memory depends on the tree.
+    /// Allocates the memory whose size depends on the tree. Local.
     virtual void allocate() { ports_.allocate(); }
 
     bool is_tokens() const { return config_.features == Features::tokens; }

@@ -89,7 +89,7 @@ Tile<T> Readout<T>::predict(Tile<const T> normed, Scratch& scratch) const {
 
 template <class T>
 void Readout<T>::read_leaves(const NodeTiles<T>& x, const Tiles<T>& leaves) {
-    // A rank holds leaves that it does not own if there is one leaf.
+    // If there is only one leaf, a rank may hold a leaf that it does not own.
     const int64_t n_own = tree_->owned(0).size();
     for_tiles(0, [&](int64_t tile, Scratch& scratch) {
         const int64_t first = tile * tree_->tile_nodes();
@@ -100,7 +100,7 @@ void Readout<T>::read_leaves(const NodeTiles<T>& x, const Tiles<T>& leaves) {
     });
 }
 
-/// Rows of all nodes that are read, in the order of their absolute numbers.
+/// Computes the rows of all nodes that are read, in the order of their absolute numbers.
 template <class T>
 void Readout<T>::read_nodes(Communicator& comm, const NodeTiles<T>& x) {
     const int64_t n_channel = config_.num_classes;
@@ -126,7 +126,8 @@ void Readout<T>::gather_rows(Communicator& comm, int l, int64_t first_row) {
     comm.all_gather_v(own_rows_.data(), rows_.data() + first_row * config_.num_classes, n_bytes_);
 }
 
-/// A tile of level l: own rows to the sums of the nodes, and those to the sums of their parents.
+/// Adds the rows of a tile of level l to the sums of its nodes, then these sums to the sums of the
+/// parents.
 template <class T>
 void Readout<T>::add_up(int l, int64_t tile, const NodeTiles<T>& x, Scratch& scratch) {
     const Tile<double> sums = sums_.tile(l, tile);

@@ -12,45 +12,50 @@
 
 namespace surrogate::impl::sequoia {
 
-/// Location of predictions: at the leaves, or in rows that every rank has.
+/// Location of predictions: at the leaves, or as rows that every rank holds.
 enum class Place { leaves, nodes, cloud };
+/// Returns the location of predictions for a model.
 Place place_of(const Config& config);
 
-/// Predictions of the probed nodes: y = head(norm(x)), a row for each node; or head(mean of
-/// norm(x)) or head(norm(x of the root)), one row of the cloud.
+/// Computes predictions of the probed nodes: y = head(norm(x)), one row per node; or head(mean of
+/// norm(x)) or head(norm(x of the root)), one row for the cloud.
 ///
-/// The mean is a sum in double along the tree: each node adds its own row, then what its children
-/// have summed, in ascending order. It does not depend on ranks, threads or tiles.
+/// The mean is a sum in double along the tree: each node adds its own row, then the sums of its
+/// children in ascending order. The result does not depend on ranks, threads or tiles.
 template <class T>
 class Readout {
 public:
+    /// Keeps references to `config` and `layers`, which must outlive this object. Local.
     Readout(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
 
-    /// For the nodes of `tree`, which must outlive it. Takes memory for more than ever before.
+    /// Sets the nodes of `tree`, which must outlive this object. Local. Allocates only if the sizes
+    /// exceed all earlier ones.
     void resize(const Tree& tree, int size);
 
-    /// Collective; takes no memory. Rows of leaves go to `leaves`, whose order is that of the own
-    /// leaves; others to rows().
+    /// Computes predictions from x. Rows of leaves are written to `leaves`, in the order of the own
+    /// leaves, all others to rows(). Collective. Does not allocate.
     void run(Communicator& comm, const NodeTiles<T>& x, const kernels::Tiles<T>& leaves);
 
-    /// (n_row(), num_classes), on every rank; NaN where nodes to read do not exist.
+    /// Returns the predictions (n_row(), num_classes), on every rank; NaN if the probed nodes do
+    /// not exist.
     const T* rows() const { return rows_.data(); }
     int64_t n_row() const { return n_row_; }
 
-    /// Returns whether nodes of a level are read, and how many over all ranks.
+    /// Returns true if nodes of a level are read. n_read() counts the nodes that are read, over all
+    /// ranks.
     bool reads(int l) const;
     int64_t n_read() const;
-    /// (C, 1): the row of a cloud before the head.
+    /// Returns the row of a cloud before the head, (C, 1).
     kernels::Tile<T> cloud() { return {cloud_.data(), {config_.dim, 1}, {kernels::lane_count, 1}}; }
 
-    /// Returns the bytes that this rank sends, and calls of the communicator.
+    /// Returns the bytes that this rank sends, and the number of collective calls.
     int64_t bytes_sent() const;
     int64_t collectives() const;
 
     int64_t bytes() const;
 
 private:
-    /// Memory of one thread.
+    /// Scratch memory of one thread.
     struct Scratch {
         kernels::Buffer<T> normed, mlp, y;  // (C), (2 M), (c_out)
     };
@@ -75,7 +80,7 @@ private:
     int size_ = 1;
     int64_t n_row_ = 0;
     kernels::Buffer<T> rows_, own_rows_, cloud_;
-    NodeTiles<double> sums_;  // (C): of a node and its descendants, if there is a mean
+    NodeTiles<double> sums_;  // (C): sums of a node and its descendants, only for means
     CutGather<double> gather_;
     std::vector<int64_t> n_bytes_;  // (size)
     std::vector<Scratch> scratch_;  // (n_thread)

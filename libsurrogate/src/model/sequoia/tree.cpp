@@ -26,7 +26,7 @@ std::vector<int> visits(Schedule schedule, int n_level) {
 
 namespace {
 
-/// The highest level of at least n nodes, 0 if there is none.
+/// Returns the highest level with at least n nodes, or 0 if there is none.
 int highest_level(const std::vector<int64_t>& sizes, int64_t n) {
     int highest = 0;
     for (int l = 0; l < static_cast<int>(sizes.size()); ++l) {
@@ -36,7 +36,8 @@ int highest_level(const std::vector<int64_t>& sizes, int64_t n) {
 }
 
 int cut_level(const std::vector<int64_t>& sizes, int size) {
-    constexpr int64_t nodes_per_rank = 8;  // one more or less is then an eighth of a rank's work
+    // a difference of one node is then an eighth of a rank's work
+    constexpr int64_t nodes_per_rank = 8;
     int cut = highest_level(sizes, nodes_per_rank * size);
     if (cut == 0) cut = highest_level(sizes, size);
     return std::max(cut, std::min(1, static_cast<int>(sizes.size()) - 1));
@@ -111,18 +112,19 @@ std::string description(const Tree& tree) {
 
 void require_tree(const Config& config, const Tree& tree) {
     if (config.features == Features::tokens && tree.n_leaf() > config.max_seq_len) {
-        throw Error(Status::shape, "the sequence has " + std::to_string(tree.n_leaf()) +
-                                       " tokens, the model has positions for max_seq_len = " +
-                                       std::to_string(config.max_seq_len) +
-                                       "; cut the sequence, or train with a longer one");
+        throw Error(Status::shape,
+                    "the sequence has " + std::to_string(tree.n_leaf()) +
+                        " tokens, the model has positions for max_seq_len = " +
+                        std::to_string(config.max_seq_len) +
+                        "; shorten the sequence, or train with a larger max_seq_len");
     }
     if (config.has_marker && config.dim <= tree.n_level()) {
-        throw Error(Status::shape,
-                    "a tree of " + std::to_string(tree.n_leaf()) + " leaves with k = " +
-                        std::to_string(tree.k()) + " has " + std::to_string(tree.n_level()) +
-                        " levels; level_marker 'zero' marks each in a channel of its own and needs "
-                        "more channels than levels, transformer_dim is " +
-                        std::to_string(config.dim));
+        throw Error(
+            Status::shape,
+            "a tree of " + std::to_string(tree.n_leaf()) + " leaves with k = " +
+                std::to_string(tree.k()) + " has " + std::to_string(tree.n_level()) +
+                " levels; level_marker 'zero' uses one channel per level: transformer_dim is " +
+                std::to_string(config.dim) + ", expected more than the number of levels");
     }
 }
 

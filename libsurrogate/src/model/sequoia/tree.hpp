@@ -11,53 +11,57 @@
 
 namespace surrogate::impl::sequoia {
 
-/// Nodes of each level of a k-ary tree, leaves first: n_leaf, ceil(n_leaf / k), .., 1. One level of
-/// no nodes if there are no leaves.
+/// Returns the number of nodes of each level of a k-ary tree, leaves first: n_leaf, ceil(n_leaf /
+/// k), .., 1. Without leaves there is one level with no nodes.
 std::vector<int64_t> level_sizes(int64_t n_leaf, int64_t k);
 
-/// Levels in the order in which a layer visits them.
+/// Returns the levels in the order in which a layer processes them.
 std::vector<int> visits(Schedule schedule, int n_level);
 
 /// One level of a tree, as a rank holds it.
 struct Level {
     int64_t n = 0;  ///< nodes, over all ranks
-    Range held;     ///< those of this rank: begin is a multiple of k below the cut
+    Range held;     ///< nodes on this rank: begin is a multiple of k below the shared level
 };
 
 /// A tree and the part of it that one rank holds. Node i of a level has the parent i / k and the
 /// children k i .. min(k i + k, n) - 1 of the level below.
 ///
-/// Ranks own equal, contiguous shares of the nodes of one level, the cut, and all descendants of
-/// their own nodes. Levels from the cut on are held by all ranks, which compute them alike.
-/// The cut is the highest level with at least 8 nodes a rank; where only leaves are as many, the
-/// highest with a node for each rank, or level 1: some ranks then own nothing.
+/// Ranks own balanced contiguous ranges of the nodes of one level, the shared level (cut), and
+/// all descendants of their own nodes. All ranks hold the levels from the shared level on and
+/// compute them identically.
+/// The shared level is the highest level with at least 8 nodes per rank. If only the leaves are
+/// as many, it is the highest level with a node for each rank, or level 1; some ranks then own
+/// nothing.
 class Tree {
 public:
     Tree() = default;
+    /// Creates the part of rank `rank` of `size` ranks. Local.
     Tree(int64_t n_leaf, int64_t k, int rank, int size);
 
     int64_t k() const { return k_; }
     int n_level() const { return static_cast<int>(levels_.size()); }
     const Level& level(int l) const { return levels_[static_cast<size_t>(l)]; }
     int64_t n_leaf() const { return levels_.empty() ? 0 : levels_.front().n; }
-    int64_t n_node() const;  ///< of all levels and ranks
+    int64_t n_node() const;  ///< over all levels and ranks
     int64_t n_held() const;  ///< on this rank
-    int64_t n_top() const;   ///< of the levels from the cut on
+    int64_t n_top() const;   ///< on the levels from the shared level on
 
     int cut() const { return cut_; }
-    /// Nodes of a level up to the cut that this rank owns.
+    /// Returns the nodes that this rank owns on a level up to the shared level.
     Range owned(int l) const { return owned(l, rank_); }
     Range owned(int l, int rank) const;
-    /// Nodes of the cut level that a rank owns at most.
+    /// Returns the largest number of nodes of the shared level that a rank owns.
     int64_t most_owned() const { return (level(cut_).n + size_ - 1) / size_; }
-    /// begins[r] .. begins[r + 1] - 1 are the nodes of the level that rank r owns; (size + 1).
+    /// Returns the partition of a level up to the shared level, (size + 1): rank r owns the nodes
+    /// begins[r] .. begins[r + 1] - 1.
     std::vector<int64_t> begins(int l) const;
 
     int64_t tile_nodes() const { return kernels::sequoia::tile_nodes(k_); }
     int64_t n_tile(int l) const { return (level(l).held.size() + tile_nodes() - 1) / tile_nodes(); }
-    /// Nodes that are missing to a full last group of siblings.
+    /// Returns the number of nodes that the last group of siblings lacks.
     int64_t n_missing(int l) const { return kernels::round_up(level(l).n, k_) - level(l).n; }
-    /// The same if the tile holds the end of the level; otherwise 0.
+    /// Returns n_missing(l) if the tile contains the end of the level, otherwise 0.
     int64_t n_missing(int l, int64_t tile) const;
 
 private:
@@ -66,14 +70,15 @@ private:
     std::vector<Level> levels_;
 };
 
-/// Ancestors that each node of level l sees.
+/// Returns the number of ancestors that each node of level l attends to.
 int64_t n_ancestor(const Config& config, const Tree& tree, int l);
 
-/// A line for the table of a plan: the sizes of the levels, and what all ranks compute.
+/// Returns a line for the table of a plan: the sizes of the levels, and the nodes that all ranks
+/// compute.
 std::string description(const Tree& tree);
 
-/// Throws shape if the model cannot work on a tree: more tokens than positions, more levels to mark
-/// than channels.
+/// Throws shape if the tree does not fit the model: more tokens than positions, or more levels to
+/// mark than channels.
 void require_tree(const Config& config, const Tree& tree);
 
 }  // namespace surrogate::impl::sequoia
