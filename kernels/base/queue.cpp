@@ -59,8 +59,8 @@ Queue::Queue(Backend backend, VectorLevel level, int n_thread)
 void Queue::run(int64_t n_item, const void* context,
                 void (*call)(const void*, int64_t, int)) const {
     const int64_t n_share = n_thread_;
-    // One thread, or one item: stay out of the OpenMP runtime, whose idle workers would spin on
-    // other ranks' cores.
+    // One thread, or one item: do not enter the OpenMP runtime, whose idle workers would spin on
+    // the cores of other ranks.
     if (n_share == 1 || n_item <= 1) {
         for (int64_t item = 0; item < n_item; ++item) call(context, item, 0);
         return;

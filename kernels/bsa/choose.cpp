@@ -8,7 +8,7 @@
 namespace surrogate::kernels::bsa {
 namespace {
 
-/// Keys of a call are counted in 32 bits.
+/// Limit of the keys per call, which are counted in 32 bits.
 constexpr int64_t max_keys_of_call = int64_t{1} << 30;
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace surrogate::kernels::bsa::ref {
 namespace {
 
-/// Of u and of -u, so that both keep their digits and the exponential never overflows.
+/// Sigmoid of u and of -u, so that both keep their digits and the exponential never overflows.
 template <class T>
 struct Sigmoid {
     explicit Sigmoid(T u) {

@@ -12,8 +12,9 @@
 namespace surrogate::kernels::cuda {
 namespace {
 
-/// The few functions of the driver that the runtime has no word for, by the names of the driver's
-/// binary interface. Never closed: the driver keeps threads of its own.
+/// The few functions of the driver that have no equivalent in the runtime, by the names of the
+/// driver's binary interface. The library is never closed, because the driver keeps threads of its
+/// own.
 struct Driver {
     CUresult (*retain)(CUcontext*, CUdevice) = nullptr;
     CUresult (*release)(CUdevice) = nullptr;

@@ -31,7 +31,8 @@ uint16_t to_bf16(float value) {
     return static_cast<uint16_t>(std::bit_cast<uint32_t>(round_to(value, 7)) >> 16);
 }
 
-/// Throws not_supported beyond fp16's range. Numbers below 2^-24 become multiples of it.
+/// Converts to fp16. Throws not_supported beyond its range. Numbers below 2^-24 become multiples of
+/// it.
 uint16_t to_f16(float value) {
     const float size = std::abs(value);
     const auto sign = static_cast<uint16_t>((std::bit_cast<uint32_t>(value) >> 16) & 0x8000U);
