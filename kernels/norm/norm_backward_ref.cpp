@@ -6,7 +6,7 @@
 namespace surrogate::kernels::ref {
 namespace {
 
-/// What the formula needs of one point besides its values: `slope` is mean(g h).
+/// Statistics of one point in the formula: `slope` is mean(g h).
 template <class T>
 struct Point {
     T mean = 0, scale = 0, mean_g = 0, slope = 0;
