@@ -8,7 +8,7 @@
 namespace surrogate::kernels::hept::ref {
 namespace {
 
-/// Where the parts of a token's row begin.
+/// Addresses of the parts of a token's row.
 template <class T>
 struct Row {
     const T *q, *x, *k, *v;
@@ -29,7 +29,7 @@ T weight_of(T square) {
                : weight;
 }
 
-/// Of a query and a key.
+/// Returns the weight of a query and a key.
 template <class T>
 T weight(const RowShape& shape, const Row<T>& query, const Row<T>& key) {
     T sum = 0;
@@ -40,7 +40,7 @@ T weight(const RowShape& shape, const Row<T>& query, const Row<T>& key) {
     return weight_of(sum);
 }
 
-/// Of a query and a key of zeros.
+/// Returns the weight of a query and a key of zeros.
 template <class T>
 T zero_weight(const RowShape& shape, const Row<T>& query) {
     T sum = 0;

@@ -14,7 +14,7 @@ struct Judgement {
     bool y;
 };
 
-/// Selected points, the most probable ones first.
+/// Returns the selected points, the most probable ones first.
 template <class T>
 std::vector<Judgement<T>> selected_points(std::span<const T> p, std::span<const uint8_t> y,
                                           std::span<const uint8_t> mask) {
@@ -41,7 +41,8 @@ template <class T>
 ClassScore class_score(std::span<const T> p, std::span<const uint8_t> y,
                        std::span<const uint8_t> mask) {
     const std::vector<Judgement<T>> points = selected_points(p, y, mask);
-    double n_true = 0, n_false = 0, n_hit = 0;  // with p above the threshold, and with p > 0.5
+    double n_true = 0, n_false = 0, n_hit = 0;  // n_true, n_false: with p above the threshold;
+                                                // n_hit: with p > 0.5
     double precision = 0, area = 0, n_chosen = 0;
     for (size_t i = 0; i < points.size();) {
         const double true_before = n_true, false_before = n_false;

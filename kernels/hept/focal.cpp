@@ -10,14 +10,15 @@
 namespace surrogate::kernels::hept {
 namespace {
 
-/// Of one point: b, 1 - c, and how b changes with the value.
+/// Terms of one point: b, 1 - c, and the derivative of b with respect to the value.
 struct Entropy {
     double b, miss, slope;
 };
 
 constexpr double largest_b = 100;
 
-/// `hit` is what p gives to the class y. Below exp(-100), b is 100.
+/// Computes the terms from a probability. `hit` is the probability of the class y. Below exp(-100),
+/// b is 100.
 Entropy of_probability(double p, bool y) {
     const double hit = y ? p : 1 - p, miss = y ? 1 - p : p;
     double b = largest_b;
@@ -29,8 +30,8 @@ Entropy of_probability(double p, bool y) {
     return {b, miss, (p - (y ? 1 : 0)) / std::max(p * (1 - p), 1e-12)};
 }
 
-/// For y = 1, b = log(1 + exp(-z)) and 1 - c = 1 / (1 + exp(z)); for y = 0 with -z. The exponential
-/// never overflows.
+/// Computes the terms from a logit. For y = 1, b = log(1 + exp(-z)) and 1 - c = 1 / (1 + exp(z));
+/// for y = 0 with -z. The exponential never overflows.
 Entropy of_logit(double z, bool y) {
     const double margin = y ? z : -z;
     const double e = std::exp(-std::abs(margin));
@@ -86,7 +87,7 @@ FocalSum focal_loss(const Focal& focal, const FocalPoints<T>& points) {
     return sum;
 }
 
-/// d/db (1 - c)^gamma b = (1 - c)^(gamma - 1) (1 - c + gamma c b).
+/// Returns d/db (1 - c)^gamma b = (1 - c)^(gamma - 1) (1 - c + gamma c b).
 template <class T>
 void focal_gradient(const Focal& focal, const FocalPoints<T>& points, double factor,
                     std::span<T> gradient) {

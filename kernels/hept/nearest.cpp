@@ -27,7 +27,7 @@ void check(View<const T, 2> e, int64_t n_query, int64_t k, int64_t n_room) {
                                        " points: at most 2^31 - 1 are possible");
 }
 
-/// n points from `first` on, side by side.
+/// Copies n points from `first` on, side by side.
 template <class T>
 void transpose(View<const T, 2> e, int64_t first, int64_t n, T* x) {
     for (int64_t c = 0; c < e.shape[1]; ++c) {

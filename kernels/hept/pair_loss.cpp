@@ -11,8 +11,8 @@
 namespace surrogate::kernels::hept {
 namespace {
 
-/// Slices of rows with nearly equal numbers of pairs: what threads share. Results belong to rows, so
-/// that the number of slices does not show in them.
+/// Number of slices of rows with nearly equal numbers of pairs, which are distributed over threads.
+/// Results belong to rows and do not depend on the number of slices.
 constexpr int64_t n_slice = 256;
 
 int64_t slice_begin(const PairRows& pairs, int64_t slice) {

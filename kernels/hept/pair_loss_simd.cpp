@@ -71,7 +71,7 @@ void pair_sums(const Terms& terms, const PairRows& pairs, RowRange range, float 
     }
 }
 
-/// What multiplies dt / de of each pair of a group, to `factor`; lanes without a pair get 0.
+/// Writes the factor of dt / de of each pair of a group to `factor`; lanes without a pair get 0.
 HWY_INLINE void negative_factors(const Group& group, const PairSums<const float>& sums,
                                  PairSide side, int64_t p, float* factor) {
     const float own = side == PairSide::second ? 0.0f : sums.slope[p];
@@ -129,7 +129,7 @@ void pair_gradient(const Terms& terms, const PairRows& pairs, RowRange range, Pa
     }
 }
 
-/// Calls body(likeness, is_narrow) with both as constants of the compiler.
+/// Calls body(likeness, is_narrow) with both as compile-time constants.
 template <class Body>
 auto with_kind(const Similarity& similarity, const Terms& terms, const Body& body) {
     const auto with_width = [&](auto likeness) {
