@@ -44,9 +44,9 @@ template <class T>
 FocalSum focal_loss(const Focal& focal, const FocalPoints<T>& points);
 
 /// Computes gradient(i) = factor dloss / dvalues(i), 0 where a point is not selected; `factor` is 1
-/// / n_point for the mean. The bound of b is ignored: the derivative is that of the formula. With
-/// respect to p, db / dp = (p - y) / max(p (1 - p), 1e-12) as in PyTorch. gradient may be `values`.
-/// Errors as above.
+/// / n_point for the mean. The bound of b is ignored: the derivative is the derivative of the
+/// formula. With respect to p, db / dp = (p - y) / max(p (1 - p), 1e-12) as in PyTorch. gradient
+/// may be `values`. Errors as above.
 template <class T>
 void focal_gradient(const Focal& focal, const FocalPoints<T>& points, double factor,
                     std::span<T> gradient);

@@ -187,7 +187,7 @@ __device__ void activate(DeviceActivation activation, float (&y)[n_tile][n_group
 }
 
 /// Inputs of a block's rows as operands in shared memory, (block_tiles, slab.n_group, 32) pieces.
-/// Each warp loads those of one tile.
+/// Each warp loads the pieces of one tile.
 template <Operand operand, bool reads_pieces>
 struct Inputs {
     using S = Shape<operand>;
