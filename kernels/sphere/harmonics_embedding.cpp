@@ -28,7 +28,7 @@ struct Harmonic {
     int64_t l = 0, m = 0;
 };
 
-/// cos(m lambda), or for m < 0 sin(|m| lambda), with the factor and sign that come with it.
+/// Returns cos(m lambda), or for m < 0 sin(|m| lambda), with the corresponding factor and sign.
 std::vector<double> wave(int64_t m, int64_t n_lon) {
     std::vector<double> values;
     for (int64_t j = 0; j < n_lon; ++j) {
@@ -67,7 +67,7 @@ std::vector<float> spectral_embedding(const Grid& grid, int64_t n_channel, int64
         for (size_t row = 0; row < theta.size(); ++row)
             along[row] = (m % 2 == 1 ? -1 : 1) * p[row * size + triangle_index(harmonic.l, m)];
         const std::vector<double> around = wave(harmonic.m, grid.n_lon);
-        // sin(n_lon / 2 lambda) is nothing but rounding noise.
+        // sin(n_lon / 2 lambda) consists only of rounding errors.
         if (!(largest(around) > 1e-9))
             throw Error(Status::invalid_argument,
                         "channel " + std::to_string(channel) +

@@ -22,8 +22,8 @@ public:
           out_rows_(latitudes(out.kind, out.n_lat)),
           in_rows_(latitudes(in.kind, in.n_lat)),
           meridian_(out_rows_, in_rows_, radius_),
-          // The finer grid's points lie in disks around those of the other, as in the official
-          // code.
+          // The disks are around the points of the coarser grid and contain points of the finer
+          // grid, as in the official code.
           disks_(phases_.n_out > 1 ? Disks(in_rows_, out_rows_, out.n_lon, radius_)
                                    : Disks(out_rows_, in_rows_, in.n_lon, radius_)) {}
 
