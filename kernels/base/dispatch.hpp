@@ -20,7 +20,7 @@ bool uses_simd(const Queue& queue, const char* kernel) {
                 std::string("kernel '") + kernel + "' has no version for backend '" +
                     name(queue.backend()) + "' in " +
                     (std::is_same_v<T, float> ? "single" : "double") +
-                    " precision; backend 'ref' offers both precisions, 'simd' single precision");
+                    " precision; backend 'ref' supports both precisions, 'simd' single precision");
 }
 
 }  // namespace surrogate::kernels

@@ -46,13 +46,14 @@ Queue::Queue(Backend backend, VectorLevel level, int n_thread)
         throw Error(Status::not_supported, "backend 'cuda' is not built in; available: ref, simd");
     }
     if (level > best_vector_level()) {
-        throw Error(Status::not_supported, std::string("vector level '") + name(level) +
-                                               "' is not offered by this machine; its widest is '" +
-                                               name(best_vector_level()) + "'");
+        throw Error(Status::not_supported,
+                    std::string("vector level '") + name(level) +
+                        "' is not supported by this machine; its widest is '" +
+                        name(best_vector_level()) + "'");
     }
     if (n_thread < 1) {
         throw Error(Status::invalid_argument,
-                    "number of threads must be at least 1, is " + std::to_string(n_thread));
+                    "number of threads must be >= 1, is " + std::to_string(n_thread));
     }
 }
 

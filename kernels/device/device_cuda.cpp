@@ -292,7 +292,7 @@ private:
     template <class Call>
     void take(const char* kind, int64_t n_byte, const Call& function) {
         const cudaError_t error = attempt(kind, function);
-        const std::string asked = std::to_string(n_byte) + " bytes of " + kind + " asked, ";
+        const std::string asked = std::to_string(n_byte) + " bytes of " + kind + " requested, ";
         if (error == cudaErrorMemoryAllocation)
             throw Error(Status::no_memory, where(asked.c_str()) + words(error) + free_text());
         if (error != cudaSuccess) throw Error(Status::device, where(asked.c_str()) + words(error));
@@ -330,7 +330,7 @@ private:
     void throw_if_broken() {
         if (!is_broken_) return;
         const std::lock_guard lock(mutex_);
-        throw Error(Status::broken, "the device is unusable since an earlier failure: " + cause_);
+        throw Error(Status::broken, "the device is unusable after an earlier failure: " + cause_);
     }
     void note_breakdown(const std::string& cause) {
         const std::lock_guard lock(mutex_);
@@ -339,7 +339,7 @@ private:
     }
     [[noreturn]] void break_down(const std::string& cause) {
         note_breakdown(cause);
-        throw Error(Status::device, cause + "; nothing runs on this device in this process again");
+        throw Error(Status::device, cause + "; this process cannot use the device any more");
     }
 
     const DeviceProperties properties_;
@@ -374,11 +374,14 @@ std::unique_ptr<Device> open_device(int index) {
         throw Error(Status::not_supported,
                     "no CUDA device can be used: " + words(error) + driver_text(error));
     }
-    if (count == 0) throw Error(Status::not_supported, "no CUDA device is visible to this process");
+    if (count == 0)
+        throw Error(Status::not_supported,
+                    "no CUDA device is visible to this process; see CUDA_VISIBLE_DEVICES");
     if (index == -1) index = current_index();
     if (index < 0 || index >= count)
-        throw Error(Status::not_supported, "device " + std::to_string(index) + " asked, " +
-                                               std::to_string(count) + " visible, counted from 0");
+        throw Error(Status::not_supported,
+                    "device index is " + std::to_string(index) + ", expected an index below " +
+                        std::to_string(count) + ", the number of visible devices");
     const DeviceProperties properties = read_properties(index);
     if (!has_image_for(SURROGATE_CUDA_IMAGES, properties.major, properties.minor))
         throw Error(Status::not_supported,

@@ -37,9 +37,10 @@ uint16_t to_f16(float value) {
     const float size = std::abs(value);
     const auto sign = static_cast<uint16_t>((std::bit_cast<uint32_t>(value) >> 16) & 0x8000U);
     if (!(size < 65520.0F)) {
-        throw Error(Status::not_supported,
-                    "a weight of the model is " + std::to_string(value) +
-                        ", beyond the range of precision 'fp16' (65504); 'bf16' or 'tf32' hold it");
+        throw Error(
+            Status::not_supported,
+            "a weight of the model is " + std::to_string(value) +
+                ", beyond the range of precision 'fp16' (65504); use precision 'bf16' or 'tf32'");
     }
     if (size < 0x1p-14F) {  // subnormal: adding 1/2 rounds to multiples of 2^-24
         const float shifted = size + 0.5F;

@@ -162,15 +162,15 @@ GridKind parse_grid_kind(std::string_view text) {
     }
     throw Error(Status::invalid_argument,
                 "grid '" + std::string(text) +
-                    "' is not known; grids are 'equiangular', 'legendre-gauss', 'lobatto' and "
+                    "' does not exist; expected 'equiangular', 'legendre-gauss', 'lobatto' or "
                     "'equiangular-trapezoidal'");
 }
 
 Latitudes latitudes(GridKind kind, int64_t n_lat) {
     if (n_lat < 2)
         throw Error(Status::invalid_argument, std::string("a ") + name(kind) +
-                                                  " grid needs at least 2 rows of latitude, " +
-                                                  std::to_string(n_lat) + " asked for");
+                                                  " grid needs at least 2 rows of latitude, got " +
+                                                  std::to_string(n_lat));
     Latitudes rows;
     rows.theta.resize(static_cast<size_t>(n_lat));
     rows.weight.resize(static_cast<size_t>(n_lat));

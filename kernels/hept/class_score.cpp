@@ -22,7 +22,7 @@ std::vector<Judgement<T>> selected_points(std::span<const T> p, std::span<const 
         throw Error(Status::shape, "metrics: " + std::to_string(p.size()) + " probabilities, " +
                                        std::to_string(y.size()) + " labels and a mask of " +
                                        std::to_string(mask.size()) +
-                                       " points; expected one of each a point, or no mask");
+                                       " points; expected one of each per point, or no mask");
     std::vector<Judgement<T>> points;
     for (size_t i = 0; i < p.size(); ++i) {
         if (mask.empty() || mask[i] != 0) points.push_back({p[i], y[i] != 0});

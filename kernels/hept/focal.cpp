@@ -59,16 +59,16 @@ void check(const Focal& focal, const FocalPoints<T>& points) {
         throw Error(Status::shape, "focal loss of " + std::to_string(n) + " points with " +
                                        std::to_string(points.y.size()) + " labels and a mask of " +
                                        std::to_string(points.mask.size()) +
-                                       "; expected one of each a point, or no mask");
+                                       "; expected one of each per point, or no mask");
     if (!(focal.gamma >= 1))
-        throw Error(Status::invalid_argument,
-                    "focal loss with gamma = " + std::to_string(focal.gamma) +
-                        "; its slope needs gamma of at least 1");
+        throw Error(
+            Status::invalid_argument,
+            "focal loss with gamma = " + std::to_string(focal.gamma) + ", expected gamma >= 1");
     for (size_t i = 0; i < n; ++i) {
         if (points.y[i] > 1)
             throw Error(Status::invalid_argument, "focal loss: label " +
                                                       std::to_string(points.y[i]) + " of point " +
-                                                      std::to_string(i) + "; labels are 0 and 1");
+                                                      std::to_string(i) + ", expected 0 or 1");
     }
 }
 
@@ -94,8 +94,7 @@ void focal_gradient(const Focal& focal, const FocalPoints<T>& points, double fac
     check(focal, points);
     if (gradient.size() != points.values.size())
         throw Error(Status::shape, "focal loss: gradient of " + std::to_string(gradient.size()) +
-                                       " points, and there are " +
-                                       std::to_string(points.values.size()));
+                                       " points, expected " + std::to_string(points.values.size()));
     for (size_t i = 0; i < gradient.size(); ++i) {
         double slope = 0;
         if (is_selected(points, i)) {

@@ -43,8 +43,9 @@ std::vector<Judged> judged_points(const HitTruth& truth, double pt_least, int64_
         if (others[i] > n_neighbor)
             throw Error(Status::limit, "metrics: particle " + std::to_string(truth.id[i]) +
                                            " has " + std::to_string(others[i] + 1) +
-                                           " hits, and scores from " + std::to_string(n_neighbor) +
-                                           " neighbors allow " + std::to_string(n_neighbor + 1));
+                                           " hits; scores from " + std::to_string(n_neighbor) +
+                                           " neighbors allow at most " +
+                                           std::to_string(n_neighbor + 1));
         list.push_back({static_cast<int32_t>(i), others[i]});
     }
     return list;

@@ -41,9 +41,10 @@ void order_cell(std::span<const int32_t> members, const uint32_t* hash, int64_t 
                 std::span<uint64_t> scratch, int32_t* order) {
     const auto n = static_cast<int64_t>(members.size());
     if (scratch.size() < 2 * members.size()) {
-        throw Error(Status::internal, "the order of a cell of " + std::to_string(n) +
-                                          " tokens needs a scratch of twice as many numbers, has " +
-                                          std::to_string(scratch.size()));
+        throw Error(Status::internal,
+                    "the order of a cell of " + std::to_string(n) +
+                        " tokens needs a scratch of twice as many elements, found " +
+                        std::to_string(scratch.size()));
     }
     uint64_t* const entries = scratch.data();  // hash | index
     for (int64_t place = 0; place < n; ++place) {

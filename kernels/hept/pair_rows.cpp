@@ -13,10 +13,9 @@ namespace {
 void check_points(const char* what, std::span<const int32_t> points, int64_t end) {
     for (size_t k = 0; k < points.size(); ++k) {
         if (points[k] >= 0 && points[k] < end) continue;
-        throw Error(Status::invalid_argument, "pair " + std::to_string(k) + " has the " + what +
-                                                  " point " + std::to_string(points[k]) +
-                                                  ", and those allowed are 0 to " +
-                                                  std::to_string(end - 1));
+        throw Error(Status::invalid_argument,
+                    "the " + std::string(what) + " point of pair " + std::to_string(k) + " is " +
+                        std::to_string(points[k]) + ", expected 0 to " + std::to_string(end - 1));
     }
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int n_thread = item_threads;
 
-// ---- features ------------------------------------------------------------------------------------
+// ---- features -----------------------------------------------------------------------------------
 
 /// Uses one thread per row. All threads of a warp process all columns and count the findings
 /// together.
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
     }
 }
 
-// ---- nodes above the leaves ----------------------------------------------------------------------
+// ---- nodes above the leaves ---------------------------------------------------------------------
 
 __global__ void __launch_bounds__(n_thread) average_kernel(const AverageArgs args) {
     const int width = width_of(args.k);
@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(n_thread) unpack_kernel(const CutArgs args) {
     if (!is_finite) atomicMax(&args.findings->not_finite, 1);
 }
 
-// ---- to the caller -------------------------------------------------------------------------------
+// ---- to the caller ------------------------------------------------------------------------------
 
 __global__ void __launch_bounds__(n_thread) deliver_kernel(const DeliverArgs args) {
     const bool lost = is_lost(*args.from.findings);

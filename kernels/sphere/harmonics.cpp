@@ -51,7 +51,7 @@ Truncation default_truncation(const Grid& grid) {
         case GridKind::equiangular_trapezoidal:
             throw Error(Status::invalid_argument,
                         "grid 'equiangular-trapezoidal' has no spherical harmonic transform; "
-                        "'equiangular', 'legendre-gauss' and 'lobatto' have one");
+                        "use 'equiangular', 'legendre-gauss' or 'lobatto'");
     }
     return {std::min(n_degree, grid.n_lon / 2 + 1)};
 }
@@ -68,10 +68,10 @@ Harmonics::Harmonics(const Grid& grid, Truncation truncation, bool csphase, int6
       odd_sign_(csphase ? -1 : 1) {
     default_truncation(grid);  // throws for grids without a transform
     if (n_degree_ < 1 || n_degree_ > grid.n_lon / 2 + 1)
-        throw Error(Status::invalid_argument,
-                    "a transform on " + std::to_string(grid.n_lon) + " longitudes has 1 to " +
-                        std::to_string(grid.n_lon / 2 + 1) + " degrees, " +
-                        std::to_string(n_degree_) + " asked for");
+        throw Error(Status::invalid_argument, "a transform on " + std::to_string(grid.n_lon) +
+                                                  " longitudes supports 1 to " +
+                                                  std::to_string(grid.n_lon / 2 + 1) +
+                                                  " degrees, got " + std::to_string(n_degree_));
     const size_t size = triangle_size(n_degree_ + 1);
     const LegendreRecurrence recurrence(n_degree_ + 1);
     p_.resize(static_cast<size_t>(std::max<int64_t>(0, end_row - first_row)) * size);

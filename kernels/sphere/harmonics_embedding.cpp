@@ -47,9 +47,9 @@ std::vector<float> spectral_embedding(const Grid& grid, int64_t n_channel, int64
     if (n_channel < 1 || n_channel > n_known * n_known)
         throw Error(Status::invalid_argument,
                     "a spectral position embedding on " + std::to_string(grid.n_lat) + " x " +
-                        std::to_string(grid.n_lon) + " points has 1 to " +
-                        std::to_string(n_known * n_known) + " channels, " +
-                        std::to_string(n_channel) + " asked for");
+                        std::to_string(grid.n_lon) + " points supports 1 to " +
+                        std::to_string(n_known * n_known) + " channels, got " +
+                        std::to_string(n_channel));
     const int64_t n_degree = Harmonic(n_channel - 1).l + 1;
     const LegendreRecurrence recurrence(n_degree);
     const std::vector<double> theta = latitudes(grid.kind, grid.n_lat).theta;
@@ -71,9 +71,9 @@ std::vector<float> spectral_embedding(const Grid& grid, int64_t n_channel, int64
         if (!(largest(around) > 1e-9))
             throw Error(Status::invalid_argument,
                         "channel " + std::to_string(channel) +
-                            " of a spectral position embedding vanishes on " +
-                            std::to_string(grid.n_lon) + " longitudes; at most " +
-                            std::to_string(channel) + " channels are possible");
+                            " of a spectral position embedding is zero on " +
+                            std::to_string(grid.n_lon) + " longitudes; use at most " +
+                            std::to_string(channel) + " channels");
         // The maximum of a product of two functions of two variables.
         const double scale = 1 / (largest(along) * largest(around));
         for (int64_t row = first_row; row < end_row; ++row) {

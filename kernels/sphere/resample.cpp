@@ -69,8 +69,8 @@ PairWeights spherical_weights(double t, double w) {
 Resampling resampling(const Grid& out, const Grid& in, Interpolation interpolation) {
     for (const Grid& grid : {out, in}) {
         if (grid.n_lon < 1)
-            throw Error(Status::invalid_argument, "a grid needs at least 1 longitude, " +
-                                                      std::to_string(grid.n_lon) + " asked for");
+            throw Error(Status::invalid_argument,
+                        "a grid needs at least 1 longitude, got " + std::to_string(grid.n_lon));
     }
     Resampling table;
     table.out = out;

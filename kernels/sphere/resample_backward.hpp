@@ -18,7 +18,8 @@ struct ResamplingTranspose {
     };
     int64_t n_lat_in = 0, n_lon_in = 0, n_lon_out = 0;
     bool has_poles = false;
-    /// Extended input row h owns parts[row_begin[h]] .. parts[row_begin[h + 1] - 1], rows ascending.
+    /// Extended input row h owns parts[row_begin[h]] .. parts[row_begin[h + 1] - 1], with rows
+    /// ascending.
     std::vector<int64_t> row_begin;
     std::vector<Part> parts;
     /// Output columns [first[j], first[j + 1]) have input column j to their left, with left_weight

@@ -258,7 +258,7 @@ void require(bool is_true, const Filter& filter, const char* what) {
     if (!is_true)
         throw Error(Status::invalid_argument,
                     std::string("filter shape (") + std::to_string(filter.shape[0]) + ", " +
-                        std::to_string(filter.shape[1]) + ") is not possible: " + what);
+                        std::to_string(filter.shape[1]) + ") is invalid: " + what);
 }
 
 }  // namespace
@@ -281,7 +281,7 @@ std::unique_ptr<FilterBasis> make_basis(const Filter& filter, double radius) {
             require(a >= 1 && b >= 0, filter, "Fourier-Bessel bases have at least 1 zero");
             return std::make_unique<FourierBessel>(a, b, radius);
     }
-    throw Error(Status::internal, "basis without a class");
+    throw Error(Status::internal, "unhandled filter basis");
 }
 
 int64_t Filter::n_basis() const {

@@ -154,7 +154,7 @@ private:
             case BasisNorm::geometric: return (1 - std::cos(filter_.theta_cutoff)) / 4;
             case BasisNorm::none: return 1;
         }
-        throw Error(Status::internal, "normalisation without a rule");
+        throw Error(Status::internal, "unhandled normalization mode");
     }
 
     /// Adds the list of function k for one phase of the evaluated row.
@@ -224,16 +224,16 @@ void check(const Grid& out, const Grid& in, const Filter& filter, bool is_transp
     const Grid& fine = is_transposed ? out : in;
     const Grid& coarse = is_transposed ? in : out;
     if (!(filter.theta_cutoff > 0))
-        throw Error(Status::invalid_argument, "theta_cutoff must be positive, " +
-                                                  std::to_string(filter.theta_cutoff) + " given");
+        throw Error(Status::invalid_argument,
+                    "theta_cutoff must be positive, is " + std::to_string(filter.theta_cutoff));
     const Phases phases(out, in);  // throws with a text that names sizes that would work
     if (coarse.n_lon > phases.n_column)
         throw Error(Status::shape, std::string(is_transposed ? "input" : "output") + " has " +
                                        std::to_string(coarse.n_lon) + " longitudes, " +
                                        (is_transposed ? "output" : "input") + " only " +
                                        std::to_string(fine.n_lon) +
-                                       "; convolutions go to a coarser grid, transposed "
-                                       "convolutions to a finer one");
+                                       "; a convolution needs an output grid that is not finer, a "
+                                       "transposed convolution one that is not coarser");
 }
 
 }  // namespace
