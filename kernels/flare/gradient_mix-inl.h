@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Second backward pass of the mixer for one head, with one exponential per pair: the softmax over
 // points is the softmax over latents times a factor of the point and a factor of the latent. This
-// file is compiled once per SIMD instruction set. flare.md, "Backward", explains why this is
+// file is compiled once per SIMD instruction set. flare.md, "Backward pass", explains why this is
 // allowed.
 #if defined(SURROGATE_FLARE_GRADIENT_MIX_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_FLARE_GRADIENT_MIX_INL_H_
