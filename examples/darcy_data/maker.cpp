@@ -40,7 +40,7 @@ PetscErrorCode describe(surrogate_dataset* set, const DataSettings& settings, Pe
     PetscFunctionReturn(0);
 }
 
-/// A number that cannot be written is what finish reports, on all ranks.
+/// Writes numbers. A write error is reported by finish, on all ranks.
 void put(surrogate_dataset* set, const char* name, int64_t first,
          const std::vector<double>& values) {
     const surrogate_array array =

@@ -7,10 +7,10 @@ namespace darcy {
 
 namespace {
 
-/// How far a run is from the reference at its end.
+/// Distance of a run from the reference at its end.
 struct Distance {
-    PetscReal c_largest = 0, c_mean = 0;  // of |c - c_ref|, which lies in 0 .. 1
-    PetscReal p_relative = 0;             // L2 norm of p - p_ref over that of p_ref
+    PetscReal c_largest = 0, c_mean = 0;  // of |c - c_ref|, which is in 0 .. 1
+    PetscReal p_relative = 0;             // L2 norm of p - p_ref relative to p_ref
 };
 
 PetscErrorCode measure(const Result& result, const Result& reference, Distance* distance) {
@@ -82,7 +82,7 @@ PetscErrorCode print_tolerance_study(FlowSolver& solver, Vec initial, PetscInt n
                                      PetscReal dt) {
     PetscFunctionBegin;
     const MPI_Comm comm = solver.grid().comm();
-    PetscReal tolerance = 0;  // of the caller
+    PetscReal tolerance = 0;  // set by the caller
     PetscCall(solver.pressure_solver().tolerance(&tolerance));
     PetscCall(PetscPrintf(comm,
                           "\nWhat a good initial guess saves: linear iterations of all steps, and "

@@ -57,8 +57,8 @@ PetscErrorCode FlowSolver::create(MPI_Comm comm, PetscInt n, const char* model) 
     PetscFunctionReturn(0);
 }
 
-/// The surrogate's pressure in prediction_, or *is_done false and a line that says why (at its
-/// first time in a run).
+/// Computes the surrogate's pressure in prediction_. Otherwise sets *is_done false and prints the
+/// reason (the first time in a run).
 PetscErrorCode FlowSolver::ask_surrogate(PetscReal dt, Vec a, Result* result, bool* is_done) {
     PetscFunctionBegin;
     *is_done = false;
@@ -76,7 +76,7 @@ PetscErrorCode FlowSolver::ask_surrogate(PetscReal dt, Vec a, Result* result, bo
     PetscFunctionReturn(0);
 }
 
-/// p holds the previous pressure on entry, 0 in the first step.
+/// Computes p, which holds the previous pressure on entry, 0 in the first step.
 PetscErrorCode FlowSolver::find_pressure(const Way& way, PetscReal dt, Vec a, Vec p,
                                          Result* result) {
     PetscFunctionBegin;

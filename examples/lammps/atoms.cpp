@@ -7,8 +7,8 @@
 
 #include <stdexcept>
 
-// lammps/error.h of Debian 12 (20220106) does not compile with its fmt 9: make_args_checked is
-// gone. These three have no fmt.
+// lammps/error.h of Debian 12 (20220106) does not compile with its fmt 9, which has no
+// make_args_checked. These three calls do not use fmt.
 namespace LAMMPS_NS {
 class Error {
 public:

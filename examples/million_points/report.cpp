@@ -8,9 +8,9 @@ namespace million {
 
 namespace {
 
-using Row = std::array<int64_t, 6>;  // what RankUse holds
+using Row = std::array<int64_t, 6>;  // the members of RankUse
 
-/// "-" where the system does not tell.
+/// Returns the number in MB, or "-" if the system does not report it.
 std::string megabytes(int64_t n) {
     char text[32] = "-";
     if (n >= 0) std::snprintf(text, sizeof text, "%.1f", double(n) / 1e6);

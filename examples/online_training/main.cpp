@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // A flow solver that trains its own surrogate while it runs: two fluids in a porous square, whose
-// solved pressures are what a FLARE network learns. As soon as its predictions have been good enough
-// for a while, and guard rails have nothing against one, solves start from it.
+// solved pressures train a FLARE network. When its predictions have been good enough for some time,
+// and the guardrails accept a prediction, solves start from it.
 //
 // Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
 // build/bin/online_training):
-//     cmake -S examples/online_training -B build-online -DCMAKE_PREFIX_PATH=PREFIX && cmake --build
-//     build-online
+//     cmake -S examples/online_training -B build-online -DCMAKE_PREFIX_PATH=PREFIX
+//     cmake --build build-online
 //
 // Sample runs:
 //     mpirun -n 2 online_training                              40 runs of 24 steps from new fluids
-//     mpirun -n 2 online_training -save learnt.safetensors     keeps what was learnt
-//     online_training -model learnt.safetensors -seed 100      goes on with it
-//     online_training -injected 20                             a fluid beyond the card: refused until learnt
+//     mpirun -n 2 online_training -save learnt.safetensors     saves the trained model
+//     online_training -model learnt.safetensors -seed 100      continues from it
+//     online_training -injected 20                             a fluid beyond the card: rejected
+//     until
+//                                                              trained
 //
-// Prints a line every few runs: error of predictions, how many were trusted, iterations a solve from
-// the previous pressure and from the guess; when ranges of the card have grown to what was learnt; and in
-// which solve the first prediction was used. The numbers are the same on any number of ranks.
+// Prints one line every few runs: error of predictions, number of trusted predictions, iterations
+// per solve from the previous pressure and from the guess. It also prints when ranges of the card
+// have been extended, and the solve in which the first prediction was used. The numbers are the
+// same on any number of ranks.
 //
-// Where to look: learner.cpp has all calls of libsurrogate.
+// learner.cpp has all calls of libsurrogate.
 #include <surrogate/surrogate_petsc.h>
 
 #include <array>
@@ -90,7 +93,7 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
     PetscFunctionReturn(0);
 }
 
-/// What a line of the report says of its runs.
+/// Sums over the runs of one line of the report.
 struct Tally {
     PetscInt n_solve = 0, n_predicted = 0, n_trusted = 0, from_previous = 0, from_guess = 0;
     double error = 0, loss = 0;
@@ -119,7 +122,7 @@ private:
     CellValues mobility_, pressure_, prediction_;
     PetscInt n_solve_ = 0;
     PetscInt first_predicted_ = 0, first_trusted_ = 0;  ///< solves, from 1; 0: none
-    double mean_error_ = 1;  ///< of predictions so far, the last ones counting most
+    double mean_error_ = 1;  ///< running mean over predictions, recent ones weigh most
 };
 
 PetscErrorCode OnlineRuns::create(MPI_Comm comm, const Settings& settings) {
@@ -134,7 +137,8 @@ PetscErrorCode OnlineRuns::create(MPI_Comm comm, const Settings& settings) {
     PetscFunctionReturn(0);
 }
 
-/// The fluid at the start is made whole on every rank: its sums then have one order.
+/// Begins a run. The initial fluid is computed as a whole on every rank, so that its sums have one
+/// order.
 PetscErrorCode OnlineRuns::begin_run(PetscInt run) {
     PetscFunctionBegin;
     Grid whole;
@@ -168,7 +172,7 @@ PetscErrorCode OnlineRuns::step(Tally* tally) {
     for (double& value : mobility_) value = m.resident + (m.injected - m.resident) * value;
     const bool is_predicted = learner_->predict(settings_.dt_s, mobility_, &prediction_);
     const bool is_trusted = is_predicted && mean_error_ <= settings_.trust;
-    // Both solves, to compare them; a program would make the second one only.
+    // Both solves are run for comparison; an application would run only the second.
     PetscInt from_previous = 0, from_guess = 0;
     CellValues guess = is_trusted ? prediction_ : pressure_;
     PetscCall(solver_.solve(mobility_, &pressure_, &from_previous));

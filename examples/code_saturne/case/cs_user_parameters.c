@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The case: a laminar lid-driven cavity of 1 m that starts from rest, for 2 s. Of the surrogate there is one line. */
+/* The case: a laminar lid-driven cavity of 1 m that starts from rest, for 2 s. The surrogate needs
+ * one line. */
 #include <cavity.h>
 
 void cs_user_model(void) {

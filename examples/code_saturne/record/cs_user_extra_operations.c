@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a data set for `surrogate train`: velocity and pressure of every fifth step, in the file CAVITY_DATA. */
+/* Writes a data set for `surrogate train`: velocity and pressure of every fifth step, in the file
+ * CAVITY_DATA. */
 #include <cavity.h>
 #include <surrogate/surrogate_dataset.h>
 #include <surrogate/surrogate_mpi.h>

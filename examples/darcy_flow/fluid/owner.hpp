@@ -21,7 +21,8 @@ public:
         return *this;
     }
     operator Object() const { return object_; }
-    /// Where a function of PETSc stores a new object; what was owned goes.
+    /// Returns the address to which a function of PETSc writes a new object; destroys the owned
+    /// object.
     Object* out() {
         reset();
         return &object_;
