@@ -24,7 +24,7 @@ tried=6.0
 found=$(code_saturne info --version | sed 's/.*: *//') || { echo "run.sh: code_saturne was not found" >&2; exit 1; }
 case $found in
     $tried|$tried.*) ;;
-    *) echo "run.sh: tried with code_saturne $tried; this is $found, which nobody has tried" >&2 ;;
+    *) echo "run.sh: tested with code_saturne $tried; this is $found, which is untested" >&2 ;;
 esac
 
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"    # the cavity is too small for threads

@@ -94,8 +94,8 @@ surrogate::Context context_of(void* lammps) {
     MPI_Comm_rank(comm, &rank);
     if (lammps_version(lammps) != tried && rank == 0)
         error.warning(__FILE__, __LINE__,
-                      "surrogate: tried with LAMMPS " + std::to_string(tried) +
-                          "; nobody has tried this version, " +
+                      "surrogate: tested with LAMMPS " + std::to_string(tried) +
+                          "; this is an untested version, " +
                           std::to_string(lammps_version(lammps)));
     surrogate_context* context = nullptr;
     const surrogate_status status = surrogate_context_create_mpi(comm, nullptr, &context);

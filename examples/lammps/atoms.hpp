@@ -38,8 +38,9 @@ private:
 };
 
 surrogate::Context context_of(void* lammps);
-/// Ends LAMMPS if its run style is respa, which calls a fix external before the first step and never
-/// again. Every call of the fix checks this, because the input script may change the style. Collective.
+/// Ends LAMMPS if its run style is respa, which calls a fix external before the first step and
+/// never again. Every call of the fix checks this, because the input script may change the style.
+/// Collective.
 void require_calls(void* lammps);
 /// Ends LAMMPS on all ranks, with this text. Collective, unless the status is MPI or BROKEN, when
 /// other ranks may wait in another call.

@@ -9,7 +9,7 @@ namespace darcy {
 
 namespace {
 
-/// Card of a small FLARE of x, y and mobility. Means and deviations are those known from the
+/// Card of a small FLARE of x, y and mobility. Means and deviations are known from the
 /// distribution of the fluids (darcy_data) before the solver has run; ranges are those of its
 /// mobilities, until the training extends them.
 constexpr const char* card = R"json({"format": 1, "family": "flare",

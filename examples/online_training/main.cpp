@@ -69,7 +69,7 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
     PetscCall(
         PetscOptionsInt("-seed", "of the first run, and of weights", "", seed, &seed, nullptr));
     PetscCall(PetscOptionsInt("-reservoir", "samples kept", "", reservoir, &reservoir, nullptr));
-    PetscCall(PetscOptionsInt("-train", "optimiser's steps a solve", "", steps, &steps, nullptr));
+    PetscCall(PetscOptionsInt("-train", "optimizer steps per solve", "", steps, &steps, nullptr));
     PetscCall(PetscOptionsInt("-widen", "solves after which ranges grow to what was learnt", "",
                               widen, &widen, nullptr));
     PetscCall(PetscOptionsReal("-learning_rate", "", "", rate, &rate, nullptr));

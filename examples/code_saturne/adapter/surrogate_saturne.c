@@ -10,7 +10,7 @@ static void check(surrogate_status status) {
     if (status != SURROGATE_SUCCESS) bft_error(__FILE__, __LINE__, 0, "%s", surrogate_error(NULL));
 }
 
-/* Ends the calculation because the card names a field that the solver does not have. */ */
+/* Ends the calculation because the card names a field that the solver does not have. */
 static void refuse(const char* name, const char* wanted) {
     char found[2000] = "";
     size_t used = 0;
@@ -27,7 +27,7 @@ static void refuse(const char* name, const char* wanted) {
               name, wanted, found);
 }
 
-/* Returns the host's values for a name of the card: "pressure", or a component, "velocity.x". */ */
+/* Returns the host's values for a name of the card: "pressure", or a component, "velocity.x". */
 static surrogate_array column_of(const char* name, int is_output) {
     char host[256];
     snprintf(host, sizeof host, "%s%s", is_output ? "predicted_" : "", name);

@@ -36,8 +36,8 @@ void cs_user_extra_operations_initialize(cs_domain_t* domain) {
 
     const char *at_cells[] = {"point"}, *at_samples[] = {"sample", "point"};
     const surrogate_variable variables[] = {
-        {"x", "m", "centres of the cells", "X", at_cells, 1, SURROGATE_FLOAT64},
-        {"y", "m", "centres of the cells", "Y", at_cells, 1, SURROGATE_FLOAT64},
+        {"x", "m", "centers of the cells", "X", at_cells, 1, SURROGATE_FLOAT64},
+        {"y", "m", "centers of the cells", "Y", at_cells, 1, SURROGATE_FLOAT64},
         {"velocity.x", "m/s", NULL, NULL, at_samples, 2, SURROGATE_FLOAT32},
         {"velocity.y", "m/s", NULL, NULL, at_samples, 2, SURROGATE_FLOAT32},
         {"pressure", "Pa", "pressure less its mean", NULL, at_samples, 2, SURROGATE_FLOAT32}};
