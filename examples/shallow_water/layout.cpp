@@ -15,7 +15,8 @@ int size_of(MPI_Comm comm) {
     return size;
 }
 
-/// Starts of balanced shares of 0 .. n - 1, larger shares first; the last entry is n.
+/// Returns the starts of a balanced partition of 0 .. n - 1, larger parts first; the last entry is
+/// n.
 std::vector<int64_t> balanced(int64_t n, int size) {
     std::vector<int64_t> start{0};
     for (int r = 0; r < size; ++r) start.push_back(start.back() + n / size + (r < n % size));

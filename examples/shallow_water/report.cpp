@@ -8,14 +8,14 @@ namespace shallow_water {
 
 namespace {
 
-/// Hours of the table: dense where an emulator is good, sparse later.
+/// Returns true for the hours of the table: dense where an emulator is good, sparse later.
 bool is_shown(int64_t hour, int64_t last) {
     for (const int64_t early : {1, 2, 3, 6, 9, 12, 18, 24})
         if (hour == early) return true;
     return hour == last || (hour > 0 && hour % (hour <= 48 ? 6 : 24) == 0);
 }
 
-/// 0.0345 as "3.4 %"; large ones and what is not finite in few characters.
+/// Returns 0.0345 as "3.4 %"; large and non-finite numbers in few characters.
 std::string percent(double share) {
     char text[32];
     if (!std::isfinite(share) || share > 1e3) return "-";
@@ -36,7 +36,7 @@ void print_drifts(const Budget& now, const Budget& before) {
                 drift(now.energy, before.energy).c_str());
 }
 
-/// Errors of the emulator and drifts of both.
+/// Prints errors of the emulator and drifts of both.
 void print_comparison(const std::vector<Sample>& samples) {
     std::printf("%5s  %-17s | %-17s | %-17s | %-21s %-21s\n", "lead", "geopotential", "vorticity",
                 "divergence", "drift of the solver", "drift of the emulator");
@@ -55,7 +55,7 @@ void print_comparison(const std::vector<Sample>& samples) {
     }
 }
 
-/// Drifts of what ran.
+/// Prints drifts of the methods that ran.
 void print_drift_table(const std::vector<Sample>& samples) {
     const auto of = [](const Sample& sample) {
         return sample.solver.depth_m != 0 ? sample.solver : sample.emulator;

@@ -45,7 +45,7 @@ Step step_of(const std::string& text) {
 int64_t hours_of(const std::string& text) {
     const double hours = 24 * number<double>("-days", text, 0);
     const double whole = std::round(hours);
-    // A few minutes of rounding: -days 0.041667 is an hour.
+    // Accepts a few minutes of rounding: -days 0.041667 is an hour.
     if (whole < 1 || whole > 1e9 || std::abs(hours - whole) > 1e-3)
         throw std::invalid_argument("-days " + text + ": a whole number of hours is expected");
     return static_cast<int64_t>(whole);

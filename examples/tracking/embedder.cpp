@@ -10,7 +10,7 @@ namespace tracking {
 
 namespace {
 
-/// Where efficiency less fakes was largest on the events that training looked at in between.
+/// Radius with the largest efficiency minus fakes on the validation events of the training.
 constexpr double default_radius = 0.3;
 
 }  // namespace

@@ -18,7 +18,7 @@ void add_place(const Hit& hit, std::vector<double>* places) {
     places->push_back(hit.z);
 }
 
-/// A series of one step. Errors of any rank are thrown on all.
+/// Writes a series of one step. Errors of any rank are thrown on all ranks.
 void write_series(MPI_Comm comm, const std::string& path, const surrogate_mesh& mesh,
                   const std::vector<surrogate_series_field>& fields) {
     const int rank = rank_of(comm), size = size_of(comm);
