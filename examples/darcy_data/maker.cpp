@@ -27,7 +27,7 @@ PetscErrorCode describe(surrogate_dataset* set, const DataSettings& settings, Pe
     const surrogate_variable variables[] = {
         {"x", "m", "centers of the cells", "X", of_x, 1, SURROGATE_FLOAT64},
         {"y", "m", "centers of the cells", "Y", of_y, 1, SURROGATE_FLOAT64},
-        {"mobility", "m^2/(Pa s)", "mobility of the fluid in place", nullptr, of_cells, 3, dtype},
+        {"mobility", "m^2/(Pa s)", "mobility of the fluid", nullptr, of_cells, 3, dtype},
         {"pressure", "Pa", "pressure of that mobility", nullptr, of_cells, 3, dtype},
     };
     PetscCallSurrogate(surrogate_dataset_set(set, "title", "Two fluids in a porous square"));

@@ -74,7 +74,7 @@ PetscErrorCode print_table(MPI_Comm comm, const std::vector<Result>& results,
                               reference->way->title));
     PetscCall(PetscPrintf(comm,
                           "mass: (fluid that left - fluid injected) / fluid injected; clipped: "
-                          "what was taken to keep c in [0, 1], of the fluid injected.\n"));
+                          "volume removed to keep c in [0, 1], relative to the injected fluid.\n"));
     PetscFunctionReturn(0);
 }
 
@@ -85,7 +85,7 @@ PetscErrorCode print_tolerance_study(FlowSolver& solver, Vec initial, PetscInt n
     PetscReal tolerance = 0;  // set by the caller
     PetscCall(solver.pressure_solver().tolerance(&tolerance));
     PetscCall(PetscPrintf(comm,
-                          "\nWhat a good initial guess saves: linear iterations of all steps, and "
+                          "\nSavings by a good initial guess: linear iterations of all steps, and "
                           "seconds in solves and "
                           "surrogate\n%9s %18s %18s %18s   %s\n",
                           "tolerance", "from zero", "from previous", "from surrogate",

@@ -52,7 +52,7 @@ PetscErrorCode FlowSolver::create(MPI_Comm comm, PetscInt n, const char* model) 
     PetscCall(surrogate_.create(grid_, model));
     if (!surrogate_.is_ready())
         PetscCall(PetscPrintf(comm,
-                              "surrogate not available: %s\nThe solver goes on by itself.\n\n",
+                              "surrogate not available: %s\nThe solver continues without it.\n\n",
                               surrogate_.problem().c_str()));
     PetscFunctionReturn(0);
 }
@@ -70,7 +70,7 @@ PetscErrorCode FlowSolver::ask_surrogate(PetscReal dt, Vec a, Result* result, bo
     if (result->n_fallback == 0 && surrogate_.is_ready())
         PetscCall(PetscPrintf(grid_.comm(),
                               "step %" PetscInt_FMT
-                              ": no prediction (%s); the solver goes on with its own pressure\n",
+                              ": no prediction (%s); the solver computes the pressure\n",
                               result->n_step, surrogate_.problem().c_str()));
     ++result->n_fallback;
     PetscFunctionReturn(0);

@@ -68,7 +68,7 @@ surrogate_array Atoms::column(const std::string& name) const {
     if (const std::optional<surrogate_array> found = find(name)) return *found;
     std::string list;
     for (const std::string& other : names()) list += (list.empty() ? "" : ", ") + other;
-    throw std::invalid_argument("the model's card asks for '" + name +
+    throw std::invalid_argument("the model card needs '" + name +
                                 "', which the atoms do not have; they have: " + list);
 }
 
@@ -76,7 +76,7 @@ surrogate_array Atoms::compute(const std::string& id) const {
     auto* const data = static_cast<double*>(
         lammps_extract_compute(lammps_, id.c_str(), LMP_STYLE_ATOM, LMP_TYPE_VECTOR));
     if (data == nullptr && n() > 0)
-        throw std::invalid_argument("there is no compute '" + id + "' of one number an atom");
+        throw std::invalid_argument("there is no compute '" + id + "' with one number per atom");
     return surrogate::column(data, n());
 }
 

@@ -57,7 +57,8 @@ PetscErrorCode Mesh::create_plex(const WholeMesh& whole, Owner<DM, DMDestroy>* p
     int is_too_large = whole.n_cell() + whole.n_point() > std::numeric_limits<PetscInt>::max();
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &is_too_large, 1, MPI_INT, MPI_MAX, comm_));
     PetscCheck(!is_too_large, comm_, PETSC_ERR_ARG_OUTOFRANGE,
-               "the mesh has more points and cells than an integer of this PETSc counts");
+               "the mesh has more points and cells than a PetscInt can count; configure PETSc with "
+               "64-bit indices");
     PetscCall(DMPlexCreateFromCellListPetsc(
         comm_, 2, PetscInt(whole.n_cell()), PetscInt(whole.n_point()), 3, PETSC_FALSE,
         whole.corners.data(), 2, whole.place.empty() ? nullptr : &whole.place.data()->x,

@@ -67,8 +67,8 @@ PetscErrorCode put_plate(const Settings& settings, PetscInt number, surrogate::N
     PetscCall(
         mesh.distribute(PETSC_COMM_SELF, make_mesh(random_plate(seed), settings.n_point, seed)));
     PetscCheck(mesh.n_local() >= settings.n_sample_point, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "-sample_points %d: the mesh has %d points", int(settings.n_sample_point),
-               int(mesh.n_local()));
+               "-sample_points is %d, expected at most the %d points of the mesh",
+               int(settings.n_sample_point), int(mesh.n_local()));
     PetscCall(mesh.new_field(&temperature));
     PetscCall(solve_heat(mesh, Concrete(), temperature, &n_iteration));
     PetscCall(mesh.local_values(temperature, &solved));

@@ -58,8 +58,7 @@ void check_triangles(int64_t n_point, int64_t n_border, int64_t n_hole, int64_t 
     if (n_found != n_wanted)
         throw std::runtime_error("the triangulation of " + std::to_string(n_point) +
                                  " points has " + std::to_string(n_found) + " triangles, " +
-                                 std::to_string(n_wanted) +
-                                 " are expected; another -seed would do");
+                                 std::to_string(n_wanted) + " are expected; use another -seed");
 }
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
@@ -118,10 +117,10 @@ WholeMesh read_mesh(const std::string& path) {
     check_done(path, reader->GetErrorCode());
     vtkUnstructuredGrid* const grid = reader->GetOutput();
     vtkDataArray* const distance = grid->GetPointData()->GetArray("distance");
-    if (grid->GetNumberOfCells() == 0) fail(path, "no mesh, or one without cells");
-    if (distance == nullptr) fail(path, "no array 'distance' at the points");
+    if (grid->GetNumberOfCells() == 0) fail(path, "the file has no mesh, or a mesh without cells");
+    if (distance == nullptr) fail(path, "no array 'distance' on the points");
     if (!grid->IsHomogeneous() || grid->GetCellType(0) != VTK_TRIANGLE)
-        fail(path, "cells that are no triangles");
+        fail(path, "some cells are not triangles");
     WholeMesh mesh;
     for (vtkIdType i = 0; i < grid->GetNumberOfPoints(); ++i) {
         const double* const x = grid->GetPoint(i);

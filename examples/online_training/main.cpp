@@ -55,27 +55,27 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
     std::array<char, PETSC_MAX_PATH_LEN> model{}, file{};
     PetscOptionsBegin(comm, nullptr, "online_training", nullptr);
     PetscCall(PetscOptionsInt("-n", "cells in x and y", "", n, &n, nullptr));
-    PetscCall(
-        PetscOptionsInt("-runs", "runs, each from another fluid", "", n_run, &n_run, nullptr));
+    PetscCall(PetscOptionsInt("-runs", "number of runs, each with a different fluid", "", n_run,
+                              &n_run, nullptr));
     PetscCall(PetscOptionsInt("-steps", "time steps of a run", "", n_step, &n_step, nullptr));
-    PetscCall(
-        PetscOptionsInt("-every", "runs in a line of the report", "", every, &every, nullptr));
+    PetscCall(PetscOptionsInt("-every", "runs per line of the report", "", every, &every, nullptr));
     PetscCall(PetscOptionsReal("-dt", "time step in s", "", dt_s, &dt_s, nullptr));
     PetscCall(PetscOptionsReal("-trust",
-                               "mean error of predictions from which solves start at them", "",
+                               "mean error of predictions below which solves start from them", "",
                                trust, &trust, nullptr));
-    PetscCall(PetscOptionsReal("-injected", "mobility of the fluid that comes in", "",
+    PetscCall(PetscOptionsReal("-injected", "mobility of the injected fluid", "",
                                mobilities.injected, &mobilities.injected, nullptr));
-    PetscCall(
-        PetscOptionsInt("-seed", "of the first run, and of weights", "", seed, &seed, nullptr));
-    PetscCall(PetscOptionsInt("-reservoir", "samples kept", "", reservoir, &reservoir, nullptr));
+    PetscCall(PetscOptionsInt("-seed", "seed of the first run and of the weights", "", seed, &seed,
+                              nullptr));
+    PetscCall(PetscOptionsInt("-reservoir", "number of stored samples", "", reservoir, &reservoir,
+                              nullptr));
     PetscCall(PetscOptionsInt("-train", "optimizer steps per solve", "", steps, &steps, nullptr));
-    PetscCall(PetscOptionsInt("-widen", "solves after which ranges grow to what was learnt", "",
+    PetscCall(PetscOptionsInt("-widen", "number of solves between extensions of the ranges", "",
                               widen, &widen, nullptr));
     PetscCall(PetscOptionsReal("-learning_rate", "", "", rate, &rate, nullptr));
     PetscCall(PetscOptionsString("-model", "file to start from", "", "", model.data(), model.size(),
                                  nullptr));
-    PetscCall(PetscOptionsString("-save", "file of what was learnt", "", "", file.data(),
+    PetscCall(PetscOptionsString("-save", "file of the trained model", "", "", file.data(),
                                  file.size(), nullptr));
     PetscOptionsEnd();
     PetscCheck(n_run >= 1 && n_step >= 1 && every >= 1 && reservoir >= 1 && steps >= 1 &&
@@ -205,9 +205,8 @@ PetscErrorCode OnlineRuns::widen_ranges() {
     PetscFunctionBegin;
     const int32_t n = learner_->widen_ranges_if_due();
     if (n > 0)
-        PetscCall(PetscPrintf(grid_.comm(),
-                              "      %d range%s grown to what was learnt in %d solves\n", int(n),
-                              n == 1 ? " has" : "s have", int(n_solve_)));
+        PetscCall(PetscPrintf(grid_.comm(), "      %d range%s extended to the data of %d solves\n",
+                              int(n), n == 1 ? " was" : "s were", int(n_solve_)));
     PetscFunctionReturn(0);
 }
 
@@ -235,11 +234,12 @@ PetscErrorCode OnlineRuns::print_first(const char* what, PetscInt first) const {
 
 PetscErrorCode OnlineRuns::go() {
     PetscFunctionBegin;
-    PetscCall(PetscPrintf(grid_.comm(),
-                          "%d x %d cells, %d steps a run. Iterations of a solve to 1e-8:\n%5s %12s "
-                          "%12s %11s %15s %12s\n",
-                          int(grid_.n), int(grid_.n), int(settings_.n_step), "run", "loss",
-                          "prediction", "trusted", "from previous", "from guess"));
+    PetscCall(
+        PetscPrintf(grid_.comm(),
+                    "%d x %d cells, %d steps per run. Iterations per solve to 1e-8:\n%5s %12s "
+                    "%12s %11s %15s %12s\n",
+                    int(grid_.n), int(grid_.n), int(settings_.n_step), "run", "loss", "prediction",
+                    "trusted", "from previous", "from guess"));
     Tally tally;
     for (PetscInt run = 0; run < settings_.n_run; ++run) {
         PetscCall(begin_run(run));
@@ -249,12 +249,11 @@ PetscErrorCode OnlineRuns::go() {
         tally = Tally();
     }
     PetscCall(PetscPrintf(grid_.comm(), "\n"));
-    PetscCall(print_first("predictions that guard rails let pass", first_predicted_));
-    PetscCall(print_first("predictions that solves start from", first_trusted_));
+    PetscCall(print_first("predictions accepted by the guardrails", first_predicted_));
+    PetscCall(print_first("predictions used as initial guess", first_trusted_));
     if (!settings_.save.empty()) {
         learner_->save(settings_.save);
-        PetscCall(
-            PetscPrintf(grid_.comm(), "\n%s: the network as it is now\n", settings_.save.c_str()));
+        PetscCall(PetscPrintf(grid_.comm(), "\n%s: the current network\n", settings_.save.c_str()));
     }
     PetscCall(PetscPrintf(grid_.comm(), "\n%s", learner_->report().c_str()));
     PetscFunctionReturn(0);
@@ -280,8 +279,9 @@ PetscErrorCode program(MPI_Comm comm) {
 }  // namespace darcy
 
 int main(int argc, char** argv) {
-    PetscCall(PetscInitialize(&argc, &argv, nullptr,
-                              "Two fluids in a porous square, and a network that learns.\n"));
+    PetscCall(PetscInitialize(
+        &argc, &argv, nullptr,
+        "Two fluids in a porous square, and a network that is trained on their solutions.\n"));
     const PetscErrorCode error = darcy::program(PETSC_COMM_WORLD);
     if (error) MPI_Abort(PETSC_COMM_WORLD, int(error));
     PetscCall(PetscFinalize());

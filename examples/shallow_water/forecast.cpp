@@ -153,7 +153,7 @@ void Forecast::hand_over() {
     solver_runs_ = progress_.has_state = true;
     emulator_runs_ = progress_.has_emulated = false;
     if (solver_.layout().rank() == 0)
-        std::printf("Hand-over: %s.\n           The solver goes on from hour %lld.\n\n",
+        std::printf("Hand-over: %s.\n           The solver continues from hour %lld.\n\n",
                     record_.reason.c_str(), static_cast<long long>(marked_hour_));
     std::swap(solver_series_, emulator_series_);  // one series, of the accepted hours
 }

@@ -36,15 +36,14 @@ std::vector<std::vector<int64_t>> deal_orders(int64_t n_degree, int size) {
 
 void check_resolution(const Resolution& r) {
     if (r.n_lat < 2 || r.n_lon < 4 || r.n_degree < 2)
-        throw std::invalid_argument(
-            "a grid has at least 2 x 4 points and harmonics of degrees 0 and 1; asked for " +
-            std::to_string(r.n_lat) + " x " + std::to_string(r.n_lon) + " and " +
-            std::to_string(r.n_degree) + " degrees");
+        throw std::invalid_argument("a grid needs at least 2 x 4 points and 2 degrees, got " +
+                                    std::to_string(r.n_lat) + " x " + std::to_string(r.n_lon) +
+                                    " and " + std::to_string(r.n_degree) + " degrees");
     const int64_t limit = std::min(r.n_lat, r.n_lon / 2 + 1);
     if (r.n_degree > limit)
         throw std::invalid_argument("a grid of " + std::to_string(r.n_lat) + " x " +
                                     std::to_string(r.n_lon) + " points resolves at most " +
-                                    std::to_string(limit) + " degrees, asked for " +
+                                    std::to_string(limit) + " degrees, got " +
                                     std::to_string(r.n_degree));
 }
 

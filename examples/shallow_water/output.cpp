@@ -94,7 +94,7 @@ void make_directory(MPI_Comm comm, const std::string& path) {
     if (rank == 0) std::filesystem::create_directories(path, error);
     int has_failed = error ? 1 : 0;
     MPI_Bcast(&has_failed, 1, MPI_INT, 0, comm);
-    if (has_failed) throw Stop("-output " + path + ": the directory cannot be made");
+    if (has_failed) throw Stop("-output " + path + ": cannot create the directory");
 }
 
 }  // namespace shallow_water

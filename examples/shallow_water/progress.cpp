@@ -79,7 +79,7 @@ public:
 
     template <class T>
     void take(T* values, std::size_t n) {
-        if (bytes_.size() - at_ < n * sizeof(T)) throw Stop(path_ + " is cut short");
+        if (bytes_.size() - at_ < n * sizeof(T)) throw Stop(path_ + " is truncated");
         std::memcpy(values, bytes_.data() + at_, n * sizeof(T));
         at_ += n * sizeof(T);
     }

@@ -72,7 +72,7 @@ void print_drift_table(const std::vector<Sample>& samples) {
 
 void print_cost(const char* name, const Cost& cost) {
     if (cost.n_hour == 0) return;
-    std::printf("%-9s %9.4f s a simulated day (%lld hours in %.3f s)\n", name,
+    std::printf("%-9s %9.4f s per simulated day (%lld hours in %.3f s)\n", name,
                 24 * cost.seconds / double(cost.n_hour), static_cast<long long>(cost.n_hour),
                 cost.seconds);
 }
@@ -92,11 +92,11 @@ void print_head(const Settings& settings, const Layout& layout, const Emulator* 
     if (settings.restart.empty())
         std::printf("Initial state: %s\n", settings.initial.c_str());
     else
-        std::printf("Goes on from %s\n", settings.restart.c_str());
+        std::printf("Continues from %s\n", settings.restart.c_str());
     if (emulator)
         std::printf("Surrogate: %s (%s)\n", settings.model.c_str(), emulator->how().c_str());
     else if (!problem.empty())
-        std::printf("surrogate not available: %s\nThe solver goes on by itself.\n",
+        std::printf("surrogate not available: %s\nThe solver continues without it.\n",
                     problem.c_str());
     std::printf("\n");
     std::fflush(stdout);
@@ -116,7 +116,7 @@ void print_report(const Settings& settings, const Layout& layout, const Record& 
     if (has_both)
         std::printf(
             "Fields: relative L2 distance to the solver, weighted by area, after the model's mean "
-            "is taken off; persist.: of the initial state.\n");
+            "is subtracted; persist.: of the initial state.\n");
     std::printf(
         "mass: mean depth; energy: kinetic and potential; relative changes since hour %lld, - "
         "beyond "
@@ -126,7 +126,7 @@ void print_report(const Settings& settings, const Layout& layout, const Record& 
         std::printf("The emulator's numbers are not finite from hour %lld on%s.\n",
                     static_cast<long long>(record.lost_hour),
                     settings.step == Step::surrogate && record.hand_over_hour < 0
-                        ? "; with -check_every the solver would have gone on"
+                        ? "; with -check_every the solver would have continued"
                         : "");
     if (record.hand_over_hour >= 0)
         std::printf("The solver took over at hour %lld: %s.\n",

@@ -141,7 +141,8 @@ void add_noise(uint64_t seed, const EventShape& shape, int64_t event, int64_t nu
         layer.is_barrel ? layer.at : std::sqrt(low * low + u[2] * (high * high - low * low));
     const double z = layer.is_barrel ? low + u[2] * (high - low) : layer.at;
     Hit hit = hit_at({radius * std::cos(azimuth), radius * std::sin(azimuth), z}, k);
-    // Its cluster is that of a particle from any origin near the middle, with any momentum.
+    // Its cluster looks like the cluster of a particle with any momentum and any origin near the
+    // middle.
     set_cluster(eta_of(radius, z - 100 * (2 * v[0] - 1)), hit.azimuth + 0.3 * (2 * v[1] - 1),
                 random, 2, &hit);
     hit.event = event;

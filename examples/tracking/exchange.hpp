@@ -58,7 +58,7 @@ std::vector<Row> exchange_rows(MPI_Comm comm, const std::vector<std::vector<Row>
     const int64_t n_all = std::accumulate(n_in.begin(), n_in.end(), int64_t{0});
     if (n_all > std::numeric_limits<int>::max() ||
         int64_t(out.size()) > std::numeric_limits<int>::max())
-        throw std::runtime_error("more than 2^31 rows on a rank: take more ranks");
+        throw std::runtime_error("more than 2^31 rows on a rank; use more ranks");
     std::vector<Row> in(static_cast<std::size_t>(n_all));
     const RowType type(sizeof(Row));
     MPI_Alltoallv(out.data(), n_to.data(), to.data(), type, in.data(), n_in.data(), from.data(),

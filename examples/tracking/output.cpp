@@ -45,7 +45,7 @@ void make_directory(MPI_Comm comm, const std::string& directory) {
     if (rank_of(comm) == 0) std::filesystem::create_directories(directory, error);
     int failed = error ? 1 : 0;
     MPI_Bcast(&failed, 1, MPI_INT, 0, comm);
-    if (failed) throw Stop("-output " + directory + ": the directory cannot be made");
+    if (failed) throw Stop("-output " + directory + ": cannot create the directory");
 }
 
 void write_hits(MPI_Comm comm, const std::string& directory, const std::vector<Hit>& hits,

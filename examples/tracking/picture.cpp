@@ -62,8 +62,8 @@ private:
 void write_panels(const std::string& path, const Canvas& particles, const Canvas& candidates) {
     std::vector<surrogate_png_panel> panels;
     std::vector<surrogate_png_label> labels;
-    for (const auto& [canvas, title] : {std::pair(&particles, "particles that are to be found"),
-                                        std::pair(&candidates, "tracks that were found")}) {
+    for (const auto& [canvas, title] :
+         {std::pair(&particles, "particles to be found"), std::pair(&candidates, "tracks found")}) {
         panels.push_back(
             surrogate::panel(surrogate::grid_values(canvas->pixels().data(), n_pixel, n_pixel),
                              std::log10(0.3), std::log10(10), SURROGATE_COLOR_ON_WHITE));

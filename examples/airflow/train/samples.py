@@ -30,7 +30,7 @@ def features(sample):
 
 class Scales:
     """Mean and deviation of inputs, positions and pressures over samples. Positions have one deviation, so that distances
-    keep their meaning in all directions."""
+    are scaled alike in all directions."""
 
     def __init__(self, samples):
         values = np.concatenate([features(one) for one in samples])
