@@ -85,7 +85,7 @@ def main():
                             options.rounds, passes=2)
             else:
                 variant = {"layer": "bsa", "group_compression": "group_compression"}[name]
-                scale = (N / TIMED) ** 2   # so that a pass of the peer stands for one over N keys
+                scale = (N / TIMED) ** 2   # so that a pass of the peer represents one over N keys
                 compare(f"{name}, {N} points; both times / {scale:.0f}",
                         lambda: ours(options.build, "tree_model_bench", f"bsa/{variant}/{N}/", scale), full_attention(), "PyTorch",
                         options.rounds, passes=1)

@@ -31,7 +31,7 @@ except ImportError as error:
     sys.exit(f"compare_torch_harmonics.py needs PyTorch and torch-harmonics ({error}): python3 -m venv venv && "
              "venv/bin/pip install torch torch-harmonics, then run it with venv/bin/python3")
 
-# Our benchmarks of the same shapes, and what lies beside the program in its folder.
+# Benchmarks of the same shapes, and the files beside the program in its folder.
 OURS = {
     "layer_neighborhood": "attention/neighborhood_128x256",
     "layer_global": "attention/global_64x128",

@@ -22,7 +22,7 @@ def report(kind, pairs, peer):
 
 def compare(name, ours, run, peer, rounds, passes):
     """ours(): (seconds, processor seconds, vector level) of our program; run(): one pass of the peer."""
-    run()  # allocates and warms up, as the check against the reference does in our program
+    run()  # allocates and warms up, as the check against the reference does in the other program
     wall, processor = [], []
     for _ in range(rounds):
         own_wall, own_processor, level = ours()

@@ -27,26 +27,27 @@ from sass import Graph, Parameters, functions
 from stall_replay import L1, L2, QUARTERS, mean_cycles, step, trace
 
 CHIP = CHIPS[0]
-REGISTERS, THREADS, SHARED, BLOCKS = 65536, 2048, 227 * 1024, 32  # of a multiprocessor
-PRODUCT = {"16816": 2048, "1688": 1024, "1684": 512}  # multiply-adds of an instruction
+REGISTERS, THREADS, SHARED, BLOCKS = 65536, 2048, 227 * 1024, 32  # per multiprocessor
+PRODUCT = {"16816": 2048, "1688": 1024, "1684": 512}  # multiply-adds per instruction
 
 
 @dataclasses.dataclass
 class Loop:
     """A kernel's hot loop at one size."""
     title: str
-    kernel: str  # of the mangled name
-    place: tuple  # which of the outermost loops that hold `mark`, by address; then of those inside, as deep as it goes
-    trips: list  # of its inner loops, outer before inner, by address
-    passages: float  # of one warp
-    n_warp: float  # in all
+    kernel: str  # part of the mangled name
+    place: tuple  # which of the outermost loops that hold `mark`, by address; then which of the
+                  # loops inside, recursively
+    trips: list  # trip counts of its inner loops, outer before inner, by address
+    passages: float  # per warp
+    n_warp: float  # in total
     block_warps: int
-    shared: int  # bytes of a block
-    multiply_adds: float  # of one passage and warp, by the algorithm; 0: no products
-    powers: float  # of two, likewise
-    floor: dict  # milliseconds by unit: the algorithm's own, without what is hidden or padded
+    shared: int  # bytes per block
+    multiply_adds: float  # per passage and warp, by the algorithm; 0: no products
+    powers: float  # powers of two, likewise
+    floor: dict  # milliseconds by unit: required by the algorithm, without hidden or padded work
     mark: str = "HMMA"
-    hides: bool = True  # pairs: the way that asks for each counts
+    hides: bool = True  # the code with masks for each pair is counted
     note: str = ""
 
 
@@ -115,11 +116,12 @@ def predict(loop, code, registers, show):
     header = hot_loop(graph, loop)
     walk = LoopWalk(graph, loop, header)
     walk.path(header)
-    instructions = [i for _, i in trace(walk, header) if i.guard != "!PT"]  # those do nothing
+    instructions = [i for _, i in trace(walk, header) if i.guard != "!PT"]  # these have no effect
     check(loop, instructions)
     n_block = math.ceil(loop.n_warp / loop.block_warps)
     most = resident_blocks(loop, registers)
-    blocks = -(-n_block // CHIP.n_multiprocessor)  # of one multiprocessor, one after another where they must
+    blocks = -(-n_block // CHIP.n_multiprocessor)  # per multiprocessor, one after another if
+                                                   # necessary
     resident = min(most, blocks)
     n_warp = max(1, round(resident * loop.block_warps / QUARTERS))
     rounds = n_block / CHIP.n_multiprocessor / resident if blocks > 4 * most else -(-blocks // resident)
@@ -187,7 +189,7 @@ def neighborhood(n_lat, n_lon, cutoff):
             half = n_lon if least <= -1 else math.acos(min(1, least)) / (2 * math.pi) * n_lon
             seen = min(n_lon, 2 * int(half) + 1)
             pairs += seen * n_lon
-            # An interval of seen + 15 columns that begins anywhere in a tile of 16.
+            # An interval of seen + 15 columns with any begin in a tile of 16.
             tiles += ring_tiles * min(ring_tiles, (seen + 15 - 1) / 16 + 1)
     return pairs, tiles
 
@@ -202,7 +204,7 @@ def sphere(title, n_lat, n_lon, channels, n_head, cutoff, operand):
     else:
         pairs, tiles = (n_lat * n_lon) ** 2, n_tile * n_tile
     sums, share = row_sums(operand)
-    # Four warps of a block share the tiles of keys of 16 queries, two of them a passage.
+    # Four warps of a block share the tiles of keys of 16 queries, two tiles per passage.
     passages = tiles / n_tile / 8
     return Loop(f"attend, head of {dim}: {title}", rf"sphere_attend.*OperandE{OPERANDS.index(operand)}ELi{n_value}E", (0,),
                 [0, 0, groups / (4 if wide(operand) else 8)], passages, 4 * n_tile * n_head, 4, (17 if n_value == 8 else 33) * 1024,
@@ -216,15 +218,16 @@ def bsa(title, kind, n, channels, n_head, operand, ball=256, block=8, group=8, n
     if dim > 16:
         raise ValueError("heads up to 16 channels")
     n_query = n // coarse_queries
-    key_tiles = 1 if wide(operand) else 2  # of a step
+    key_tiles = 1 if wide(operand) else 2  # per step
     keys = {"coarse": n / block, "ball": ball, "chosen": n_choice * block}[kind]
     steps = keys / 16 / key_tiles
     kinds = ["coarse", "ball", "chosen"]
-    # A passage: a step; of a ball 64 keys, with their distances; of chosen blocks a group, which fills half of one tile of 16 queries.
+    # A passage is: a step; for a ball 64 keys with their distances; for chosen blocks a group,
+    # which fills half of one tile of 16 queries.
     passages, trips, tiles = {"coarse": (steps, [], 2 * key_tiles),
                               "ball": (keys / 64, [32 / n_head, 4 / key_tiles], 8),
                               "chosen": (32 / group, [steps], n_choice * block / 16)}[kind]
-    seen = 2 if kind == "chosen" else 1  # tiles of queries in the code of which a group visits one
+    seen = 2 if kind == "chosen" else 1  # tiles of queries in the code, of which a group uses one
     sums, share = row_sums(operand)
     return Loop(f"attend, {kind}, head of {dim}: {title}",
                 rf"bsa_attend.*OperandE{OPERANDS.index(operand)}ELi2ELi2.*KeysE{kinds.index(kind)}E", (0,), trips, passages,
@@ -236,7 +239,7 @@ def bsa(title, kind, n, channels, n_head, operand, ball=256, block=8, group=8, n
 def hept(title, n, n_head, n_table, dim, coordinates, block, operand):
     width, x = -(-dim // 8) * 8, 4 if coordinates <= 4 else 8
     pairs = n * block * n_head * n_table
-    n_query = 2 if width <= 24 else 1  # of a thread
+    n_query = 2 if width <= 24 else 1  # per thread
     n_side = 3 if 3 * block <= 320 else 1  # blocks of tokens side by side
     warps = math.ceil(n_side * math.ceil(block / n_query) / 32)
     blocks = n / (n_side * block) * n_head * n_table

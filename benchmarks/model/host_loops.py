@@ -78,7 +78,8 @@ def innermost_loops(code):
     bodies = {}
     for tail, ends in enumerate(successors):
         for head in ends:
-            if head > tail or reaches(successors, tail, head):  # not every way to the tail passes the head
+            if head > tail or reaches(successors, tail, head):  # not every path to the tail passes
+                                                                # the head
                 continue
             body, todo = bodies.setdefault(head, {head}), [tail]
             while todo:

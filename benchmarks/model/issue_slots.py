@@ -71,7 +71,7 @@ class Chip:
         sums = collections.Counter()
         for op, n in counts.items():
             for unit, cycles in self.cost(op):
-                # Four quarters share the memory units: a warp of each.
+                # Four quarters share the memory units: one warp of each.
                 sums[unit] += n * cycles * (4 if unit.endswith("memory") else 1)
         return sums
 
@@ -105,7 +105,7 @@ Encode = struct("Encode", ("args", EncodeArgs), ("first_latent_tile", I32), ("n_
 Decode = struct("Decode", ("args", DecodeArgs), ("weight_bytes", I32), ("resident", BOOL), ("latents_fit", BOOL))
 
 SOME = 0x7F0000001000  # an address that is not null
-RARE = 1_000_000  # instructions that a way makes a detour of to miss a block
+RARE = 1_000_000  # instructions added to a path that does not pass a block
 
 
 class Case:
@@ -118,7 +118,7 @@ class Case:
         self.n_warp, self.n_tile, self.chunk = (8, 1, 4) if self.is_wide else narrow
         self.rows = self.n_warp * 16 * self.n_tile
         self.latent_tiles = (n_latent + 15) // 16
-        # Latents whose sums fit beside the weights; encode_geometry() of flare_device.cpp.
+        # Latents whose sums fit beside the weights; see encode_geometry() of flare_device.cpp.
         self.layer_bytes = C * C * (8 if operand == "fp32" else 4 if self.is_wide else 2)
         self.weights_resident = True
         self.passes = [H * self.latent_tiles]
@@ -150,7 +150,7 @@ class Case:
                             6 * self.layer_bytes, True, True)
         return Parameters(self.chip.first_parameter, bytes(launch))
 
-    # What one warp does in the passage of one block of points.
+    # Work of one warp in the passage of one block of points.
     def expected_layers(self):
         return (2 * N_LAYER if self.which == "encode" else N_LAYER + 1) * self.n_tile
 
@@ -167,7 +167,8 @@ class Walk:
         self.graph, self.case, self.n_latent_tile = graph, case, n_latent_tile
         self.memory = {}
         self.lines = []
-        self.ways, self.trips_of, self.rare = {}, {}, set()  # the way through each loop, for a replay
+        self.ways, self.trips_of, self.rare = {}, {}, set()  # the path through each loop, for a
+                                                             # replay
 
     def whole(self, header):
         return sum((self.graph.count(b) for b in self.graph.loops[header]), collections.Counter())
@@ -195,7 +196,7 @@ class Walk:
         if kind == "points":
             return 1
         if kind == "layers":
-            return None  # shared among the layer loops of the same place, see below
+            return None  # shared among the layer loops at the same position, see below
         if kind == "copies":
             return 0 if case.weights_resident else case.layer_bytes / 16 / (32 * case.n_warp)
         if kind == "groups":
@@ -206,7 +207,8 @@ class Walk:
             if case.which == "encode":
                 # Tiles of latents of this warp, then chunks of points.
                 return [self.n_latent_tile / case.n_warp, case.rows / 16 / case.chunk][depth]
-            # Tiles of points, heads, chunks of latents; what runs once may be no loop any more.
+            # Tiles of points, heads, chunks of latents; a part that runs once may not be a loop any
+            # more.
             dimensions = [case.n_tile, H, max(1, case.latent_tiles / case.chunk)]
             while len(dimensions) > depth + nest and 1 in dimensions:
                 dimensions.reverse()
@@ -273,7 +275,7 @@ class Walk:
         return [1, N_LAYER][layers.index(header)] if len(layers) == 2 else N_LAYER
 
     def longest(self, header, body, node, weights):
-        # The longest way around what only the last points or latents need.
+        # The longest path around the code for the last points or latents.
         size = {n: -RARE if n in self.rare else sum(sum(c.values()) for c in parts.values())
                 for n, parts in weights.items()}
         before = collections.defaultdict(set)

@@ -35,7 +35,7 @@ def functions(binary, architecture, cuobjdump):
             current.append(Instruction(int(address, 16), guard, op,
                                        [o.strip() for o in operands.split(",")] if operands else [], None))
             continue
-        match = ENCODING.match(line)  # the upper half, on a line of its own
+        match = ENCODING.match(line)  # the upper half, on a separate line
         if match and current and current[-1].control is None:
             current[-1] = current[-1]._replace(control=control(int(match.group(1), 16)))
     return found
@@ -132,7 +132,7 @@ class Constants:
         if base in ("STG", "STS", "ST", "BAR", "RED", "REDG", "BSSY", "BSYNC", "EXIT", "WARPSYNC", "NOP", "BRA", "LDGSTS"):
             return []
         registers = [operands[0]]
-        for operand in operands[1:3]:  # predicates that come out behind or before the result
+        for operand in operands[1:3]:  # output predicates before or after the result
             if re.fullmatch(r"U?P\d", operand):
                 registers.append(operand)
         if re.fullmatch(r"U?P(\d|T)", operands[0]) and len(operands) > 1:
@@ -244,7 +244,7 @@ class Constants:
             known = {"EQ": first == second, "NE": first != second, "LT": first < second, "LE": first <= second,
                      "GT": first > second, "GE": first >= second}.get(parts[0])
             if "EX" in parts and known is not None:
-                # The high words; equal ones leave the decision to the low words, in the last operand.
+                # The high words; if they are equal, the low words in the last operand decide.
                 low = self.predicate(state, operands[-1])
                 same = first == second
                 if parts[0] == "NE":

@@ -31,7 +31,8 @@ QUARTERS = 4
 LATENCY = {"LDS": 30, "LD": 38, "SHFL": 24, "MOVM": 34, "MUFU": 22, "I2F": 22, "F2I": 22, "LDC": 30, "ULDC": 30}
 L1, L2, MEMORY = 40, 270, 700
 
-# One instruction as the replay sees it: its unit, cycles it keeps it busy, cycles until its result is there, control.
+# One instruction in the replay: its unit, the cycles for which it occupies the unit, the cycles
+# until its result is available, control.
 Step = collections.namedtuple("Step", "unit busy latency stall write read wait")
 
 
@@ -61,7 +62,7 @@ def step(instruction, chip, load):
     base = instruction.op.split(".")[0]
     unit, busy = "none", 1
     for name, cycles in chip.cost(instruction.op)[1:]:
-        # One path leads to shared and global memory, for four quarters.
+        # Four quarters share one path to shared and global memory.
         unit, busy = ("memory", QUARTERS * cycles) if name.endswith("memory") else (name, cycles)
     latency = load if base in ("LDG", "ATOMG") else LATENCY.get(base, 8)
     control = instruction.control
@@ -120,7 +121,7 @@ def passage(case, code, n_latent_tile, chip, where, show):
     check(case, walk, walk.path(outermost[0]), n_latent_tile)
     whole = trace(walk, outermost[0])
     steps = [(k, step(i, chip, load_latency(case, k, i.op, where))) for k, i in whole]
-    if case.which == "encode":  # a barrier between the two
+    if case.which == "encode":  # a barrier between both
         phases = [("layers, norms", [s for k, s in steps if not is_attention(k)]),
                   ("attention", [s for k, s in steps if is_attention(k)])]
     else:

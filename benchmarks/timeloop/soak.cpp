@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A long run: 100,000 guarded steps on one rank, 1 % of which are forced to be the solver's. Prints
-// resident memory and time of each tenth; fails if memory grows after the second, or if the first
-// prediction does not come back at the end.
+// resident memory and time of each tenth. Fails if memory grows after the second tenth, or if the
+// first prediction is not reproduced at the end.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
