@@ -27,7 +27,7 @@ kernels::Queue queue_of(int64_t level) {
 /// Skips cases that this machine does not support.
 bool can_run(benchmark::State& state) {
     if (state.range(0) <= static_cast<int64_t>(kernels::best_vector_level())) return true;
-    state.SkipWithError("no such vector level here");
+    state.SkipWithError("vector level not supported by this machine");
     return false;
 }
 

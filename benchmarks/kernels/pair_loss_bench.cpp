@@ -128,7 +128,7 @@ bool agrees(const Queue& queue) {
 void pair_loss(benchmark::State& state, double (Loss<float>::*pass)(const Queue&)) {
     const auto level = static_cast<VectorLevel>(state.range(1));
     if (level > best_vector_level()) {
-        state.SkipWithError("not offered by this machine");
+        state.SkipWithError("not supported by this machine");
         return;
     }
     const Queue queue(Backend::simd, level, static_cast<int>(state.range(0)));

@@ -44,7 +44,7 @@ double error(const Queue& queue, Strip& strip) {
 void strip(benchmark::State& state, void (Strip::*pass)(const Queue&), double flops) {
     const auto level = static_cast<kernels::VectorLevel>(state.range(0));
     if (level > kernels::best_vector_level()) {
-        state.SkipWithError("not offered by this machine");
+        state.SkipWithError("not supported by this machine");
         return;
     }
     const Queue queue(kernels::Backend::simd, level, 1);

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long the hot loops of Ball Sparse Attention, Sequoia, HEPT, the sphere and the wide layers take on an H200 if the
-compiler's own stall counts are kept: a model, nothing is measured.
+"""Predicts the time of the hot loops of Ball Sparse Attention, Sequoia, HEPT, the sphere and the wide layers on an H200 from
+the compiler's own stall counts: a model, without measurements.
 
     python3 benchmarks/model/family_replay.py build/lib/libsurrogate_cuda.so.0.2 [--only attend]
 
-As stall_replay.py, which says what is assumed; here a kernel is the passages through its one hot loop, and what stands before
-and behind it is left out. The loop is found by what it holds, its inner loops get the trips of the case, and the multiply-adds
-and powers of two of a passage are compared with those of the algorithm: the model refuses to speak if they differ. Where
-branches are not decided by an inner loop the longer way counts, but ways that only a grown maximum takes. Blocks of threads a multiprocessor
+Works like stall_replay.py, which lists the assumptions. Here a kernel consists of the passages through its one hot loop; code
+before and after it is left out. The loop is found by its contents, its inner loops get the trips of the case, and the
+multiply-adds and powers of two of a passage are compared with those in the algorithm: the script fails if they differ. If
+branches are not decided by an inner loop, the longer path is counted, except paths for a grown maximum. Blocks of threads per multiprocessor
 follow from registers, threads and shared memory. Loads from global memory, near: L1; far: L2.
 """
 import argparse
@@ -33,7 +33,7 @@ PRODUCT = {"16816": 2048, "1688": 1024, "1684": 512}  # multiply-adds per instru
 
 @dataclasses.dataclass
 class Loop:
-    """A kernel's hot loop at one size."""
+    """The hot loop of a kernel at one size."""
     title: str
     kernel: str  # part of the mangled name
     place: tuple  # which of the outermost loops that hold `mark`, by address; then which of the
@@ -52,7 +52,7 @@ class Loop:
 
 
 class LoopWalk(Walk):
-    """Instructions of one passage; trips as the case says."""
+    """Returns the instructions of one passage, with the trips of the case."""
 
     def __init__(self, graph, loop, header):
         super().__init__(graph, None, 0)
@@ -74,8 +74,8 @@ class LoopWalk(Walk):
         return self.trips_by_header[header]
 
     def is_tail(self, block):
-        """Sums that shrink because a maximum grew: products with one factor, and nothing else. Where nothing is hidden,
-        comparisons of columns."""
+        """Detects code that rescales sums after a grown maximum: products with one factor, and no other operation. Without hidden
+        pairs also comparisons of columns."""
         counts = self.graph.count(block)
         asks = self.number(counts, "ISETP") >= 3 and not self.number(counts, "HMMA|MUFU|LDG|LDS")
         shrinks = self.number(counts, "FMUL") >= 8 and self.number(counts, "FMUL") >= 0.7 * sum(counts.values())
@@ -139,8 +139,8 @@ def predict(loop, code, registers, show):
 # ---- the cases -------------------------------------------------------------------------------------------------
 
 def floor(powers=0.0, multiply_adds=0.0, float_steps=0.0, operand="fp16"):
-    """Milliseconds of the units: 16 powers a clock and multiprocessor, 790 TFLOP/s of 16-bit products (132 in three of
-    tf32), 128 float instructions a clock."""
+    """Returns milliseconds of the units: 16 powers per clock and multiprocessor, 790 TFLOP/s of 16-bit products (132 in three
+    of tf32), 128 float instructions per clock."""
     rate = {"fp16": 790e12, "bf16": 790e12, "tf32": 395e12, "fp32": 132e12}[operand]
     clock = CHIP.n_multiprocessor * CHIP.gigahertz * 1e9
     parts = {"powers": powers / (16 * clock), "products": 2 * multiply_adds / rate, "float": float_steps / (128 * clock)}
@@ -168,14 +168,14 @@ def linear(title, n_row, n_in, n_out, operand, reads_pieces):
 
 
 def row_sums(operand):
-    """Multiply-adds with which a tile of 16-bit probabilities is summed, and the share of powers of two that their unit takes:
-    one score in four goes by a polynomial."""
+    """Returns the multiply-adds that sum a tile of 16-bit probabilities, and the fraction of powers of two on their unit:
+    one score in four uses a polynomial."""
     return (0, 1) if wide(operand) else (16 * 8 * 16, 0.75)
 
 
 @functools.lru_cache
 def neighborhood(n_lat, n_lon, cutoff):
-    """(pairs, key tiles seen by all tiles of 16 queries) of an equiangular grid with both poles."""
+    """Returns (pairs, key tiles processed by all tiles of 16 queries) of an equiangular grid with both poles."""
     pairs = tiles = 0
     ring_tiles = -(-n_lon // 16)
     lat = [math.pi / 2 - math.pi * i / (n_lat - 1) for i in range(n_lat)]

@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
         ratios.push_back(step / run);
     }
     if (bare_fields.pressure != guarded_fields.pressure) {
-        std::fprintf(stderr, "the guarded step predicts other numbers\n");
+        std::fprintf(stderr, "the predictions of the guarded step differ from the run\n");
         return 1;
     }
     std::printf(

@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
         }
         const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
         if (part == 1) kb_at_rest = resident_kb();
-        std::printf("%7lld steps  %lld kB resident  %.1f us a step\n",
+        std::printf("%7lld steps  %lld kB resident  %.1f us per step\n",
                     static_cast<long long>((part + 1) * tenth),
                     static_cast<long long>(resident_kb()),
                     1e6 * time.count() / static_cast<double>(tenth));

@@ -10,7 +10,7 @@ namespace darcy {
 namespace {
 
 /// Card of a small FLARE of x, y and mobility. Means and deviations are known from the
-/// distribution of the fluids (darcy_data) before the solver has run; ranges are those of its
+/// distribution of the fluids (darcy_data) before the solver has run; ranges cover its
 /// mobilities, until the training extends them.
 constexpr const char* card = R"json({"format": 1, "family": "flare",
 "network": {"model": "FLAREModel", "in_dim": 3, "out_dim": 1, "channel_dim": 32, "num_blocks": 2,
