@@ -6,7 +6,7 @@
 void cs_user_model(void) {
     cs_get_glob_turb_model()->iturb = CS_TURB_NONE;
     cs_parameters_add_property("predicted_pressure", 1,
-                               CS_MESH_LOCATION_CELLS); /* + where the prediction is written */
+                               CS_MESH_LOCATION_CELLS); /* + for the prediction */
 }
 
 void cs_user_parameters(cs_domain_t* domain) {

@@ -9,7 +9,7 @@ static const int steps_a_sample = 5;
 static surrogate_context* context;
 static surrogate_dataset* set;
 static double*
-    pressure; /* less its mean, which an incompressible fluid in a closed box does not have */
+    pressure; /* less its mean, which is arbitrary for an incompressible fluid in a closed box */
 
 static void check(surrogate_status status) {
     if (surrogate_context_agree(context, status, NULL) != SURROGATE_SUCCESS)
