@@ -14,7 +14,7 @@ namespace airflow {
 /// keeps left and right, so that it maps any closed mesh of the box to a mesh of the body.
 struct Body {
     Vector3
-        /// of the box whose mesh is mapped to the body: sets the number of points in each direction
+        /// Extent of the box whose mesh is mapped to the body; sets the number of points in each direction.
         extent;
     std::function<Vector3(const Vector3&)> at;
 };

@@ -38,7 +38,7 @@ private:
         OwnedVec reference, pressure, prediction;
         double error_surrogate = 0;
         std::vector<double> seconds_surrogate;
-        /// by panels
+        /// Errors of the solver by panels.
         std::map<PetscInt, double> error_solver;
         std::map<PetscInt, std::vector<double>> seconds_solver;
     };

@@ -30,7 +30,7 @@ struct Hit {
 /// Parameters of an event.
 struct EventShape {
     int64_t n_hit = 3000;  ///< approximate
-    /// simultaneous collisions of protons, along the beam: 1 is without pile-up
+    /// Number of simultaneous collisions of protons, along the beam: 1 is without pile-up.
     int64_t n_collision = 1;
     double noise = 0.05;       ///< fraction of the hits that belong to no particle
     double efficiency = 0.98;  ///< of a sensor for a particle that crosses it

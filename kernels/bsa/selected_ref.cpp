@@ -17,7 +17,7 @@ T product(Tile<const T> a, int64_t first, int64_t n_dim, int64_t i, const T* x, 
     return sum;
 }
 
-/// Query i of head h.
+/// Computes query i of head h.
 template <class T>
 void attend_query(const Heads& heads, int64_t h, int64_t i, Tile<const T> q,
                   std::span<const KeyBlock<const T>> blocks, int64_t l, T* scores, Tile<T> y,

@@ -24,7 +24,7 @@ struct DeviceProperties {
     int n_multiprocessor = 0;
     int64_t shared_bytes = 0;  ///< largest shared memory of a block
     int64_t memory_bytes = 0;
-    /// identifies the device: equal on two ranks that use the same device
+    /// Identifies the device: equal on two ranks that use the same device.
     std::array<uint8_t, 16> uuid{};
     std::string runtime;  ///< versions of driver and runtime, for a log
 };

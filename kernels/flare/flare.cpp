@@ -17,8 +17,8 @@ double power_of_distance(double a, double b) {
     return half > 1000 ? 0.0 : exp2_exact(-2 * half);
 }
 
-/// View of one head: row 0 holds maxima, the n_dim + 1 rows after it hold sums. The layout is the
-/// same in Partial and Total.
+/// Resets all heads: row 0 of a head holds maxima, the n_dim + 1 rows after it hold sums. The
+/// layout is the same in Partial and Total.
 template <class T>
 void reset_rows(const Sizes& sizes, T* data) {
     const int64_t n_row = sizes.n_row(), per_head = (sizes.n_dim + 2) * n_row;

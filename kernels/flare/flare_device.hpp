@@ -47,7 +47,7 @@ struct EncodeGeometry {
     int64_t n_pass = 1;          ///< launches; each processes some latents and recomputes k and v
     int64_t tiles_per_pass = 0;  ///< latent tiles of all heads per launch
     int64_t shared_bytes = 0;
-    /// weights stay in shared memory; otherwise they are loaded layer by layer
+    /// True: weights stay in shared memory; false: they are loaded layer by layer.
     bool resident = false;
     int variant = 0;   ///< of the tiling (flare_tiling.hpp)
     int n_thread = 0;  ///< per block

@@ -87,7 +87,7 @@ void transpose(int64_t n, const float* from, int64_t to_row, float* to) {
 /// Targets of the gradients of one head and group, at the first channel of the head.
 struct Gradients {
     const NodeGradient<float>* ancestors;  ///< (n_ancestor), at channel 0
-    /// dq at the first query, dk and dv at the first sibling
+    /// Gradients dq at the first query, dk and dv at the first sibling.
     float *dq, *dk, *dv;
     int64_t dq_row, dk_row, dv_row;
 };

@@ -32,7 +32,7 @@ constexpr int64_t most_positions = 8;   ///< coordinates of a point from which f
 /// Nodes begin .. end - 1 of a level on one rank; the level has n nodes over all ranks.
 struct DeviceLevel {
     int64_t n = 0, begin = 0, end = 0;
-    /// node of the first row; before begin if the tile is cut between ranks
+    /// Node of the first row; it is before `begin` if the tile is cut between ranks.
     int64_t origin = 0;
     int64_t first_tile = 0;  ///< first tile of the level among all tiles
     int64_t n_tile = 0;

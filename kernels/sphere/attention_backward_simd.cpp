@@ -42,7 +42,8 @@ struct Place {
           slopes(scores + chunk_scores) {}
 };
 
-/// Returns the next strips over rings, whose channel `channel` is the first of the head.
+/// Reads the next strips over rings into a chunk; `channel` is the first channel of the head.
+/// Returns false at the end.
 template <class WeightOf>
 bool read_chunk(PairWalk& walk, const Place& place, const Rings<const float>& rings,
                 int64_t channel, const WeightOf& weight_of, Chunk& chunk) {

@@ -11,7 +11,7 @@ namespace surrogate::kernels::sphere {
 /// The transposed map of a Resampling in gather form: for each input row and column, the outputs to
 /// which it contributes. Rows and columns with weight 0 are left out.
 struct ResamplingTranspose {
-    /// Contribution of an extended input row to output row ho, with its weight.
+    /// Output row `row`, whose gradient contributes to an extended input row with `weight`.
     struct Part {
         int32_t row = 0;
         double weight = 0;

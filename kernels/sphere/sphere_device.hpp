@@ -26,7 +26,7 @@
 /// All pointers are device memory that the caller owns. Kernels do not allocate and are enqueued.
 namespace surrogate::kernels::sphere {
 
-/// limit of the heads, with the parts of wide ones, in one launch
+/// Limit of the heads, including the parts of wide ones, in one launch.
 constexpr int64_t most_heads = 16384;
 
 /// Points of the internal grid.

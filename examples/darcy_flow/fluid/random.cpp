@@ -8,7 +8,7 @@ namespace darcy {
 
 namespace {
 
-/// The output function of splitmix64: every bit of the input affects every bit of the result.
+/// Returns splitmix64 of x: every bit of the input affects every bit of the result.
 uint64_t mix(uint64_t x) {
     x += 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
