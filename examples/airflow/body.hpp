@@ -13,9 +13,9 @@ namespace airflow {
 /// from the middle of a box; the length of b does not matter. The map is smooth, one to one, and
 /// keeps left and right, so that it maps any closed mesh of the box to a mesh of the body.
 struct Body {
-    Vector3
-        /// Extent of the box whose mesh is mapped to the body; sets the number of points in each direction.
-        extent;
+    /// Extent of the box whose mesh is mapped to the body; sets the number of points in each
+    /// direction.
+    Vector3 extent;
     std::function<Vector3(const Vector3&)> at;
 };
 
